@@ -1,0 +1,119 @@
+// A graph as every engine reads it: a lattice plus its differences from that lattice.
+//
+// Unmodified cells store nothing: their neighbours are computed. Modified cells (a neighbour list
+// that differs from the lattice's in any way, order aside) store theirs in CSR, with the bond index
+// beside each neighbour. Rewired bonds are listed as (bond, a, b), sorted by bond index:
+//   bond <  lattice.bonds(): the lattice bond of that index is gone and joins a and b instead;
+//   bond >= lattice.bonds(): a bond added to the lattice (rule `add`).
+// So bonds = intact lattice bonds + rewired bonds, each exactly once.
+// A graph without a lattice (imported; lattice().dim == 0) has every site modified and every bond
+// in the rewired list, bond index = its place in the file. Invariants (validate()): symmetric,
+// properly coloured, no self-loop, no double bond.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphs/lattice.hpp"
+
+namespace rewise {
+
+enum class Rule { rewire, swap, add, imported };
+std::string_view to_string(Rule rule);
+Rule parse_rule(std::string_view text);  // Error(usage) naming the nearest known rule
+
+// All that determines a graph built by a rule.
+struct GraphSpec {
+  std::vector<std::uint32_t> extents;  // [dim], even, >= 4
+  double p = 0;                        // rewiring probability, 0..1
+  Rule rule = Rule::rewire;
+  std::uint64_t seed = 1;
+};
+
+struct RewiredBond {
+  Bond bond;
+  Site a, b;
+};
+
+class Graph {
+ public:
+  // From a lattice and its rewired bonds (any order); derives modified cells, CSR and colour split.
+  // `spec` is kept for provenance.
+  Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec);
+  // A graph without a lattice: bonds in file order; colours[site] < colour_count.
+  Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
+        int colour_count, std::string source);
+
+  const Lattice& lattice() const { return lattice_; }
+  const GraphSpec& spec() const { return spec_; }
+  const std::string& source() const { return source_; }  // file name of an imported graph, or ""
+  std::uint64_t sites() const { return sites_; }
+  std::uint64_t bonds() const { return bonds_; }
+  int colours() const { return colours_; }
+  int colour(Site site) const {
+    return lattice_.dim > 0 ? lattice_.colour(site) : site_colour_[site];
+  }
+  std::uint32_t max_degree() const { return max_degree_; }
+
+  std::span<const RewiredBond> rewired_bonds() const { return rewired_; }
+  std::span<const Site> modified_sites() const { return modified_; }          // [modified], sorted
+  std::span<const std::uint64_t> offsets() const { return offsets_; }         // [modified + 1]
+  std::span<const Site> neighbours() const { return neighbours_; }            // [entries]
+  std::span<const Bond> neighbour_bonds() const { return neighbour_bonds_; }  // [entries]
+  // Indices into modified_sites() of the cells of one colour, ascending.
+  std::span<const std::uint32_t> modified_of_colour(int colour) const {
+    return modified_of_colour_[static_cast<std::size_t>(colour)];
+  }
+  // Index of a site in modified_sites(), or nothing for an unmodified cell. O(log modified).
+  std::optional<std::uint32_t> modified_index(Site site) const;
+
+  std::uint32_t degree(Site site) const;
+  // Calls f(neighbour, bond) for every bond of a site.
+  template <class F>
+  void for_each_neighbour(Site site, F&& f) const;
+
+  // Throws Error(data) naming the first offending bond.
+  void validate() const;
+
+ private:
+  void derive();  // modified cells, CSR, colour split from the rewired bonds
+
+  Lattice lattice_;
+  GraphSpec spec_;
+  std::string source_;
+  std::uint64_t sites_ = 0, bonds_ = 0;
+  int colours_ = 2;
+  std::uint32_t max_degree_ = 0;
+  std::vector<RewiredBond> rewired_;
+  std::vector<Site> modified_;
+  std::vector<std::uint64_t> offsets_;
+  std::vector<Site> neighbours_;
+  std::vector<Bond> neighbour_bonds_;
+  std::vector<std::vector<std::uint32_t>> modified_of_colour_;
+  std::vector<std::uint8_t> site_colour_;  // imported graphs only
+};
+
+template <class F>
+void Graph::for_each_neighbour(Site site, F&& f) const {
+  if (const auto m = modified_index(site)) {
+    for (std::uint64_t k = offsets_[*m]; k < offsets_[*m + 1]; ++k) {
+      f(neighbours_[k], neighbour_bonds_[k]);
+    }
+    return;
+  }
+  for (int dir = 0; dir < lattice_.dim; ++dir) {
+    const auto d = static_cast<unsigned>(lattice_.dim);
+    const Site back = lattice_.backward(site, dir);
+    f(lattice_.forward(site, dir), Bond{site} * d + static_cast<unsigned>(dir));
+    f(back, Bond{back} * d + static_cast<unsigned>(dir));
+  }
+}
+
+// graphs/rewire.cpp: builds a graph by its rule; same spec, same graph, on any machine.
+Graph build_graph(const GraphSpec& spec);
+
+}  // namespace rewise

@@ -1,0 +1,62 @@
+// The regular lattice under every rewired graph: hypercubic, d = 1..4, periodic, extents may
+// differ. Every extent is even (the checkerboard closes) and at least 4 (no double bonds).
+//
+// Site index: x fastest. Bond index: site * d + direction, the bond from a site to its neighbour at
+// +1 in that direction. Colour: parity of the coordinate sum, 0 or 1; sites 2k and 2k + 1 always
+// have different colours, so (colour, site / 2) is a dense numbering of each colour.
+// Trivially copyable: goes to kernels by value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "src/base/hd.hpp"
+
+namespace rewise {
+
+using Site = std::uint32_t;
+using Bond = std::uint64_t;
+inline constexpr int kMaxDim = 4;
+inline constexpr std::uint64_t kMaxSites = 0xFFFFFFFFull;  // site counts up to 2^32 - 1
+
+struct Lattice {
+  int dim = 0;  // 0: no lattice (an imported graph)
+  std::array<std::uint32_t, kMaxDim> extent{1, 1, 1, 1};
+
+  // Checks dimension, parity and size of the extents; throws Error(usage) naming the offender.
+  static Lattice make(const std::vector<std::uint32_t>& extents);
+
+  RW_HD std::uint64_t sites() const {
+    return std::uint64_t{extent[0]} * extent[1] * extent[2] * extent[3];
+  }
+  RW_HD std::uint64_t bonds() const { return sites() * static_cast<unsigned>(dim); }
+
+  RW_HD std::uint32_t coordinate(Site site, int direction) const {
+    for (int k = 0; k < direction; ++k) site /= extent[static_cast<unsigned>(k)];
+    return site % extent[static_cast<unsigned>(direction)];
+  }
+  RW_HD int colour(Site site) const {
+    std::uint32_t sum = 0;
+    for (unsigned k = 0; k < kMaxDim; ++k) {
+      sum += site % extent[k];
+      site /= extent[k];
+    }
+    return static_cast<int>(sum & 1u);
+  }
+  // The neighbour one step forward (+1) or backward (-1) in a direction.
+  RW_HD Site forward(Site site, int direction) const {
+    std::uint32_t stride = 1;
+    for (int k = 0; k < direction; ++k) stride *= extent[static_cast<unsigned>(k)];
+    const std::uint32_t length = extent[static_cast<unsigned>(direction)];
+    return (site / stride) % length + 1 == length ? site - stride * (length - 1) : site + stride;
+  }
+  RW_HD Site backward(Site site, int direction) const {
+    std::uint32_t stride = 1;
+    for (int k = 0; k < direction; ++k) stride *= extent[static_cast<unsigned>(k)];
+    const std::uint32_t length = extent[static_cast<unsigned>(direction)];
+    return (site / stride) % length == 0 ? site + stride * (length - 1) : site - stride;
+  }
+};
+
+}  // namespace rewise

@@ -1,0 +1,20 @@
+// Closed sets of words that a user types: parse with the nearest known word in the error.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rewise {
+
+// Number of single-character edits between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+// The closest of the known words, or "" where nothing is close.
+std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known);
+// Index of `word` in `known`; otherwise Error(usage): "<origin>: unknown <what> 'word' (did you
+// mean 'x'? known: a, b, c)".
+std::size_t parse_word(std::string_view word, std::span<const std::string_view> known,
+                       std::string_view what, std::string_view origin);
+
+}  // namespace rewise

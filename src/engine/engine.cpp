@@ -1,0 +1,92 @@
+#include "src/engine/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::array<std::string_view, 2> kModels{"ising", "potts"};
+constexpr std::array<std::string_view, 2> kLocal{"metropolis", "glauber"};
+constexpr std::array<std::string_view, 3> kCluster{"wolff", "swendsen-wang", "few-cluster"};
+constexpr std::array<std::string_view, 3> kStart{"mixed", "cold", "hot"};
+
+std::uint32_t parse_count(std::string_view part, std::string_view text, std::string_view origin) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+  if (error != std::errc{} || end != part.data() + part.size()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: bad schedule '{}' (two whole numbers M:W, local sweeps : cluster "
+                            "updates, such as 1:1 or 0:64)",
+                            origin, text));
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_string(ModelKind kind) { return kModels[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(LocalUpdate update) { return kLocal[static_cast<std::size_t>(update)]; }
+std::string_view to_string(ClusterUpdate update) {
+  return kCluster[static_cast<std::size_t>(update)];
+}
+std::string_view to_string(Start start) { return kStart[static_cast<std::size_t>(start)]; }
+
+ModelKind parse_model(std::string_view text, std::string_view origin) {
+  return static_cast<ModelKind>(parse_word(text, kModels, "model", origin));
+}
+LocalUpdate parse_local_update(std::string_view text, std::string_view origin) {
+  return static_cast<LocalUpdate>(parse_word(text, kLocal, "local update", origin));
+}
+ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin) {
+  return static_cast<ClusterUpdate>(parse_word(text, kCluster, "cluster update", origin));
+}
+Start parse_start(std::string_view text, std::string_view origin) {
+  return static_cast<Start>(parse_word(text, kStart, "start", origin));
+}
+
+Schedule parse_schedule(std::string_view text, std::string_view origin) {
+  const auto colon = text.find(':');
+  const std::string_view m = text.substr(0, colon);
+  const std::string_view w =
+      colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+  const Schedule schedule{parse_count(m, text, origin), parse_count(w, text, origin)};
+  if (schedule.local == 0 && schedule.cluster == 0) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: schedule '0:0' does nothing (one of M and W must be positive)", origin));
+  }
+  return schedule;
+}
+
+std::string to_string(const Schedule& schedule) {
+  return fmt::format("{}:{}", schedule.local, schedule.cluster);
+}
+
+void check_spec(const Graph& graph, const EngineSpec& spec) {
+  if (graph.sites() == 0) throw Error(ExitCode::data, "the graph has no sites");
+  if (spec.betas.empty()) throw Error(ExitCode::usage, "no temperature is given (at least one)");
+  for (const double beta : spec.betas) {
+    if (!(beta > 0) || !std::isfinite(beta)) {
+      throw Error(ExitCode::usage,
+                  fmt::format("temperature {} is out of range (finite and > 0)", 1 / beta));
+    }
+  }
+  if (spec.replicas == 0) throw Error(ExitCode::usage, "replicas 0 is out of range (1 or more)");
+  if (std::uint64_t{spec.replicas} * spec.betas.size() >= (1u << 24)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} temperatures x {} replicas is too much for one task (below 2^24)",
+                            spec.betas.size(), spec.replicas));
+  }
+  if (spec.q < 2 || spec.q > 255) {
+    throw Error(ExitCode::usage, fmt::format("q = {} is out of range (2..255)", spec.q));
+  }
+}
+
+}  // namespace rewise

@@ -1,0 +1,131 @@
+// The interface that every engine offers: prepare (constructor), advance by a schedule, measure
+// into integers, save, restore. Virtual calls only at this grain.
+//
+// An engine runs one graph at T temperatures with R replicas each. Replica (t, r) has index
+// t * R + r in every array here. With the same graph, EngineSpec and steps, every engine of one
+// name makes the same moves bit for bit whatever EngineOptions say: threads, methods and devices
+// change the speed and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/engine/schedule.hpp"
+
+namespace rewise {
+
+enum class ModelKind { ising, potts };
+enum class LocalUpdate { metropolis, glauber };
+enum class ClusterUpdate { wolff, swendsen_wang, few_cluster };
+// Even replicas start cold (ordered), odd ones hot (random): halves that agree are equilibrated.
+enum class Start { mixed, cold, hot };
+
+inline bool starts_hot(Start start, std::uint32_t replica) {
+  return start == Start::hot || (start == Start::mixed && replica % 2 == 1);
+}
+
+std::string_view to_string(ModelKind kind);
+std::string_view to_string(LocalUpdate update);
+std::string_view to_string(ClusterUpdate update);
+std::string_view to_string(Start start);
+// Error(usage) with the nearest known word; `origin` is the option or key.
+ModelKind parse_model(std::string_view text, std::string_view origin);
+LocalUpdate parse_local_update(std::string_view text, std::string_view origin);
+ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin);
+Start parse_start(std::string_view text, std::string_view origin);
+
+// All that determines the trajectory, beside the graph.
+struct EngineSpec {
+  ModelKind model = ModelKind::ising;
+  std::uint32_t q = 2;          // Potts states, 2..255
+  std::vector<double> betas;    // [T], 1/temperature; betas > 0
+  std::uint32_t replicas = 32;  // R, per temperature; the bundle engine takes multiples of 32
+  std::uint64_t seed = 1;       // run seed
+  LocalUpdate local = LocalUpdate::metropolis;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+  Start start = Start::mixed;
+};
+
+// How the bundle engine grows Wolff clusters; the bits are the same.
+enum class WolffForm { automatic, dense, sparse };
+
+// How, never what.
+struct EngineOptions {
+  int threads = 0;  // 0: all cores
+  WolffForm wolff_form = WolffForm::automatic;
+  // Bundle engine, automatic: a replica's cluster turns dense when it outgrows this many sites
+  // (0: the engine's own choice).
+  std::uint64_t dense_above = 0;
+  std::string wolff_method;  // single engine: "" is its default
+  std::string label_method;
+};
+
+// One measurement of all replicas. All sums are exact integers; division happens in analysis.
+struct Observation {
+  std::vector<std::int64_t> bond_sum;  // [T*R] Ising: sum s_i s_j; Potts: sum delta(s_i, s_j)
+  // [T*R] Ising: sum s_i; Potts: (q N_max - N), so that dividing by N (q - 1) gives the order
+  // parameter.
+  std::vector<std::int64_t> magnetisation;
+  // [T*R] or empty without cluster updates, summed over the cluster updates since the previous
+  // measurement. Wolff: sizes of the flipped clusters, so that sum / (updates N) estimates <m^2>.
+  // Swendsen-Wang: sum over clusters of n_c^2, so that sum / (updates N^2) does.
+  std::vector<std::uint64_t> cluster_size;
+  // [T*R] Swendsen-Wang only: sum over updates of (3 (sum n_c^2)^2 - 2 sum n_c^4), 128 bit.
+  std::vector<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
+  std::uint64_t cluster_updates = 0;  // updates that the cluster sums cover, per replica
+};
+
+// What a checkpoint keeps of an engine. Portable between devices and thread counts.
+struct EngineState {
+  std::string engine;
+  std::uint64_t step = 0;           // updates done since the start
+  std::vector<std::uint8_t> bytes;  // spins and pending cluster sums, little endian
+};
+
+// Counted since construction; seconds are wall-clock, of this process.
+struct Work {
+  std::uint64_t local_attempts = 0;   // attempted site updates, all replicas
+  std::uint64_t cluster_updates = 0;  // cluster updates, all replicas
+  std::uint64_t cluster_sites = 0;    // Wolff: flipped sites; Swendsen-Wang: sites visited
+  double local_seconds = 0, cluster_seconds = 0, measure_seconds = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual std::string_view name() const = 0;    // "bundle", "single", "packed"
+  virtual std::string_view device() const = 0;  // "cpu", "cuda:0"
+  virtual int threads() const = 0;
+
+  // Runs `cycles` cycles of the schedule. Steps are numbered from the start of the run, so
+  // advance(s, 2) equals advance(s, 1) twice. Error(usage) once the step number would pass 2^32.
+  virtual void advance(const Schedule& schedule, std::uint64_t cycles) = 0;
+
+  // Measures every replica and starts new cluster sums.
+  virtual void measure(Observation& out) = 0;
+
+  virtual EngineState save() const = 0;
+  // Error(data) where the state is of another engine or size.
+  virtual void restore(const EngineState& state) = 0;
+
+  // The spins of one replica, in site order: Ising 0 (down) or 1 (up), Potts 0..q-1.
+  virtual void spins(std::uint32_t temperature, std::uint32_t replica,
+                     std::span<std::uint8_t> out) const = 0;  // [sites]
+
+  // xxh3 of all spins in an order that does not depend on the engine's layout: [T][R or
+  // R/32][site].
+  virtual std::uint64_t trajectory_hash() const = 0;
+
+  virtual Work work() const = 0;
+};
+
+// Checks betas, replicas, q and sizes against what every engine needs; throws Error(usage).
+void check_spec(const Graph& graph, const EngineSpec& spec);
+
+}  // namespace rewise

@@ -1,0 +1,32 @@
+// Every random stream of rewise has its name and number here; a number is never reused or changed,
+// since that would change every trajectory and graph ever published.
+#pragma once
+
+#include <cstdint>
+
+namespace rewise {
+
+enum class Stream : std::uint32_t {
+  // Graph building (key: graph seed)
+  graph_gap = 1,     // distance to the next moved end
+  graph_target = 2,  // where a moved end goes
+  graph_swap = 3,    // which bonds exchange ends
+  graph_add = 4,     // ends of added bonds
+  graph_sample = 5,  // sampled path lengths
+
+  // Engines (key: run seed)
+  start = 16,       // hot start: item site, one word of 32 replicas
+  metropolis = 17,  // item site; see src/random/bernoulli.hpp
+  glauber = 18,
+  wolff_seed = 19,       // item replica: the seed site
+  bond = 20,             // item bond: one draw per undirected bond and step
+  cluster_flip = 21,     // Swendsen-Wang: item the cluster's smallest site
+  single_start = 22,     // single engine: item site
+  single_local = 23,     // single engine, Metropolis and Glauber: item site
+  single_bond = 24,      // single engine: item bond
+  single_flip = 25,      // single engine, Swendsen-Wang: item the cluster's smallest site
+  single_seed = 26,      // single engine, Wolff: the seed site
+  single_proposal = 27,  // Potts: the proposed state
+};
+
+}  // namespace rewise

@@ -1,0 +1,25 @@
+// A probability as a 32-bit threshold: an event happens when a uniform 32-bit word is below it.
+// 2^32 (certainty) does not fit 32 bits, so thresholds are 64-bit numbers in [0, 2^32].
+// Made once on the host; everything in an update is integer.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "src/base/hd.hpp"
+
+namespace rewise {
+
+using Threshold = std::uint64_t;
+inline constexpr Threshold kCertain = Threshold{1} << 32;
+
+// Nearest threshold to a probability; anything outside [0, 1] is clamped.
+inline Threshold threshold(double probability) {
+  if (!(probability > 0)) return 0;
+  if (probability >= 1) return kCertain;
+  return static_cast<Threshold>(std::nearbyint(probability * 4294967296.0));
+}
+
+RW_HD bool happens(std::uint32_t word, Threshold t) { return word < t; }
+
+}  // namespace rewise

@@ -1,0 +1,41 @@
+// Ending early without losing work: signals and the time limit set a flag, the run loop looks at it
+// between steps, writes a checkpoint and leaves with ExitCode::interrupted.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rewise {
+
+// From here on the first SIGINT, SIGTERM, SIGUSR1 or SIGHUP sets a flag and a second one ends the
+// process at once with status 128 + its number. A SIGHUP that was ignored (nohup) stays so.
+// SIGXFSZ is ignored: a file size limit then is an error of write(). Call once, in main.
+void install_stop_signals();
+
+// The first stop signal's number, or 0.
+int stop_signal();
+
+// Forgets a signal that has come (tests).
+void reset_stop_signal();
+
+// What a run loop asks between steps. Cheap: a relaxed load and, with a limit, a clock read.
+class StopToken {
+ public:
+  StopToken() = default;
+  // `limit` counts from now.
+  explicit StopToken(std::optional<std::chrono::duration<double>> limit);
+
+  bool stop_requested() const;
+  std::string reason() const;  // "SIGTERM" or "time limit"; empty while there is none
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> end_;
+};
+
+// "90", "90s", "5min", "12h", "1.5h", "2d", "1:30:00" (hours) -> seconds. Error(usage) naming
+// `origin` (an option, or file:line:column and key).
+std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin);
+
+}  // namespace rewise

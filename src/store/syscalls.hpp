@@ -1,0 +1,25 @@
+// The system calls that decide whether a file survives, as a table that tests replace: a full disk
+// or a failing fsync is then one assignment away. Production code never changes it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace rewise {
+
+struct Syscalls {
+  int (*open)(const char* path, int flags, mode_t mode);
+  ssize_t (*read)(int file, void* bytes, std::size_t count);
+  ssize_t (*write)(int file, const void* bytes, std::size_t count);
+  int (*fsync)(int file);
+  int (*close)(int file);
+  int (*link)(const char* from, const char* to);
+  int (*rename)(const char* from, const char* to);
+  int (*unlink)(const char* path);
+};
+
+Syscalls real_syscalls();
+Syscalls& syscalls();  // the table in use
+
+}  // namespace rewise

@@ -1,0 +1,106 @@
+// One task's data, and the file that holds it: results when it is finished, a checkpoint before.
+//
+// HDF5 layout (inside a sealed file):
+//   /                attributes format = "rewise task", format_version
+//   /configuration   one text attribute per key that determines the numbers
+//   /graph           attributes dim, extents, p, rule, seed, source, sites, bonds, modified, rewired;
+//                    datasets bond (uint64), a, b (uint32), each [rewired]
+//   /temperature     [T] double
+//   /series          attribute replicas; energy, magnetisation (int64) and, where there are cluster
+//                    updates, cluster_size, cluster_quartic_low, cluster_quartic_high (uint64),
+//                    each [T, time, replica], chunked, shuffled, deflated
+//   /state           in checkpoints: attributes engine, step, cycles; dataset bytes (uint8)
+//   /provenance      text attributes: where, when and with what it was computed
+// A text longer than an attribute can hold is a scalar string dataset of the same name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/store/sealed_file.hpp"
+#include "src/store/series.hpp"
+
+namespace rewise {
+
+using TextMap = std::map<std::string, std::string>;
+
+struct GraphRecord {
+  std::vector<std::uint32_t> extents;  // [dim]; empty for an imported graph
+  double p = 0;
+  std::string rule;
+  std::uint64_t seed = 0;
+  std::string source;  // file name of an imported graph, or ""
+  std::uint64_t sites = 0, bonds = 0, modified = 0;
+  std::vector<std::uint64_t> bond;  // [rewired] bond index
+  std::vector<std::uint32_t> a, b;  // [rewired] its ends, < sites
+  std::size_t rewired() const { return bond.size(); }
+  friend bool operator==(const GraphRecord&, const GraphRecord&) = default;
+};
+
+// What an engine needs to go on; an empty name means that there is none (a finished task).
+struct EngineState {
+  std::string engine;
+  std::uint64_t step = 0;    // the engine's address in the random streams
+  std::uint64_t cycles = 0;  // cycles done, equilibration included
+  std::vector<std::uint8_t> bytes;
+  friend bool operator==(const EngineState&, const EngineState&) = default;
+};
+
+struct TaskData {
+  TextMap configuration;  // every key that determines the numbers: "lattice.p" = "0.01"
+  GraphRecord graph;
+  std::vector<double> temperature;           // [T]
+  std::uint32_t replicas = 0;                // per temperature
+  Series<std::int64_t> energy;               // sum over bonds of s_i s_j (or of delta)
+  Series<std::int64_t> magnetisation;        // sum over sites of s_i
+  Series<std::uint64_t> cluster_size;        // empty without cluster updates
+  Series<std::uint64_t> cluster_quartic_low, cluster_quartic_high;  // a 128-bit sum; may be empty
+  EngineState state;
+  TextMap provenance;  // outside of the content digest
+
+  // Gives all series the shape [.][T = temperature.size()][replicas], without measurements.
+  void shape_series();
+};
+
+// The image of a task, and back. decode: Error(data) on anything unfit.
+std::vector<std::byte> encode_task(const TaskData& task);
+TaskData decode_task(std::span<const std::byte> image);
+
+// A finished task or a checkpoint, replacing (write_sealed) or not (write_new_sealed).
+void save_task(const std::filesystem::path& path, const TaskData& task);
+void save_new_task(const std::filesystem::path& path, const TaskData& task);
+
+struct LoadedTask {
+  TaskData task;
+  std::filesystem::path source;       // the file it came from: `path` or its `.prev`
+  std::vector<std::string> warnings;  // one line each
+};
+// Nothing when the task has no file; errors as open_latest and decode_task, naming the file.
+std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as);
+
+// 32 hex digits over everything but provenance: two runs gave the same numbers if it is the same.
+std::string content_digest(const TaskData& task);
+
+// 16 hex digits over the sorted pairs, less the keys in `but` (those that may grow, such as
+// sampling.measure).
+std::string task_id(const TextMap& configuration, std::span<const std::string> but = {});
+
+struct TaskPaths {
+  std::filesystem::path finished;    // tasks/<id>.h5
+  std::filesystem::path checkpoint;  // tasks/<id>.part.h5
+  std::filesystem::path lease;       // tasks/<id>.lease
+};
+TaskPaths task_paths(const std::filesystem::path& study, const std::string& id);
+
+// Error(data) naming the first key, in order, whose value differs or that only one side has;
+// keys in `may_differ` are passed over. `where` names the file in the message.
+void check_same_physics(const TextMap& stored, const TextMap& wanted,
+                        std::span<const std::string> may_differ, const std::string& where);
+
+}  // namespace rewise
