@@ -77,10 +77,10 @@ class Group {
  public:
   Group create_group(const std::string& name);
   Group group(const std::string& name) const;
-  bool has(const std::string& name) const;            // a link to a group or dataset
+  bool has(const std::string& name) const;  // a link to a group or dataset
   bool has_attribute(const std::string& name) const;
-  std::vector<std::string> attribute_names() const;   // sorted
-  std::vector<std::string> names() const;             // of groups and datasets, sorted
+  std::vector<std::string> attribute_names() const;  // sorted
+  std::vector<std::string> names() const;            // of groups and datasets, sorted
 
   // Attributes hold at most 60000 bytes (a limit of the earliest format).
   void set_text(const std::string& name, std::string_view value);
@@ -150,8 +150,8 @@ class Group {
 
 class File {
  public:
-  static File create();                                       // empty, in memory, writable
-  static File open(std::span<const std::byte> image);         // read-only; the bytes are copied
+  static File create();                                // empty, in memory, writable
+  static File open(std::span<const std::byte> image);  // read-only; the bytes are copied
   Group root() const;
   std::vector<std::byte> image() const;  // the file's bytes so far
 

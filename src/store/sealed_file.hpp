@@ -2,8 +2,10 @@
 //
 //   bytes   0..7    magic 89 'R' 'W' 'S' 0D 0A 1A 0A
 //           8..11   format version, little endian      12..15  512
-//          16..23   length of the image                24..39  xxh3-128 of the whole file with these
-//                                                              16 bytes zero (so padding counts too)
+//          16..23   length of the image                24..39  xxh3-128 of the whole file with
+//          these
+//                                                              16 bytes zero (so padding counts
+//                                                              too)
 //          40..511  one line for people, then zeros
 //   bytes 512..     the image; HDF5 finds its superblock there, so h5dump and h5py open the file
 // Magic, length and digest stay where they are in every later version.
@@ -62,9 +64,10 @@ struct LatestSealed {
   std::vector<std::string> warnings;  // one line each, for standard error
 };
 
-// The newest good file of `path` and its `.prev`. A damaged `path` with a good `.prev` is renamed to
-// `.damaged-<n>` (owner) and named in a warning. Nothing when neither exists. Error(data) naming the
-// files when none is good (they stay, so that a later run cannot silently start afresh) or when
+// The newest good file of `path` and its `.prev`. A damaged `path` with a good `.prev` is renamed
+// to
+// `.damaged-<n>` (owner) and named in a warning. Nothing when neither exists. Error(data) naming
+// the files when none is good (they stay, so that a later run cannot silently start afresh) or when
 // the file is of a newer format; Error(io).
 std::optional<LatestSealed> open_latest(const std::filesystem::path& path, OpenAs as);
 

@@ -3,7 +3,8 @@
 // HDF5 layout (inside a sealed file):
 //   /                attributes format = "rewise task", format_version
 //   /configuration   one text attribute per key that determines the numbers
-//   /graph           attributes dim, extents, p, rule, seed, source, sites, bonds, modified, rewired;
+//   /graph           attributes dim, extents, p, rule, seed, source, sites, bonds, modified,
+//   rewired;
 //                    datasets bond (uint64), a, b (uint32), each [rewired]
 //   /temperature     [T] double
 //   /series          attribute replicas; energy, magnetisation (int64) and, where there are cluster
@@ -55,11 +56,11 @@ struct EngineState {
 struct TaskData {
   TextMap configuration;  // every key that determines the numbers: "lattice.p" = "0.01"
   GraphRecord graph;
-  std::vector<double> temperature;           // [T]
-  std::uint32_t replicas = 0;                // per temperature
-  Series<std::int64_t> energy;               // sum over bonds of s_i s_j (or of delta)
-  Series<std::int64_t> magnetisation;        // sum over sites of s_i
-  Series<std::uint64_t> cluster_size;        // empty without cluster updates
+  std::vector<double> temperature;     // [T]
+  std::uint32_t replicas = 0;          // per temperature
+  Series<std::int64_t> energy;         // sum over bonds of s_i s_j (or of delta)
+  Series<std::int64_t> magnetisation;  // sum over sites of s_i
+  Series<std::uint64_t> cluster_size;  // empty without cluster updates
   Series<std::uint64_t> cluster_quartic_low, cluster_quartic_high;  // a 128-bit sum; may be empty
   EngineState state;
   TextMap provenance;  // outside of the content digest

@@ -1,0 +1,1 @@
+#include "src/store/syscalls.hpp"
