@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/base/hd.hpp"
@@ -56,6 +57,28 @@ struct Lattice {
     for (int k = 0; k < direction; ++k) stride *= extent[static_cast<unsigned>(k)];
     const std::uint32_t length = extent[static_cast<unsigned>(direction)];
     return (site / stride) % length == 0 ? site + stride * (length - 1) : site - stride;
+  }
+
+  // The two ends a bond was born with: its site, and that site's neighbour forward.
+  RW_HD Site home_a(Bond bond) const {
+    return static_cast<Site>(bond / static_cast<unsigned>(dim));
+  }
+  RW_HD Site home_b(Bond bond) const {
+    return forward(home_a(bond), static_cast<int>(bond % static_cast<unsigned>(dim)));
+  }
+  // Site number k of a colour, k < sites() / 2.
+  RW_HD Site site_of_colour(int which, std::uint32_t k) const {
+    const Site even = 2 * k;
+    return colour(even) == which ? even : even + 1;
+  }
+  // The lattice bond between two sites, if they are lattice neighbours.
+  std::optional<Bond> bond_between(Site u, Site v) const {
+    for (int dir = 0; dir < dim; ++dir) {
+      const auto d = static_cast<unsigned>(dim), k = static_cast<unsigned>(dir);
+      if (forward(u, dir) == v) return Bond{u} * d + k;
+      if (forward(v, dir) == u) return Bond{v} * d + k;
+    }
+    return std::nullopt;
   }
 };
 
