@@ -1,0 +1,56 @@
+// From integer sums to e, |m|, m^2, m^4, and from those to C, chi and Binder's U (PHYSICS: J = 1,
+// k_B = 1, everything per site).
+//
+//   e = -bond sum / N,  m = M / N
+//   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T
+//   U = 1 - [<m^4>] / (3 [<m^2>]^2): moments are averaged over graphs first
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+#include "analysis/statistics.hpp"
+
+namespace rewise {
+
+enum Moment : Eigen::Index { kEnergy, kEnergySquared, kAbsMagnetisation, kM2, kM4, kMomentCount };
+
+using Moments = Eigen::Array<double, kMomentCount, 1>;
+using MomentRows = Eigen::Array<double, Eigen::Dynamic, kMomentCount>;  // [member, moment]
+
+using IntSeries = Eigen::Array<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using IntSeriesRef = Eigen::Ref<const IntSeries>;  // [time, replica], one temperature
+
+// A task file's series at one temperature, without copying: data[time * replicas + replica].
+inline Eigen::Map<const IntSeries> view_series(const std::int64_t* data, Eigen::Index times,
+                                               Eigen::Index replicas) {
+  return {data, times, replicas};
+}
+
+Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum, double sites);
+
+// Averages over times and replicas.
+Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites);
+
+// One row per replica (its time average), or per block of times of a replica where there are few
+// replicas: [replicas * blocks_per_replica, moment], blocks of one replica adjacent.
+MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites,
+                         Eigen::Index blocks_per_replica = 1);
+
+double binder(const Moments& m);
+double specific_heat(const Moments& m, double sites, double temperature);
+double susceptibility(const Moments& m, double sites, double temperature);
+double scaled_m2(const Moments& m, double sites);  // sqrt(N) m^2, crosses at a mean-field Tc
+
+struct Thermodynamics {
+  Value energy, abs_magnetisation, m2, m4, binder, specific_heat, susceptibility;
+};
+
+// One graph: jackknife over the rows of block_moments. With one row every error is NaN.
+Thermodynamics thermodynamics_of_graph(const MomentRows& rows, double sites, double temperature);
+
+// Several graphs, one row of thermal averages each: jackknife over graphs. C and chi are averages
+// of the graphs' own; U comes from averaged moments.
+Thermodynamics thermodynamics_over_graphs(const MomentRows& rows, double sites, double temperature);
+
+}  // namespace rewise

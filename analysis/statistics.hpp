@@ -1,0 +1,52 @@
+// A number with its error, how it is printed, and the comparison of two of them.
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+#include <string>
+
+namespace rewise {
+
+// A value with one standard error. error = 0: exact; error = NaN: unknown.
+struct Value {
+  double value = 0;
+  double error = 0;
+};
+
+// "2.3772(4)": the error in units of the last digit shown, with one digit, or two where the first
+// is a 1 ("2.37724(13)"). Where the error reaches over the decimal point it is written in full
+// ("1234.5(1.2)", "1230(20)"). Values from 1e6 on and below 1e-3 carry an exponent ("1.30(2)e-7").
+// Exact values end in "(0)", unknown errors in "(nan)".
+std::string format_value(Value v);
+
+// Mean of independent numbers and its standard error, s/sqrt(n); NaN error for n < 2.
+Value mean_and_error(std::span<const double> values);
+
+// The inverse-variance weighted mean of independent values, for values with error > 0.
+Value weighted_mean(std::span<const Value> values);
+
+// Whether two independent estimates agree.
+struct Agreement {
+  Value difference;    // second minus first
+  double z = 0;        // difference over its error; 0 where both are exact and equal
+  double p_value = 1;  // two-sided
+  bool agree = true;   // p_value >= the level asked for
+};
+
+// 6.3e-5 is |z| = 4 in the normal distribution.
+inline constexpr double kAgreementLevel = 6.3e-5;
+
+// Normal errors.
+Agreement compare(Value first, Value second, double level = kAgreementLevel);
+
+// Means of two groups of independent numbers, such as the time averages of hot-started and of
+// cold-started replicas: Welch's t test (unequal variances). Needs 2 numbers in each group.
+Agreement compare_groups(std::span<const double> first, std::span<const double> second,
+                         double level = kAgreementLevel);
+
+// Hot and cold halves of one task. `replica_means` [replica]: time averages of one observable
+// (below Tc take |m|, not m); `cold` [replica]: nonzero where the replica started ordered.
+Agreement compare_hot_cold(std::span<const double> replica_means, std::span<const char> cold,
+                           double level = kAgreementLevel);
+
+}  // namespace rewise
