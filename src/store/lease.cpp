@@ -1,1 +1,288 @@
 #include "src/store/lease.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path, int error) {
+  throw Error(ExitCode::io,
+              fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Who holds a lease, as its file says.
+struct Owner {
+  std::string host;    // for people
+  std::string system;  // boot id and pid namespace: where `pid` means something
+  pid_t pid = 0;
+  std::uint64_t start = 0;  // of the process, in clock ticks since boot; 0: unknown
+  std::string token;        // of this lease alone
+
+  std::string describe() const { return fmt::format("pid {} on {}", pid, host); }
+};
+
+// State letter and start time (fields 3 and 22) from /proc/<pid>/stat; the command between
+// parentheses may contain anything.
+struct ProcessStat {
+  char state = '?';
+  std::uint64_t start = 0;
+};
+std::optional<ProcessStat> process_stat(pid_t pid) {
+  const std::string line = first_line(fmt::format("/proc/{}/stat", pid));
+  const auto end = line.rfind(')');
+  if (end == std::string::npos) return std::nullopt;
+  std::istringstream fields(line.substr(end + 1));
+  ProcessStat stat;
+  fields >> stat.state;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  if (!(fields >> stat.start)) return std::nullopt;
+  return stat;
+}
+
+std::string this_system() {
+  char space[64] = {};
+  const ssize_t length = ::readlink("/proc/self/ns/pid", space, sizeof space - 1);
+  return first_line("/proc/sys/kernel/random/boot_id") + "/" +
+         std::string(space, length > 0 ? static_cast<std::size_t>(length) : 0);
+}
+
+Owner myself() {
+  Owner owner;
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "unknown");
+  owner.host = host;
+  owner.system = this_system();
+  owner.pid = ::getpid();
+  if (const auto stat = process_stat(owner.pid)) owner.start = stat->start;
+  static std::atomic<unsigned> count{0};
+  std::random_device random;
+  owner.token = fmt::format("{:08x}{:08x}-{}", random(), random(), count.fetch_add(1));
+  return owner;
+}
+
+std::string to_text(const Owner& owner) {
+  return fmt::format("rewise lease\nhost {}\nsystem {}\npid {}\nstart {}\ntoken {}\n", owner.host,
+                     owner.system, owner.pid, owner.start, owner.token);
+}
+
+// Nothing when there is no file; an owner without a token when it says nothing sensible.
+std::optional<Owner> read_owner(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::map<std::string, std::string> fields;
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto space = line.find(' ');
+    if (space != std::string::npos) fields[line.substr(0, space)] = line.substr(space + 1);
+  }
+  Owner owner{fields["host"], fields["system"], 0, 0, fields["token"]};
+  std::istringstream(fields["pid"]) >> owner.pid;
+  std::istringstream(fields["start"]) >> owner.start;
+  return owner;
+}
+
+bool process_is_gone(const Owner& owner) {
+  if (owner.pid <= 0) return false;
+  if (::kill(owner.pid, 0) != 0 && errno == ESRCH) return true;
+  const auto stat = process_stat(owner.pid);
+  if (!stat) return false;  // hidden from us: believe that it lives
+  if (stat->state == 'Z' || stat->state == 'X') return true;
+  return owner.start != 0 && stat->start != owner.start;
+}
+
+double seconds(const timespec& time) {
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// `now` is the file server's clock.
+bool is_dead(const fs::path& path, const Owner& owner, double now, const LeaseOptions& options) {
+  if (!owner.token.empty() && owner.system == this_system()) return process_is_gone(owner);
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return false;  // just released
+  return now - seconds(status.st_mtim) > std::chrono::duration<double>(options.stale_after).count();
+}
+
+// My claim, written under a private name first.
+class Candidate {
+ public:
+  Candidate(const fs::path& lease, const Owner& owner)
+      : path_(folder_of(lease) /
+              fmt::format(".{}.{}.tmp", lease.filename().string(), owner.token)) {
+    const std::string text = to_text(owner);
+    const int file = ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (file < 0) fail("create", path_, errno);
+    const ssize_t written = ::write(file, text.data(), text.size());
+    int error = written < 0 ? errno : written != static_cast<ssize_t>(text.size()) ? ENOSPC : 0;
+    struct stat status;
+    if (error == 0 && ::fstat(file, &status) != 0) error = errno;
+    if (::close(file) != 0 && error == 0) error = errno;
+    if (error != 0) {
+      ::unlink(path_.c_str());
+      fail("write", path_, error);
+    }
+    now_ = seconds(status.st_mtim);
+  }
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+  ~Candidate() { ::unlink(path_.c_str()); }
+
+  const fs::path& path() const { return path_; }
+  double now() const { return now_; }  // by the file server's clock
+
+ private:
+  fs::path path_;
+  double now_ = 0;
+};
+
+// True when the lease is ours now, false when there is one already.
+bool create_exclusively(const Candidate& candidate, const fs::path& lease) {
+  if (::link(candidate.path().c_str(), lease.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) fail("create", lease, errno);
+  // No hard links here: O_EXCL, then the content by a rename over it.
+  const int file = ::open(lease.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (file < 0 && errno == EEXIST) return false;
+  if (file < 0) fail("create", lease, errno);
+  ::close(file);
+  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail("create", lease, errno);
+  return true;
+}
+
+// Serialises takeovers in one folder; the kernel drops it when its process dies.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) {
+    const fs::path path = folder / ".leases.lock";
+    file_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (file_ < 0) fail("open", path, errno);
+    while (::flock(file_, LOCK_EX) != 0) {
+      if (errno == EINTR) continue;
+      locked_ = false;
+      return;
+    }
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock() { ::close(file_); }
+  bool locked() const { return locked_; }
+
+ private:
+  int file_ = -1;
+  bool locked_ = true;
+};
+
+// Replaces the lease of `dead` by ours; false when somebody else was quicker.
+bool take_over(const Candidate& candidate, const fs::path& lease, const Owner& dead,
+               const Owner& me, const LeaseOptions& options) {
+  const FolderLock lock(folder_of(lease));
+  const auto current = read_owner(lease);
+  if (!current || current->token != dead.token ||
+      !is_dead(lease, *current, candidate.now(), options)) {
+    return false;
+  }
+  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail("take over", lease, errno);
+  if (lock.locked()) return true;
+  // A file system without flock: the last rename wins, and everybody looks after a while.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto winner = read_owner(lease);
+  return winner && winner->token == me.token;
+}
+
+}  // namespace
+
+struct Lease::Impl {
+  Impl(fs::path lease_path, Owner me, const LeaseOptions& options)
+      : path(std::move(lease_path)), owner(std::move(me)) {
+    beat = std::jthread([this, period = options.heartbeat](const std::stop_token& stop) {
+      std::unique_lock lock(mutex);
+      while (!wake.wait_for(lock, stop, period, [] { return false; }) && !stop.stop_requested()) {
+        if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+      }
+    });
+  }
+
+  ~Impl() {
+    // A forked child's copy is not the owner, and the thread does not exist there.
+    if (::getpid() != owner.pid) {
+      beat.detach();
+      return;
+    }
+    beat.request_stop();
+    beat.join();
+    if (is_mine()) ::unlink(path.c_str());
+  }
+
+  bool is_mine() const {
+    const auto current = read_owner(path);
+    return current && current->token == owner.token;
+  }
+
+  fs::path path;
+  Owner owner;
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::jthread beat;
+};
+
+Lease::Lease(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Lease::Lease(Lease&&) noexcept = default;
+Lease& Lease::operator=(Lease&&) noexcept = default;
+Lease::~Lease() = default;
+
+bool Lease::held() const { return impl_ && impl_->is_mine(); }
+const fs::path& Lease::path() const { return impl_->path; }
+
+LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
+  const Owner me = myself();
+  const Candidate candidate(path, me);
+  const auto mine = [&](std::string note) {
+    return LeaseClaim{Lease(std::make_unique<Lease::Impl>(path, me, options)), "", std::move(note)};
+  };
+  // Twice, since the holder may release between our attempt and our look.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (create_exclusively(candidate, path)) return mine("");
+    const auto holder = read_owner(path);
+    if (!holder) continue;
+    if (!is_dead(path, *holder, candidate.now(), options)) return {{}, holder->describe(), ""};
+    if (take_over(candidate, path, *holder, me, options)) {
+      return mine(
+          fmt::format("{} is dead; its lease {} is taken over", holder->describe(), path.string()));
+    }
+  }
+  const auto holder = read_owner(path);
+  return {{}, holder ? holder->describe() : "another process", ""};
+}
+
+}  // namespace rewise

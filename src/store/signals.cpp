@@ -1,1 +1,127 @@
 #include "src/store/signals.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+std::atomic<int> received{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use nothing else");
+
+extern "C" void on_stop_signal(int number) {
+  int none = 0;
+  if (!received.compare_exchange_strong(none, number)) ::_exit(128 + number);
+}
+
+void handle(int number) {
+  struct sigaction action = {};
+  action.sa_handler = on_stop_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(number, &action, nullptr);
+}
+
+bool is_ignored(int number) {
+  struct sigaction action = {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// A number that is the whole of `text`, else NaN.
+double number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? value : std::nan("");
+}
+
+// "h:mm:ss" or "m:ss" in seconds, else NaN.
+double clock_seconds(std::string_view text) {
+  double total = 0;
+  int parts = 0;
+  for (std::size_t at = 0; at <= text.size(); ++parts) {
+    const std::size_t colon = std::min(text.find(':', at), text.size());
+    const double part = number_of(text.substr(at, colon - at));
+    if (parts > 0 && part >= 60) return std::nan("");
+    total = 60 * total + part;
+    at = colon + 1;
+  }
+  return parts <= 3 ? total : std::nan("");
+}
+
+double unit_seconds(std::string_view unit) {
+  if (unit.empty() || unit == "s" || unit == "sec") return 1;
+  if (unit == "m" || unit == "min") return 60;
+  if (unit == "h") return 3600;
+  if (unit == "d") return 86400;
+  return std::nan("");
+}
+
+}  // namespace
+
+void install_stop_signals() {
+  const bool keep_hangup = is_ignored(SIGHUP);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) handle(number);
+  if (!keep_hangup) handle(SIGHUP);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+int stop_signal() { return received.load(std::memory_order_relaxed); }
+void reset_stop_signal() { received.store(0); }
+
+StopToken::StopToken(std::optional<std::chrono::duration<double>> limit) {
+  using Clock = std::chrono::steady_clock;
+  // A limit beyond the clock's range is none.
+  if (limit && limit->count() < 1e9) {
+    end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(*limit);
+  }
+}
+
+bool StopToken::stop_requested() const {
+  return stop_signal() != 0 || (end_ && std::chrono::steady_clock::now() >= *end_);
+}
+
+std::string StopToken::reason() const {
+  switch (stop_signal()) {
+    case 0:
+      break;
+    case SIGINT:
+      return "SIGINT";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGUSR1:
+      return "SIGUSR1";
+    case SIGHUP:
+      return "SIGHUP";
+    default:
+      return fmt::format("signal {}", stop_signal());
+  }
+  return stop_requested() ? "time limit" : "";
+}
+
+std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin) {
+  double value;
+  if (text.find(':') != std::string_view::npos) {
+    value = clock_seconds(text);
+  } else {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789.eE+-"), text.size());
+    std::string_view unit = text.substr(digits);
+    while (unit.starts_with(' ')) unit.remove_prefix(1);
+    value = number_of(text.substr(0, digits)) * unit_seconds(unit);
+  }
+  if (!(value >= 0) || !std::isfinite(value)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: \"{}\" is not a duration (such as 90s, 5min, 12h, 2d or 1:30:00)",
+                            origin, text));
+  }
+  return std::chrono::duration<double>(value);
+}
+
+}  // namespace rewise

@@ -1,1 +1,267 @@
 #include "src/store/task_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "src/base/error.hpp"
+#include "src/store/h5.hpp"
+
+namespace rewise {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kFormat = "rewise task";
+constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kAttributeText = 32'768;        // longer texts become datasets
+constexpr std::uint64_t kChunkElements = 1ULL << 16;  // 512 KiB before packing
+constexpr int kLevel = 4;                             // of deflate, for series and bonds
+constexpr std::size_t kMaxDim = 8;
+
+[[noreturn]] void unfit(const std::string& what) {
+  throw Error(ExitCode::data, "unfit task data: " + what);
+}
+
+void require(bool good, const char* what) {
+  if (!good) unfit(what);
+}
+
+// Keys become names in the file, where '/' separates and "." means the group itself.
+void require_key(const std::string& key) {
+  const bool printable =
+      std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
+  if (key.empty() || key == "." || key.size() > 200 || !printable) {
+    throw Error(ExitCode::internal, fmt::format("\"{}\" cannot name a value in a task file", key));
+  }
+}
+
+void write_texts(h5::Group group, const TextMap& texts) {
+  for (const auto& [key, value] : texts) {
+    require_key(key);
+    if (value.size() > kAttributeText) {
+      group.write_text(key, value);
+    } else {
+      group.set_text(key, value);
+    }
+  }
+}
+
+TextMap read_texts(const h5::Group& group) {
+  TextMap texts;
+  for (const auto& key : group.attribute_names()) texts[key] = group.text(key);
+  for (const auto& key : group.names()) texts[key] = group.read_text(key);
+  return texts;
+}
+
+h5::Packing packing(const std::vector<std::uint64_t>& dims) {
+  // Whole rows of the last index, as many of the last but one as fill a chunk.
+  h5::Packing result{std::vector<std::uint64_t>(dims.size(), 1), kLevel};
+  std::uint64_t room = kChunkElements;
+  for (std::size_t i = dims.size(); i-- > 0 && room > 1;) {
+    result.chunk[i] = std::clamp<std::uint64_t>(dims[i], 1, room);
+    room /= result.chunk[i];
+  }
+  return result;
+}
+
+template <class T>
+void write_list(h5::Group& group, const std::string& name, const std::vector<T>& values) {
+  group.write<T>(name, values, {values.size()}, packing({values.size()}));
+}
+
+void write_graph(h5::Group group, const GraphRecord& graph) {
+  group.set("dim", static_cast<std::uint32_t>(graph.extents.size()));
+  group.set_array<std::uint32_t>("extents", graph.extents);
+  group.set("p", graph.p);
+  group.set_text("rule", graph.rule);
+  group.set("seed", graph.seed);
+  group.set_text("source", graph.source);
+  group.set("sites", graph.sites);
+  group.set("bonds", graph.bonds);
+  group.set("modified", graph.modified);
+  group.set("rewired", static_cast<std::uint64_t>(graph.rewired()));
+  write_list(group, "bond", graph.bond);
+  write_list(group, "a", graph.a);
+  write_list(group, "b", graph.b);
+}
+
+GraphRecord read_graph(const h5::Group& group) {
+  GraphRecord graph;
+  graph.extents = group.get_array<std::uint32_t>("extents", kMaxDim);
+  graph.p = group.get<double>("p");
+  graph.rule = group.text("rule");
+  graph.seed = group.get<std::uint64_t>("seed");
+  graph.source = group.text("source");
+  graph.sites = group.get<std::uint64_t>("sites");
+  graph.bonds = group.get<std::uint64_t>("bonds");
+  graph.modified = group.get<std::uint64_t>("modified");
+  graph.bond = group.read<std::uint64_t>("bond", 1).values;
+  graph.a = group.read<std::uint32_t>("a", 1).values;
+  graph.b = group.read<std::uint32_t>("b", 1).values;
+  require(group.get<std::uint32_t>("dim") == graph.extents.size(), "dim and extents differ");
+  require(group.get<std::uint64_t>("rewired") == graph.rewired(), "rewired and its list differ");
+  return graph;
+}
+
+void check_graph(const GraphRecord& graph) {
+  require(graph.p >= 0 && graph.p <= 1, "p is not within 0..1");
+  require(graph.modified <= graph.sites, "more modified cells than sites");
+  require(graph.a.size() == graph.rewired() && graph.b.size() == graph.rewired(),
+          "the lists of rewired bonds differ in length");
+  const auto is_site = [&](std::uint32_t site) { return site < graph.sites; };
+  require(std::all_of(graph.a.begin(), graph.a.end(), is_site) &&
+              std::all_of(graph.b.begin(), graph.b.end(), is_site),
+          "a rewired bond ends at no site");
+  if (graph.extents.empty()) return;
+  std::uint64_t sites = 1;
+  for (const auto extent : graph.extents) {
+    require(extent > 0 && sites <= UINT32_MAX / extent, "the extents are not those of a lattice");
+    sites *= extent;
+  }
+  require(sites == graph.sites, "sites is not the product of the extents");
+}
+
+template <class T>
+void write_series(h5::Group& group, const std::string& name, const Series<T>& series) {
+  const std::vector<std::uint64_t> dims{series.temperatures(), series.time(), series.replicas()};
+  group.write<T>(name, series.by_temperature(), dims, packing(dims));
+}
+
+template <class T>
+Series<T> read_series(const h5::Group& group, const std::string& name) {
+  const h5::Array<T> array = group.read<T>(name, 3);
+  return Series<T>::from_file_order(array.dims[0], array.dims[1], array.dims[2], array.values);
+}
+
+template <class T>
+void check_series(const TaskData& task, const Series<T>& series, const char* name) {
+  if (series.temperatures() != task.temperature.size() || series.replicas() != task.replicas) {
+    unfit(fmt::format("series {} is not of shape [{}, time, {}]", name, task.temperature.size(),
+                      task.replicas));
+  }
+}
+
+void check_task(const TaskData& task) {
+  check_graph(task.graph);
+  require(std::all_of(task.temperature.begin(), task.temperature.end(),
+                      [](double t) { return std::isfinite(t) && t > 0; }),
+          "a temperature is not a positive number");
+  check_series(task, task.energy, "energy");
+  check_series(task, task.magnetisation, "magnetisation");
+  check_series(task, task.cluster_size, "cluster_size");
+  check_series(task, task.cluster_quartic_low, "cluster_quartic_low");
+  check_series(task, task.cluster_quartic_high, "cluster_quartic_high");
+  require(task.energy.time() == task.magnetisation.time(), "energy and magnetisation differ");
+  const auto all_or_none = [&](const auto& series) {
+    return series.empty() || series.time() == task.energy.time();
+  };
+  require(all_or_none(task.cluster_size) && all_or_none(task.cluster_quartic_low) &&
+              all_or_none(task.cluster_quartic_high) &&
+              task.cluster_quartic_low.time() == task.cluster_quartic_high.time(),
+          "the cluster series are not as long as the energy's");
+}
+
+}  // namespace
+
+void TaskData::shape_series() {
+  const std::size_t count = temperature.size();
+  energy = Series<std::int64_t>(count, replicas);
+  magnetisation = Series<std::int64_t>(count, replicas);
+  cluster_size = Series<std::uint64_t>(count, replicas);
+  cluster_quartic_low = Series<std::uint64_t>(count, replicas);
+  cluster_quartic_high = Series<std::uint64_t>(count, replicas);
+}
+
+std::vector<std::byte> encode_task(const TaskData& task) {
+  try {
+    check_task(task);
+  } catch (const Error& error) {
+    throw Error(ExitCode::internal, error.what());  // ours, not the user's
+  }
+  const h5::File file = h5::File::create();
+  h5::Group root = file.root();
+  root.set_text("format", kFormat);
+  root.set("format_version", kVersion);
+  write_texts(root.create_group("configuration"), task.configuration);
+  write_graph(root.create_group("graph"), task.graph);
+  root.write<double>("temperature", task.temperature, {task.temperature.size()});
+
+  h5::Group series = root.create_group("series");
+  series.set("replicas", task.replicas);
+  write_series(series, "energy", task.energy);
+  write_series(series, "magnetisation", task.magnetisation);
+  if (!task.cluster_size.empty()) write_series(series, "cluster_size", task.cluster_size);
+  if (!task.cluster_quartic_low.empty()) {
+    write_series(series, "cluster_quartic_low", task.cluster_quartic_low);
+    write_series(series, "cluster_quartic_high", task.cluster_quartic_high);
+  }
+  if (!task.state.engine.empty()) {
+    h5::Group state = root.create_group("state");
+    state.set_text("engine", task.state.engine);
+    state.set("step", task.state.step);
+    state.set("cycles", task.state.cycles);
+    // Spins near Tc are as good as random: packing would only cost time.
+    state.write<std::uint8_t>("bytes", task.state.bytes, {task.state.bytes.size()});
+  }
+  write_texts(root.create_group("provenance"), task.provenance);
+  return file.image();
+}
+
+TaskData decode_task(std::span<const std::byte> image) {
+  const h5::File file = h5::File::open(image);
+  const h5::Group root = file.root();
+  require(root.has_attribute("format") && root.text("format") == kFormat, "not a task file");
+  const auto version = root.get<std::int64_t>("format_version");
+  if (version < 1 || version > kVersion) {
+    unfit(fmt::format("task format {}, but this program reads up to {}", version, kVersion));
+  }
+  TaskData task;
+  task.configuration = read_texts(root.group("configuration"));
+  task.graph = read_graph(root.group("graph"));
+  task.temperature = root.read<double>("temperature", 1).values;
+
+  const h5::Group series = root.group("series");
+  task.replicas = series.get<std::uint32_t>("replicas");
+  task.shape_series();
+  task.energy = read_series<std::int64_t>(series, "energy");
+  task.magnetisation = read_series<std::int64_t>(series, "magnetisation");
+  const auto read_optional = [&](const char* name, Series<std::uint64_t>& into) {
+    if (series.has(name)) into = read_series<std::uint64_t>(series, name);
+  };
+  read_optional("cluster_size", task.cluster_size);
+  read_optional("cluster_quartic_low", task.cluster_quartic_low);
+  read_optional("cluster_quartic_high", task.cluster_quartic_high);
+  if (root.has("state")) {
+    const h5::Group state = root.group("state");
+    task.state.engine = state.text("engine");
+    task.state.step = state.get<std::uint64_t>("step");
+    task.state.cycles = state.get<std::uint64_t>("cycles");
+    task.state.bytes = state.read<std::uint8_t>("bytes", 1).values;
+    require(!task.state.engine.empty(), "a state without an engine");
+  }
+  task.provenance = read_texts(root.group("provenance"));
+  check_task(task);
+  return task;
+}
+
+void save_task(const fs::path& path, const TaskData& task) {
+  write_sealed(path, encode_task(task));
+}
+
+void save_new_task(const fs::path& path, const TaskData& task) {
+  write_new_sealed(path, encode_task(task));
+}
+
+std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as) {
+  std::optional<LatestSealed> latest = open_latest(path, as);
+  if (!latest) return std::nullopt;
+  try {
+    return LoadedTask{decode_task(latest->image), latest->source, std::move(latest->warnings)};
+  } catch (const Error& error) {
+    throw Error(error.exit_code(), fmt::format("{}: {}", latest->source.string(), error.what()));
+  }
+}
+
+}  // namespace rewise

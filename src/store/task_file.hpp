@@ -44,13 +44,14 @@ struct GraphRecord {
   friend bool operator==(const GraphRecord&, const GraphRecord&) = default;
 };
 
-// What an engine needs to go on; an empty name means that there is none (a finished task).
-struct EngineState {
+// What an engine needs to go on, as the engine saves it (engine.hpp: EngineState). An empty name
+// means that there is none (a finished task).
+struct StateRecord {
   std::string engine;
   std::uint64_t step = 0;    // the engine's address in the random streams
   std::uint64_t cycles = 0;  // cycles done, equilibration included
   std::vector<std::uint8_t> bytes;
-  friend bool operator==(const EngineState&, const EngineState&) = default;
+  friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
 struct TaskData {
@@ -62,7 +63,7 @@ struct TaskData {
   Series<std::int64_t> magnetisation;  // sum over sites of s_i
   Series<std::uint64_t> cluster_size;  // empty without cluster updates
   Series<std::uint64_t> cluster_quartic_low, cluster_quartic_high;  // a 128-bit sum; may be empty
-  EngineState state;
+  StateRecord state;
   TextMap provenance;  // outside of the content digest
 
   // Gives all series the shape [.][T = temperature.size()][replicas], without measurements.

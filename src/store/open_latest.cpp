@@ -1,0 +1,100 @@
+// Choosing between a sealed file and its `.prev`, and tidying up behind a killed writer.
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "src/base/error.hpp"
+#include "src/store/sealed_file.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace fs = std::filesystem;
+namespace {
+
+fs::path set_aside(const fs::path& path) {
+  for (int n = 1;; ++n) {
+    const fs::path aside(fmt::format("{}.damaged-{}", path.string(), n));
+    std::error_code error;
+    const bool taken = fs::exists(fs::symlink_status(aside, error));
+    if (taken && n < 10'000) continue;
+    if (syscalls().rename(path.c_str(), aside.c_str()) == 0) return aside;
+    throw Error(ExitCode::io, fmt::format("cannot rename the damaged {} to {}: {}", path.string(),
+                                          aside.string(), std::strerror(errno)));
+  }
+}
+
+// Only the owner of the lease writes, so a temporary that it finds belongs to a dead writer.
+void remove_temporaries(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string prefix = fmt::format(".{}.", path.filename().string());
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(prefix) && name.ends_with(".tmp"))
+      syscalls().unlink(entry->path().c_str());
+  }
+}
+
+void require_known_format(const fs::path& path, const SealedRead& read) {
+  if (read.state == SealState::newer) {
+    throw Error(ExitCode::data, fmt::format("{}: {}", path.string(), read.problem));
+  }
+}
+
+}  // namespace
+
+std::optional<LatestSealed> open_latest(const fs::path& path, OpenAs as) {
+  if (as == OpenAs::owner) remove_temporaries(path);
+  SealedRead current = read_sealed(path);
+  require_known_format(path, current);
+  if (current.state == SealState::good) return LatestSealed{std::move(current.image), path, {}};
+
+  const fs::path previous = previous_path(path);
+  SealedRead older = read_sealed(previous);
+  require_known_format(previous, older);
+  if (older.state == SealState::good) {
+    LatestSealed latest{std::move(older.image), previous, {}};
+    if (current.state == SealState::missing) {
+      latest.warnings.push_back(
+          fmt::format("{} is missing; going on from {}", path.string(), previous.string()));
+      return latest;
+    }
+    std::string where = path.string();
+    if (as == OpenAs::owner) where += fmt::format(" (set aside as {})", set_aside(path).string());
+    latest.warnings.push_back(fmt::format("{} is damaged: {}; going on from {}", where,
+                                          current.problem, previous.string()));
+    return latest;
+  }
+  if (current.state == SealState::missing && older.state == SealState::missing) return std::nullopt;
+  const auto describe = [](const fs::path& file, const SealedRead& read) {
+    return fmt::format("{} ({})", file.string(), read.problem);
+  };
+  throw Error(ExitCode::data,
+              fmt::format("no good copy of a result: {} and {}; move them away to start afresh",
+                          describe(path, current), describe(previous, older)));
+}
+
+void remove_sealed(const fs::path& path) {
+  // The older one first: were it left alone, it would look like the latest.
+  for (const fs::path& file : {previous_path(path), path}) {
+    if (syscalls().unlink(file.c_str()) != 0 && errno != ENOENT) {
+      throw Error(ExitCode::io,
+                  fmt::format("cannot remove {}: {}", file.string(), std::strerror(errno)));
+    }
+  }
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    throw Error(ExitCode::io,
+                fmt::format("cannot create the folder {}: {}", path.string(), error.message()));
+  }
+}
+
+}  // namespace rewise
