@@ -1,0 +1,302 @@
+// The single engine: T * R systems side by side, each advanced by one thread at a time.
+#include <fmt/format.h>
+#include <omp.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <exception>
+
+#include "src/base/error.hpp"
+#include "src/single/metropolis.hpp"
+#include "src/single/observe.hpp"
+#include "src/single/plan.hpp"
+#include "src/single/single.hpp"
+#include "src/single/swendsen_wang.hpp"
+#include "src/single/wolff.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace single;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Cluster sums of one system since the last measurement.
+struct Pending {
+  std::uint64_t size = 0;
+  Wide quartic = 0;
+};
+
+// What a thread needs and counts while it advances systems.
+struct Worker {
+  LocalScratch local;
+  std::unique_ptr<WolffScratch> wolff;
+  std::unique_ptr<SwendsenWangScratch> swendsen_wang;
+  Work work;
+};
+
+class SingleEngine final : public Engine {
+ public:
+  SingleEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+
+  std::string_view name() const override { return "single"; }
+  std::string_view device() const override { return "cpu"; }
+  int threads() const override { return threads_; }
+  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  void measure(Observation& out) override;
+  EngineState save() const override;
+  void restore(const EngineState& state) override;
+  void spins(std::uint32_t temperature, std::uint32_t replica,
+             std::span<std::uint8_t> out) const override;
+  std::uint64_t trajectory_hash() const override {
+    return XXH3_64bits(spins_.data(), spins_.size());
+  }
+  Work work() const override { return work_; }
+
+ private:
+  std::span<std::uint8_t> system(std::size_t who) {
+    return {spins_.data() + who * plan_.sites, plan_.sites};
+  }
+  bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
+  void start();
+  void advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
+                      Worker& worker);
+  void cluster_update(std::size_t who, const DrawKey& key, Worker& worker);
+  // Calls f(system, worker) for all systems, spread over the threads.
+  template <class F>
+  void for_each_system(F&& f);
+
+  EngineSpec spec_;
+  Plan plan_;
+  std::size_t systems_;
+  int threads_;
+  std::vector<std::uint8_t> spins_;  // [T][R][sites]
+  std::vector<Pending> pending_;     // [T*R]
+  std::uint64_t pending_updates_ = 0, step_ = 0;
+  std::vector<Worker> workers_;  // [threads]
+  Work work_;
+};
+
+SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+    : spec_(spec),
+      plan_(graph, spec),
+      systems_(spec.betas.size() * spec.replicas),
+      threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
+      spins_(systems_ * plan_.sites),
+      pending_(systems_),
+      workers_(static_cast<std::size_t>(threads_)) {
+  start();
+}
+
+template <class F>
+void SingleEngine::for_each_system(F&& f) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_)
+  for (std::size_t who = 0; who < systems_; ++who) {
+    try {
+      f(who, workers_[static_cast<std::size_t>(omp_get_thread_num())]);
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void SingleEngine::start() {
+  for_each_system([&](std::size_t who, Worker&) {
+    const auto out = system(who);
+    std::fill(out.begin(), out.end(), std::uint8_t{1});
+    if (!starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas))) return;
+    for (std::uint64_t site = 0; site < plan_.sites; ++site) {
+      const auto s = static_cast<Site>(site);
+      const Words4 words = random_words(spec_.seed, Stream::single_start, bit_item(s),
+                                        static_cast<std::uint32_t>(who), 0, 0);
+      out[site] = static_cast<std::uint8_t>(bit_of(words, s));
+    }
+  });
+}
+
+void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& worker) {
+  const Tables& tables = plan_.tables[who / spec_.replicas];
+  Pending& pending = pending_[who];
+  ++worker.work.cluster_updates;
+  if (is_wolff()) {
+    if (!worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
+    const std::uint64_t size = wolff_update(plan_, tables, key, *worker.wolff, system(who));
+    pending.size += size;
+    worker.work.cluster_sites += size;
+    return;
+  }
+  if (!worker.swendsen_wang) worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_);
+  const ClusterSums sums =
+      swendsen_wang_update(plan_, tables, key, *worker.swendsen_wang, system(who));
+  pending.size += sums.square;
+  pending.quartic += sums.quartic;
+  worker.work.cluster_sites += plan_.sites;
+}
+
+void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
+                                  Worker& worker) {
+  const Tables& tables = plan_.tables[who / spec_.replicas];
+  DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step_)};
+  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+    auto begin = Clock::now();
+    for (std::uint32_t m = 0; m < schedule.local; ++m, ++key.step) {
+      local_sweep(plan_, tables, key, worker.local, system(who));
+    }
+    worker.work.local_attempts += schedule.local * plan_.sites;
+    worker.work.local_seconds += seconds_since(begin);
+    begin = Clock::now();
+    for (std::uint32_t w = 0; w < schedule.cluster; ++w, ++key.step) {
+      cluster_update(who, key, worker);
+    }
+    worker.work.cluster_seconds += seconds_since(begin);
+  }
+}
+
+void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  constexpr std::uint64_t kSteps = std::uint64_t{1} << 32;
+  if (cycles > (kSteps - step_) / schedule.steps_per_cycle()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} cycles of {} after {} steps are too many (2^32 steps in a run)",
+                            cycles, to_string(schedule), step_));
+  }
+  const auto begin = Clock::now();
+  for_each_system(
+      [&](std::size_t who, Worker& worker) { advance_system(who, schedule, cycles, worker); });
+  step_ += cycles * schedule.steps_per_cycle();
+  pending_updates_ += cycles * schedule.cluster;
+  // The threads' times overlap: they divide the wall-clock time between the two kinds.
+  Work sum;
+  for (Worker& worker : workers_) {
+    sum.local_seconds += worker.work.local_seconds;
+    sum.cluster_seconds += worker.work.cluster_seconds;
+    work_.local_attempts += worker.work.local_attempts;
+    work_.cluster_updates += worker.work.cluster_updates;
+    work_.cluster_sites += worker.work.cluster_sites;
+    worker.work = {};
+  }
+  const double busy = sum.local_seconds + sum.cluster_seconds;
+  const double share = busy > 0 ? seconds_since(begin) / busy : 0;
+  work_.local_seconds += share * sum.local_seconds;
+  work_.cluster_seconds += share * sum.cluster_seconds;
+}
+
+void SingleEngine::measure(Observation& out) {
+  const auto begin = Clock::now();
+  const bool clusters = pending_updates_ > 0, quartic = clusters && !is_wolff();
+  out.bond_sum.resize(systems_);
+  out.magnetisation.resize(systems_);
+  out.cluster_size.resize(clusters ? systems_ : 0);
+  out.cluster_quartic_low.resize(quartic ? systems_ : 0);
+  out.cluster_quartic_high.resize(quartic ? systems_ : 0);
+  out.cluster_updates = pending_updates_;
+  for_each_system([&](std::size_t who, Worker&) {
+    out.bond_sum[who] = bond_sum(plan_, system(who));
+    out.magnetisation[who] = magnetisation(system(who));
+    if (clusters) out.cluster_size[who] = pending_[who].size;
+    if (quartic) {
+      out.cluster_quartic_low[who] = static_cast<std::uint64_t>(pending_[who].quartic);
+      out.cluster_quartic_high[who] = static_cast<std::uint64_t>(pending_[who].quartic >> 64);
+    }
+    pending_[who] = {};
+  });
+  pending_updates_ = 0;
+  work_.measure_seconds += seconds_since(begin);
+}
+
+// State: the spins [T][R][sites], then 64-bit words: pending updates, then size, quartic (low,
+// high) of every system.
+EngineState SingleEngine::save() const {
+  static_assert(std::endian::native == std::endian::little);
+  EngineState state{"single", step_, spins_};
+  const auto put = [&](std::uint64_t word) {
+    std::uint8_t bytes[8];
+    std::memcpy(bytes, &word, 8);
+    state.bytes.insert(state.bytes.end(), bytes, bytes + 8);
+  };
+  put(pending_updates_);
+  for (const Pending& pending : pending_) {
+    put(pending.size);
+    put(static_cast<std::uint64_t>(pending.quartic));
+    put(static_cast<std::uint64_t>(pending.quartic >> 64));
+  }
+  return state;
+}
+
+void SingleEngine::restore(const EngineState& state) {
+  const std::size_t expected = spins_.size() + 8 * (1 + 3 * systems_);
+  if (state.engine != name() || state.bytes.size() != expected || state.step >> 32 > 1) {
+    throw Error(ExitCode::data,
+                fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
+                            "(engine 'single' with {} bytes)",
+                            state.engine, state.bytes.size(), state.step, expected));
+  }
+  const auto spins_end = state.bytes.begin() + static_cast<std::ptrdiff_t>(spins_.size());
+  if (std::any_of(state.bytes.begin(), spins_end, [](std::uint8_t s) { return s > 1; })) {
+    throw Error(ExitCode::data, "state of engine 'single' holds a spin that is neither 0 nor 1");
+  }
+  std::copy(state.bytes.begin(), spins_end, spins_.begin());
+  const std::uint8_t* next = state.bytes.data() + spins_.size();
+  const auto get = [&next] {
+    std::uint64_t word;
+    std::memcpy(&word, next, 8);
+    next += 8;
+    return word;
+  };
+  pending_updates_ = get();
+  for (Pending& pending : pending_) {
+    pending.size = get();
+    pending.quartic = get();
+    pending.quartic |= Wide{get()} << 64;
+  }
+  step_ = state.step;
+}
+
+void SingleEngine::spins(std::uint32_t temperature, std::uint32_t replica,
+                         std::span<std::uint8_t> out) const {
+  const std::size_t who = std::size_t{temperature} * spec_.replicas + replica;
+  if (temperature >= spec_.betas.size() || replica >= spec_.replicas || out.size() != plan_.sites) {
+    throw Error(ExitCode::internal, fmt::format("spins({}, {}) of {} sites: out of range",
+                                                temperature, replica, out.size()));
+  }
+  std::copy_n(spins_.begin() + static_cast<std::ptrdiff_t>(who * plan_.sites), plan_.sites,
+              out.begin());
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec& spec,
+                                           const EngineOptions& options) {
+  check_spec(graph, spec);
+  if (spec.model == ModelKind::potts) {
+    throw Error(ExitCode::usage, "model 'potts' is not there yet (there is: ising)");
+  }
+  if (spec.cluster == ClusterUpdate::few_cluster) {
+    throw Error(ExitCode::usage,
+                "cluster update 'few-cluster' is not there yet (there are: wolff, swendsen-wang)");
+  }
+  if (!options.wolff_method.empty() && options.wolff_method != "frontier") {
+    throw Error(ExitCode::usage, fmt::format("Wolff method '{}' is not there (there is: frontier)",
+                                             options.wolff_method));
+  }
+  if (!options.label_method.empty() && options.label_method != "union-find") {
+    throw Error(ExitCode::usage,
+                fmt::format("labelling method '{}' is not there (there is: union-find)",
+                            options.label_method));
+  }
+  if (options.threads < 0) {
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+                                             options.threads));
+  }
+  return std::make_unique<SingleEngine>(graph, spec, options);
+}
+
+}  // namespace rewise
