@@ -1,0 +1,177 @@
+#include "tests/support/reference.hpp"
+
+#include <Random123/philox.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace rewise::oracle {
+namespace {
+
+// Numbers of src/random/streams.hpp, restated: they may never change.
+constexpr std::uint32_t kStart = 16, kMetropolis = 17, kGlauber = 18, kWolffSeed = 19, kBond = 20;
+
+std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t item, std::size_t bundle,
+                                    std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
+  using Philox = r123::Philox4x32_R<7>;
+  const Philox::ctr_type counter = {{static_cast<std::uint32_t>(item),
+                                     static_cast<std::uint32_t>(bundle) * 256 + call, step,
+                                     stream + static_cast<std::uint32_t>(item >> 32) * 256}};
+  const Philox::key_type key = {
+      {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+  const auto words = Philox{}(counter, key);
+  return {words[0], words[1], words[2], words[3]};
+}
+
+// round(2^32 P), capped so that it fits 32 bits.
+std::uint32_t rounded(double probability) {
+  return static_cast<std::uint32_t>(
+      std::min(std::nearbyint(std::ldexp(probability, 32)), 4294967295.0));
+}
+
+}  // namespace
+
+BundleReference::BundleReference(const EdgeList& list, std::vector<std::uint8_t> colours,
+                                 const EngineSpec& spec)
+    : spec_(spec), list_(list), colours_(std::move(colours)), around_(list.sites) {
+  for (std::size_t k = 0; k < list.edges.size(); ++k) {
+    around_[list.edges[k].a].emplace_back(list.edges[k].b, k);
+    around_[list.edges[k].b].emplace_back(list.edges[k].a, k);
+  }
+  spins_.assign(spec.betas.size() * spec.replicas, std::vector<std::uint8_t>(list.sites, 1));
+  cluster_size_.assign(spins_.size(), 0);
+  for (std::size_t n = 0; n < spins_.size(); ++n) {
+    const std::size_t r = n % spec.replicas;
+    const bool hot = spec.start == Start::hot || (spec.start == Start::mixed && r % 2 == 1);
+    if (!hot) continue;
+    for (std::uint32_t site = 0; site < list.sites; ++site) {
+      const auto word = philox(spec.seed, site, n / 32, 0, 0, kStart)[0];
+      spins_[n][site] = static_cast<std::uint8_t>(word >> (r % 32) & 1u);
+    }
+  }
+}
+
+std::vector<std::uint32_t> BundleReference::fractions(std::uint32_t stream, std::uint64_t item,
+                                                      std::size_t bundle) const {
+  std::vector<std::uint32_t> fraction(32, 0);
+  for (std::uint32_t k = 0; k < 32; k += 4) {
+    const auto words = philox(spec_.seed, item, bundle, k / 4, step_, stream);
+    for (const std::uint32_t word : words) {
+      for (unsigned r = 0; r < 32; ++r) fraction[r] = fraction[r] * 2 + (word >> r & 1u);
+    }
+  }
+  return fraction;
+}
+
+void BundleReference::local_sweep() {
+  const bool glauber = spec_.local == LocalUpdate::glauber;
+  const int last = *std::max_element(colours_.begin(), colours_.end());
+  for (int colour = 0; colour <= last; ++colour) {
+    for (std::uint32_t site = 0; site < list_.sites; ++site) {
+      if (colours_[site] != colour) continue;
+      for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
+        const double beta = spec_.betas[bundle * 32 / spec_.replicas];
+        const auto fraction = fractions(glauber ? kGlauber : kMetropolis, site, bundle);
+        for (unsigned r = 0; r < 32; ++r) {
+          auto& spin = spins_[32 * bundle + r];
+          int sh = 0;
+          for (const auto& [other, edge] : around_[site]) sh += spin[other] == spin[site] ? 1 : -1;
+          bool flip = false;
+          if (glauber) {
+            flip = fraction[r] < rounded(1 / (1 + std::exp(2 * beta * sh)));
+          } else {
+            flip = sh <= 0 || fraction[r] < rounded(std::exp(-2 * beta * sh));
+          }
+          if (flip) spin[site] = static_cast<std::uint8_t>(1 - spin[site]);
+        }
+      }
+    }
+  }
+  ++step_;
+}
+
+void BundleReference::wolff() {
+  std::vector<std::vector<std::uint32_t>> fraction(list_.edges.size());
+  for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
+    const double beta = spec_.betas[bundle * 32 / spec_.replicas];
+    const std::uint32_t bond = rounded(-std::expm1(-2 * beta));
+    for (std::size_t k = 0; k < list_.edges.size(); ++k) {
+      fraction[k] = fractions(kBond, list_.edges[k].id, bundle);
+    }
+    for (unsigned r = 0; r < 32; ++r) {
+      auto& spin = spins_[32 * bundle + r];
+      const auto words = philox(spec_.seed, r, bundle, 0, step_, kWolffSeed);
+      // The upper 32 bits of (64-bit fraction x sites), by halves.
+      const std::uint64_t low = std::uint64_t{words[0]} * list_.sites;
+      const std::uint64_t high = std::uint64_t{words[1]} * list_.sites + (low >> 32);
+      std::vector<std::uint32_t> cluster{static_cast<std::uint32_t>(high >> 32)};
+      std::vector<bool> reached(list_.sites, false);
+      reached[cluster[0]] = true;
+      for (std::size_t next = 0; next < cluster.size(); ++next) {
+        const std::uint32_t site = cluster[next];
+        for (const auto& [other, edge] : around_[site]) {
+          if (reached[other] || spin[other] != spin[site] || fraction[edge][r] >= bond) continue;
+          reached[other] = true;
+          cluster.push_back(other);
+        }
+      }
+      for (const std::uint32_t site : cluster) {
+        spin[site] = static_cast<std::uint8_t>(1 - spin[site]);
+      }
+      cluster_size_[32 * bundle + r] += cluster.size();
+    }
+  }
+  ++cluster_updates_;
+  ++step_;
+}
+
+void BundleReference::advance(const Schedule& schedule, std::uint64_t cycles) {
+  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+    for (std::uint32_t k = 0; k < schedule.local; ++k) local_sweep();
+    for (std::uint32_t k = 0; k < schedule.cluster; ++k) wolff();
+  }
+}
+
+Observation BundleReference::measure() {
+  Observation out;
+  for (const auto& spin : spins_) {
+    std::int64_t bonds = 0, up = 0;
+    for (const Edge& edge : list_.edges) bonds += spin[edge.a] == spin[edge.b] ? 1 : -1;
+    for (const std::uint8_t s : spin) up += s;
+    out.bond_sum.push_back(bonds);
+    out.magnetisation.push_back(2 * up - std::int64_t{list_.sites});
+  }
+  if (cluster_updates_ > 0) out.cluster_size = cluster_size_;
+  out.cluster_updates = cluster_updates_;
+  cluster_updates_ = 0;
+  cluster_size_.assign(spins_.size(), 0);
+  return out;
+}
+
+std::vector<std::uint32_t> BundleReference::words() const {
+  std::vector<std::uint32_t> words(spins_.size() / 32 * list_.sites, 0);
+  for (std::size_t n = 0; n < spins_.size(); ++n) {
+    for (std::uint32_t site = 0; site < list_.sites; ++site) {
+      words[n / 32 * list_.sites + site] |= std::uint32_t{spins_[n][site]} << (n % 32);
+    }
+  }
+  return words;
+}
+
+std::vector<std::uint8_t> colours_of(const Graph& graph) {
+  std::vector<std::uint8_t> colours;
+  for (std::uint32_t site = 0; site < graph.sites(); ++site) {
+    std::uint32_t rest = site, sum = 0;
+    for (const std::uint32_t extent : graph.spec().extents) {
+      sum += rest % extent;
+      rest /= extent;
+    }
+    const bool imported = graph.spec().extents.empty();
+    colours.push_back(
+        static_cast<std::uint8_t>(imported ? static_cast<unsigned>(graph.colour(site)) : sum % 2));
+  }
+  return colours;
+}
+
+}  // namespace rewise::oracle

@@ -1,0 +1,56 @@
+// The bundle engine's updates done slowly and obviously: one replica, one site, one draw at a time,
+// from an edge list and the address rules (src/bundle/rules.hpp) restated here with Random123's own
+// Philox. Every vectorised, threaded, dense, sparse or device form must give the same bits.
+//
+// The rules: replica r of temperature t is bit r % 32 of bundle t * (R / 32) + r / 32. Its uniform
+// fraction for an item (site or bond) and step has as binary digit k, most significant first, that
+// bit of word k % 4 of philox(counter = (item, bundle << 8 | k / 4, step, stream), key = seed).
+// An event of probability P happens where fraction < round(2^32 P); P is capped at 1 - 2^-32 where
+// a draw decides. Updates are numbered 0, 1, 2, .. ; local sweeps visit colours in ascending order.
+// Cost: about 2 us per site or bond, bundle and step.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+#include "tests/support/edge_list.hpp"
+
+namespace rewise::oracle {
+
+class BundleReference {
+ public:
+  // Colours [sites]; list and colours are copied.
+  BundleReference(const EdgeList& list, std::vector<std::uint8_t> colours, const EngineSpec& spec);
+
+  void local_sweep();
+  void wolff();
+  void advance(const Schedule& schedule, std::uint64_t cycles);
+
+  // Spins of replica t * R + r, 0 or 1. [sites]
+  const std::vector<std::uint8_t>& spins(std::size_t replica) const { return spins_[replica]; }
+  std::size_t replicas() const { return spins_.size(); }
+  // As the engine would report it; starts new cluster sums.
+  Observation measure();
+  // The configuration as bundles of words, [T][R / 32][site].
+  std::vector<std::uint32_t> words() const;
+
+ private:
+  std::vector<std::uint32_t> fractions(std::uint32_t stream, std::uint64_t item,
+                                       std::size_t bundle) const;  // [32], by replica
+
+  EngineSpec spec_;
+  EdgeList list_;
+  std::vector<std::uint8_t> colours_;
+  std::vector<std::vector<std::pair<std::uint32_t, std::size_t>>> around_;  // neighbour, edge
+  std::vector<std::vector<std::uint8_t>> spins_;                            // [T R][sites]
+  std::vector<std::uint64_t> cluster_size_;                                 // [T R]
+  std::uint64_t cluster_updates_ = 0;
+  std::uint32_t step_ = 0;
+};
+
+// The colours that the library's updates must follow: the parity of the coordinates, worked out
+// here, or an imported graph's own.
+std::vector<std::uint8_t> colours_of(const Graph& graph);
+
+}  // namespace rewise::oracle
