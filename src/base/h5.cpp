@@ -1,4 +1,4 @@
-#include "src/store/h5.hpp"
+#include "src/base/h5.hpp"
 
 #include <fmt/format.h>
 #include <hdf5.h>

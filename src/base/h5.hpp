@@ -1,0 +1,167 @@
+// A small RAII layer over the HDF5 C API, for files that live in memory.
+//
+// A file is built as an image (core driver, earliest format, no time stamps: the same data give the
+// same bytes) and read back from one; nothing here touches a disk (sealed_file.hpp does). Reading
+// takes nothing on trust: only hard links, fixed-length strings, the element types below stored
+// exactly as written here, contiguous, compact or chunked layouts with shuffle and deflate, and no
+// dataset that deflate could not have packed into the image's size.
+// Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
+// Threads: as the HDF5 library was built (Debian's is thread-safe); one file, one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rewise::h5 {
+
+enum class Kind { i64, u64, u32, u8, f64 };
+
+template <class T>
+struct KindOf;
+template <>
+struct KindOf<std::int64_t> {
+  static constexpr Kind value = Kind::i64;
+};
+template <>
+struct KindOf<std::uint64_t> {
+  static constexpr Kind value = Kind::u64;
+};
+template <>
+struct KindOf<std::uint32_t> {
+  static constexpr Kind value = Kind::u32;
+};
+template <>
+struct KindOf<std::uint8_t> {
+  static constexpr Kind value = Kind::u8;
+};
+template <>
+struct KindOf<double> {
+  static constexpr Kind value = Kind::f64;
+};
+
+// Owns one HDF5 identifier.
+class Id {
+ public:
+  using Closer = int (*)(std::int64_t);
+  Id() = default;
+  Id(std::int64_t id, Closer close) : id_(id), close_(close) {}
+  Id(Id&& other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
+  Id& operator=(Id&& other) noexcept;
+  ~Id();
+  std::int64_t get() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+
+ private:
+  std::int64_t id_ = -1;
+  Closer close_ = nullptr;
+};
+
+template <class T>
+struct Array {
+  std::vector<std::uint64_t> dims;
+  std::vector<T> values;  // [product of dims], last index fastest
+};
+
+// How a dataset lies in the file: contiguous when `chunk` is empty, else chunks of that shape,
+// shuffled and deflated at `level` (0: not packed).
+struct Packing {
+  std::vector<std::uint64_t> chunk;
+  int level = 0;
+};
+
+class Group {
+ public:
+  Group create_group(const std::string& name);
+  Group group(const std::string& name) const;
+  bool has(const std::string& name) const;  // a link to a group or dataset
+  bool has_attribute(const std::string& name) const;
+  std::vector<std::string> attribute_names() const;  // sorted
+  std::vector<std::string> names() const;            // of groups and datasets, sorted
+
+  // Attributes hold at most 60000 bytes (a limit of the earliest format).
+  void set_text(const std::string& name, std::string_view value);
+  template <class T>
+  void set(const std::string& name, T value) {
+    set_raw(name, KindOf<T>::value, &value, 1, true);
+  }
+  template <class T>
+  void set_array(const std::string& name, std::span<const T> values) {
+    set_raw(name, KindOf<T>::value, values.data(), values.size(), false);
+  }
+  std::string text(const std::string& name) const;
+  template <class T>
+  T get(const std::string& name) const {
+    T value{};
+    get_raw(name, KindOf<T>::value, &value, 1);
+    return value;
+  }
+  template <class T>
+  std::vector<T> get_array(const std::string& name, std::size_t max_size) const {
+    std::vector<T> values(array_size(name, max_size));
+    get_raw(name, KindOf<T>::value, values.data(), values.size());
+    return values;
+  }
+
+  template <class T>
+  void write(const std::string& name, std::span<const T> values,
+             const std::vector<std::uint64_t>& dims, const Packing& packing = {}) {
+    write_raw(name, KindOf<T>::value, values.data(), values.size(), dims, packing);
+  }
+  // Reads a whole dataset of exactly `rank` dimensions.
+  template <class T>
+  Array<T> read(const std::string& name, std::size_t rank) const {
+    const Id dataset = open_dataset(name, KindOf<T>::value);
+    Array<T> array;
+    array.dims = dataset_dims(dataset, name, rank, sizeof(T));
+    std::uint64_t size = 1;
+    for (const auto extent : array.dims) size *= extent;
+    array.values.resize(static_cast<std::size_t>(size));
+    read_raw(dataset, name, KindOf<T>::value, array.values.data(), array.values.size());
+    return array;
+  }
+  // A string of any length, as a scalar dataset.
+  void write_text(const std::string& name, std::string_view value);
+  std::string read_text(const std::string& name) const;
+
+ private:
+  friend class File;
+  Group(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
+
+  void set_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
+               bool scalar);
+  void get_raw(const std::string& name, Kind kind, void* values, std::size_t size) const;
+  std::size_t array_size(const std::string& name, std::size_t max_size) const;
+  void write_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
+                 const std::vector<std::uint64_t>& dims, const Packing& packing);
+  Id open_dataset(const std::string& name, Kind kind) const;
+  std::vector<std::uint64_t> dataset_dims(const Id& dataset, const std::string& name,
+                                          std::size_t rank, std::size_t element) const;
+  void read_raw(const Id& dataset, const std::string& name, Kind kind, void* values,
+                std::size_t size) const;
+  void require_hard_link(const std::string& name) const;
+
+  Id id_;
+  std::uint64_t budget_;  // bytes: no dataset read may be larger
+};
+
+class File {
+ public:
+  static File create();                                // empty, in memory, writable
+  static File open(std::span<const std::byte> image);  // read-only; the bytes are copied
+  Group root() const;
+  std::vector<std::byte> image() const;  // the file's bytes so far
+
+ private:
+  File(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
+  Id id_;
+  std::uint64_t budget_;
+};
+
+// Version of the HDF5 library in use, "1.10.8".
+std::string library_version();
+
+}  // namespace rewise::h5
