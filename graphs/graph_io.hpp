@@ -1,0 +1,51 @@
+// Graphs in files. The format follows the file's ending:
+//   .edges    one bond per line, "u v", in bond order; sites are numbered from 0; '#' starts a
+//             comment; blank lines are skipped. Read back as an imported graph.
+//   .graphml  one graph; nodes are numbered in the order of the file (Boost.Graph reads it). Read
+//             back as an imported graph.
+//   .h5       group /graph as in a task file (so that a task file is a graph file too): attributes
+//             dim, extents, p, rule, seed, source, sites, bonds, modified, rewired, hash; datasets
+//             bond, a, b of the rewired bonds, and colour where there is no lattice. Read back as
+//             the same graph, lattice and all; `hash` is checked.
+// Reading takes nothing on trust: bad lines, self-loops, double bonds, site numbers out of range or
+// with large holes are Error(data) naming file and line; an unreadable file is Error(io).
+// Writing: all or nothing; an existing file is Error(held) unless it may be overwritten.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "graphs/graph.hpp"
+#include "graphs/new_file.hpp"
+
+namespace rewise {
+
+Graph read_graph(const std::string& path);
+void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite = Overwrite::no);
+
+enum class GraphFormat { edges, graphml, h5 };
+GraphFormat graph_format(const std::string& path);  // by its ending; Error(usage)
+
+// The readers behind read_graph; `name` stands for the file in errors.
+Graph read_edge_list(std::istream& in, const std::string& name);
+Graph read_graphml(std::istream& in, const std::string& name);
+
+// Calls f(bond, a, b) for every bond, in bond order.
+template <class F>
+void for_each_bond(const Graph& graph, F&& f) {
+  const Lattice& lattice = graph.lattice();
+  auto next = graph.rewired_bonds().begin();
+  const auto end = graph.rewired_bonds().end();
+  const Bond born = lattice.dim > 0 ? lattice.bonds() : 0;
+  for (Bond bond = 0; bond < born; ++bond) {
+    if (next != end && next->bond == bond) {
+      f(bond, next->a, next->b);
+      ++next;
+    } else {
+      f(bond, lattice.home_a(bond), lattice.home_b(bond));
+    }
+  }
+  for (; next != end; ++next) f(next->bond, next->a, next->b);
+}
+
+}  // namespace rewise

@@ -1,0 +1,47 @@
+// What a network scientist asks of a graph. Degrees, components and modified cells are exact; path
+// lengths and clustering are means over sampled sites at addressed random places (the same for the
+// same graph seed), or exact where the sample reaches the number of sites.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs/graph.hpp"
+
+namespace rewise {
+
+struct MetricsOptions {
+  std::uint64_t path_sources = 16;         // sites from which all distances are taken; 0: none
+  std::uint64_t clustering_sites = 10000;  // sites whose 4-cycles are counted; 0: none
+};
+
+struct GraphMetrics {
+  std::vector<std::uint64_t> degree_counts;  // [max degree + 1] number of sites of each degree
+  double mean_degree = 0, degree_variance = 0;
+  double modified_share = 0;  // modified cells / sites
+  double rewired_share = 0;   // rewired bonds / bonds
+
+  std::uint64_t components = 0, largest_component = 0;
+
+  std::uint64_t path_sources = 0;  // sources used; == sites: exact
+  double mean_path = 0;            // mean distance between joined pairs of different sites
+  double mean_path_error = 0;      // standard error over the sources; 0 where exact
+  std::uint32_t diameter = 0;      // longest distance met: a lower bound unless exact
+
+  std::uint64_t clustering_sites = 0;
+  double square_clustering = 0;  // mean over sites of square_clustering_of
+  double square_clustering_error = 0;
+};
+
+// Cost: sites + bonds per path source (distances from one site) and for the components.
+GraphMetrics metrics_of(const Graph& graph, const MetricsOptions& options = {});
+
+// 4-cycle clustering of a site (Zhang et al., Physica A 387, 6869 (2008), eq. 2): the squares it
+// takes part in, over those it could take part in given its neighbours' degrees. Rewired lattices
+// are bipartite, so the usual clustering by triangles is zero. 0 for a site of degree below 2.
+double square_clustering_of(const Graph& graph, Site site);
+
+// Distances from a site, 0xFFFFFFFF where there is no path. [sites]
+std::vector<std::uint32_t> distances_from(const Graph& graph, Site source);
+
+}  // namespace rewise
