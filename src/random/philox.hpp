@@ -39,7 +39,7 @@ RW_HD std::uint32_t mulhi32(std::uint32_t a, std::uint32_t b) {
 template <int R = kPhiloxRounds>
 RW_HD Words4 philox4x32(std::uint32_t c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3,
                         std::uint32_t k0, std::uint32_t k1) {
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
   for (int round = 0; round < R; ++round) {

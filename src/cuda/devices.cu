@@ -1,0 +1,77 @@
+// The device list of a build with CUDA.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "src/cuda/devices.hpp"
+
+namespace rewise {
+namespace {
+
+// Exists for every architecture that this build has code for.
+__global__ void probe() {}
+
+std::string why_unfit(int index) {
+  cudaFuncAttributes attributes{};
+  cudaError_t status = cudaSetDevice(index);
+  if (status == cudaSuccess) status = cudaFuncGetAttributes(&attributes, probe);
+  if (status == cudaSuccess) return "";
+  cudaGetLastError();  // the runtime remembers the error until it is asked
+  return cudaGetErrorString(status);
+}
+
+CudaDevice describe(int index) {
+  CudaDevice device;
+  device.index = index;
+  cudaDeviceProp properties{};
+  const cudaError_t status = cudaGetDeviceProperties(&properties, index);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    device.reason_unfit = cudaGetErrorString(status);
+    return device;
+  }
+  device.name = properties.name;
+  device.memory = properties.totalGlobalMem;
+  device.major = properties.major;
+  device.minor = properties.minor;
+  device.multiprocessors = properties.multiProcessorCount;
+  device.reason_unfit = why_unfit(index);
+  return device;
+}
+
+}  // namespace
+
+CudaReport cuda_report() {
+  CudaReport report;
+  report.built_in = true;
+  report.runtime = CUDART_VERSION;
+  cudaDriverGetVersion(&report.driver);
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    report.reason_none =
+        report.driver == 0 ? "no CUDA driver is installed" : cudaGetErrorString(status);
+    return report;
+  }
+  int current = 0;
+  cudaGetDevice(&current);
+  for (int index = 0; index < count; ++index) report.devices.push_back(describe(index));
+  cudaSetDevice(current);
+  cudaGetLastError();
+  const auto fit = [](const CudaDevice& device) { return device.reason_unfit.empty(); };
+  if (report.devices.empty()) {
+    report.reason_none = "the driver shows no CUDA device";
+  } else if (std::none_of(report.devices.begin(), report.devices.end(), fit)) {
+    report.reason_none = report.devices.front().name + ": " + report.devices.front().reason_unfit;
+  }
+  return report;
+}
+
+std::vector<CudaDevice> cuda_devices() {
+  std::vector<CudaDevice> devices = cuda_report().devices;
+  std::erase_if(devices, [](const CudaDevice& device) { return !device.reason_unfit.empty(); });
+  return devices;
+}
+
+}  // namespace rewise

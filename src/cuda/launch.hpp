@@ -1,0 +1,74 @@
+// One way to launch a kernel: shape, stream, arguments, and the launch's error at once. Errors of
+// the running kernel surface where the stream is waited for.
+//
+//   launch(flip_sites, cover(sites), stream, spins.view(), beta);
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+#include "src/cuda/check.hpp"
+
+namespace rewise {
+
+struct LaunchShape {
+  unsigned blocks = 1;
+  unsigned threads = 256;    // per block
+  std::size_t shared = 0;    // bytes of dynamic shared memory per block
+  bool cooperative = false;  // all blocks resident at once, for grid-wide barriers
+};
+
+// Enough blocks for one thread per item; a kernel that is given more items than threads goes over
+// them in grid-size strides.
+inline LaunchShape cover(std::uint64_t items, unsigned threads = 256) {
+  constexpr std::uint64_t kMostBlocks = 1u << 30;  // CUDA allows 2^31 - 1
+  const std::uint64_t blocks = items / threads + (items % threads != 0 ? 1 : 0);
+  LaunchShape shape;
+  shape.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, kMostBlocks));
+  shape.threads = threads;
+  return shape;
+}
+
+namespace detail {
+
+template <class... Parameters>
+void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
+            const std::source_location& where, Parameters... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(shape.blocks);
+  config.blockDim = dim3(shape.threads);
+  config.dynamicSmemBytes = shape.shared;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = shape.cooperative ? 1 : 0;
+  check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launching a kernel", where);
+}
+
+// A stream that remembers the line that named it: a pack of arguments leaves no room for a
+// defaulted source_location behind it.
+struct StreamAt {
+  StreamAt(cudaStream_t handle, std::source_location place = std::source_location::current())
+      : stream(handle), where(place) {}
+  cudaStream_t stream;
+  std::source_location where;
+};
+
+}  // namespace detail
+
+// Queues `kernel` on a stream. The arguments are converted to the kernel's own parameter types.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const LaunchShape& shape, detail::StreamAt at,
+            Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments), "as many arguments as parameters");
+  detail::launch<Parameters...>(kernel, shape, at.stream, at.where,
+                                static_cast<Parameters>(arguments)...);
+}
+
+}  // namespace rewise

@@ -1,0 +1,35 @@
+// A CUDA stream that ends with its owner. Every copy and launch of rewise names its stream; the
+// default stream is never used. Move-only; kernels and buffers take the bare handle, get().
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+
+#include "src/cuda/check.hpp"
+
+namespace rewise {
+
+class CudaStream {
+ public:
+  CudaStream() { check_cuda(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking)); }
+  CudaStream(CudaStream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  CudaStream& operator=(CudaStream&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~CudaStream() {
+    if (handle_ != nullptr) cudaStreamDestroy(handle_);  // after the work that is queued on it
+  }
+
+  cudaStream_t get() const { return handle_; }
+  // Waits until all work queued on the stream is done; errors of that work surface here.
+  void wait(std::source_location where = std::source_location::current()) const {
+    check_cuda(cudaStreamSynchronize(handle_), "waiting for the device", where);
+  }
+
+ private:
+  cudaStream_t handle_ = nullptr;
+};
+
+}  // namespace rewise

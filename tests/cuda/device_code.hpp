@@ -1,0 +1,38 @@
+// What the tests run on the device; compiled by nvcc, called from tests that g++ compiles.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <cuda/std/span>
+
+#include "src/cuda/launch.hpp"
+#include "src/random/philox.hpp"
+
+namespace rewise::test {
+
+struct PhiloxInput {
+  std::uint32_t counter[4], key[2];
+};
+
+struct Address {
+  std::uint64_t seed, item;
+  std::uint32_t who, call, step;
+};
+
+// out[i] = philox4x32(in[i]), with rewise's rounds and with Random123's customary ten.
+void queue_philox7(cuda::std::span<const PhiloxInput> in, cuda::std::span<Words4> out,
+                   cudaStream_t stream);
+void queue_philox10(cuda::std::span<const PhiloxInput> in, cuda::std::span<Words4> out,
+                    cudaStream_t stream);
+// out[i] = random_words(in[i]), on stream `bond`.
+void queue_random_words(cuda::std::span<const Address> in, cuda::std::span<Words4> out,
+                        cudaStream_t stream);
+// out[i] = uniform_below(in[i], below).
+void queue_uniform_below(cuda::std::span<const std::uint64_t> in, std::uint32_t below,
+                         cuda::std::span<std::uint32_t> out, cudaStream_t stream);
+// out[i] = i + start, launched with the given shape.
+void queue_count_up(std::uint32_t start, cuda::std::span<std::uint32_t> out,
+                    const LaunchShape& shape, cudaStream_t stream);
+
+}  // namespace rewise::test
