@@ -1,0 +1,138 @@
+// Bit-sliced counting: the number of set bits among several words, per bit position, as binary
+// planes; and lazily drawn comparisons of binary fractions with thresholds (rules.hpp).
+#if defined(RW_BUNDLE_COUNT_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RW_BUNDLE_COUNT_INL_HPP_
+#undef RW_BUNDLE_COUNT_INL_HPP_
+#else
+#define RW_BUNDLE_COUNT_INL_HPP_
+#endif
+
+#include "src/random/philox-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::bundle {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using rewise::HWY_NAMESPACE::CallTable;
+using rewise::HWY_NAMESPACE::D32;
+using rewise::HWY_NAMESPACE::M32;
+using rewise::HWY_NAMESPACE::SharedItems;
+using rewise::HWY_NAMESPACE::V32;
+using rewise::HWY_NAMESPACE::Vec4;
+using rewise::HWY_NAMESPACE::xor3;
+
+HWY_INLINE V32 majority(V32 a, V32 b, V32 c) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0xE8)};
+#else
+  return hn::Or(hn::And(a, b), hn::And(c, hn::Or(a, b)));
+#endif
+}
+
+// mask ? a : b, bit by bit.
+HWY_INLINE V32 select(V32 mask, V32 a, V32 b) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  return V32{_mm512_ternarylogic_epi32(mask.raw, a.raw, b.raw, 0xCA)};
+#else
+  return hn::Or(hn::And(mask, a), hn::AndNot(mask, b));
+#endif
+}
+
+// a & ~(b ^ c)
+HWY_INLINE V32 and_equal(V32 a, V32 b, V32 c) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0x90)};
+#else
+  return hn::AndNot(hn::Xor(b, c), a);
+#endif
+}
+
+// a | (b & c)
+HWY_INLINE V32 or_and(V32 a, V32 b, V32 c) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0xF8)};
+#else
+  return hn::Or(a, hn::And(b, c));
+#endif
+}
+
+HWY_INLINE bool all_zero(V32 v) {
+  const D32 d;
+  return hn::AllTrue(d, hn::Eq(v, hn::Zero(d)));
+}
+
+HWY_INLINE V32 ones() { return hn::Set(D32(), ~0u); }
+
+// Binary planes of the number of set bits among K words: 2, 4, 6 or 8.
+template <int K>
+struct Planes {
+  static constexpr int kCount = K == 2 ? 2 : K < 8 ? 3 : 4;
+  V32 p0, p1, p2, p3;
+
+  HWY_INLINE explicit Planes(const V32* x) {
+    p2 = p3 = hn::Zero(D32());
+    if constexpr (K == 2) {
+      p0 = hn::Xor(x[0], x[1]);
+      p1 = hn::And(x[0], x[1]);
+    } else if constexpr (K == 4) {
+      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
+      p0 = hn::Xor(s, x[3]);
+      const V32 c2 = hn::And(s, x[3]);
+      p1 = hn::Xor(c, c2);
+      p2 = hn::And(c, c2);
+    } else if constexpr (K == 6) {
+      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
+      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
+      p0 = hn::Xor(s, t);
+      const V32 f = hn::And(s, t);
+      p1 = xor3(c, e, f);
+      p2 = majority(c, e, f);
+    } else {
+      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
+      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
+      const V32 u = hn::Xor(x[6], x[7]), f = hn::And(x[6], x[7]);
+      p0 = xor3(s, t, u);
+      const V32 g = majority(s, t, u);
+      const V32 v = xor3(c, e, f), h = majority(c, e, f);
+      p1 = hn::Xor(v, g);
+      const V32 i = hn::And(v, g);
+      p2 = hn::Xor(h, i);
+      p3 = hn::And(h, i);
+    }
+  }
+  // Bits whose count is n (n a compile-time or uniform number).
+  HWY_INLINE V32 equal(unsigned n) const {
+    const V32 one = ones();
+    V32 m = n & 1 ? p0 : hn::Xor(p0, one);
+    m = n & 2 ? hn::And(m, p1) : hn::AndNot(p1, m);
+    if constexpr (kCount > 2) m = n & 4 ? hn::And(m, p2) : hn::AndNot(p2, m);
+    if constexpr (kCount > 3) m = n & 8 ? hn::And(m, p3) : hn::AndNot(p3, m);
+    return m;
+  }
+};
+
+// The replicas whose binary fraction at these items is below their threshold. `undecided` are the
+// replicas that need a draw; digit(n) gives digit n of every replica's threshold. Others get
+// `decided`. Draws are read four digits at a time until all are decided.
+template <class Digit>
+HWY_INLINE V32 draw_below(const CallTable& calls, const SharedItems& shared, V32 undecided,
+                          V32 decided, const Digit& digit) {
+  V32 below = decided;
+  for (unsigned call = 0; call < 8; ++call) {
+    const Vec4 words = shared.call(calls, call);
+    const V32 r[4] = {words.w0, words.w1, words.w2, words.w3};
+    HWY_UNROLL(4)
+    for (unsigned w = 0; w < 4; ++w) {
+      const V32 t = digit(4 * call + w);
+      below = select(undecided, t, below);
+      undecided = and_equal(undecided, r[w], t);
+    }
+    if (call > 0 && all_zero(undecided)) break;
+  }
+  return hn::AndNot(undecided, below);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::bundle
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,134 @@
+#include "src/bundle/layout.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace rewise::bundle {
+namespace {
+
+std::uint32_t round_up(std::uint64_t n) {
+  return static_cast<std::uint32_t>((n + kGuard - 1) / kGuard * kGuard);
+}
+
+void lay_rows(Layout& layout) {
+  const Lattice& lattice = layout.lattice;
+  layout.half_row = lattice.extent[0] / 2;
+  layout.rows = static_cast<std::uint32_t>(layout.sites / lattice.extent[0]);
+  layout.row_parity.resize(layout.rows);
+  const auto others = static_cast<unsigned>(2 * (lattice.dim - 1));
+  layout.row_neighbour.resize(std::size_t{layout.rows} * others);
+  for (std::uint32_t row = 0; row < layout.rows; ++row) {
+    const Site site = row * lattice.extent[0];
+    layout.row_parity[row] = static_cast<std::uint8_t>(lattice.colour(site));
+    for (int dir = 1; dir < lattice.dim; ++dir) {
+      const std::size_t at = std::size_t{row} * others + 2 * static_cast<unsigned>(dir - 1);
+      layout.row_neighbour[at] = lattice.forward(site, dir) / lattice.extent[0];
+      layout.row_neighbour[at + 1] = lattice.backward(site, dir) / lattice.extent[0];
+    }
+  }
+}
+
+void lay_tables(Layout& layout) {
+  const Lattice& lattice = layout.lattice;
+  layout.by_table = true;
+  const std::uint64_t half = layout.sites / 2;
+  layout.table_stride = round_up(half);
+  const auto degree = static_cast<unsigned>(2 * lattice.dim);
+  for (auto& table : layout.table) {
+    table.assign(std::size_t{degree} * layout.table_stride, static_cast<Slot>(kGuard));
+  }
+  for (auto& site : layout.table_site) site.assign(layout.table_stride, 0);
+  for (Site site = 0; site < layout.sites; ++site) {
+    const auto colour = static_cast<unsigned>(lattice.colour(site));
+    const std::size_t i = site / 2;
+    layout.table_site[colour][i] = site;
+    for (int dir = 0; dir < lattice.dim; ++dir) {
+      const std::size_t row = 2 * static_cast<std::size_t>(dir);
+      layout.table[colour][row * layout.table_stride + i] = layout.slot(lattice.forward(site, dir));
+      layout.table[colour][(row + 1) * layout.table_stride + i] =
+          layout.slot(lattice.backward(site, dir));
+    }
+  }
+}
+
+void group_modified(Layout& layout, const Graph& graph) {
+  const auto cells = graph.modified_sites();
+  const auto offsets = graph.offsets();
+  layout.modified_cells = cells.size();
+  std::map<std::pair<int, std::uint32_t>, std::vector<std::uint32_t>> groups;
+  for (int colour = 0; colour < graph.colours(); ++colour) {
+    for (const std::uint32_t m : graph.modified_of_colour(colour)) {
+      const auto degree = static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]);
+      groups[{colour, degree}].push_back(m);
+    }
+  }
+  for (const auto& [key, members] : groups) {
+    ModifiedGroup group;
+    group.colour = key.first;
+    group.degree = key.second;
+    group.cells = static_cast<std::uint32_t>(members.size());
+    group.padded = round_up(members.size());
+    group.slot.resize(group.padded);
+    group.site.resize(group.padded);
+    group.neighbour.resize(std::size_t{group.degree} * group.padded);
+    for (std::uint32_t i = 0; i < group.padded; ++i) {
+      const std::uint32_t m = members[i < group.cells ? i : 0];
+      group.site[i] = cells[m];
+      group.slot[i] = layout.slot(cells[m]);
+      for (std::uint32_t j = 0; j < group.degree; ++j) {
+        group.neighbour[std::size_t{j} * group.padded + i] =
+            layout.slot(graph.neighbours()[offsets[m] + j]);
+      }
+    }
+    layout.modified.push_back(std::move(group));
+  }
+}
+
+void add_bond(BondList& list, const Layout& layout, Bond bond, Site a, Site b) {
+  list.bond.push_back(bond);
+  list.a.push_back(layout.slot(a));
+  list.b.push_back(layout.slot(b));
+}
+
+void list_bonds(Layout& layout, const Graph& graph) {
+  const Lattice& lattice = layout.lattice;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    add_bond(layout.rewired, layout, r.bond, r.a, r.b);
+    if (lattice.dim > 0 && r.bond < lattice.bonds()) {
+      const auto dim = static_cast<unsigned>(lattice.dim);
+      const auto site = static_cast<Site>(r.bond / dim);
+      add_bond(layout.removed, layout, r.bond, site,
+               lattice.forward(site, static_cast<int>(r.bond % dim)));
+    }
+  }
+  for (BondList* list : {&layout.rewired, &layout.removed}) {
+    list->a.resize(round_up(list->a.size()), kGuard);
+    list->b.resize(round_up(list->b.size()), kGuard);
+  }
+}
+
+}  // namespace
+
+Layout::Layout(const Graph& graph)
+    : lattice(graph.lattice()), sites(graph.sites()), colours(graph.colours()) {
+  if (lattice.dim > 0) {
+    const std::uint64_t block = round_up(sites / 2) + std::uint64_t{kGuard};
+    colour_base[0] = kGuard;
+    colour_base[1] = kGuard + block;
+    words = kGuard + 2 * block;
+    lay_rows(*this);
+    if (half_row < kGuard) lay_tables(*this);
+  } else {
+    colour_base[0] = colour_base[1] = kGuard;
+    words = round_up(sites) + 2 * std::uint64_t{kGuard};
+  }
+  group_modified(*this, graph);
+  list_bonds(*this, graph);
+}
+
+Slot Layout::slot(Site site) const {
+  if (lattice.dim == 0) return kGuard + site;
+  return static_cast<Slot>(colour_base[lattice.colour(site)] + site / 2);
+}
+
+}  // namespace rewise::bundle

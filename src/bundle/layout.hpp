@@ -1,0 +1,71 @@
+// Where a bundle keeps its words: one 32-bit word per site (bit r = replica r), colours apart.
+//
+// Lattice graphs: slot(site) = base(colour) + site / 2. Sites 2k and 2k + 1 have different colours,
+// so each colour is dense, a row of half_row words lies contiguous, the neighbours of a word in the
+// other dimensions are the same place of the neighbouring rows, and along x they are the same place
+// and the one before (site even) or after (site odd) in the other colour. Guard words before and
+// after each colour let vectors overhang.
+// Graphs without a lattice: slot(site) = guard + site.
+//
+// Modified cells are grouped by colour and degree, neighbours column-wise, so that a vector of
+// cells gathers its j-th neighbours together. Memory: 8 bytes per lattice row, 8 + 4 k bytes per
+// modified cell, 32 per rewired bond.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs/graph.hpp"
+
+namespace rewise::bundle {
+
+using Slot = std::uint32_t;
+inline constexpr std::uint32_t kGuard = 16;  // words; the widest vector
+
+// Modified cells of one colour and degree; cell i's j-th neighbour is neighbour[j * padded + i].
+struct ModifiedGroup {
+  int colour = 0;
+  std::uint32_t degree = 0;
+  std::uint32_t cells = 0, padded = 0;  // padded: next multiple of kGuard; padding repeats cell 0
+  std::vector<Slot> slot;               // [padded]
+  std::vector<Site> site;               // [padded]
+  std::vector<Slot> neighbour;          // [degree * padded]
+};
+
+// Bonds as pairs of slots, padded with pairs of equal slots (which always agree).
+struct BondList {
+  std::vector<Bond> bond;  // [count]
+  std::vector<Slot> a, b;  // [padded]
+  std::uint64_t count() const { return bond.size(); }
+};
+
+struct Layout {
+  explicit Layout(const Graph& graph);
+
+  Lattice lattice;  // dim 0: no lattice
+  std::uint64_t sites = 0;
+  std::uint32_t half_row = 0;                // words of one colour in a row
+  std::uint32_t rows = 0;                    // rows along x
+  std::uint64_t colour_base[2]{};            // first slot of each colour
+  std::uint64_t words = 0;                   // allocated per bundle
+  std::vector<std::uint8_t> row_parity;      // [rows] parity of the other coordinates
+  std::vector<std::uint32_t> row_neighbour;  // [rows][2 (dim - 1)]: forward, backward by direction
+  int colours = 2;
+  std::vector<ModifiedGroup> modified;  // ordered by colour, then degree
+  std::uint64_t modified_cells = 0;
+  BondList rewired;  // the rewired bonds where they are now
+  BondList removed;  // the lattice bonds that they replaced, at their lattice places
+
+  // Lattices too narrow for a vector per row: neighbours by table, [colour][2 dim][padded half].
+  bool by_table = false;
+  std::uint32_t table_stride = 0;
+  std::vector<Slot> table[2];
+  std::vector<Site> table_site[2];  // [padded half]
+
+  Slot slot(Site site) const;
+  Site first_site(std::uint32_t row, int colour) const {
+    return row * 2 * half_row + ((static_cast<unsigned>(colour) + row_parity[row]) & 1u);
+  }
+};
+
+}  // namespace rewise::bundle
