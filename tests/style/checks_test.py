@@ -1,0 +1,122 @@
+"""The checks of this folder find what they are for: faults planted in a small tree."""
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import includes
+import readme
+import text
+
+
+class Planted(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+        self.plant("src/base/words.hpp", "")
+        self.plant("graphs/graph.hpp", '#include "src/base/words.hpp"\n')
+
+    def plant(self, name, content):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+    def output(self, check, *arguments):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            status = check(self.root, *arguments)
+        return status, printed.getvalue()
+
+
+class Includes(Planted):
+    def test_a_clean_tree_passes(self):
+        self.assertEqual(self.output(includes.check)[0], 0)
+
+    def faults(self, name, content):
+        self.plant(name, content)
+        status, printed = self.output(includes.check)
+        self.assertEqual(status, 1)
+        return printed
+
+    def test_upwards(self):
+        printed = self.faults("src/base/up.hpp", '#include "graphs/graph.hpp"\n')
+        self.assertIn("floor 0 (src/base) includes graphs/graph.hpp on floor 2", printed)
+
+    def test_engine_to_store(self):
+        self.plant("src/store/h5.hpp", "")
+        printed = self.faults("src/bundle/b.cpp", '#include "src/store/h5.hpp"\n')
+        self.assertIn("src/bundle/b.cpp: floor 4", printed)
+
+    def test_product_to_tests(self):
+        self.plant("tests/support/x.hpp", "")
+        printed = self.faults("graphs/b.cpp", '#include "tests/support/x.hpp"\n')
+        self.assertIn("which no product code may", printed)
+
+    def test_relative_path(self):
+        self.assertIn("no path from the root",
+                      self.faults("graphs/b.cpp", '#include "graph.hpp"\n'))
+
+    def test_files_in_analysis(self):
+        self.assertIn("analysis reads and writes no files",
+                      self.faults("analysis/a.cpp", "#include <fstream>\n"))
+
+    def test_fmt_before_nvcc(self):
+        self.plant("src/cuda/a.hpp", "#include <fmt/format.h>\n")
+        printed = self.faults("src/bundle/b.cu", '#include "src/cuda/a.hpp"\n')
+        self.assertIn("src/bundle/b.cu -> src/cuda/a.hpp: <fmt/format.h>", printed)
+
+    def test_unknown_folder(self):
+        self.assertIn("its folder has no floor", self.faults("src/new/a.hpp", ""))
+
+
+class Text(Planted):
+    def test_faults(self):
+        self.assertEqual(text.line_faults("a.cpp", "int x;\n"), [])
+        self.assertEqual(len(text.line_faults("a.cpp", "\tint x;\n")), 1)
+        self.assertEqual(len(text.line_faults("a.cpp", "int x; \n")), 1)
+        self.assertEqual(len(text.line_faults("a.cpp", "int x;")), 1)
+        self.assertEqual(len(text.line_faults("a.cpp", "int x;\n\n")), 1)
+        self.assertEqual(len(text.line_faults("a.cpp", "x" * 101 + "\n")), 1)
+
+    def test_long_files(self):
+        self.plant("graphs/long.cpp", "int x;\n" * 401)
+        status, printed = self.output(text.check)
+        self.assertEqual(status, 1)
+        self.assertIn("graphs/long.cpp: 401 lines; split it", printed)
+
+
+class Readme(Planted):
+    def setUp(self):
+        super().setUp()
+        self.plant("experiments/configs/a.toml", "")
+
+    def check(self, content):
+        self.plant("README.md", content)
+        return self.output(readme.check, pathlib.Path(sys.executable))
+
+    def test_commands_are_found_and_run(self):
+        status, printed = self.check(
+            "```console\n$ echo one \\\n   two\noutput\n```\n```bash\n# why\ntrue\n```\n```\nno\n```\n")
+        self.assertEqual(status, 0)
+        self.assertIn("2 commands ran", printed)
+
+    def test_a_failing_command(self):
+        status, printed = self.check("```console\n$ cat experiments/configs/b.toml\n```\n")
+        self.assertEqual(status, 1)
+        self.assertIn("exit status 1: cat", printed)
+
+    def test_no_command_is_a_fault(self):
+        self.assertEqual(self.check("Nothing.\n")[0], 1)
+
+    def test_a_dead_link(self):
+        status, printed = self.check("[x](gone.md)\n```bash\ntrue\n```\n")
+        self.assertEqual(status, 1)
+        self.assertIn("gone.md", printed)
+
+
+if __name__ == "__main__":
+    unittest.main()

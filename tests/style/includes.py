@@ -1,0 +1,93 @@
+"""Includes run down only: a folder includes itself and lower floors, never a neighbour on its own
+floor. So the engines know neither each other nor the store, and analysis knows nothing of spins,
+graphs or files. Also: every quoted include is a path from the root of the repository, and what
+nvcc cannot compile stays out of its sight.
+
+    includes.py ROOT
+"""
+
+import pathlib
+import re
+import sys
+
+import tree
+
+FLOORS = {
+    "src/base": 0,
+    "src/random": 1, "src/model": 1, "src/cuda": 1, "analysis": 1,
+    "graphs": 2,
+    "src/engine": 3,
+    "src/bundle": 4, "src/single": 4, "src/packed": 4, "src/store": 4,
+    "experiments": 5,
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+# fmt's headers fail under nvcc at C++20; the others are host libraries.
+NOT_FOR_NVCC = re.compile(r"^(fmt|CLI|toml\+\+|nlohmann|boost|Eigen|catch2)/|^hdf5\.h$|^omp\.h$")
+NOT_FOR_ANALYSIS = re.compile(r"^(fstream|filesystem|cstdio|hdf5\.h)$")
+
+
+def folder_of(name):
+    """The folder of a file that has a floor, or None (tests stand outside of the building)."""
+    for folder in FLOORS:
+        if name.startswith(folder + "/"):
+            return folder
+    return None
+
+
+def includes_of(root, name):
+    text = (root / name).read_text(encoding="utf-8")
+    return [(quote == '"', target) for quote, target in INCLUDE.findall(text)]
+
+
+def direction_fault(name, target):
+    """Why `name` may not include `target` (paths from the root), or None."""
+    own, other = folder_of(name), folder_of(target)
+    if own is None or own == other:
+        return None
+    if other is None:
+        return f"{name}: includes {target}, which no product code may"
+    if FLOORS[other] >= FLOORS[own]:
+        return (f"{name}: floor {FLOORS[own]} ({own}) includes {target} "
+                f"on floor {FLOORS[other]} ({other})")
+    return None
+
+
+def seen_by_nvcc(root, includes):
+    """Every file that some .cu or .cuh file includes, with the chain that leads to it."""
+    chains = {name: [name] for name in includes if name.endswith((".cu", ".cuh"))}
+    todo = list(chains)
+    while todo:
+        name = todo.pop()
+        for quoted, target in includes.get(name, []):
+            if quoted and target in includes and target not in chains:
+                chains[target] = chains[name] + [target]
+                todo.append(target)
+    return chains
+
+
+def check(root):
+    includes = {name: includes_of(root, name) for name in tree.sources(root)}
+    faults = []
+    for name, targets in includes.items():
+        folder = folder_of(name)
+        if name.startswith("src/") and folder is None:
+            faults.append(f"{name}: its folder has no floor; give it one in tests/style/includes.py")
+        for quoted, target in targets:
+            if quoted:
+                generated = (root / (target + ".in")).is_file()
+                if not generated and not (root / target).is_file():
+                    faults.append(f'{name}: "{target}" is no path from the root of the repository')
+                fault = direction_fault(name, target)
+                if fault:
+                    faults.append(fault)
+            elif folder == "analysis" and NOT_FOR_ANALYSIS.match(target):
+                faults.append(f"{name}: analysis reads and writes no files, but includes <{target}>")
+    for name, chain in seen_by_nvcc(root, includes).items():
+        for quoted, target in includes[name]:
+            if not quoted and NOT_FOR_NVCC.match(target):
+                faults.append(f"{' -> '.join(chain)}: <{target}> does not compile under nvcc")
+    return tree.finish(faults, len(includes))
+
+
+if __name__ == "__main__":
+    sys.exit(check(pathlib.Path(sys.argv[1])))

@@ -1,0 +1,90 @@
+"""Every command line in README.md runs, in a folder of its own, with the program just built; every
+file that README.md links to exists.
+
+    readme.py ROOT REWISE
+
+Commands stand in ```console blocks after "$ ", or in ```bash blocks, one a line (a backslash at
+the end continues it). The commands of EXEMPT are not run: they would build everything again, or
+run this test.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |experiments/quickstart|tests/run|sudo )")
+TIMEOUT_S = 120
+
+
+def blocks(text):
+    """(language, lines) of every fenced block."""
+    found, language, lines = [], None, []
+    for line in text.split("\n"):
+        fence = re.match(r"^```(\w*)\s*$", line)
+        if fence and language is None:
+            language, lines = fence.group(1), []
+        elif fence:
+            found.append((language, lines))
+            language = None
+        elif language is not None:
+            lines.append(line)
+    return found
+
+
+def commands(text):
+    found = []
+    for language, lines in blocks(text):
+        joined = "\n".join(lines).replace("\\\n", " ").split("\n")
+        if language == "console":
+            found += [line[2:].strip() for line in joined if line.startswith("$ ")]
+        elif language in ("bash", "sh"):
+            found += [line.strip() for line in joined
+                      if line.strip() and not line.strip().startswith("#")]
+    return found
+
+
+def dead_links(root, text):
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    return [target for target in targets
+            if not target.startswith(("http:", "https:", "mailto:")) and not (root / target).exists()]
+
+
+def run(command, folder, program):
+    environment = dict(os.environ)
+    environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
+    environment["MPLCONFIGDIR"] = str(folder)
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
+
+
+def check(root, program):
+    text = (root / "README.md").read_text(encoding="utf-8")
+    failed = [f"README.md: links to {target}, which does not exist"
+              for target in dead_links(root, text)]
+    ran = 0
+    with tempfile.TemporaryDirectory(prefix="rewise-readme-") as name:
+        folder = pathlib.Path(name)
+        shutil.copytree(root / "experiments" / "configs", folder / "experiments" / "configs")
+        for command in commands(text):
+            if EXEMPT.match(command):
+                script = command.split()[0]
+                if "/" in script and not os.access(root / script, os.X_OK):
+                    failed.append(f"README.md: {script} cannot be executed")
+                continue
+            print(f"$ {command}", flush=True)
+            result = run(command, folder, program)
+            ran += 1
+            if result.returncode != 0:
+                print(result.stdout)
+                failed.append(f"README.md: exit status {result.returncode}: {command}")
+    print("\n".join(failed + [f"{ran} commands ran, {len(failed)} faults"]))
+    return 1 if failed or ran == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(check(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()))

@@ -1,0 +1,63 @@
+"""Text habits: no tabs, no blanks at line ends, a newline at the end, at most 100 columns, and files
+that hold one concept. Prints the longest files.
+
+    text.py ROOT
+"""
+
+import pathlib
+import sys
+
+import tree
+
+TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in", ".json", ".md",
+                                        ".cff", ".sh", ".yml", ".yaml")
+SCRIPTS = ("experiments/setup", "experiments/quickstart", "tests/run", ".ci/run")
+CODE_SUFFIXES = tree.SOURCE_SUFFIXES + (".py",)
+COLUMNS = 100
+USUAL_LINES = 300  # one concept per file is about this long
+MOST_LINES = 400
+# Data, generated or quoted from elsewhere: not for people to read line by line.
+DATA = ("tests/store/data/", "tests/fuzz/corpus/", "tests/experiments/data/", "experiments/figures/")
+
+
+def is_text(name):
+    return (name.endswith(TEXT_SUFFIXES) or name in SCRIPTS) and not name.startswith(DATA)
+
+
+def line_faults(name, text):
+    faults = []
+    wide_allowed = name.endswith((".md", ".json"))
+    for number, line in enumerate(text.split("\n"), 1):
+        if "\t" in line:
+            faults.append(f"{name}:{number}: a tab")
+        if line != line.rstrip():
+            faults.append(f"{name}:{number}: blanks at the end of the line")
+        if len(line) > COLUMNS and not wide_allowed and "http" not in line:
+            faults.append(f"{name}:{number}: {len(line)} columns, more than {COLUMNS}")
+    if text and not text.endswith("\n"):
+        faults.append(f"{name}: no newline at the end")
+    if text.endswith("\n\n"):
+        faults.append(f"{name}: empty lines at the end")
+    return faults
+
+
+def check(root):
+    faults, lengths, checked = [], [], 0
+    for name in filter(is_text, tree.tracked_files(root)):
+        text = (root / name).read_text(encoding="utf-8")
+        checked += 1
+        faults += line_faults(name, text)
+        if name.endswith(CODE_SUFFIXES):
+            lengths.append((text.count("\n"), name))
+    lengths.sort(reverse=True)
+    for lines, name in lengths[:5]:
+        print(f"{lines:5d} lines  {name}")
+    print(f"{sum(lines > USUAL_LINES for lines, _ in lengths)} of {len(lengths)} code files are "
+          f"longer than {USUAL_LINES} lines")
+    faults += [f"{name}: {lines} lines; split it (at most {MOST_LINES})"
+               for lines, name in lengths if lines > MOST_LINES]
+    return tree.finish(faults, checked)
+
+
+if __name__ == "__main__":
+    sys.exit(check(pathlib.Path(sys.argv[1])))
