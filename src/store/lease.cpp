@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "src/base/error.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace fs = std::filesystem;
@@ -168,7 +169,7 @@ class Candidate {
 
 // True when the lease is ours now, false when there is one already.
 bool create_exclusively(const Candidate& candidate, const fs::path& lease) {
-  if (::link(candidate.path().c_str(), lease.c_str()) == 0) return true;
+  if (syscalls().link(candidate.path().c_str(), lease.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
   if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) fail("create", lease, errno);
   // No hard links here: O_EXCL, then the content by a rename over it.
@@ -187,7 +188,7 @@ class FolderLock {
     const fs::path path = folder / ".leases.lock";
     file_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     if (file_ < 0) fail("open", path, errno);
-    while (::flock(file_, LOCK_EX) != 0) {
+    while (syscalls().flock(file_, LOCK_EX) != 0) {
       if (errno == EINTR) continue;
       locked_ = false;
       return;
@@ -218,6 +219,23 @@ bool take_over(const Candidate& candidate, const fs::path& lease, const Owner& d
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const auto winner = read_owner(lease);
   return winner && winner->token == me.token;
+}
+
+// Temporaries of a killed writer of this task (`.<id>.*.tmp`); other contenders' claims are young.
+void remove_leftovers(const fs::path& lease, double now, const LeaseOptions& options) {
+  const std::string prefix = fmt::format(".{}.", lease.stem().string());
+  const std::string claims = fmt::format(".{}.", lease.filename().string());
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_of(lease), error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(".tmp")) continue;
+    struct stat status;
+    const bool old =
+        ::stat(entry->path().c_str(), &status) == 0 &&
+        now - seconds(status.st_mtim) > std::chrono::duration<double>(options.stale_after).count();
+    if (old || !name.starts_with(claims)) ::unlink(entry->path().c_str());
+  }
 }
 
 }  // namespace
@@ -277,6 +295,7 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
     if (!holder) continue;
     if (!is_dead(path, *holder, candidate.now(), options)) return {{}, holder->describe(), ""};
     if (take_over(candidate, path, *holder, me, options)) {
+      remove_leftovers(path, candidate.now(), options);
       return mine(
           fmt::format("{} is dead; its lease {} is taken over", holder->describe(), path.string()));
     }

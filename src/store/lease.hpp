@@ -5,7 +5,9 @@
 // owner touches it every few seconds. An owner of this boot and pid namespace is dead when its pid
 // is gone, is a zombie's or has another start time; any other owner when the file was not touched
 // for `stale_after`, by the file server's clock. Takeover replaces the dead lease by a rename under
-// flock on `.leases.lock` in the same folder, so exactly one contender wins.
+// flock on `.leases.lock` in the same folder, so exactly one contender wins, and
+// clears away the temporary files that the dead owner left of this task. (Without flock, as on some
+// cluster file systems, the last rename within half a second wins: best effort.)
 #pragma once
 
 #include <chrono>

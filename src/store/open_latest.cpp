@@ -1,4 +1,4 @@
-// Choosing between a sealed file and its `.prev`, and tidying up behind a killed writer.
+// Choosing between a sealed file and its `.prev`.
 #include <fmt/format.h>
 
 #include <array>
@@ -26,19 +26,6 @@ fs::path set_aside(const fs::path& path) {
   }
 }
 
-// Only the owner of the lease writes, so a temporary that it finds belongs to a dead writer.
-void remove_temporaries(const fs::path& path) {
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const std::string prefix = fmt::format(".{}.", path.filename().string());
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(".tmp"))
-      syscalls().unlink(entry->path().c_str());
-  }
-}
-
 void require_known_format(const fs::path& path, const SealedRead& read) {
   if (read.state == SealState::newer) {
     throw Error(ExitCode::data, fmt::format("{}: {}", path.string(), read.problem));
@@ -48,7 +35,6 @@ void require_known_format(const fs::path& path, const SealedRead& read) {
 }  // namespace
 
 std::optional<LatestSealed> open_latest(const fs::path& path, OpenAs as) {
-  if (as == OpenAs::owner) remove_temporaries(path);
   SealedRead current = read_sealed(path);
   require_known_format(path, current);
   if (current.state == SealState::good) return LatestSealed{std::move(current.image), path, {}};

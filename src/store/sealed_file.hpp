@@ -13,9 +13,11 @@
 // Publishing: a new name (O_EXCL), write, fsync, the old file linked to `.prev`, rename, fsync of
 // the folder. At every instant `path` (or, on file systems without links, `.prev`) is a good file.
 // After any error the previous file is there, byte for byte, and no temporary is left.
-// One writer per path at a time (lease.hpp); readers need no lock.
+// One writer per path at a time (lease.hpp); readers need no lock. A killed writer may leave a
+// temporary `.<name>.<pid>-<n>.tmp`; who takes over its lease removes it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -48,13 +50,15 @@ struct SealedRead {
 
 // Checks a whole file's bytes.
 SealedRead parse_sealed(std::span<const std::byte> bytes);
-// The bytes that write_sealed would write.
+// What goes before an image in its file, and the whole file's bytes.
+using SealBlock = std::array<std::byte, 512>;
+SealBlock seal_block(std::span<const std::byte> image);
 std::vector<std::byte> seal(std::span<const std::byte> image);
 // Error(io) only when the file is there and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);
 
 enum class OpenAs {
-  owner,   // holds the lease: sets a damaged file aside, clears temporaries of a killed writer
+  owner,   // holds the lease: sets a damaged file aside
   reader,  // changes nothing in the folder
 };
 

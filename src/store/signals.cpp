@@ -49,7 +49,7 @@ double clock_seconds(std::string_view text) {
   for (std::size_t at = 0; at <= text.size(); ++parts) {
     const std::size_t colon = std::min(text.find(':', at), text.size());
     const double part = number_of(text.substr(at, colon - at));
-    if (parts > 0 && part >= 60) return std::nan("");
+    if (part < 0 || (parts > 0 && part >= 60)) return std::nan("");
     total = 60 * total + part;
     at = colon + 1;
   }

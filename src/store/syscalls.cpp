@@ -1,6 +1,7 @@
 #include "src/store/syscalls.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,7 +14,7 @@ int open_with_mode(const char* path, int flags, mode_t mode) { return ::open(pat
 }  // namespace
 
 Syscalls real_syscalls() {
-  return {open_with_mode, ::read, ::write, ::fsync, ::close, ::link, ::rename, ::unlink};
+  return {open_with_mode, ::read, ::write, ::fsync, ::close, ::link, ::rename, ::unlink, ::flock};
 }
 
 Syscalls& syscalls() {

@@ -17,6 +17,7 @@ struct Syscalls {
   int (*link)(const char* from, const char* to);
   int (*rename)(const char* from, const char* to);
   int (*unlink)(const char* path);
+  int (*flock)(int file, int operation);
 };
 
 Syscalls real_syscalls();

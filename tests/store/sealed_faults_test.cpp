@@ -1,0 +1,226 @@
+// Sealed files when the system fails: full disks, failing calls, a kill at every call.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "src/base/error.hpp"
+#include "src/store/sealed_file.hpp"
+#include "tests/store/faults.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using namespace rewise::test;
+namespace fs = std::filesystem;
+using Bytes = std::vector<std::byte>;
+
+namespace {
+
+const Bytes kOldest = bytes_of("first"), kOld = bytes_of("second image"),
+            kNew = bytes_of("the third image, longer");
+
+// A folder with a file and its `.prev`.
+struct TwoVersions {
+  TwoVersions() : path(folder / "t.h5") {
+    write_sealed(path, kOldest);
+    write_sealed(path, kOld);
+    bytes = file_bytes(path);
+  }
+  TempFolder folder;
+  fs::path path;
+  Bytes bytes;
+};
+
+// Runs `child` in a process of its own; its exit status.
+template <class F>
+int in_child(F&& child) {
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    int status = 1;
+    try {
+      status = child();
+    } catch (...) {
+    }
+    ::_exit(status);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST_CASE("any failing call while writing leaves the previous file as it was") {
+  int errors = 0, successes = 0;
+  const bool can_link = GENERATE(true, false);
+  for (const Call call :
+       {Call::open, Call::write, Call::fsync, Call::close, Call::link, Call::rename}) {
+    if (!can_link && call == Call::link) continue;
+    for (const int error : {ENOSPC, EIO, EDQUOT}) {
+      for (int n = 1; n <= 4; ++n) {
+        const TwoVersions now;
+        INFO(to_string(call) << " number " << n << " fails with errno " << error);
+        bool failed = false;
+        {
+          Faults faults;
+          faults.fail(call, n, error);
+          if (!can_link) faults.fail_always(Call::link, EPERM);
+          try {
+            write_sealed(now.path, kNew);
+          } catch (const Error& caught) {
+            failed = true;
+            CHECK(caught.exit_code() == ExitCode::io);
+          }
+        }
+        // A failing close after a good fsync of the folder is nobody's business.
+        const bool harmless = call == Call::close && n == 2;
+        if (failed) {
+          CHECK(file_bytes(now.path) == now.bytes);
+        } else {
+          CHECK((Faults::calls(call) < n || harmless));
+          CHECK(read_sealed(now.path).image == kNew);
+        }
+        for (const auto& name : now.folder.files()) CHECK(name.find(".tmp") == std::string::npos);
+        const auto latest = open_latest(now.path, OpenAs::owner);
+        REQUIRE(latest);
+        CHECK(latest->warnings.empty());
+        ++(failed ? errors : successes);
+      }
+    }
+  }
+  // open 2, write 2, fsync 2, close 1, link 1, rename 2 (one more without links: none) calls.
+  CHECK(errors == 3 * (can_link ? 10 : 9));
+  CHECK(successes > 0);
+}
+
+TEST_CASE("any failing call while writing a new file leaves nothing") {
+  for (const Call call : {Call::open, Call::write, Call::fsync, Call::close, Call::link}) {
+    for (int n = 1; n <= 3; ++n) {
+      const TempFolder folder;
+      INFO(to_string(call) << " number " << n);
+      bool failed = false;
+      {
+        Faults faults;
+        faults.fail(call, n, EIO);
+        try {
+          write_new_sealed(folder / "t.h5", kNew);
+        } catch (const Error& caught) {
+          failed = true;
+          CHECK(caught.exit_code() == ExitCode::io);
+        }
+      }
+      CHECK(folder.files() ==
+            (failed ? std::vector<std::string>{} : std::vector<std::string>{"t.h5"}));
+    }
+  }
+}
+
+TEST_CASE("without hard links a new file still never replaces one") {
+  const TempFolder folder;
+  Faults faults;
+  faults.fail_always(Call::link, EPERM);
+  write_new_sealed(folder / "t.h5", kOld);
+  CHECK(folder.files() == std::vector<std::string>{"t.h5"});
+  CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNew), Error);
+  CHECK(read_sealed(folder / "t.h5").image == kOld);
+}
+
+TEST_CASE("short and interrupted writes go on where they stopped") {
+  const TempFolder folder;
+  Faults faults;
+  faults.shorten_writes(7);
+  write_sealed(folder / "t.h5", kNew);
+  CHECK(Faults::calls(Call::write) > 100);
+  CHECK(read_sealed(folder / "t.h5").image == kNew);
+}
+
+TEST_CASE("a failing read is an input/output error, not damage") {
+  const TwoVersions now;
+  Faults faults;
+  faults.fail(Call::read, 1, EIO);
+  try {
+    open_latest(now.path, OpenAs::owner);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::io);
+  }
+  CHECK(file_bytes(now.path) == now.bytes);
+}
+
+TEST_CASE("a folder that cannot be synced because its file system has no such thing is no error") {
+  const TwoVersions now;
+  Faults faults;
+  faults.fail(Call::fsync, 2, EINVAL);
+  write_sealed(now.path, kNew);
+  CHECK(read_sealed(now.path).image == kNew);
+}
+
+TEST_CASE("a process that ends at any call leaves the old or the new file") {
+  const bool can_link = GENERATE(true, false);
+  int olds = 0, news = 0;
+  bool finished = false;
+  for (int n = 1; !finished && n < 100; ++n) {
+    const TwoVersions now;
+    INFO("ends at call " << n << (can_link ? "" : ", no links"));
+    const int status = in_child([&] {
+      Faults faults;
+      faults.die_at(n);
+      if (!can_link) faults.fail_always(Call::link, EPERM);
+      write_sealed(now.path, kNew);
+      return 0;
+    });
+    finished = status == 0;
+    CHECK((status == 0 || status == 9));
+    const auto latest = open_latest(now.path, OpenAs::owner);
+    REQUIRE(latest);
+    CHECK((latest->image == kOld || latest->image == kNew));
+    if (can_link) CHECK(latest->warnings.empty());
+    ++(latest->image == kOld ? olds : news);
+    // What is there can be written over and keeps a good copy of itself.
+    write_sealed(now.path, kNew);
+    CHECK(read_sealed(now.path).image == kNew);
+    CHECK(read_sealed(previous_path(now.path)).state == SealState::good);
+  }
+  CHECK(finished);
+  CHECK(olds > 3);
+  CHECK(news > 1);
+}
+
+TEST_CASE("a full disk (1 MiB) is an input/output error and keeps the previous file") {
+  const TempFolder folder;
+  constexpr int kSkip = 77;
+  // A mount namespace of its own, so that nothing is left mounted whatever happens.
+  const int status = in_child([&]() -> int {
+    if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kSkip;
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kSkip;
+    if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) return kSkip;
+    const fs::path path = folder / "t.h5";
+    write_sealed(path, Bytes(300'000, std::byte{1}));
+    write_sealed(path, Bytes(300'000, std::byte{2}));
+    const Bytes before = file_bytes(path);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      try {
+        write_sealed(path, Bytes(900'000, std::byte{3}));
+        return 2;
+      } catch (const Error& error) {
+        if (error.exit_code() != ExitCode::io) return 3;
+        if (std::string(error.what()).find("No space") == std::string::npos) return 4;
+      }
+      if (file_bytes(path) != before) return 5;
+      if (folder.files() != std::vector<std::string>{"t.h5", "t.h5.prev"}) return 6;
+    }
+    write_sealed(path, Bytes(300'000, std::byte{4}));
+    return read_sealed(path).image == Bytes(300'000, std::byte{4}) ? 0 : 7;
+  });
+  if (status == kSkip) {
+    WARN("skipped: this process may not mount a small file system");
+  } else {
+    CHECK(status == 0);
+  }
+}

@@ -1,0 +1,87 @@
+// Stop signals and time limits.
+#include "src/store/signals.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "src/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+template <class F>
+int status_of_child(F&& child) {
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) ::_exit(child());
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST_CASE("the first stop signal sets a flag, the second ends the process") {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    CHECK(status_of_child([&] {
+            install_stop_signals();
+            const StopToken token;
+            if (token.stop_requested() || !token.reason().empty()) return 1;
+            ::raise(number);
+            if (!token.stop_requested() || stop_signal() != number) return 2;
+            if (token.reason().rfind("SIG", 0) != 0) return 3;
+            ::raise(number == SIGINT ? SIGTERM : SIGINT);
+            return 4;
+          }) == 128 + (number == SIGINT ? SIGTERM : SIGINT));
+  }
+}
+
+TEST_CASE("a hang-up ignored by nohup stays ignored, a file size limit is an error of write") {
+  CHECK(status_of_child([] {
+          std::signal(SIGHUP, SIG_IGN);
+          install_stop_signals();
+          ::raise(SIGHUP);
+          if (StopToken().stop_requested()) return 1;
+          ::raise(SIGXFSZ);
+          return 0;
+        }) == 0);
+}
+
+TEST_CASE("a time limit ends a run") {
+  using Seconds = std::chrono::duration<double>;
+  CHECK(StopToken(Seconds(0)).stop_requested());
+  CHECK(StopToken(Seconds(0)).reason() == "time limit");
+  CHECK_FALSE(StopToken(Seconds(3600)).stop_requested());
+  CHECK_FALSE(StopToken(Seconds(1e300)).stop_requested());
+  CHECK_FALSE(StopToken(std::nullopt).stop_requested());
+}
+
+TEST_CASE("durations as people write them") {
+  const auto seconds = [](const char* text) { return parse_duration(text, "x").count(); };
+  CHECK(seconds("90") == 90);
+  CHECK(seconds("90s") == 90);
+  CHECK(seconds("5min") == 300);
+  CHECK(seconds("5 min") == 300);
+  CHECK(seconds("12h") == 43200);
+  CHECK(seconds("1.5h") == 5400);
+  CHECK(seconds("2d") == 172800);
+  CHECK(seconds("1:30:00") == 5400);
+  CHECK(seconds("10:30") == 630);
+  CHECK(seconds("0") == 0);
+  CHECK(seconds("1e3s") == 1000);
+  for (const char* text : {"", "s", "-1", "5 fortnights", "1:2:3:4", "1:75", ":", "nan", "inf",
+                           "1h30", "1e999", "--5s", "1:-5"}) {
+    INFO(text);
+    try {
+      parse_duration(text, "--time-limit");
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::usage);
+      CHECK(std::string(error.what()).find("--time-limit") != std::string::npos);
+    }
+  }
+}
