@@ -1,0 +1,329 @@
+#include "experiments/config.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "experiments/options.hpp"
+#include "experiments/toml_reader.hpp"
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+#include "src/store/signals.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  // TOML integers
+constexpr std::size_t kMostGridPoints = 10'000;
+
+const toml::array& need_list(const TomlSection& section, std::string_view key,
+                             const std::string& allowed) {
+  const toml::node& node = section.need(key);
+  const auto* list = node.as_array();
+  if (list == nullptr) {
+    section.fail(key, node, fmt::format("{} where {} is expected", toml_type(node), allowed));
+  }
+  if (list->empty()) section.fail(key, node, fmt::format("the list is empty ({})", allowed));
+  if (list->size() > kMostGridPoints) {
+    section.fail(key, node, fmt::format("the list has {} entries (at most {})", list->size(),
+                                        kMostGridPoints));
+  }
+  return *list;
+}
+
+void refuse_repeats(const TomlSection& section, std::string_view key, const toml::node& node,
+                    bool repeated, const std::string& value) {
+  if (repeated) section.fail(key, node, fmt::format("{} is given twice", value));
+}
+
+std::vector<std::uint32_t> read_extents(const TomlSection& section, const toml::node& node,
+                                        std::size_t dim) {
+  std::vector<std::uint32_t> extents;
+  const auto extent = [&](const toml::node& n) {
+    return static_cast<std::uint32_t>(section.whole_at("sizes", n, 4, 0xFFFFFFFFu));
+  };
+  if (const auto* list = node.as_array()) {
+    for (const auto& n : *list) extents.push_back(extent(n));
+    if (extents.size() != dim) {
+      section.fail("sizes", node,
+                   fmt::format("{} extents for dim = {} (one per direction)", extents.size(), dim));
+    }
+  } else {
+    extents.assign(dim, extent(node));
+  }
+  const auto& begin = node.source().begin;
+  check_extents(extents, fmt::format("{}:{}:{}: lattice.sizes", section.file(), begin.line,
+                                     begin.column));
+  return extents;
+}
+
+double site_count(const std::vector<std::uint32_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+// sizes and, beside them, graphs, both sorted by the number of sites.
+void read_sizes(const TomlSection& section, StudyConfig& config) {
+  section.need("dim");
+  const auto dim = static_cast<std::size_t>(section.whole("dim", 1, kMaxDim, 0));
+  const auto& list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
+  std::vector<std::vector<std::uint32_t>> sizes;
+  for (const auto& node : list) {
+    auto extents = read_extents(section, node, dim);
+    refuse_repeats(section, "sizes", node,
+                   std::find(sizes.begin(), sizes.end(), extents) != sizes.end(),
+                   extents_text(extents));
+    sizes.push_back(std::move(extents));
+  }
+
+  constexpr std::uint64_t most_graphs = 1'000'000;
+  std::vector<std::uint32_t> graphs(sizes.size(), 50);
+  if (const auto* node = section.find("graphs")) {
+    if (const auto* counts = node->as_array()) {
+      if (counts->size() != sizes.size()) {
+        section.fail("graphs", *node, fmt::format("{} numbers for {} sizes (one for each)",
+                                                  counts->size(), sizes.size()));
+      }
+      for (std::size_t k = 0; k < graphs.size(); ++k) {
+        graphs[k] = static_cast<std::uint32_t>(
+            section.whole_at("graphs", *counts->get(k), 1, most_graphs));
+      }
+    } else {
+      std::fill(graphs.begin(), graphs.end(), static_cast<std::uint32_t>(section.whole_at(
+                                                  "graphs", *node, 1, most_graphs)));
+    }
+  }
+
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return site_count(sizes[a]) < site_count(sizes[b]);
+  });
+  for (const auto k : order) {
+    config.sizes.push_back(sizes[k]);
+    config.graphs.push_back(graphs[k]);
+  }
+}
+
+// from, from * 10^(1/per_decade), .. up to `to`, each rounded to six digits.
+std::vector<double> read_log_range(const TomlSection& section, const toml::table& table) {
+  const TomlSection range(table, "lattice.p", section.file(), {"from", "to", "per_decade"});
+  range.need("from");
+  range.need("to");
+  const double from = range.number("from", 1e-12, 1, 0), to = range.number("to", 1e-12, 1, 0);
+  const auto per_decade = range.whole("per_decade", 1, 1000, 1);
+  if (to < from) section.fail("p", table, fmt::format("the range {}..{} is empty", from, to));
+  std::vector<double> p;
+  for (int k = 0;; ++k) {
+    const double exact = from * std::pow(10.0, static_cast<double>(k) / static_cast<double>(per_decade));
+    if (exact > to * (1 + 1e-9)) return p;
+    p.push_back(std::strtod(fmt::format("{:.6g}", exact).c_str(), nullptr));
+  }
+}
+
+void read_p(const TomlSection& section, StudyConfig& config) {
+  const toml::node& node = section.need("p");
+  if (const auto* table = node.as_table()) {
+    config.p = read_log_range(section, *table);
+  } else {
+    for (const auto& entry : need_list(section, "p", "a list, or {from, to, per_decade}")) {
+      const double p = section.number_at("p", entry, 0, 1) + 0.0;  // -0 becomes 0
+      refuse_repeats(section, "p", entry,
+                     std::find(config.p.begin(), config.p.end(), p) != config.p.end(),
+                     fmt::format("{}", p));
+      config.p.push_back(p);
+    }
+  }
+  std::sort(config.p.begin(), config.p.end());
+}
+
+void read_temperatures(const TomlSection& section, StudyConfig& config) {
+  constexpr double least = 1e-3, most = 1e6;
+  const auto* node = section.find("temperatures");
+  if (node == nullptr) return;
+  if (const auto* word = node->as_string(); word != nullptr && word->get() == "auto") return;
+  if (const auto* table = node->as_table()) {
+    const TomlSection range(*table, "sampling.temperatures", section.file(),
+                            {"from", "to", "count"});
+    for (const auto key : {"from", "to", "count"}) range.need(key);
+    const double from = range.number("from", least, most, 0), to = range.number("to", least, most, 0);
+    const auto count = range.whole("count", 1, 4096, 1);
+    if (to < from || (count > 1 && to == from)) {
+      section.fail("temperatures", *node, fmt::format("the range {}..{} is empty", from, to));
+    }
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const double exact =
+          count == 1 ? from
+                     : from + (to - from) * static_cast<double>(k) / static_cast<double>(count - 1);
+      config.temperatures.push_back(std::strtod(fmt::format("{:.8g}", exact).c_str(), nullptr));
+    }
+    return;
+  }
+  for (const auto& entry :
+       need_list(section, "temperatures", "\"auto\", a list, or {from, to, count}")) {
+    const double t = section.number_at("temperatures", entry, least, most);
+    refuse_repeats(section, "temperatures", entry,
+                   std::find(config.temperatures.begin(), config.temperatures.end(), t) !=
+                       config.temperatures.end(),
+                   fmt::format("{}", t));
+    config.temperatures.push_back(t);
+  }
+  std::sort(config.temperatures.begin(), config.temperatures.end());
+}
+
+void read_sampling(const TomlSection& section, StudyConfig& config) {
+  config.engine = section.text("engine", "bundle");
+  check_engine_name(config.engine, section.origin("engine"));
+  const std::string schedule = section.text("schedule", "auto");
+  if (schedule != "auto") config.schedule = parse_schedule(schedule, section.origin("schedule"));
+  config.local = parse_local_update(section.text("local", "metropolis"), section.origin("local"));
+  config.cluster = parse_cluster_update(section.text("cluster", "wolff"), section.origin("cluster"));
+  config.replicas = static_cast<std::uint32_t>(section.whole("replicas", 1, 1u << 20, 32));
+  check_replicas(config.engine, config.replicas, section.origin("replicas"));
+  read_temperatures(section, config);
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;
+  config.equilibrate = section.whole_or_auto("equilibrate", 0, most);
+  config.measure = section.whole_or_auto("measure", 2, most);
+  config.every = section.whole_or_auto("every", 1, most);
+  config.target_error = section.number("target_error", 1e-9, 1, 1e-3);
+}
+
+void read_run(const TomlSection& section, StudyConfig& config) {
+  config.device = section.text("device", "auto");
+  constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
+  parse_word(config.device, devices, "device", section.origin("device"));
+  config.threads = static_cast<int>(section.whole("threads", 0, 4096, 0));
+  config.checkpoint =
+      parse_duration(section.text("checkpoint", "5min"), section.origin("checkpoint")).count();
+  const std::string limit = section.text("time_limit", "none");
+  if (limit != "none") {
+    config.time_limit = parse_duration(limit, section.origin("time_limit")).count();
+  }
+}
+
+const toml::table& table_or_empty(const TomlSection& root, std::string_view key) {
+  static const toml::table empty;
+  const auto* node = root.find(key);
+  if (node == nullptr) return empty;
+  const auto* table = node->as_table();
+  if (table == nullptr) {
+    throw Error(ExitCode::usage, fmt::format("{}:{}:{}: '{}' is {} (a table, [{}], is expected)",
+                                             root.file(), node->source().begin.line,
+                                             node->source().begin.column, key, toml_type(*node),
+                                             key));
+  }
+  return *table;
+}
+
+std::string list_text(const std::vector<double>& values) {
+  std::vector<std::string> parts;
+  for (const double v : values) {
+    std::string text = fmt::format("{}", v);
+    if (text.find_first_of(".en") == std::string::npos) text += ".0";
+    parts.push_back(std::move(text));
+  }
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string number_or_auto(const std::optional<std::uint64_t>& value) {
+  return value ? fmt::format("{}", *value) : "\"auto\"";
+}
+
+}  // namespace
+
+void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin) {
+  try {
+    Lattice::make(extents);
+  } catch (const Error& error) {
+    throw Error(error.exit_code(), fmt::format("{}: {}", origin, error.what()));
+  }
+}
+
+void check_engine_name(const std::string& engine, const std::string& origin) {
+  constexpr std::array<std::string_view, 3> engines{"bundle", "single", "packed"};
+  if (parse_word(engine, engines, "engine", origin) == 2) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: the packed engine is not part of this version (bundle or single)",
+                            origin));
+  }
+}
+
+void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin) {
+  if (engine != "bundle" || (replicas > 0 && replicas % 32 == 0)) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: {} replicas do not fill bundles of 32 (the next number that does is "
+                          "{})",
+                          origin, replicas, replicas / 32 * 32 + 32));
+}
+
+StudyConfig parse_study_config(std::string_view text, const std::string& file) {
+  const toml::table root_table = parse_toml(text, file);
+  const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"});
+  const TomlSection study(table_or_empty(root, "study"), "study", file, {"name", "seed"});
+  const TomlSection lattice(table_or_empty(root, "lattice"), "lattice", file,
+                            {"dim", "sizes", "p", "rule", "graphs"});
+  const TomlSection sampling(table_or_empty(root, "sampling"), "sampling", file,
+                             {"engine", "schedule", "local", "cluster", "replicas", "temperatures",
+                              "equilibrate", "measure", "every", "target_error"});
+  const TomlSection run(table_or_empty(root, "run"), "run", file,
+                        {"device", "threads", "checkpoint", "time_limit"});
+
+  StudyConfig config;
+  config.name = study.text("name", "study");
+  config.seed = study.whole("seed", 0, kMostU64, 1);
+  read_sizes(lattice, config);
+  read_p(lattice, config);
+  const std::string rule = lattice.text("rule", "rewire");
+  constexpr std::array<std::string_view, 3> rules{"rewire", "swap", "add"};
+  parse_word(rule, rules, "rule", lattice.origin("rule"));
+  config.rule = parse_rule(rule);
+  read_sampling(sampling, config);
+  read_run(run, config);
+  return config;
+}
+
+StudyConfig read_study_config(const std::filesystem::path& file) {
+  return parse_study_config(read_text_file(file), file.string());
+}
+
+std::string to_toml(const StudyConfig& config) {
+  std::vector<std::string> sizes;
+  for (const auto& extents : config.sizes) {
+    sizes.push_back(fmt::format("[{}]", fmt::join(extents, ", ")));
+  }
+  std::string schedule = config.schedule ? to_string(*config.schedule) : "auto";
+  std::string out;
+  out += fmt::format("[study]\nname = {}\nseed = {}\n\n", in_quotes(config.name), config.seed);
+  out += fmt::format("[lattice]\ndim = {}\nsizes = [{}]\np = {}\nrule = {}\ngraphs = [{}]\n\n",
+                     config.dim(), fmt::join(sizes, ", "), list_text(config.p),
+                     in_quotes(to_string(config.rule)), fmt::join(config.graphs, ", "));
+  out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
+                     in_quotes(config.engine), in_quotes(schedule), in_quotes(to_string(config.local)),
+                     in_quotes(to_string(config.cluster)));
+  out += fmt::format("replicas = {}\ntemperatures = {}\n", config.replicas,
+                     config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
+  out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n\n",
+                     number_or_auto(config.equilibrate), number_or_auto(config.measure),
+                     number_or_auto(config.every), config.target_error);
+  out += fmt::format("[run]\ndevice = {}\nthreads = {}\ncheckpoint = \"{}s\"\ntime_limit = {}\n",
+                     in_quotes(config.device), config.threads, config.checkpoint,
+                     config.time_limit ? fmt::format("\"{}s\"", *config.time_limit) : "\"none\"");
+  return out;
+}
+
+}  // namespace rewise

@@ -1,0 +1,69 @@
+// A study's configuration: one immutable value, read from TOML (DESIGN.md section 7), every key
+// checked, every default known.
+//
+//   [study]     name = "study"   seed = 1
+//   [lattice]   dim = 2   sizes = [32, 64]   p = [0.0, 0.01]   rule = "rewire"   graphs = 50
+//   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
+//               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = 1e-3
+//               local = "metropolis"   cluster = "wolff"
+//   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
+//
+// Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
+// {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
+// per size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+
+struct StudyConfig {
+  std::string name = "study";
+  std::uint64_t seed = 1;
+
+  std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites
+  std::vector<double> p;                          // ascending
+  Rule rule = Rule::rewire;
+  std::vector<std::uint32_t> graphs;  // [size]
+
+  std::string engine = "bundle";
+  std::optional<Schedule> schedule;  // nothing, here and below: "auto"
+  LocalUpdate local = LocalUpdate::metropolis;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+  std::uint32_t replicas = 32;
+  std::vector<double> temperatures;  // ascending; empty: "auto"
+  std::optional<std::uint64_t> equilibrate, measure, every;
+  double target_error = 1e-3;  // relative, of Tc(p)
+
+  std::string device = "auto";
+  int threads = 0;               // 0: all cores
+  double checkpoint = 300;       // seconds
+  std::optional<double> time_limit;  // seconds
+
+  int dim() const { return static_cast<int>(sizes.front().size()); }
+};
+
+// `file` names the text in errors. Error(usage), one line, file:line:column and key.
+StudyConfig parse_study_config(std::string_view text, const std::string& file);
+// Error(io) where the file cannot be read.
+StudyConfig read_study_config(const std::filesystem::path& file);
+
+// The configuration as TOML with every default written out; parses to the same configuration.
+std::string to_toml(const StudyConfig& config);
+
+// Error(usage) with `origin` in front unless every extent is even, at least 4, and all together
+// make at most 2^32 - 1 sites.
+void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
+// Error(usage): engine names of this version are bundle and single; packed and others are not.
+void check_engine_name(const std::string& engine, const std::string& origin);
+// The bundle engine takes multiples of 32.
+void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin);
+
+}  // namespace rewise

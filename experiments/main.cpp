@@ -1,0 +1,118 @@
+// `rewise`: reads the command line, runs a subcommand, turns what happened into an exit status
+// (sysexits.h, DESIGN.md section 9) and one line on standard error. Nothing else calls exit.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "experiments/build_info.hpp"
+#include "experiments/commands.hpp"
+#include "src/base/words.hpp"
+#include "src/store/signals.hpp"
+
+namespace {
+
+using namespace rewise;
+
+constexpr const char* kFooter = R"(
+Examples:
+  rewise graph --dim 2 --size 64 --p 0.01          what a rewired lattice looks like
+  rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4
+  rewise tc experiments/configs/quickstart.toml    critical temperatures, with plots
+
+Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input data;
+69 no such device; 70 a defect of rewise; 73 a result is held by another process or would
+be overwritten; 74 input/output; 75 interrupted, checkpoint written: run it again.)";
+
+// The long option or subcommand nearest to what was typed.
+std::string hint(const CLI::App& app, const std::string& message) {
+  const auto dash = message.find("--");
+  std::vector<std::string> known;
+  std::string typed;
+  if (dash != std::string::npos) {
+    typed = message.substr(dash, message.find_first_of(" =\"", dash) - dash);
+    for (const auto* option : app.get_options()) {
+      for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  } else {
+    typed = message.substr(message.rfind(' ') + 1);
+    for (const auto* sub : app.get_subcommands({})) known.push_back(sub->get_name());
+  }
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const auto nearest = nearest_word(typed, words);
+  return nearest.empty() || nearest == typed ? "" : fmt::format(" (did you mean '{}'?)", nearest);
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+int fail(ExitCode code, const std::string& message) {
+  fmt::print(stderr, "rewise: {}\n", one_line(message));
+  return static_cast<int>(code);
+}
+
+int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App* app = &program;
+  for (auto chosen = program.get_subcommands(); !chosen.empty();) {
+    app = chosen.front();
+    chosen = app->get_subcommands();
+  }
+  const std::string name = app == &program ? "rewise" : "rewise " + app->get_name();
+  const std::string guess =
+      dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ? hint(*app, error.what()) : "";
+  return fail(ExitCode::usage,
+              fmt::format("{}{}; see '{} --help'", one_line(error.what()), guess, name));
+}
+
+int run(int argc, char** argv) {
+  CLI::App program{
+      "Ising spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
+      "critical temperatures. J = 1 and k_B = 1 throughout.",
+      "rewise"};
+  program.set_version_flag("--version", "rewise " + build_info().version);
+  program.get_formatter()->column_width(32);
+  program.footer(kFooter);
+  program.require_subcommand(1);
+  const std::vector<AddedCommand> commands{add_graph_command(program), add_run_command(program),
+                                           add_tc_command(program), add_plot_command(program),
+                                           add_info_command(program)};
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return program.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return parse_failure(program, error);
+  }
+  for (const auto& command : commands) {
+    if (command.app->parsed()) return static_cast<int>(command.run());
+  }
+  return static_cast<int>(ExitCode::internal);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  install_stop_signals();
+  int status = 0;
+  try {
+    status = run(argc, argv);
+  } catch (const Error& error) {
+    return fail(error.exit_code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::device, "not enough memory on this machine for what was asked");
+  } catch (const std::exception& error) {
+    return fail(ExitCode::internal, fmt::format("internal error: {}", error.what()));
+  }
+  // A full disk or a closed pipe must not look like success.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return fail(ExitCode::io, "standard output could not be written");
+  }
+  return status;
+}

@@ -1,0 +1,146 @@
+#include "experiments/options.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+[[noreturn]] void fail_io(const std::filesystem::path& file, const char* what) {
+  throw Error(ExitCode::io,
+              fmt::format("cannot {} '{}': {}", what, file.string(), std::strerror(errno)));
+}
+
+}  // namespace
+
+double parse_number(std::string_view text, std::string_view origin) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || !std::isfinite(value)) {
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number", origin, text));
+  }
+  return value;
+}
+
+std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint64_t most,
+                          std::string_view origin) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value < least || value > most) {
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a whole number in {}..{}", origin,
+                                             text, least, most));
+  }
+  return value;
+}
+
+std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin) {
+  if (dim != 0 && (dim < 1 || dim > kMaxDim)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--dim: {} is out of range (1..{})", dim, kMaxDim));
+  }
+  std::vector<std::uint32_t> extents;
+  for (const auto part : split(text, ',')) {
+    extents.push_back(static_cast<std::uint32_t>(parse_whole(part, 1, 0xFFFFFFFFu, origin)));
+  }
+  const auto wanted = static_cast<std::size_t>(dim);
+  if (dim != 0 && extents.size() == 1) extents.assign(wanted, extents.front());
+  if (dim != 0 && extents.size() != wanted) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} extents in '{}' for --dim {} (one edge, or one per direction)",
+                            origin, extents.size(), text, dim));
+  }
+  return extents;
+}
+
+std::string extents_text(const std::vector<std::uint32_t>& extents) {
+  return fmt::format("{}", fmt::join(extents, "x"));
+}
+
+std::vector<double> parse_temperatures(std::string_view text, std::string_view origin) {
+  std::vector<double> temperatures;
+  for (const auto part : split(text, ',')) {
+    const double t = parse_number(part, origin);
+    if (!(t > 0)) {
+      throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (> 0)", origin, part));
+    }
+    if (std::find(temperatures.begin(), temperatures.end(), t) != temperatures.end()) {
+      throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, part));
+    }
+    temperatures.push_back(t);
+  }
+  return temperatures;
+}
+
+double parse_p(std::string_view text, std::string_view origin) {
+  const double p = parse_number(text, origin);
+  if (p < 0 || p > 1) {
+    throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (0..1)", origin, text));
+  }
+  return p + 0.0;  // -0 becomes 0
+}
+
+std::string number_text(double value) { return fmt::format("{}", value); }
+
+std::string read_text_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    errno = EISDIR;
+    fail_io(file, "read");
+  }
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) fail_io(file, "read");
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (in.bad()) fail_io(file, "read");
+  return text;
+}
+
+void write_text_file(const std::filesystem::path& file, std::string_view text) {
+  const auto temporary =
+      file.parent_path() / fmt::format(".{}.{}.tmp", file.filename().string(), ::getpid());
+  const int out = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (out < 0) fail_io(file, "write");
+  bool good = true;
+  while (good && !text.empty()) {
+    const ssize_t written = ::write(out, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    good = written > 0;
+    if (good) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  good = good && ::fsync(out) == 0;
+  const int reason = errno;
+  good = ::close(out) == 0 && good;
+  if (!good || ::rename(temporary.c_str(), file.c_str()) != 0) {
+    if (reason != 0) errno = reason;
+    const int keep = errno;
+    ::unlink(temporary.c_str());
+    errno = keep;
+    fail_io(file, "write");
+  }
+}
+
+}  // namespace rewise

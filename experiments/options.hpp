@@ -1,0 +1,38 @@
+// What subcommands and the configuration share: small texts that a user types, turned into checked
+// values. Every error is one line that names its origin (option, or file:line:column and key).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphs/graph.hpp"
+
+namespace rewise {
+
+// "64" or "64,32" with a dimension (0: as many as there are extents; one edge serves all).
+std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin);
+// "64x32"
+std::string extents_text(const std::vector<std::uint32_t>& extents);
+
+// One finite number, nothing around it.
+double parse_number(std::string_view text, std::string_view origin);
+// "2.3,2.4": finite and positive, in the order given, none twice.
+std::vector<double> parse_temperatures(std::string_view text, std::string_view origin);
+// A whole number from least to most.
+std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint64_t most,
+                          std::string_view origin);
+// A rewiring probability.
+double parse_p(std::string_view text, std::string_view origin);
+
+// The shortest text that reads back as the same number, without an exponent where that is short.
+std::string number_text(double value);
+
+// A file's bytes; Error(io) with the system's reason.
+std::string read_text_file(const std::filesystem::path& file);
+// Writes a small file in one step (temporary name, then rename); Error(io).
+void write_text_file(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace rewise

@@ -1,0 +1,69 @@
+#include "experiments/python.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "experiments/build_info.hpp"
+#include "src/base/error.hpp"
+
+extern char** environ;
+
+namespace rewise {
+namespace {
+
+std::string interpreter() {
+  const char* chosen = std::getenv("REWISE_PYTHON");
+  return chosen != nullptr && *chosen != '\0' ? chosen : build_info().python;
+}
+
+// Starts a program and waits; `quiet` sends its output nowhere. 128 + signal where one ended it.
+int run_program(const std::vector<std::string>& words, bool quiet) {
+  std::vector<char*> argv;
+  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (quiet) {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
+  }
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    throw Error(ExitCode::io, fmt::format("cannot start '{}': {}", words[0], std::strerror(error)));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+std::string plots_missing() {
+  const std::string python = interpreter();
+  if (python.empty()) return "no Python was found when this was built (REWISE_PYTHON names one)";
+  try {
+    if (run_program({python, "-c", "import matplotlib, h5py, numpy"}, true) == 0) return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return fmt::format("{} has no matplotlib, h5py or numpy (Debian: python3-matplotlib "
+                     "python3-h5py)",
+                     python);
+}
+
+int run_plot_script(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{interpreter(), build_info().plot_script};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_program(words, false);
+}
+
+}  // namespace rewise

@@ -1,0 +1,18 @@
+// Calls the Python plots: analysis/plot.py, with the interpreter found at configure time or
+// named by REWISE_PYTHON.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rewise {
+
+// Why plots cannot be drawn here; "" if they can. Starts Python once to look for matplotlib.
+std::string plots_missing();
+
+// Runs plot.py with these arguments, its output going where ours goes; returns its exit status.
+// Error(io) if it cannot be started.
+int run_plot_script(const std::vector<std::string>& arguments);
+
+}  // namespace rewise

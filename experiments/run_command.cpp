@@ -1,0 +1,232 @@
+// `rewise run`: one graph, some temperatures, one seed; numbers with errors, and a task file that
+// can be interrupted, resumed and extended.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "experiments/commands.hpp"
+#include "experiments/config.hpp"
+#include "experiments/device.hpp"
+#include "experiments/options.hpp"
+#include "experiments/progress.hpp"
+#include "experiments/run_report.hpp"
+#include "experiments/task.hpp"
+#include "graphs/graph_io.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Simulates the Ising model on one graph at one or more temperatures and prints\n"
+    "energy, magnetisation, Binder's U, specific heat and susceptibility per site with\n"
+    "errors, and integrated autocorrelation times (tau, in cycles).";
+constexpr const char* kExamples = R"(
+A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
+the replicas start ordered, half random; a warning says where they still differ.
+
+With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGHUP or --time-limit write a
+checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command goes on
+where it stopped, bit for bit, on any number of threads. A finished file is never
+overwritten; the same command with a larger --measure adds to it.
+
+Examples:
+  rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4,2.5
+  rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
+  rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5)";
+
+struct RunOptions {
+  std::uint64_t dim = 2, graph_seed = 1, replicas = 32, equilibrate = 1000, measure = 1000;
+  std::uint64_t every = 1, seed = 1, threads = 0, q = 2;
+  std::string size, p = "0", rule = "rewire", graph, temperature, schedule = "1:1";
+  std::string engine = "bundle", device = "auto", model = "ising", local = "metropolis";
+  std::string cluster = "wolff", wolff_method, label_method, start = "mixed", out;
+  std::string checkpoint = "5min", time_limit;
+  bool json = false;
+};
+
+TaskSpec make_spec(const RunOptions& options) {
+  TaskSpec spec;
+  if (!options.graph.empty()) {
+    spec.imported = std::make_shared<const Graph>(read_graph(options.graph));
+  } else {
+    if (options.size.empty()) {
+      throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --graph FILE)");
+    }
+    spec.graph.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
+    check_extents(spec.graph.extents, "--size");
+    spec.graph.p = parse_p(options.p, "--p");
+    spec.graph.rule = parse_rule(options.rule);
+    spec.graph.seed = options.graph_seed;
+  }
+  check_engine_name(options.engine, "--engine");
+  spec.engine = options.engine;
+  spec.model = parse_model(options.model, "--model");
+  if (spec.model != ModelKind::ising) {
+    throw Error(ExitCode::usage,
+                "--model: potts is not part of this version (its engines simulate ising)");
+  }
+  spec.q = static_cast<std::uint32_t>(options.q);
+  spec.local = parse_local_update(options.local, "--local");
+  spec.cluster = parse_cluster_update(options.cluster, "--cluster");
+  spec.temperatures = parse_temperatures(options.temperature, "--temperature");
+  check_replicas(options.engine, options.replicas, "--replicas");
+  spec.replicas = static_cast<std::uint32_t>(options.replicas);
+  spec.start = parse_start(options.start, "--start");
+  spec.seed = options.seed;
+  spec.schedule = parse_schedule(options.schedule, "--schedule");
+  spec.equilibrate = options.equilibrate;
+  spec.measure = options.measure;
+  spec.every = options.every;
+  return spec;
+}
+
+// t.h5 -> t.h5, t.part.h5, t.lease
+std::optional<TaskPaths> output_paths(const std::string& out) {
+  if (out.empty()) return std::nullopt;
+  const std::filesystem::path file(out);
+  if (file.extension() != ".h5" || file.stem().empty()) {
+    throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .h5", out));
+  }
+  if (std::filesystem::is_directory(file)) {
+    throw Error(ExitCode::held, fmt::format("--out: '{}' is a folder", out));
+  }
+  TaskPaths paths;
+  paths.finished = file;
+  paths.checkpoint = std::filesystem::path(file).replace_extension(".part.h5");
+  paths.lease = std::filesystem::path(file).replace_extension(".lease");
+  return paths;
+}
+
+EngineOptions engine_options(const RunOptions& options) {
+  EngineOptions engine;
+  engine.threads = static_cast<int>(options.threads);
+  engine.wolff_method = options.wolff_method;
+  engine.label_method = options.label_method;
+  return engine;
+}
+
+std::string interrupted_text(const RunOptions& options, const TaskResult& result,
+                             const std::string& reason) {
+  if (options.out.empty()) {
+    return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
+                       reason, result.message);
+  }
+  return fmt::format("stopped by {} after {}; checkpoint written, the same command goes on from it",
+                     reason, result.message);
+}
+
+ExitCode run_run(const RunOptions& options) {
+  if (options.temperature.empty()) {
+    throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
+  }
+  const TaskSpec spec = make_spec(options);
+  const auto paths = output_paths(options.out);
+  const Device device = choose_device(options.device, "--device");
+  TaskRun run;
+  run.engine = engine_options(options);
+  run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
+  std::optional<std::chrono::duration<double>> limit;
+  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  run.stop = StopToken(limit);
+  if (!device.reason.empty()) {
+    fmt::print(stderr, "device: {} ({})\n", device.name, device.reason);
+  }
+
+  Progress progress("run", static_cast<double>(spec.cycles()));
+  run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
+  run.note = [&](const std::string& line) { progress.line(line); };
+  const TaskResult result = run_task(spec, paths, run);
+  progress.close();
+  switch (result.outcome) {
+    case TaskOutcome::held:
+      throw Error(ExitCode::held, fmt::format("'{}' is held by {}", options.out, result.message));
+    case TaskOutcome::interrupted:
+      throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
+    case TaskOutcome::already:
+      fmt::print(stderr,
+                 "'{}' holds this task already, with {} measurements; nothing was computed "
+                 "(a larger --measure adds to it)\n",
+                 options.out, result.data.energy.time());
+      break;
+    case TaskOutcome::finished:
+      break;
+  }
+  fmt::print(stderr, "{}", hot_cold_warning(result.data));
+  if (options.json) {
+    fmt::print("{}\n", run_json(result.data).dump(2));
+  } else {
+    fmt::print("{}", run_table(result.data));
+  }
+  if (!options.out.empty()) fmt::print(stderr, "written to {}\n", options.out);
+  return ExitCode::done;
+}
+
+void add_graph_options(CLI::App& app, RunOptions& o) {
+  auto* file = add_text(app, "--graph", o.graph, "FILE",
+                        "use this graph (.edges, .graphml, .h5) instead of\n"
+                        "building one");
+  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4")->excludes(file);
+  add_text(app, "--size", o.size, "L[,L..]", "edge, or one extent per direction: even, 4 or more")
+      ->excludes(file);
+  add_text(app, "--p", o.p, "P", "rewiring probability, 0..1")->excludes(file);
+  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')")
+      ->excludes(file);
+  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed, "seed of the graph")->excludes(file);
+  for (const char* name : {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph"}) {
+    app.get_option(name)->group("Graph");
+  }
+}
+
+void add_sampling_options(CLI::App& app, RunOptions& o) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;
+  app.option_defaults()->group("Sampling");
+  add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures, J = k_B = 1");
+  add_text(app, "--schedule", o.schedule, "M:W",
+           "a cycle: M local sweeps, then W cluster updates");
+  add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
+            "independent systems per temperature; multiples of\n32 for the bundle engine");
+  add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");
+  add_whole(app, "--measure", o.measure, 1, most, "number of measurements");
+  add_whole(app, "--every", o.every, 1, most, "cycles per measurement");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
+  add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
+  add_text(app, "--model", o.model, "ising|potts", "potts comes with a later version");
+  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+  add_text(app, "--local", o.local, "WORD", "metropolis or glauber");
+  add_text(app, "--cluster", o.cluster, "WORD",
+           "wolff, or swendsen-wang (single engine)");
+}
+
+void add_machine_options(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Machine");
+  add_text(app, "--engine", o.engine, "WORD",
+           "bundle (32 replicas per word, fastest) or single\n(one byte per site)");
+  add_text(app, "--device", o.device, "auto|cpu|cuda",
+           "where to run; cuda is an error where it cannot be\nused, auto says what it took");
+  add_whole(app, "--threads", o.threads, 0, 4096, "0: all cores; the numbers do not depend on it");
+  add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: how clusters are grown");
+  add_text(app, "--label-method", o.label_method, "WORD",
+           "single engine: how clusters are labelled");
+  app.option_defaults()->group("Output");
+  add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
+  add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
+  add_text(app, "--time-limit", o.time_limit, "TIME",
+           "checkpoint and stop with status 75 after this time");
+  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+}
+
+}  // namespace
+
+AddedCommand add_run_command(CLI::App& program) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App& app = *program.add_subcommand("run", "Simulate one graph at given temperatures");
+  app.description(kAbout);
+  app.footer(kExamples);
+  add_graph_options(app, *options);
+  add_sampling_options(app, *options);
+  add_machine_options(app, *options);
+  return {&app, [options] { return run_run(*options); }};
+}
+
+}  // namespace rewise

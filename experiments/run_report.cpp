@@ -1,0 +1,123 @@
+#include "experiments/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "experiments/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+double provenance_number(const TaskData& task, const std::string& key) {
+  const auto found = task.provenance.find(key);
+  return found == task.provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+std::string provenance_text(const TaskData& task, const std::string& key) {
+  const auto found = task.provenance.find(key);
+  return found == task.provenance.end() ? "" : found->second;
+}
+
+double updates_per_ns(const TaskData& task) {
+  const double seconds = provenance_number(task, "work.update_seconds");
+  return seconds > 0 ? provenance_number(task, "work.updates") / seconds * 1e-9 : 0;
+}
+
+Json timed_json(const Timed& t) {
+  Json json = value_json(t.value);
+  json["tau"] = std::isfinite(t.tau.value) ? Json(t.tau.value) : Json(nullptr);
+  return json;
+}
+
+std::string shown(Value v) { return std::isfinite(v.value) ? format_value(v) : "-"; }
+
+}  // namespace
+
+Json run_json(const TaskData& task) {
+  Json json;
+  json["graph"] = graph_json(task.graph, task.graph.rewired());
+  json["results"] = Json::array();
+  for (const auto& r : results_of(task)) {
+    Json row;
+    row["temperature"] = r.temperature;
+    row["beta"] = 1 / r.temperature;
+    row["replicas"] = r.replicas;
+    row["measurements"] = r.measurements;
+    row["energy"] = timed_json(r.energy);
+    row["abs_magnetisation"] = timed_json(r.abs_magnetisation);
+    row["m2"] = timed_json(r.m2);
+    row["m4"] = timed_json(r.m4);
+    row["binder"] = value_json(r.binder);
+    row["specific_heat"] = value_json(r.specific_heat);
+    row["susceptibility"] = value_json(r.susceptibility);
+    row["cluster_fraction"] = value_json(r.cluster_fraction);
+    json["results"].push_back(std::move(row));
+  }
+  json["trajectory_hash"] = provenance_text(task, "trajectory_hash");
+  json["engine"] = task.configuration.at("sampling.engine");
+  json["device"] = provenance_text(task, "device");
+  json["threads"] = static_cast<int>(provenance_number(task, "threads"));
+  json["seconds"] = provenance_number(task, "work.seconds");
+  json["updates_per_ns"] = updates_per_ns(task);
+  return json;
+}
+
+std::string run_table(const TaskData& task) {
+  const auto& key = task.configuration;
+  std::string out = fmt::format("{}\n{} sites, {} bonds ({} rewired), {} modified cells\n",
+                                graph_title(task.graph), task.graph.sites, task.graph.bonds,
+                                task.graph.rewired(), task.graph.modified);
+  out += fmt::format("{} engine, {} {}, {} : {} = {}; {} replicas, seed {}\n",
+                     key.at("sampling.engine"), provenance_text(task, "device"),
+                     "with " + provenance_text(task, "threads") + " thread(s)",
+                     key.at("sampling.local"), key.at("sampling.cluster"),
+                     key.at("sampling.schedule"), task.replicas, key.at("sampling.seed"));
+  out += fmt::format("{} cycles to equilibrate, then {} measurements, one every {} cycle(s)\n\n",
+                     key.at("sampling.equilibrate"), task.energy.time(),
+                     key.at("sampling.every"));
+
+  std::vector<std::vector<std::string>> rows{
+      {"T", "e", "|m|", "m^2", "U", "C", "chi", "<C>/N", "tau(e)", "tau(m^2)"}};
+  for (const auto& r : results_of(task)) {
+    rows.push_back({fmt::format("{}", r.temperature), shown(r.energy.value),
+                    shown(r.abs_magnetisation.value), shown(r.m2.value), shown(r.binder),
+                    shown(r.specific_heat), shown(r.susceptibility), shown(r.cluster_fraction),
+                    shown(r.energy.tau), shown(r.m2.tau)});
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      std::size_t width = 0;
+      for (const auto& other : rows) width = std::max(width, other[k].size());
+      line += fmt::format("{}{:<{}}", k == 0 ? "" : "  ", row[k], width);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  out += fmt::format(
+      "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
+      "over replicas). tau: integrated autocorrelation time in cycles; uncorrelated measurements\n"
+      "give every/2 = {}.\n",
+      configured(task, "sampling.every", 1) / 2);
+  out += fmt::format("{:.3g} s, {:.3g} spin updates/ns, trajectory {}\n",
+                     provenance_number(task, "work.seconds"), updates_per_ns(task),
+                     provenance_text(task, "trajectory_hash"));
+  return out;
+}
+
+std::string hot_cold_warning(const TaskData& task) {
+  std::string lines;
+  for (const auto& r : results_of(task)) {
+    if (r.hot_cold.agree) continue;
+    lines += fmt::format(
+        "warning: T = {}: replicas that started hot and cold differ in |m| by {:.1f} standard "
+        "errors: not in equilibrium, raise --equilibrate\n",
+        r.temperature, std::abs(r.hot_cold.z));
+  }
+  return lines;
+}
+
+}  // namespace rewise

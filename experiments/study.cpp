@@ -1,0 +1,185 @@
+#include "experiments/study.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "experiments/device.hpp"
+#include "experiments/options.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One batch of tasks, worked on by several threads.
+class Batch {
+ public:
+  Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
+        Progress& progress, const TaskHandler& handle)
+      : folder_(folder), tasks_(tasks), run_(std::move(run)), progress_(progress), handle_(handle) {
+    pending_.resize(tasks.size());
+    std::iota(pending_.begin(), pending_.end(), std::size_t{0});
+    // The longest first, so that no thread is left alone with a long one at the end.
+    std::stable_sort(pending_.begin(), pending_.end(), [&](std::size_t a, std::size_t b) {
+      return tasks[a].seconds < tasks[b].seconds;
+    });
+  }
+
+  void work(int workers) {
+    std::vector<std::thread> threads;
+    for (int k = 1; k < workers; ++k) threads.emplace_back([this] { loop(); });
+    loop();
+    for (auto& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  bool interrupted() const { return interrupted_; }
+  std::size_t computed() const { return computed_; }
+
+ private:
+  void loop() {
+    try {
+      while (!over_) {
+        const auto index = take();
+        if (!index) return;
+        if (!attempt(*index)) give_back(*index);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      over_ = true;
+    }
+  }
+
+  std::optional<std::size_t> take() {
+    const std::lock_guard lock(mutex_);
+    if (pending_.empty()) return std::nullopt;
+    const std::size_t index = pending_.back();
+    pending_.pop_back();
+    return index;
+  }
+
+  // A task that another process holds: to the end of the line, and a pause once nothing else is
+  // left to do.
+  void give_back(std::size_t index) {
+    bool only_held = false;
+    {
+      const std::lock_guard lock(mutex_);
+      pending_.insert(pending_.begin(), index);
+      only_held = ++held_in_a_row_ >= pending_.size();
+    }
+    if (only_held) std::this_thread::sleep_for(200ms);
+    if (run_.stop.stop_requested()) over_ = interrupted_ = true;
+  }
+
+  // False when somebody else is at it.
+  bool attempt(std::size_t index) {
+    const StudyTask& task = tasks_[index];
+    const TaskPaths paths = task_paths(folder_, task_id(task.spec));
+    if (auto data = read_finished(task.spec, paths.finished)) {
+      progress_.skip(task.seconds);
+      done();
+      handle_(index, std::move(*data));
+      return true;
+    }
+    double reported = 0;
+    TaskRun run = run_;
+    run.progress = [&](std::uint64_t cycles) {
+      const double part = task.seconds * static_cast<double>(cycles) /
+                          static_cast<double>(task.spec.cycles());
+      reported += part;
+      progress_.add(part);
+    };
+    run.note = [&](const std::string& line) { progress_.line(task.label + ": " + line); };
+    TaskResult result = run_task(task.spec, paths, run);
+    if (result.outcome == TaskOutcome::held) return false;
+    if (result.outcome == TaskOutcome::interrupted) {
+      over_ = interrupted_ = true;
+      return true;
+    }
+    progress_.skip(task.seconds - reported);  // what a checkpoint had spared
+    if (result.outcome == TaskOutcome::finished) {
+      ++computed_;
+      progress_.finished(task.label);
+    }
+    done();
+    handle_(index, std::move(result.data));
+    return true;
+  }
+
+  void done() {
+    const std::lock_guard lock(mutex_);
+    held_in_a_row_ = 0;
+  }
+
+  const std::filesystem::path& folder_;
+  const std::vector<StudyTask>& tasks_;
+  const TaskRun run_;
+  Progress& progress_;
+  const TaskHandler& handle_;
+  std::mutex mutex_;
+  std::vector<std::size_t> pending_;  // taken from the back
+  std::size_t held_in_a_row_ = 0;
+  std::exception_ptr failure_;
+  std::atomic<bool> over_ = false, interrupted_ = false;
+  std::atomic<std::size_t> computed_ = 0;
+};
+
+}  // namespace
+
+Study::Study(const StudyConfig& config, std::filesystem::path folder)
+    : config_(config), folder_(std::move(folder)), threads_(thread_count(config.threads)) {
+  const auto file = folder_ / "study.toml";
+  std::error_code ignored;
+  if (std::filesystem::exists(folder_, ignored) && !std::filesystem::is_directory(folder_)) {
+    throw Error(ExitCode::held, fmt::format("'{}' exists and is not a folder", folder_.string()));
+  }
+  if (std::filesystem::is_directory(folder_, ignored) &&
+      !std::filesystem::is_empty(folder_, ignored) && !std::filesystem::exists(file)) {
+    throw Error(ExitCode::held,
+                fmt::format("folder '{}' holds something else than a study (it has no study.toml): "
+                            "choose another one with --out",
+                            folder_.string()));
+  }
+  make_folder(folder_ / "tasks");
+  const std::string text = to_toml(config_);
+  if (!std::filesystem::exists(file) || read_text_file(file) != text) write_text_file(file, text);
+}
+
+std::filesystem::path Study::finished_file(const TaskSpec& spec) const {
+  return task_paths(folder_, task_id(spec)).finished;
+}
+
+void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+                const TaskHandler& handle) {
+  if (tasks.empty()) return;
+  const int workers = std::min(threads_, static_cast<int>(tasks.size()));
+  TaskRun run;
+  run.engine.threads = std::max(1, threads_ / workers);
+  run.stop = stop;
+  run.checkpoint = config_.checkpoint;
+  Batch batch(folder_, tasks, run, progress, handle);
+  batch.work(workers);
+  computed_ += batch.computed();
+  if (batch.interrupted()) {
+    throw Error(ExitCode::interrupted,
+                fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
+                            stop.reason()));
+  }
+}
+
+std::uint64_t derived_seed(std::uint64_t study_seed, const std::string& purpose) {
+  const std::string text = fmt::format("{}|{}", study_seed, purpose);
+  return XXH3_64bits(text.data(), text.size()) >> 1;
+}
+
+}  // namespace rewise

@@ -1,0 +1,89 @@
+// A task: one graph with all its temperatures; the unit of work, of checkpoints and of
+// distribution. A TaskSpec holds all that determines a task's numbers; run_task turns it into
+// TaskData, from the start, from a checkpoint, or from a finished file that asks for more
+// measurements, always bit for bit what an uninterrupted run gives.
+//
+// One run: `equilibrate` cycles, then `measure` times `every` cycles and a measurement. The cluster
+// sums of the equilibration are dropped, so a measurement covers every * W cluster updates.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+#include "src/store/signals.hpp"
+#include "src/store/task_file.hpp"
+
+namespace rewise {
+
+struct TaskSpec {
+  GraphSpec graph;
+  std::shared_ptr<const Graph> imported;  // instead of `graph`
+  std::string engine = "bundle";          // bundle, single
+  ModelKind model = ModelKind::ising;
+  std::uint32_t q = 2;
+  LocalUpdate local = LocalUpdate::metropolis;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+  std::vector<double> temperatures;  // [T]
+  std::uint32_t replicas = 32;       // per temperature
+  Start start = Start::mixed;
+  std::uint64_t seed = 1;
+  Schedule schedule;
+  std::uint64_t equilibrate = 1000;  // cycles
+  std::uint64_t measure = 1000;      // measurements
+  std::uint64_t every = 1;           // cycles per measurement
+
+  std::uint64_t cycles() const { return equilibrate + measure * every; }
+};
+
+// The key whose value may grow without making another task of it.
+inline const std::vector<std::string> kMayGrow{"sampling.measure"};
+
+// Every key that determines the numbers, as text.
+TextMap task_configuration(const TaskSpec& spec);
+// 16 hex digits, from the configuration; asking for more measurements keeps it.
+std::string task_id(const TaskSpec& spec);
+
+std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
+GraphRecord graph_record(const Graph& graph);
+std::unique_ptr<Engine> make_engine(const TaskSpec& spec, const Graph& graph,
+                                    const EngineOptions& options);
+
+struct TaskRun {
+  EngineOptions engine;
+  StopToken stop;
+  double checkpoint = 300;  // seconds between checkpoints
+  // Called between steps with the cycles just done.
+  std::function<void(std::uint64_t cycles)> progress;
+  // One line each: what a user should know (a damaged file set aside, a run resumed).
+  std::function<void(const std::string& line)> note;
+};
+
+enum class TaskOutcome {
+  finished,     // `data` is complete
+  already,      // it was complete before; nothing ran
+  interrupted,  // a checkpoint was written, if there are paths
+  held,         // somebody else is at it; `message` says who
+};
+
+struct TaskResult {
+  TaskOutcome outcome = TaskOutcome::finished;
+  TaskData data;
+  std::string message;
+};
+
+// Without paths nothing is read or written. Error(held) when a finished file holds other physics;
+// Error(data) naming the key when a checkpoint does, or when files are damaged beyond use.
+TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
+                    const TaskRun& run);
+
+// Reads a finished task with at least the measurements asked for; nothing where there is none. It
+// takes no lease and changes nothing.
+std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file);
+
+}  // namespace rewise

@@ -1,0 +1,122 @@
+#include "experiments/task_results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "analysis/autocorrelation.hpp"
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Eigen::Index kFewReplicas = 16;  // below, replicas are cut into stretches of time
+
+using View = Eigen::Map<const IntSeries, 0, Eigen::OuterStride<>>;
+
+Value tau_of(const RealSeries& series, double every) {
+  if (series.rows() < 2) return {kNan, kNan};
+  const Value tau = gamma_method(series).tau;
+  return {tau.value * every, tau.error * every};
+}
+
+Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times) {
+  if (replicas >= kFewReplicas) return 1;
+  return std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, std::max<Eigen::Index>(times, 1));
+}
+
+Value cluster_fraction(const TaskData& task, std::size_t temperature) {
+  const auto& sizes = task.cluster_size;
+  if (sizes.empty()) return {kNan, kNan};
+  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
+  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  const auto sites = static_cast<double>(task.graph.sites);
+  // Swendsen-Wang sums n_c^2, Wolff n_c.
+  const bool all_clusters = task.configuration.at("sampling.cluster") == "swendsen-wang";
+  const double unit = updates * sites * (all_clusters ? sites : 1.0);
+  const auto parts = static_cast<std::size_t>(stretches(
+      static_cast<Eigen::Index>(sizes.replicas()), static_cast<Eigen::Index>(sizes.time())));
+  const std::size_t length = sizes.time() / parts;
+  std::vector<double> means;
+  for (std::size_t r = 0; r < sizes.replicas(); ++r) {
+    for (std::size_t part = 0; part < parts; ++part) {
+      double sum = 0;
+      for (std::size_t t = part * length; t < (part + 1) * length; ++t) {
+        sum += static_cast<double>(sizes.at(temperature, t, r));
+      }
+      means.push_back(sum / static_cast<double>(length) / unit);
+    }
+  }
+  return mean_and_error(means);
+}
+
+Agreement compare_halves(const TaskData& task, const RealSeries& abs_m) {
+  if (task.configuration.at("sampling.start") != "mixed" || abs_m.cols() < 4) return {};
+  std::vector<double> means;
+  std::vector<char> cold;
+  for (Eigen::Index r = 0; r < abs_m.cols(); ++r) {
+    means.push_back(abs_m.col(r).mean());
+    cold.push_back(!starts_hot(Start::mixed, static_cast<std::uint32_t>(r)));
+  }
+  return compare_hot_cold(means, cold);
+}
+
+TemperatureResult result_at(const TaskData& task, std::size_t k) {
+  const View bond_sums = view_temperature(task.energy, k);
+  const View magnetisations = view_temperature(task.magnetisation, k);
+  const auto sites = static_cast<double>(task.graph.sites);
+  const double every = configured(task, "sampling.every", 1);
+
+  TemperatureResult result;
+  result.temperature = task.temperature[k];
+  result.replicas = task.replicas;
+  result.measurements = task.energy.time();
+  const auto rows = block_moments(bond_sums, magnetisations, sites,
+                                  stretches(bond_sums.cols(), bond_sums.rows()));
+  const auto means = thermodynamics_of_graph(rows, sites, result.temperature);
+  const RealSeries energy = bond_sums.cast<double>() / -sites;
+  const RealSeries abs_m = magnetisations.cast<double>().abs() / sites;
+  const RealSeries m2 = abs_m.square();
+  result.energy = {means.energy, tau_of(energy, every)};
+  result.abs_magnetisation = {means.abs_magnetisation, tau_of(abs_m, every)};
+  result.m2 = {means.m2, tau_of(m2, every)};
+  result.m4 = {means.m4, tau_of(m2.square(), every)};
+  result.binder = means.binder;
+  result.specific_heat = means.specific_heat;
+  result.susceptibility = means.susceptibility;
+  result.cluster_fraction = cluster_fraction(task, k);
+  result.hot_cold = compare_halves(task, abs_m);
+  return result;
+}
+
+}  // namespace
+
+View view_temperature(const Series<std::int64_t>& series, std::size_t temperature) {
+  const auto replicas = static_cast<Eigen::Index>(series.replicas());
+  return {series.values().data() + temperature * series.replicas(),
+          static_cast<Eigen::Index>(series.time()), replicas,
+          Eigen::OuterStride<>(replicas * static_cast<Eigen::Index>(series.temperatures()))};
+}
+
+std::vector<TemperatureResult> results_of(const TaskData& task) {
+  std::vector<TemperatureResult> results;
+  for (std::size_t k = 0; k < task.temperature.size(); ++k) results.push_back(result_at(task, k));
+  return results;
+}
+
+Value tau_of_m2(const TaskData& task, std::size_t temperature) {
+  const auto sites = static_cast<double>(task.graph.sites);
+  const RealSeries m2 =
+      (view_temperature(task.magnetisation, temperature).cast<double>() / sites).square();
+  return tau_of(m2, configured(task, "sampling.every", 1));
+}
+
+double configured(const TaskData& task, const std::string& key, double otherwise) {
+  const auto found = task.configuration.find(key);
+  return found == task.configuration.end() ? otherwise
+                                           : std::strtod(found->second.c_str(), nullptr);
+}
+
+}  // namespace rewise

@@ -1,0 +1,44 @@
+// From a task's integer series to numbers with errors, one set per temperature (DESIGN.md section
+// 8): means with errors by jackknife over replicas (over stretches of time where there are few
+// replicas), tau_int by the Gamma method, energy = -bond sum / N.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/moments.hpp"
+#include "analysis/statistics.hpp"
+#include "src/store/task_file.hpp"
+
+namespace rewise {
+
+// A mean with its integrated autocorrelation time, in cycles: tau_int of the series times `every`,
+// so uncorrelated measurements give every/2.
+struct Timed {
+  Value value;
+  Value tau;
+};
+
+struct TemperatureResult {
+  double temperature = 0;
+  std::uint32_t replicas = 0;
+  std::uint64_t measurements = 0;  // per replica
+  Timed energy, abs_magnetisation, m2, m4;
+  Value binder, specific_heat, susceptibility;
+  Value cluster_fraction;  // <C>/N for Wolff, sum n_c^2/N^2 for Swendsen-Wang; NaN without clusters
+  Agreement hot_cold;      // of <|m|> in replicas that started hot and cold; z = 0 where there are none
+};
+
+// The series of one temperature, [time, replica], without copying.
+Eigen::Map<const IntSeries, 0, Eigen::OuterStride<>> view_temperature(
+    const Series<std::int64_t>& series, std::size_t temperature);
+
+std::vector<TemperatureResult> results_of(const TaskData& task);
+
+// tau_int of m^2 at one temperature, in cycles.
+Value tau_of_m2(const TaskData& task, std::size_t temperature);
+
+// A value of the configuration, as a number; `otherwise` where the key is missing.
+double configured(const TaskData& task, const std::string& key, double otherwise);
+
+}  // namespace rewise
