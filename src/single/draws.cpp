@@ -1,29 +1,55 @@
 #include "src/single/draws.hpp"
 
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/single/draws.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "src/single/draws-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise {
+namespace HWY_NAMESPACE {
+
+void draw_words(const single::DrawKey& key, Stream stream, std::uint64_t first,
+                std::uint64_t blocks, std::uint32_t* words) {
+  BlockDraws draws(key, stream);
+  for (std::uint64_t block = 0; block < blocks; ++block) {
+    draws.words(first + block, words + single::kSlotsPerBlock * block);
+  }
+}
+
+void draw_masks(const single::DrawKey& key, Stream stream, Threshold threshold, std::uint64_t first,
+                std::uint64_t blocks, std::uint64_t* masks) {
+  BlockDraws draws(key, stream);
+  for (std::uint64_t block = 0; block < blocks; ++block) {
+    masks[block] = draws.mask(first + block, threshold);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise {
+HWY_EXPORT(draw_words);
+HWY_EXPORT(draw_masks);
+}  // namespace rewise
+
 namespace rewise::single {
 
 void draw_words(const DrawKey& key, Stream stream, std::uint64_t first, std::uint64_t blocks,
                 std::uint32_t* words) {
-  for (std::uint64_t block = 0; block < blocks; ++block) {
-    for (std::uint32_t lane = 0; lane < kCallsPerBlock; ++lane) {
-      const Words4 x = random_words(key.seed, stream, (first + block) * kCallsPerBlock + lane,
-                                    key.who, 0, key.step);
-      for (std::uint32_t w = 0; w < 4; ++w) words[64 * block + 16 * w + lane] = x.w[w];
-    }
-  }
+  HWY_DYNAMIC_DISPATCH(rewise::draw_words)(key, stream, first, blocks, words);
 }
 
 void draw_masks(const DrawKey& key, Stream stream, Threshold threshold, std::uint64_t first,
                 std::uint64_t blocks, std::uint64_t* masks) {
-  std::uint32_t words[kSlotsPerBlock];
-  for (std::uint64_t block = 0; block < blocks; ++block) {
-    draw_words(key, stream, first + block, 1, words);
-    std::uint64_t mask = 0;
-    for (std::uint32_t s = 0; s < kSlotsPerBlock; ++s) {
-      mask |= std::uint64_t{happens(words[s], threshold)} << s;
-    }
-    masks[block] = mask;
-  }
+  HWY_DYNAMIC_DISPATCH(rewise::draw_masks)(key, stream, threshold, first, blocks, masks);
 }
 
 }  // namespace rewise::single
+#endif
