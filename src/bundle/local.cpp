@@ -128,13 +128,15 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
   const CallTable calls(at.seed, tables.stream, at.who, at.step);
   const DegreeTable& table = tables.by_degree[kDegree];
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  std::uint32_t* own_field = spins + layout.colour_base[colour];
+  const std::uint32_t* other_field = spins + layout.colour_base[1 - colour];
   for (std::uint32_t row = first; row < last; ++row) {
-    const Row<kDim> place(layout, spins, row, colour);
+    const Row<kDim> place(layout, row, colour);
+    std::uint32_t* own_row = own_field + place.start;
     const auto fresh = [&](std::uint32_t h) HWY_ATTR {
+      const V32 own = hn::LoadU(d, own_row + h);
       V32 x[kDegree];
-      place.neighbours(h, x);
-      const V32 own = hn::LoadU(d, place.own + h);
-      for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(x[k], own);
+      for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
       return hn::Xor(own, flips_regular<kDegree, kGlauber>(x, place.items(h), table, calls));
     };
     // The last vector may overlap the one before: made from old words, stored after it.
@@ -142,8 +144,8 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
     const std::uint32_t rest = layout.half_row - lanes;
     V32 tail = hn::Zero(d);
     if (whole != layout.half_row) tail = fresh(rest);
-    for (std::uint32_t h = 0; h < whole; h += lanes) hn::StoreU(fresh(h), d, place.own + h);
-    if (whole != layout.half_row) hn::StoreU(tail, d, place.own + rest);
+    for (std::uint32_t h = 0; h < whole; h += lanes) hn::StoreU(fresh(h), d, own_row + h);
+    if (whole != layout.half_row) hn::StoreU(tail, d, own_row + rest);
   }
 }
 

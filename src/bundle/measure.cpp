@@ -86,13 +86,14 @@ void count_rows(const Layout& layout, const std::uint32_t* spins, std::uint32_t 
   const D32 d;
   constexpr int kDegree = 2 * kDim;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const std::uint32_t* own_field = spins + layout.colour_base[0];
+  const std::uint32_t* other_field = spins + layout.colour_base[1];
   Tally tally(sums);
   for (std::uint32_t row = first; row < last; ++row) {
-    const Row<kDim, const std::uint32_t> place(layout, spins, row, 0);
+    const Row<kDim> place(layout, row, 0);
     const auto disagreements = [&](std::uint32_t h, V32* x) HWY_ATTR {
-      place.neighbours(h, x);
-      const V32 own = hn::LoadU(d, place.own + h);
-      for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(x[k], own);
+      const V32 own = hn::LoadU(d, own_field + place.start + h);
+      for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
     };
     V32 x[kDegree];
     std::uint32_t h = 0;

@@ -1,4 +1,4 @@
-// Vectors of a lattice row of one colour: own words, neighbour words, site numbers (layout.hpp).
+// Vectors of a lattice row of one colour: where its neighbours lie, its site numbers (layout.hpp).
 #if defined(RW_BUNDLE_ROWS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_BUNDLE_ROWS_INL_HPP_
 #undef RW_BUNDLE_ROWS_INL_HPP_
@@ -13,43 +13,36 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::bundle {
 namespace HWY_NAMESPACE {
 
-// Word is `std::uint32_t` or `const std::uint32_t`.
-template <int kDim, class Word = std::uint32_t>
+// Neighbour k of a site: 0 is +x, 1 is -x, 2 + 2 (dir - 1) forward and the next backward along dir;
+// k ^ 1 is the way back. A field is any array [rows * half_row] over one colour's sites.
+template <int kDim>
 struct Row {
-  Word* own;                                        // [half_row] this row and colour
-  const std::uint32_t* other;                       // the other colour of this row
-  const std::uint32_t* beside[2 * (kDim - 1) + 1];  // the other colour of the neighbouring rows
+  static constexpr int kDegree = 2 * kDim;
+
+  std::size_t start;                       // of this row in a field
+  std::size_t beside[2 * (kDim - 1) + 1];  // of the neighbouring rows
   std::uint32_t half_row;
-  bool odd;  // the row's own sites have odd x
+  bool odd;  // this row's sites of this colour have odd x
   Site first_site;
 
-  HWY_INLINE Row(const Layout& layout, Word* words, std::uint32_t row, int colour)
-      : half_row(layout.half_row), first_site(layout.first_site(row, colour)) {
-    Word* mine = words + layout.colour_base[colour];
-    const std::uint32_t* theirs = words + layout.colour_base[1 - colour];
-    own = mine + std::size_t{row} * half_row;
-    other = theirs + std::size_t{row} * half_row;
-    odd = ((static_cast<unsigned>(colour) + layout.row_parity[row]) & 1u) != 0;
+  HWY_INLINE Row(const Layout& layout, std::uint32_t row, int colour)
+      : start(std::size_t{row} * layout.half_row),
+        half_row(layout.half_row),
+        odd(((static_cast<unsigned>(colour) + layout.row_parity[row]) & 1u) != 0),
+        first_site(layout.first_site(row, colour)) {
     constexpr std::size_t kOthers = 2 * (kDim - 1);
     for (std::size_t k = 0; k < kOthers; ++k) {
       beside[k] =
-          theirs + std::size_t{layout.row_neighbour[std::size_t{row} * kOthers + k]} * half_row;
+          std::size_t{layout.row_neighbour[std::size_t{row} * kOthers + k]} * layout.half_row;
     }
   }
 
-  // Neighbours of the vector at h: +x, -x, then forward and backward along the other dimensions.
-  // h + lanes <= half_row.
-  HWY_INLINE void neighbours(std::uint32_t h, V32* x) const {
+  // The neighbours k of the vector at h, from a field over the other colour; h + lanes <= half_row.
+  HWY_INLINE V32 neighbour(const std::uint32_t* field, int k, std::uint32_t h) const {
     const D32 d;
-    const V32 same = hn::LoadU(d, other + h);
-    if (odd) {
-      x[0] = after(h);
-      x[1] = same;
-    } else {
-      x[0] = same;
-      x[1] = before(h);
-    }
-    for (std::size_t k = 0; k < 2 * (kDim - 1); ++k) x[2 + k] = hn::LoadU(d, beside[k] + h);
+    if (k >= 2) return hn::LoadU(d, field + beside[k - 2] + h);
+    if (k == 0) return odd ? after(field + start, h) : hn::LoadU(d, field + start + h);
+    return odd ? hn::LoadU(d, field + start + h) : before(field + start, h);
   }
 
   HWY_INLINE V32 items(std::uint32_t h) const {
@@ -58,19 +51,20 @@ struct Row {
     return hn::Add(hn::Add(i, i), hn::Set(d, first_site + 2 * h));
   }
 
-  // The other colour's words one place on, or back, around the row's end.
-  HWY_INLINE V32 after(std::uint32_t h) const {
+ private:
+  // One place on, or back, around the row's end.
+  HWY_INLINE V32 after(const std::uint32_t* row, std::uint32_t h) const {
     const D32 d;
-    const V32 v = hn::LoadU(d, other + h + 1);
+    const V32 v = hn::LoadU(d, row + h + 1);
     const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
     if (HWY_LIKELY(h + lanes < half_row)) return v;
-    return hn::IfThenElse(hn::FirstN(d, lanes - 1), v, hn::Set(d, other[0]));
+    return hn::IfThenElse(hn::FirstN(d, lanes - 1), v, hn::Set(d, row[0]));
   }
-  HWY_INLINE V32 before(std::uint32_t h) const {
+  HWY_INLINE V32 before(const std::uint32_t* row, std::uint32_t h) const {
     const D32 d;
-    const V32 v = hn::LoadU(d, other + h - 1);
+    const V32 v = hn::LoadU(d, row + h - 1);
     if (HWY_LIKELY(h != 0)) return v;
-    return hn::IfThenElse(hn::FirstN(d, 1), hn::Set(d, other[half_row - 1]), v);
+    return hn::IfThenElse(hn::FirstN(d, 1), hn::Set(d, row[half_row - 1]), v);
   }
 };
 

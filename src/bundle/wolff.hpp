@@ -3,15 +3,15 @@
 // bond and step, shared by all replicas bit by bit (rules.hpp), so a cluster does not depend on the
 // order in which it is found, and two forms of the update give the same bits:
 //
-//   sparse  one replica at a time, a stack of sites, draws read lazily. The replicas' bits are
-//   first
-//           transposed into planes (one bit per site, 1/32 of the bundle's memory, so that a plane
-//           stays in cache), all updates of a cycle run on each plane, then planes become words
-//           again. Cost: about 10 ns per flipped site plus 1 ns per site and bundle for the planes.
+//   sparse  one replica at a time, a queue of sites, draws read lazily; about 10 ns per flipped
+//   site
+//           (AVX-512). Either in place, or, for many updates on end, in planes: the replicas' bits
+//           transposed so that each replica has one bit per site, which stays in cache.
 //   dense   all 32 replicas at once: bond masks for the whole lattice, then reached sets grown to
-//           their fixed point row by row. Cost: about 5 ns per site and update for 32 replicas.
+//           their fixed point row by row; about 5 ns per site and update for 32 replicas.
 //
-// Sparse wins where clusters are small (at and above Tc on rewired lattices), dense below Tc.
+// Sparse wins where clusters are small (at and above Tc on rewired lattices), dense below Tc. A
+// replica's cluster starts sparse and turns dense when it outgrows a limit.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,10 @@ struct WolffGeometry {
   std::vector<Link> link;
 };
 
-// Scratch of one thread.
-struct WolffStack {
-  explicit WolffStack(std::uint64_t sites) : site(new std::uint32_t[sites + 2 * kGuard]) {}
-  std::unique_ptr<std::uint32_t[]> site;  // uninitialised: pages are used as clusters need them
+// The sites of a cluster in the order of their discovery; scratch of one thread.
+struct WolffQueue {
+  explicit WolffQueue(std::uint64_t sites) : key(new std::uint32_t[sites + 2 * kGuard]) {}
+  std::unique_ptr<std::uint32_t[]> key;  // uninitialised: pages are used as clusters need them
 };
 
 // Words [32 first, 32 last) of sites to planes and back; planes[r * plane_words + w].
@@ -57,7 +57,14 @@ void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
                      std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
 
 // Grows and flips one cluster in one replica's plane; returns its size.
-std::uint64_t wolff_sparse(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                           unsigned replica, std::uint32_t* plane, WolffStack& stack);
+std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, std::uint32_t* plane, WolffQueue& queue);
+
+// Grows and flips one cluster in the bundle's words; returns its size. A cluster that outgrows
+// `limit` sites is taken back, its sites so far are marked in `reached` [words], and the returned
+// size is above the limit. `shared`: other threads work on other replicas of these words.
+std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, std::uint32_t* words, bool shared,
+                             std::uint64_t limit, WolffQueue& queue, std::uint32_t* reached);
 
 }  // namespace rewise::bundle

@@ -1,9 +1,10 @@
 // The sparse form of wolff.hpp: planes, and growth sixteen sites and sixteen bonds at a time.
 //
-// A spin is flipped when its site is pushed, so "equal to the seed's spin" means "not yet visited".
-// Sites are taken from the stack a vector at a time; their equal neighbours become candidates
+// A spin is flipped when its site joins the queue, so "equal to the seed's spin" means "not yet
+// visited". Sites leave the queue a vector at a time; their equal neighbours become candidates
 // (site, bond); candidates are drawn a vector at a time, four digits each; the sixteenth that is
 // still undecided then waits until a vector of such has gathered or nothing else is left to do.
+// The queue keeps every visited site, so a cluster can be taken back and grown in the dense form.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -83,36 +84,98 @@ void PlanesToWords(const WolffGeometry& g, const std::uint32_t* planes, std::uin
   }
 }
 
-// Bits of a plane at some sites, as a mask of lanes whose bit is set.
-HWY_INLINE M32 plane_bits(const std::uint32_t* plane, V32 site) {
+// Lanes whose bit number `site` of a bit array is set.
+HWY_INLINE M32 bits_at(const std::uint32_t* bits, V32 site) {
   const D32 d;
   const hn::RebindToSigned<D32> ds;
-  const V32 word = hn::GatherIndex(d, plane, hn::BitCast(ds, hn::ShiftRight<5>(site)));
-  const V32 one = hn::Set(d, 1);
-  const V32 bit = hn::Shl(one, hn::And(site, hn::Set(d, 31)));
-  return hn::TestBit(word, bit);
+  const V32 word = hn::GatherIndex(d, bits, hn::BitCast(ds, hn::ShiftRight<5>(site)));
+  return hn::TestBit(word, hn::Shl(hn::Set(d, 1), hn::And(site, hn::Set(d, 31))));
 }
 
+// Spins of one replica in a plane; a key is a site.
+struct PlaneSpins {
+  std::uint32_t* plane;
+
+  static std::uint32_t key(Site site, int) { return site; }
+  static std::uint32_t neighbour_key(Site neighbour, std::uint32_t) { return neighbour; }
+  static Site site(std::uint32_t key) { return key; }
+  HWY_INLINE bool up(std::uint32_t key) const { return (plane[key / 32] >> key % 32 & 1u) != 0; }
+  HWY_INLINE void flip(std::uint32_t key) const { plane[key / 32] ^= 1u << key % 32; }
+
+  static HWY_INLINE V32 sites(V32 keys) { return keys; }
+  static HWY_INLINE V32 step(V32 keys, V32 stride) { return hn::Add(keys, stride); }
+  HWY_INLINE M32 ups(V32 keys) const { return bits_at(plane, keys); }
+};
+
+// Spins of one replica in the words of its bundle; a key is 2 * site + colour. Other threads may
+// flip other replicas in the same words at the same time.
+struct WordSpins {
+  std::uint32_t* words;
+  std::uint32_t base, other;  // slot = base + site / 2, + other for colour 1
+  unsigned halve;             // 1: lattice, slots of half the site; 0: slots of the site
+  std::uint32_t bit;
+  bool shared;  // by several threads
+
+  static std::uint32_t key(Site site, int colour) {
+    return 2 * site + static_cast<unsigned>(colour);
+  }
+  std::uint32_t neighbour_key(Site neighbour, std::uint32_t own) const {
+    return 2 * neighbour + ((own & 1u) ^ halve);
+  }
+  static Site site(std::uint32_t key) { return key / 2; }
+  std::uint32_t slot(std::uint32_t key) const {
+    return base + (key >> (1 + halve)) + ((key & 1u) != 0 ? other : 0);
+  }
+  HWY_INLINE bool up(std::uint32_t key) const {
+    return (__atomic_load_n(words + slot(key), __ATOMIC_RELAXED) & bit) != 0;
+  }
+  HWY_INLINE void flip(std::uint32_t key) const {
+    std::uint32_t* word = words + slot(key);
+    if (shared) {
+      __atomic_fetch_xor(word, bit, __ATOMIC_RELAXED);
+    } else {
+      *word ^= bit;
+    }
+  }
+
+  static HWY_INLINE V32 sites(V32 keys) { return hn::ShiftRight<1>(keys); }
+  // Lanes with stride 0 have no neighbour to ask for; their keys may take the wrong colour.
+  static HWY_INLINE V32 step(V32 keys, V32 stride) {
+    return hn::Xor(hn::Add(keys, hn::Add(stride, stride)), hn::Set(D32(), 1));
+  }
+  HWY_INLINE M32 ups(V32 keys) const {
+    const D32 d;
+    const hn::RebindToSigned<D32> ds;
+    const V32 one = hn::Set(d, 1);
+    const V32 colour = hn::Sub(hn::Zero(d), hn::And(keys, one));  // 0 or ~0
+    const V32 slots = hn::Add(hn::Add(hn::ShiftRight<2>(keys), hn::Set(d, base)),
+                              hn::And(colour, hn::Set(d, other)));
+    return hn::TestBit(hn::GatherIndex(d, words, hn::BitCast(ds, slots)), hn::Set(d, bit));
+  }
+};
+
 // One growing cluster.
+template <class Spins>
 class Growth {
  public:
   Growth(const WolffGeometry& geometry, const Address& at, Threshold bond, unsigned replica,
-         std::uint32_t* plane, std::uint32_t* stack)
+         const Spins& spins, WolffQueue& queue)
       : g_(geometry),
+        spins_(spins),
         calls_(at.seed, Stream::bond, at.who, at.step),
         bond_(bond),
         replica_(1u << replica),
-        plane_(plane),
-        stack_(stack) {}
+        queue_(queue.key.get()) {}
 
+  // Grows and flips the cluster of a seed; gives up, with the queue as it is, beyond `limit` sites.
   template <int kDim>
-  std::uint64_t run(Site seed) {
-    up_ = (plane_[seed / 32] >> seed % 32 & 1u) != 0;
-    visit(seed);
-    std::uint64_t size = 0;
-    while (true) {
-      while (top_ > 0) {
-        size += expand<kDim>();
+  std::uint64_t run(Site seed, int seed_colour, std::uint64_t limit) {
+    const std::uint32_t key = spins_.key(seed, seed_colour);
+    up_ = spins_.up(key);
+    visit(key);
+    while (tail_ <= limit) {
+      while (head_ < tail_ && tail_ <= limit) {
+        expand<kDim>();
         while (candidates_ >= lanes_) draw(lanes_);
       }
       if (candidates_ > 0) {
@@ -120,82 +183,83 @@ class Growth {
       } else if (waiting_ > 0) {
         resolve(waiting_);
       } else {
-        return size;
+        break;
       }
     }
+    return tail_;
+  }
+
+  void take_back() {
+    for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
   }
 
  private:
   static constexpr std::size_t kMaxLanes = kGuard;
   static constexpr std::size_t kRoom = 64 * kMaxLanes;
 
-  HWY_INLINE bool unvisited(Site site) const {
-    return ((plane_[site / 32] >> site % 32 & 1u) != 0) == up_;
-  }
-  HWY_INLINE void visit(Site site) {
-    plane_[site / 32] ^= 1u << site % 32;
-    stack_[top_++] = site;
-  }
-  HWY_INLINE void offer(Site site, std::uint32_t bond) {
-    site_[candidates_] = site;
-    bond_index_[candidates_++] = bond;
+  HWY_INLINE bool unvisited(std::uint32_t key) const { return spins_.up(key) == up_; }
+  HWY_INLINE void visit(std::uint32_t key) {
+    spins_.flip(key);
+    queue_[tail_++] = key;
   }
 
-  // Takes up to a vector of sites from the stack and offers their unvisited neighbours.
+  // Takes up to a vector of sites from the queue and offers their unvisited neighbours.
   template <int kDim>
-  HWY_INLINE std::size_t expand() {
+  HWY_INLINE void expand() {
     const D32 d;
-    const std::size_t n = std::min<std::size_t>(top_, lanes_);
-    top_ -= n;
-    M32 regular = hn::FirstN(d, n);
-    const V32 taken = hn::LoadU(d, stack_ + top_);
-    const V32 site = hn::IfThenElseZero(regular, taken);
+    const std::size_t n = std::min<std::size_t>(tail_ - head_, lanes_);
+    const std::uint32_t* taken = queue_ + head_;
+    head_ += n;
     if constexpr (kDim == 0) {
-      for (std::size_t i = 0; i < n; ++i) held_[i] = stack_[top_ + i];
+      std::copy(taken, taken + n, special_.data());
       expand_special(n);
-      return n;
     } else {
-      const M32 special = hn::And(regular, plane_bits(g_.special.data(), site));
-      const std::size_t specials = hn::CompressStore(site, special, d, held_.data());
+      M32 regular = hn::FirstN(d, n);
+      // Lanes without work stand on site 0, which is special, and ask nobody.
+      const V32 key = hn::IfThenElseZero(regular, hn::LoadU(d, taken));
+      const V32 site = Spins::sites(key);
+      const M32 special = hn::And(regular, bits_at(g_.special.data(), site));
+      const std::size_t specials = hn::CompressStore(key, special, d, special_.data());
       if (specials < n) {
         regular = hn::AndNot(special, regular);
-        // Lanes without work stay on site 0, whose neighbours are never asked for.
         std::uint32_t stride = 1;
         for (unsigned k = 0; k < kDim; ++k) {
           const V32 step = hn::IfThenElseZero(regular, hn::Set(d, stride));
-          const V32 ahead = hn::Add(site, step), behind = hn::Sub(site, step);
-          offer_equal<kDim>(regular, ahead, site, k);
-          offer_equal<kDim>(regular, behind, behind, k);
+          const V32 back = hn::Sub(hn::Zero(d), step);
+          offer_equal<kDim>(regular, Spins::step(key, step), site, k);
+          offer_equal<kDim>(regular, Spins::step(key, back), hn::Add(site, back), k);
           stride *= g_.lattice.extent[k];
         }
       }
       if (specials > 0) expand_special(specials);
-      return n;
     }
   }
 
   template <int kDim>
   HWY_INLINE void offer_equal(M32 regular, V32 neighbour, V32 owner, unsigned direction) {
     const D32 d;
-    const M32 set = plane_bits(plane_, neighbour);
-    const M32 equal = up_ ? hn::And(set, regular) : hn::AndNot(set, regular);
+    const M32 ups = spins_.ups(neighbour);
+    const M32 equal = up_ ? hn::And(ups, regular) : hn::AndNot(ups, regular);
     const V32 bond = hn::Add(hn::Mul(owner, hn::Set(d, static_cast<std::uint32_t>(kDim))),
                              hn::Set(d, direction));
-    hn::CompressStore(neighbour, equal, d, site_.data() + candidates_);
+    hn::CompressStore(neighbour, equal, d, key_.data() + candidates_);
     candidates_ += hn::CompressStore(bond, equal, d, bond_index_.data() + candidates_);
   }
 
   HWY_INLINE void expand_special(std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
-      const Site site = held_[i];
+      const std::uint32_t own = special_[i];
+      const Site site = Spins::site(own);
       const std::uint32_t word = g_.special[site / 32];
       const std::size_t rank = g_.special_before[site / 32] +
                                static_cast<unsigned>(std::popcount(word & ((1u << site % 32) - 1)));
       for (std::uint64_t k = g_.offset[rank]; k < g_.offset[rank + 1]; ++k) {
         const Link link = g_.link[k];
-        if (!unvisited(link.site)) continue;
-        offer(link.site, link.bond);
-        if (candidates_ == kRoom - 2 * kMaxDim * kMaxLanes) draw(lanes_);  // hubs
+        const std::uint32_t key = spins_.neighbour_key(link.site, own);
+        if (!unvisited(key)) continue;
+        key_[candidates_] = key;
+        bond_index_[candidates_++] = link.bond;
+        if (candidates_ >= kRoom / 2) draw(lanes_);  // hubs
       }
     }
   }
@@ -205,14 +269,14 @@ class Growth {
     const D32 d;
     candidates_ -= n;
     const V32 item = hn::LoadU(d, bond_index_.data() + candidates_);
-    const V32 site = hn::LoadU(d, site_.data() + candidates_);
+    const V32 key = hn::LoadU(d, key_.data() + candidates_);
     M32 undecided = hn::FirstN(d, n);
     M32 below = hn::Xor(undecided, undecided);
     const SharedItems shared(calls_, item);
     compare(shared.call(calls_, 0), 0, undecided, below);
-    hn::CompressStore(site, undecided, d, waiting_site_.data() + waiting_);
+    hn::CompressStore(key, undecided, d, waiting_key_.data() + waiting_);
     waiting_ += hn::CompressStore(item, undecided, d, waiting_bond_.data() + waiting_);
-    take(site, below);
+    take(key, below);
     if (waiting_ >= lanes_) resolve(lanes_);
   }
 
@@ -221,7 +285,7 @@ class Growth {
     const D32 d;
     waiting_ -= n;
     const V32 item = hn::LoadU(d, waiting_bond_.data() + waiting_);
-    const V32 site = hn::LoadU(d, waiting_site_.data() + waiting_);
+    const V32 key = hn::LoadU(d, waiting_key_.data() + waiting_);
     M32 undecided = hn::FirstN(d, n);
     M32 below = hn::Xor(undecided, undecided);
     const SharedItems shared(calls_, item);
@@ -229,7 +293,7 @@ class Growth {
       compare(shared.call(calls_, call), call, undecided, below);
       if (hn::AllFalse(d, undecided)) break;
     }
-    take(site, below);
+    take(key, below);
   }
 
   HWY_INLINE void compare(const Vec4& words, unsigned call, M32& undecided, M32& below) const {
@@ -247,44 +311,78 @@ class Growth {
     }
   }
 
-  HWY_INLINE void take(V32 site, M32 accepted) {
+  HWY_INLINE void take(V32 key, M32 accepted) {
     const D32 d;
-    const std::size_t n = hn::CompressStore(site, accepted, d, accepted_.data());
+    const std::size_t n = hn::CompressStore(key, accepted, d, accepted_.data());
     for (std::size_t i = 0; i < n; ++i) {
       if (unvisited(accepted_[i])) visit(accepted_[i]);
     }
   }
 
   const WolffGeometry& g_;
+  const Spins spins_;
   CallTable calls_;
   Threshold bond_;
   std::uint32_t replica_;
-  std::uint32_t* plane_;
-  std::uint32_t* stack_;
-  std::size_t top_ = 0;
+  std::uint32_t* queue_;
+  std::size_t head_ = 0, tail_ = 0;
   bool up_ = false;
   const std::size_t lanes_ = hn::Lanes(D32());
   std::size_t candidates_ = 0, waiting_ = 0;
-  std::array<std::uint32_t, kRoom> site_, bond_index_;
-  std::array<std::uint32_t, 4 * kMaxLanes> waiting_site_, waiting_bond_, held_, accepted_;
+  std::array<std::uint32_t, kRoom> key_, bond_index_;
+  std::array<std::uint32_t, 4 * kMaxLanes> waiting_key_, waiting_bond_, special_, accepted_;
 };
 
-std::uint64_t WolffSparse(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                          unsigned replica, std::uint32_t* plane, std::uint32_t* stack) {
-  const Site seed = wolff_seed_site(at, replica, geometry.sites);
-  Growth growth(geometry, at, bond, replica, plane, stack);
-  switch (geometry.lattice.dim) {
+template <class Spins>
+std::uint64_t grow(const WolffGeometry& g, Growth<Spins>& growth, Site seed, int colour,
+                   std::uint64_t limit) {
+  switch (g.lattice.dim) {
     case 0:
-      return growth.run<0>(seed);
+      return growth.template run<0>(seed, 0, limit);
     case 1:
-      return growth.run<1>(seed);
+      return growth.template run<1>(seed, colour, limit);
     case 2:
-      return growth.run<2>(seed);
+      return growth.template run<2>(seed, colour, limit);
     case 3:
-      return growth.run<3>(seed);
+      return growth.template run<3>(seed, colour, limit);
     default:
-      return growth.run<4>(seed);
+      return growth.template run<4>(seed, colour, limit);
   }
+}
+
+std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold bond,
+                           unsigned replica, std::uint32_t* plane, WolffQueue& queue) {
+  const Site seed = wolff_seed_site(at, replica, g.sites);
+  Growth<PlaneSpins> growth(g, at, bond, replica, PlaneSpins{plane}, queue);
+  return grow(g, growth, seed, 0, g.sites);
+}
+
+std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
+                           unsigned replica, std::uint32_t* words, bool shared, std::uint64_t limit,
+                           WolffQueue& queue, std::uint32_t* reached) {
+  const Layout& layout = g.layout;
+  const bool lattice = layout.lattice.dim > 0;
+  const Site seed = wolff_seed_site(at, replica, g.sites);
+  const WordSpins spins{words,
+                        static_cast<std::uint32_t>(layout.colour_base[0]),
+                        static_cast<std::uint32_t>(layout.colour_base[1] - layout.colour_base[0]),
+                        lattice ? 1u : 0u,
+                        1u << replica,
+                        shared};
+  Growth<WordSpins> growth(g, at, bond, replica, spins, queue);
+  const std::uint64_t size =
+      grow(g, growth, seed, lattice ? layout.lattice.colour(seed) : 0, limit);
+  if (size <= limit) return size;
+  growth.take_back();
+  for (std::size_t i = 0; i < size; ++i) {
+    std::uint32_t* word = reached + spins.slot(queue.key[i]);
+    if (shared) {
+      __atomic_fetch_or(word, spins.bit, __ATOMIC_RELAXED);
+    } else {
+      *word |= spins.bit;
+    }
+  }
+  return size;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -295,7 +393,8 @@ HWY_AFTER_NAMESPACE();
 namespace rewise::bundle {
 HWY_EXPORT(WordsToPlanes);
 HWY_EXPORT(PlanesToWords);
-HWY_EXPORT(WolffSparse);
+HWY_EXPORT(WolffInPlane);
+HWY_EXPORT(WolffInWords);
 
 void words_to_planes(const WolffGeometry& geometry, const std::uint32_t* spins, std::uint32_t first,
                      std::uint32_t last, std::uint32_t* planes) {
@@ -305,9 +404,15 @@ void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
                      std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
   HWY_DYNAMIC_DISPATCH(PlanesToWords)(geometry, planes, first, last, spins);
 }
-std::uint64_t wolff_sparse(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                           unsigned replica, std::uint32_t* plane, WolffStack& stack) {
-  return HWY_DYNAMIC_DISPATCH(WolffSparse)(geometry, at, bond, replica, plane, stack.site.get());
+std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, std::uint32_t* plane, WolffQueue& queue) {
+  return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, plane, queue);
+}
+std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                             unsigned replica, std::uint32_t* words, bool shared,
+                             std::uint64_t limit, WolffQueue& queue, std::uint32_t* reached) {
+  return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, limit,
+                                            queue, reached);
 }
 }  // namespace rewise::bundle
 #endif
