@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "src/base/error.hpp"
 #include "src/store/syscalls.hpp"
@@ -21,47 +18,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kBlock = std::tuple_size_v<SealBlock>;
-constexpr std::array<unsigned char, 8> kMagic{0x89, 'R', 'W', 'S', '\r', '\n', 0x1a, '\n'};
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kVersionAt = 8, kBlockAt = 12, kLengthAt = 16, kDigestAt = 24, kLineAt = 40;
-constexpr const char* kLine = "rewise sealed file, format 1; HDF5 begins at byte 512\n";
-
-using Block = SealBlock;
 
 [[noreturn]] void fail(const std::string& what, const fs::path& path, int error) {
   throw Error(ExitCode::io,
               fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
-}
-
-template <class T>
-void put(Block& block, std::size_t at, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    block[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xffU);
-  }
-}
-
-template <class T>
-T get(std::span<const std::byte> bytes, std::size_t at) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value | (static_cast<T>(bytes[at + i]) << (8 * i)));
-  }
-  return value;
-}
-
-// Digest of the block, with its digest field zero, and of the image behind it.
-XXH128_canonical_t digest(Block block, std::span<const std::byte> image) {
-  std::fill_n(block.begin() + kDigestAt, sizeof(XXH128_canonical_t), std::byte{0});
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              XXH3_freeState);
-  if (!state || XXH3_128bits_reset(state.get()) != XXH_OK ||
-      XXH3_128bits_update(state.get(), block.data(), block.size()) != XXH_OK ||
-      XXH3_128bits_update(state.get(), image.data(), image.size()) != XXH_OK) {
-    throw Error(ExitCode::internal, "cannot compute a file's digest");
-  }
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
-  return canonical;
 }
 
 // A file that is only read; `file` is what open() returned.
@@ -102,69 +62,14 @@ class InputFile {
   int file_;
 };
 
-// What a file of `size` bytes is that begins with `block` and goes on with `image`.
-SealedRead check_seal(const Block& block, std::size_t size, std::span<const std::byte> image) {
-  const auto damaged = [](const std::string& problem) {
-    return SealedRead{SealState::damaged, {}, problem};
-  };
-  if (size < kBlock) return damaged(fmt::format("{} bytes, shorter than its header", size));
-  if (std::memcmp(block.data(), kMagic.data(), kMagic.size()) != 0) {
-    return damaged("not a rewise file (its first bytes are not the magic)");
-  }
-  const auto length = get<std::uint64_t>(block, kLengthAt);
-  if (length != image.size()) {
-    return damaged(fmt::format("{} bytes long, but {} + {} were written", size, kBlock, length));
-  }
-  const XXH128_canonical_t sum = digest(block, image);
-  if (std::memcmp(block.data() + kDigestAt, &sum, sizeof sum) != 0) {
-    return damaged("its content does not match its digest");
-  }
-  const auto version = get<std::uint32_t>(block, kVersionAt);
-  if (version != kVersion || get<std::uint32_t>(block, kBlockAt) != kBlock) {
-    return {SealState::newer,
-            {},
-            fmt::format("sealed format {}, but this program reads format {}", version, kVersion)};
-  }
-  return {SealState::good, {}, ""};
-}
-
 }  // namespace
-
-SealBlock seal_block(std::span<const std::byte> image) {
-  Block block{};
-  std::memcpy(block.data(), kMagic.data(), kMagic.size());
-  put(block, kVersionAt, kVersion);
-  put(block, kBlockAt, static_cast<std::uint32_t>(kBlock));
-  put(block, kLengthAt, static_cast<std::uint64_t>(image.size()));
-  std::memcpy(block.data() + kLineAt, kLine, std::strlen(kLine));
-  const XXH128_canonical_t sum = digest(block, image);
-  std::memcpy(block.data() + kDigestAt, &sum, sizeof sum);
-  return block;
-}
-
-std::vector<std::byte> seal(std::span<const std::byte> image) {
-  const Block block = seal_block(image);
-  std::vector<std::byte> bytes(block.size() + image.size());
-  std::copy(block.begin(), block.end(), bytes.begin());
-  std::copy(image.begin(), image.end(), bytes.begin() + kBlock);
-  return bytes;
-}
-
-SealedRead parse_sealed(std::span<const std::byte> bytes) {
-  Block block{};
-  std::copy_n(bytes.begin(), std::min(bytes.size(), kBlock), block.begin());
-  const auto image = bytes.subspan(std::min(bytes.size(), kBlock));
-  SealedRead read = check_seal(block, bytes.size(), image);
-  if (read.state == SealState::good) read.image.assign(image.begin(), image.end());
-  return read;
-}
 
 SealedRead read_sealed(const fs::path& path) {
   // O_NONBLOCK: a pipe of that name must not make us wait.
   const InputFile file(path, syscalls().open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
   if (!file.is_there()) return {SealState::missing, {}, "there is no such file"};
   const std::size_t size = file.size();
-  Block block{};
+  SealBlock block{};
   std::vector<std::byte> image(size - std::min(size, kBlock));
   std::size_t have = file.read(std::span(block).first(std::min(size, kBlock)));
   have += file.read(image);

@@ -1,14 +1,4 @@
-// Files that are whole or known not to be: a 512-byte user block with a digest, then an image.
-//
-//   bytes   0..7    magic 89 'R' 'W' 'S' 0D 0A 1A 0A
-//           8..11   format version, little endian      12..15  512
-//          16..23   length of the image                24..39  xxh3-128 of the whole file with
-//          these
-//                                                              16 bytes zero (so padding counts
-//                                                              too)
-//          40..511  one line for people, then zeros
-//   bytes 512..     the image; HDF5 finds its superblock there, so h5dump and h5py open the file
-// Magic, length and digest stay where they are in every later version.
+// Sealed files (src/base/seal.hpp) on disk: published whole, or not at all.
 //
 // Publishing: a new name (O_EXCL), write, fsync, the old file linked to `.prev`, rename, fsync of
 // the folder. At every instant `path` (or, on file systems without links, `.prev`) is a good file.
@@ -17,7 +7,6 @@
 // temporary `.<name>.<pid>-<n>.tmp`; who takes over its lease removes it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +14,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "src/base/seal.hpp"
 
 namespace rewise {
 
@@ -35,25 +26,6 @@ void write_sealed(const std::filesystem::path& path, std::span<const std::byte> 
 // this call was writing. Error(io).
 void write_new_sealed(const std::filesystem::path& path, std::span<const std::byte> image);
 
-enum class SealState {
-  good,
-  missing,
-  damaged,
-  newer,  // whole, but of a format version that this program does not know
-};
-
-struct SealedRead {
-  SealState state = SealState::missing;
-  std::vector<std::byte> image;  // empty unless good
-  std::string problem;           // empty if good: what is wrong, without the file's name
-};
-
-// Checks a whole file's bytes.
-SealedRead parse_sealed(std::span<const std::byte> bytes);
-// What goes before an image in its file, and the whole file's bytes.
-using SealBlock = std::array<std::byte, 512>;
-SealBlock seal_block(std::span<const std::byte> image);
-std::vector<std::byte> seal(std::span<const std::byte> image);
 // Error(io) only when the file is there and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);
 

@@ -1,0 +1,46 @@
+// A file's bytes that are whole or known not to be: a 512-byte user block with a digest, then an
+// image.
+//
+//   bytes   0..7    magic 89 'R' 'W' 'S' 0D 0A 1A 0A
+//           8..11   format version, little endian      12..15  512
+//          16..23   length of the image                24..39  xxh3-128 of the whole file
+//          (with these 16 bytes zero, so that padding counts too)
+//          40..511  one line for people, then zeros
+//   bytes 512..     the image; HDF5 finds its superblock there, so h5dump and h5py open the file
+// Magic, length and digest stay where they are in every later version.
+// Where and how such files are published: src/store/sealed_file.hpp. Cost: one pass of XXH3.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rewise {
+
+enum class SealState {
+  good,
+  missing,
+  damaged,
+  newer,  // whole, but of a format version that this program does not know
+};
+
+struct SealedRead {
+  SealState state = SealState::missing;
+  std::vector<std::byte> image;  // empty unless good
+  std::string problem;           // empty if good: what is wrong, without the file's name
+};
+
+// What goes before an image in its file, and the whole file's bytes.
+using SealBlock = std::array<std::byte, 512>;
+SealBlock seal_block(std::span<const std::byte> image);
+std::vector<std::byte> seal(std::span<const std::byte> image);
+
+// What a file of `size` bytes is that begins with `block` and goes on with `image`; the image is
+// not copied.
+SealedRead check_seal(const SealBlock& block, std::size_t size, std::span<const std::byte> image);
+// Checks a whole file's bytes.
+SealedRead parse_sealed(std::span<const std::byte> bytes);
+
+}  // namespace rewise
