@@ -1,0 +1,64 @@
+"""Every plot that a study or a task file allows, as PDF and PNG; `rewise plot` calls it.
+
+    plot.py STUDY-FOLDER [--out FOLDER]     into FOLDER, or STUDY-FOLDER/plots
+    plot.py TASK.h5 [--out FOLDER]          into FOLDER, or beside the file
+
+Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 input/output.
+"""
+
+import argparse
+import pathlib
+import sys
+
+EXIT_USAGE, EXIT_DATA, EXIT_IO = 64, 65, 74
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(EXIT_USAGE, f"plot.py: {message}\n")
+
+
+def draw(target, out):
+    """Draws `target`; gives the paths written. Raises rewise_data.DataError and OSError."""
+    import plot_study
+    import plot_task
+    import rewise_data
+
+    if target.is_dir():
+        return plot_study.draw(rewise_data.read_summary(target), out or target / "plots")
+    return plot_task.draw(rewise_data.read_task(target), out or target.parent)
+
+
+def main(arguments):
+    parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
+    parser.add_argument("target", type=pathlib.Path, help="a study's folder, or a task file")
+    parser.add_argument("--out", type=pathlib.Path, help="where the plots go")
+    options = parser.parse_args(arguments)
+    try:
+        import rewise_data
+    except ImportError as error:
+        print(f"plot.py: {error} (Debian: python3-matplotlib python3-h5py)", file=sys.stderr)
+        return EXIT_IO
+    try:
+        written = draw(options.target, options.out)
+    except rewise_data.DataError as error:
+        print(f"plot.py: {error}", file=sys.stderr)
+        return EXIT_DATA
+    except OSError as error:
+        print(f"plot.py: {error}", file=sys.stderr)
+        return EXIT_IO
+    except (KeyError, TypeError, ValueError) as error:
+        print(f"plot.py: '{options.target}' lacks what its format promises: "
+              f"{type(error).__name__}: {error}", file=sys.stderr)
+        return EXIT_DATA
+    if not written:
+        print(f"plot.py: '{options.target}' holds nothing to plot yet", file=sys.stderr)
+        return EXIT_DATA
+    for path in written:
+        if path.suffix == ".png":
+            print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,100 @@
+"""How every figure of rewise looks: sizes of a journal's columns, one set of symbols and colours,
+PDF with embedded fonts and PNG beside it."""
+
+import pathlib
+
+import matplotlib
+import matplotlib.ticker
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+ONE_COLUMN = 3.4   # inches: 8.6 cm
+TWO_COLUMNS = 7.0  # 17.8 cm
+ROW = 2.7
+
+# Okabe & Ito (2008): told apart with any colour vision, and in order of lightness in print.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+GREY = "#666666"
+
+# Axis labels with symbol and unit; J = 1 and k_B = 1 are named as the units they are.
+TEMPERATURE = r"temperature $T$ ($J/k_{\mathrm{B}}$)"
+CRITICAL = r"critical temperature $T_{\mathrm{c}}$ ($J/k_{\mathrm{B}}$)"
+REWIRED = r"rewired fraction $p$"
+LABELS = {
+    "binder": r"Binder ratio $U$",
+    "scaled_m2": r"$N^{1/2}\,\langle m^2\rangle$",
+    "energy": r"energy per site $e$ ($J$)",
+    "abs_magnetisation": r"magnetisation $\langle|m|\rangle$",
+    "m2": r"$\langle m^2\rangle$",
+    "specific_heat": r"specific heat $C$ ($k_{\mathrm{B}}$)",
+    "susceptibility": r"susceptibility $\chi$ ($1/J$)",
+}
+
+RC = {
+    "font.family": "serif", "font.serif": ["STIXGeneral", "DejaVu Serif"],
+    "mathtext.fontset": "stix", "font.size": 9, "axes.labelsize": 9, "axes.titlesize": 9,
+    "legend.fontsize": 8, "xtick.labelsize": 8, "ytick.labelsize": 8,
+    "xtick.direction": "in", "ytick.direction": "in", "xtick.top": True, "ytick.right": True,
+    "xtick.minor.visible": True, "ytick.minor.visible": True,
+    "axes.linewidth": 0.6, "lines.linewidth": 1.0, "lines.markersize": 3.5,
+    "errorbar.capsize": 1.5, "legend.frameon": False, "legend.handlelength": 1.6,
+    "figure.constrained_layout.use": True, "savefig.dpi": 200, "pdf.fonttype": 42,
+    "axes.formatter.useoffset": False, "axes.formatter.use_mathtext": True,
+    "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
+}
+
+
+def new_figure(columns=1, rows=1, width=None, height=ROW, **keywords):
+    """A figure and its axes [rows, columns]; one column of text wide, or two where it has more."""
+    plt.rcParams.update(RC)
+    width = width or (ONE_COLUMN if columns == 1 else TWO_COLUMNS)
+    return plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False, **keywords)
+
+
+def look(index):
+    """Colour and marker of the index-th curve; beyond seven the pairing shifts, so that no two of
+    the first 42 look alike."""
+    turn = index // len(COLOURS)
+    return {"color": COLOURS[index % len(COLOURS)],
+            "marker": MARKERS[(index + turn) % len(MARKERS)]}
+
+
+def points(axes, x, y, error, index, label=None, **keywords):
+    """Measured points with their error bars."""
+    style = dict(linestyle="none", elinewidth=0.8, zorder=3, label=label) | look(index) | keywords
+    return axes.errorbar(x, y, yerror_or_none(error), **style)
+
+
+def yerror_or_none(error):
+    """Error bars where at least one error is known."""
+    return None if error is None or not (error == error).any() else error
+
+
+def panel_name(axes, text, where="upper left"):
+    """What a panel shows, inside of it."""
+    x, ha = (0.04, "left") if "left" in where else (0.96, "right")
+    y, va = (0.95, "top") if "upper" in where else (0.05, "bottom")
+    axes.text(x, y, text, transform=axes.transAxes, ha=ha, va=va, zorder=6,
+              bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})
+
+
+def plain_log_ticks(axis, values):
+    """Plain numbers on a logarithmic axis that spans less than 1.5 decades, where powers of ten
+    would leave it nearly without labels."""
+    if len(values) and max(values) / min(values) < 30:
+        axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 3, 5)))
+        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+        axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+def save(figure, folder, name):
+    """NAME.pdf and NAME.png; gives their paths. The same data give the same bytes."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
+    figure.savefig(paths[0], metadata={"CreationDate": None})
+    figure.savefig(paths[1], metadata={"Software": None})
+    plt.close(figure)
+    return paths

@@ -1,0 +1,119 @@
+"""Figures of one task file: its time series, their autocorrelation, and the moments against T."""
+
+import numpy as np
+
+import plot_style as style
+from rewise_data import extents_label, with_error
+from rewise_series import autocorrelation, jackknife, mean_and_error, tau_int
+
+MOST_CURVES = 6      # temperatures in one panel
+SHOWN_REPLICAS = 2   # of the series: the first starts cold, the second hot
+MOST_POINTS = 4000   # of a series: a plot has no more columns than that
+
+
+def title(task):
+    words = [extents_label(task.extents)]
+    if task.extents:
+        words += [f"$p = {task.p:g}$", f"'{task.rule}'"]
+    return ", ".join(words)
+
+
+def chosen(task):
+    """Indices of the temperatures to show: the ends and some between, evenly."""
+    count = len(task.temperature)
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_CURVES)).round().astype(int))
+
+
+def plot_series(task):
+    """e(t) and m(t) of the first replicas at a few temperatures."""
+    indices = chosen(task)
+    figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
+    times = task.energy.shape[1]
+    stride = -(-times // MOST_POINTS)
+    replicas = min(SHOWN_REPLICAS, task.energy.shape[2])
+    for row, index in zip(axes, indices):
+        for panel, series in zip(row, (task.energy[index], task.magnetisation[index])):
+            for replica in range(replicas):
+                panel.plot(np.arange(0, times, stride), series[::stride, replica], linewidth=0.5,
+                           color=style.COLOURS[replica], label=f"replica {replica}")
+            panel.set_xlim(0, max(times - 1, 1))
+        row[0].set_ylabel(r"$e$ ($J$)")
+        row[1].set_ylabel(r"$m$")
+        style.panel_name(row[0], f"$T = {task.temperature[index]:g}$")
+    for panel in axes[-1]:
+        panel.set_xlabel("measurement")
+    axes[0, 0].set_title(title(task), loc="left")
+    axes[0, 1].legend(loc="lower right", bbox_to_anchor=(1, 1), ncol=replicas, borderaxespad=0.2)
+    return figure, "series"
+
+
+def plot_autocorrelation(task):
+    """rho(t) of e and m^2 with tau_int (1/2 for white noise), up to a few tau."""
+    figure, axes = style.new_figure(columns=2)
+    lags = 1
+    for panel, series, name in zip(axes[0], (task.energy, task.magnetisation**2),
+                                   (r"$e$", r"$m^2$")):
+        for colour, index in enumerate(chosen(task)):
+            rho = autocorrelation(series[index])
+            if rho is None:
+                continue
+            tau, error, window = tau_int(series[index])
+            lags = max(lags, 3 * window)
+            panel.plot(rho, color=style.COLOURS[colour % 7], linewidth=0.9,
+                       label=rf"$T = {task.temperature[index]:g}$, "
+                             rf"$\tau = {with_error(tau, error)}$")
+        panel.axhline(0, color=style.GREY, linewidth=0.6)
+        panel.set_xlabel("lag (measurements)")
+        panel.set_ylabel(rf"autocorrelation $\rho(t)$ of {name}")
+        panel.legend()
+    for panel in axes[0]:
+        panel.set_xlim(0, min(lags, task.energy.shape[1] - 1))
+        panel.set_ylim(-0.2, 1.02)
+    style.panel_name(axes[0, 0], title(task), "lower right")
+    return figure, "autocorrelation"
+
+
+def moments(task, index):
+    """{quantity: (value, error)} at one temperature, errors over replicas."""
+    e, m = task.energy[index], task.magnetisation[index]
+    t, n = task.temperature[index], task.sites
+    squares = m**2
+    return {
+        "energy": mean_and_error(e),
+        "abs_magnetisation": mean_and_error(np.abs(m)),
+        "specific_heat": jackknife([e, e**2], lambda a, b: n * (b - a * a) / t**2),
+        "susceptibility": jackknife([np.abs(m), squares], lambda a, b: n * (b - a * a) / t),
+        "binder": jackknife([squares, squares**2], lambda a, b: 1 - b / (3 * a * a)),
+        "m2": mean_and_error(squares),
+    }
+
+
+def plot_moments(task):
+    """Averages against temperature; one graph, so errors are over replicas."""
+    columns = ["energy", "abs_magnetisation", "m2", "specific_heat", "susceptibility", "binder"]
+    table = [moments(task, index) for index in range(len(task.temperature))]
+    figure, axes = style.new_figure(columns=2, rows=3, height=2.0, sharex=True)
+    for panel, name in zip(axes.flat, columns):
+        values = np.array([row[name] for row in table])
+        style.points(panel, task.temperature, values[:, 0], values[:, 1], 0)
+        panel.plot(task.temperature, values[:, 0], color=style.COLOURS[0], linewidth=0.5, alpha=0.6)
+        panel.set_ylabel(style.LABELS[name])
+    for panel in axes[-1]:
+        panel.set_xlabel(style.TEMPERATURE)
+    style.panel_name(axes[0, 0], title(task))
+    return figure, "moments"
+
+
+def draw(task, folder):
+    """Draws what the task allows into `folder`, as <task>-<figure>; gives the paths written."""
+    times = task.energy.shape[1]
+    drawers = [plot_moments] if times >= 2 else []
+    if times >= 2:
+        drawers += [plot_series]
+    if times >= 10:
+        drawers += [plot_autocorrelation]
+    written = []
+    for drawer in drawers:
+        figure, name = drawer(task)
+        written += style.save(figure, folder, f"{task.name}-{name}")
+    return written

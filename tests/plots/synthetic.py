@@ -1,0 +1,124 @@
+"""A study's summary and a task file made up from known formulas, as analysis/SUMMARY.md and
+src/store/task_file.hpp describe them, for the tests of the plots."""
+
+import h5py
+import numpy as np
+
+U_MEAN_FIELD = 0.2705201
+TC0 = 2.269185314213022
+
+
+def landau_moments(x):
+    """<y^2> and <y^4> of the weight exp(-x y^2 - y^4 / 12): a mean-field magnet's y = N^(1/4) m, with
+    x ~ N^(1/2) (T - Tc)."""
+    y = np.linspace(0, 9, 4001)[:, None]
+    weight = np.exp(-np.asarray(x)[None, :] * y**2 - y**4 / 12)
+    norm = weight.sum(axis=0)
+    return (weight * y**2).sum(axis=0) / norm, (weight * y**4).sum(axis=0) / norm
+
+
+def curves_at(temperatures, tc, sites):
+    y2, y4 = landau_moments(0.6 * np.sqrt(sites) * (np.asarray(temperatures) - tc) / tc)
+    return {"binder": 1 - y4 / (3 * y2**2) + 0.25 / np.sqrt(sites), "scaled_m2": y2,
+            "m2": y2 / np.sqrt(sites), "abs_magnetisation": 0.85 * np.sqrt(y2) / sites**0.25,
+            "energy": -1.2 + 0.9 * (np.asarray(temperatures) - tc) - 0.3 * y2 / np.sqrt(sites),
+            "specific_heat": 1 + 0.3 * y2, "susceptibility": 0.3 * y2 * np.sqrt(sites) / tc,
+            "tau": 0.5 + 0.2 * y2}
+
+
+def size_entry(generator, edge, tc, relative_error=0.004):
+    sites = edge * edge
+    half = 0.9 * tc / np.sqrt(sites) * 2.5
+    temperatures = np.linspace(tc - half, tc + half, 9)
+    fine = np.linspace(tc - half, tc + half, 81)
+    entry = {"extents": [edge, edge], "sites": sites, "graphs": 24, "replicas": 32,
+             "measurements": 500, "temperatures": list(temperatures),
+             "hot_cold": {"agree": True, "worst_z": 1.7, "checks": 9, "level": 6.3e-5}}
+    for name, exact in curves_at(temperatures, tc, sites).items():
+        error = relative_error * np.abs(exact)
+        entry[name] = {"value": list(exact + error * generator.normal(size=9)),
+                       "error": list(error)}
+    exact = curves_at(fine, tc, sites)
+    entry["fine"] = {"temperatures": list(fine)} | {
+        name: {"value": list(exact[name]), "error": [0.0] * 81} for name in ("binder", "scaled_m2")}
+    return entry
+
+
+def crossing_entry(generator, quantity, small, large, tc, amplitude):
+    shift = 1 / (small * large)
+    height = U_MEAN_FIELD + 0.25 * (1 / small + 1 / large) if quantity == "binder" else 1.17
+    return {"quantity": quantity, "extents": [[small] * 2, [large] * 2],
+            "sites": [small**2, large**2], "status": "found",
+            "temperature": {"value": tc + amplitude * shift + 2e-4 * generator.normal(),
+                            "error": 2e-4},
+            "height": {"value": height + 0.002 * generator.normal(), "error": 0.002},
+            "shift": shift, "height_shift": 1 / small + 1 / large, "used": small > 16}
+
+
+def point_entry(generator, p, sizes):
+    tc = TC0 + 2.2 * p**0.55
+    crossings = [crossing_entry(generator, quantity, a, b, tc, amplitude)
+                 for quantity, amplitude in (("binder", 8.0), ("scaled_m2", -3.0))
+                 for a, b in zip(sizes, sizes[1:])]
+    return {"p": p, "sizes": [size_entry(generator, edge, tc) for edge in sizes],
+            "crossings": crossings,
+            "tc": {"value": tc + 2e-4 * generator.normal(), "error": 2e-4, "systematic": 1e-4,
+                   "method": "mean-field" if p > 0 else "regular", "form": "shifted", "chi2": 3.1,
+                   "dof": 3, "q": 0.38,
+                   "fit": [{"quantity": "binder", "amplitude": {"value": 8.0, "error": 0.5}},
+                           {"quantity": "scaled_m2", "amplitude": {"value": -3.0, "error": 0.5}}]},
+            "binder_limit": {"value": 0.2712, "error": 0.0021},
+            "binder_expected": U_MEAN_FIELD if p > 0 else 0.61069,
+            "tc_exact": None if p > 0 else TC0,
+            "shift": {"value": tc - TC0, "error": 3e-4} if p > 0 else None, "warnings": []}
+
+
+def summary(ps=(0.0, 0.01, 0.03, 0.1), sizes=(16, 32, 64, 128)):
+    generator = np.random.default_rng(5)
+    points = [point_entry(generator, p, sizes) for p in ps]
+    positive = [p for p in ps if p > 0]
+    return {"format": "rewise summary", "format_version": 1, "kind": "tc", "name": "synthetic",
+            "version": "0.1.0", "seed": 1, "seconds": 1.0,
+            "lattice": {"dim": 2, "rule": "rewire"}, "model": "ising",
+            "sampling": {"engine": "bundle", "schedule": "1:1", "replicas": 32},
+            "points": points, "tc0": {"value": TC0, "error": 0, "source": "exact"},
+            "local_exponents": [
+                {"p_low": a, "p_high": b, "p": float(np.sqrt(a * b)),
+                 "exponent": {"value": 0.55 + 0.004 * generator.normal(), "error": 0.004}}
+                for a, b in zip(positive, positive[1:])],
+            "power_laws": [{"p_first": positive[0], "p_last": positive[-1],
+                            "amplitude": {"value": 2.2, "error": 0.01},
+                            "exponent": {"value": 0.55, "error": 0.002},
+                            "chi2": 0.4, "dof": 1, "q": 0.5}] if len(positive) > 1 else [],
+            "warnings": []}
+
+
+def autoregressive(generator, shape, decay):
+    """Gaussian noise with rho(t) = decay^t along axis 1, so that tau_int = 1/2 + decay/(1 - decay)."""
+    series = generator.normal(size=shape)
+    for t in range(1, shape[1]):
+        series[:, t] = decay * series[:, t - 1] + np.sqrt(1 - decay**2) * series[:, t]
+    return series
+
+
+def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, edge=32, decay=0.8):
+    generator = np.random.default_rng(6)
+    sites, shape = edge * edge, (len(temperatures), times, replicas)
+    tilt = np.asarray(temperatures)[:, None, None] - 2.35
+    bond_sum = sites * (1.2 - tilt) + 40 * autoregressive(generator, shape, decay)
+    magnetisation = sites * 0.3 * np.exp(-4 * tilt) * np.tanh(autoregressive(generator, shape, decay))
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file.attrs["format"] = "rewise task"
+        file.attrs["format_version"] = 1
+        file.create_group("configuration").attrs["lattice.p"] = "0.01"
+        graph = file.create_group("graph")
+        graph.attrs.update({"dim": 2, "extents": np.array([edge, edge], dtype=np.uint32), "p": 0.01,
+                            "rule": "rewire", "seed": 1, "source": "", "sites": sites,
+                            "bonds": 2 * sites, "modified": 80, "rewired": 0})
+        file["temperature"] = np.asarray(temperatures, dtype=float)
+        series = file.create_group("series")
+        series.attrs["replicas"] = replicas
+        series["energy"] = bond_sum.round().astype(np.int64)
+        series["magnetisation"] = magnetisation.round().astype(np.int64)
+        file.create_group("provenance").attrs["code"] = "synthetic"
+    return path
