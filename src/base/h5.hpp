@@ -1,16 +1,19 @@
-// A small RAII layer over the HDF5 C API, for files that live in memory.
+// A small layer over HDF5, for files that live in memory.
 //
-// A file is built as an image (core driver, earliest format, no time stamps: the same data give the
-// same bytes) and read back from one; nothing here touches a disk (sealed_file.hpp does). Reading
-// takes nothing on trust: only hard links, fixed-length strings, the element types below stored
-// exactly as written here, contiguous, compact or chunked layouts with shuffle and deflate, and no
-// dataset that deflate could not have packed into the image's size.
+// A file is built as an image by libhdf5 (core driver, earliest format, no time stamps: the same
+// data give the same bytes); nothing here touches a disk. It is read back by our own parser
+// (h5_parse.hpp), which takes nothing on trust: libhdf5 can be crashed by one flipped bit. What is
+// read is what is written here and what h5py makes by default: groups, attributes and datasets of
+// fixed-length texts and of exactly the element types below, contiguous or chunked, with shuffle
+// and deflate; no dataset may be larger than deflate could have packed into the image.
 // Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
-// Threads: as the HDF5 library was built (Debian's is thread-safe); one file, one thread at a time.
+// Threads: an image that is read may be shared; one that is written belongs to one thread, and
+// two threads may write two only if libhdf5 was built thread-safe (Debian's is).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,16 +76,18 @@ struct Packing {
   int level = 0;
 };
 
+namespace detail {
+struct Node;
+struct Dataset;
+struct Image;  // the bytes of a file that is read, and its tree
+}  // namespace detail
+
+// A group of a file that is written or of one that is read; the other half's functions are
+// Error(internal).
 class Group {
  public:
+  // Writing. Attributes hold at most 60000 bytes (a limit of the earliest format).
   Group create_group(const std::string& name);
-  Group group(const std::string& name) const;
-  bool has(const std::string& name) const;  // a link to a group or dataset
-  bool has_attribute(const std::string& name) const;
-  std::vector<std::string> attribute_names() const;  // sorted
-  std::vector<std::string> names() const;            // of groups and datasets, sorted
-
-  // Attributes hold at most 60000 bytes (a limit of the earliest format).
   void set_text(const std::string& name, std::string_view value);
   template <class T>
   void set(const std::string& name, T value) {
@@ -92,6 +97,19 @@ class Group {
   void set_array(const std::string& name, std::span<const T> values) {
     set_raw(name, KindOf<T>::value, values.data(), values.size(), false);
   }
+  template <class T>
+  void write(const std::string& name, std::span<const T> values,
+             const std::vector<std::uint64_t>& dims, const Packing& packing = {}) {
+    write_raw(name, KindOf<T>::value, values.data(), values.size(), dims, packing);
+  }
+  void write_text(const std::string& name, std::string_view value);  // a scalar dataset, any length
+
+  // Reading.
+  Group group(const std::string& name) const;
+  bool has(const std::string& name) const;  // a group or dataset
+  bool has_attribute(const std::string& name) const;
+  std::vector<std::string> attribute_names() const;  // sorted
+  std::vector<std::string> names() const;            // of groups and datasets, sorted
   std::string text(const std::string& name) const;
   template <class T>
   T get(const std::string& name) const {
@@ -105,63 +123,58 @@ class Group {
     get_raw(name, KindOf<T>::value, values.data(), values.size());
     return values;
   }
-
-  template <class T>
-  void write(const std::string& name, std::span<const T> values,
-             const std::vector<std::uint64_t>& dims, const Packing& packing = {}) {
-    write_raw(name, KindOf<T>::value, values.data(), values.size(), dims, packing);
-  }
-  // Reads a whole dataset of exactly `rank` dimensions.
+  // A whole dataset of exactly `rank` dimensions.
   template <class T>
   Array<T> read(const std::string& name, std::size_t rank) const {
-    const Id dataset = open_dataset(name, KindOf<T>::value);
     Array<T> array;
-    array.dims = dataset_dims(dataset, name, rank, sizeof(T));
+    array.dims = dataset_dims(name, KindOf<T>::value, rank);
     std::uint64_t size = 1;
     for (const auto extent : array.dims) size *= extent;
     array.values.resize(static_cast<std::size_t>(size));
-    read_raw(dataset, name, KindOf<T>::value, array.values.data(), array.values.size());
+    read_raw(name, array.values.data());
     return array;
   }
-  // A string of any length, as a scalar dataset.
-  void write_text(const std::string& name, std::string_view value);
   std::string read_text(const std::string& name) const;
 
  private:
   friend class File;
-  Group(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
+  explicit Group(Id id) : id_(std::move(id)) {}
+  Group(std::shared_ptr<const detail::Image> image, const detail::Node* node)
+      : image_(std::move(image)), node_(node) {}
 
   void set_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                bool scalar);
-  void get_raw(const std::string& name, Kind kind, void* values, std::size_t size) const;
-  std::size_t array_size(const std::string& name, std::size_t max_size) const;
   void write_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                  const std::vector<std::uint64_t>& dims, const Packing& packing);
-  Id open_dataset(const std::string& name, Kind kind) const;
-  std::vector<std::uint64_t> dataset_dims(const Id& dataset, const std::string& name,
-                                          std::size_t rank, std::size_t element) const;
-  void read_raw(const Id& dataset, const std::string& name, Kind kind, void* values,
-                std::size_t size) const;
-  void require_hard_link(const std::string& name) const;
+  const detail::Node& node() const;
+  const detail::Dataset& dataset(const std::string& name) const;
+  std::size_t array_size(const std::string& name, std::size_t max_size) const;
+  void get_raw(const std::string& name, Kind kind, void* values, std::size_t size) const;
+  std::vector<std::uint64_t> dataset_dims(const std::string& name, Kind kind,
+                                          std::size_t rank) const;
+  void read_raw(const std::string& name, void* values) const;
 
-  Id id_;
-  std::uint64_t budget_;  // bytes: no dataset read may be larger
+  Id id_;                                       // writing
+  std::shared_ptr<const detail::Image> image_;  // reading
+  const detail::Node* node_ = nullptr;
 };
 
 class File {
  public:
-  static File create();                                // empty, in memory, writable
-  static File open(std::span<const std::byte> image);  // read-only; the bytes are copied
+  static File create();  // empty, in memory, to be written
+  // To be read; the bytes are copied. The file may begin behind a user block, as in a sealed file.
+  static File open(std::span<const std::byte> image);
   Group root() const;
-  std::vector<std::byte> image() const;  // the file's bytes so far
+  std::vector<std::byte> image() const;  // of a file that is written: its bytes so far
 
  private:
-  File(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
+  explicit File(Id id) : id_(std::move(id)) {}
+  explicit File(std::shared_ptr<const detail::Image> image) : image_(std::move(image)) {}
   Id id_;
-  std::uint64_t budget_;
+  std::shared_ptr<const detail::Image> image_;
 };
 
-// Version of the HDF5 library in use, "1.10.8".
+// Version of the HDF5 library that writes, "1.10.8".
 std::string library_version();
 
 }  // namespace rewise::h5
