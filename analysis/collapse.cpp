@@ -1,5 +1,6 @@
 #include "analysis/collapse.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -81,11 +82,47 @@ VectorXd first_steps(const std::vector<CollapseData>& data, const Free& free) {
   return free.pack({0.1 * width, 0.05, 0.02});
 }
 
-Minimum minimise_quality(const std::vector<CollapseData>& data, const CollapseParameters& start,
-                         const Free& free, double range, const VectorXd& step) {
-  return minimise(
-      [&](const VectorXd& x) { return collapse_quality(data, free.unpack(x, start), range); },
-      free.pack(start), step);
+// Mean squared distance of all points from their best common polynomial in the scaled variable.
+double polynomial_quality(const std::vector<CollapseData>& data, const CollapseParameters& at,
+                          int degree) {
+  Index points = 0;
+  double widest = 0;
+  std::vector<ScaledSet> sets;
+  for (const CollapseData& d : data) {
+    sets.push_back(scale(d, at));
+    points += d.temperature.size();
+    widest = std::max(widest, sets.back().x.abs().maxCoeff());
+  }
+  Eigen::MatrixXd basis(points, degree + 1);  // Chebyshev polynomials over the errors
+  VectorXd y(points);
+  Index row = 0;
+  for (const ScaledSet& set : sets) {
+    for (Index j = 0; j < set.x.size(); ++j, ++row) {
+      const double x = set.x[j] / widest;
+      y[row] = set.y[j] / set.error[j];
+      basis(row, 0) = 1 / set.error[j];
+      if (degree > 0) basis(row, 1) = x / set.error[j];
+      for (Index k = 2; k <= degree; ++k) {
+        basis(row, k) = 2 * x * basis(row, k - 1) - basis(row, k - 2);
+      }
+    }
+  }
+  const Eigen::LLT<Eigen::MatrixXd> normal(basis.transpose() * basis);
+  if (normal.info() != Eigen::Success) return kInfinity;
+  const VectorXd coefficients = normal.solve(basis.transpose() * y);
+  return (y - basis * coefficients).squaredNorm() / static_cast<double>(points - degree - 1);
+}
+
+// Curves cut to |x| <= range at the start values; the cut must not move while parameters do.
+JackknifeCurve cut(const JackknifeCurve& curve, const CollapseParameters& at, double range) {
+  if (range <= 0) return curve;
+  const Eigen::ArrayXd x = (curve.temperature - at.tc) * std::pow(curve.sites, at.y);
+  std::vector<Index> kept;
+  for (Index k = 0; k < x.size(); ++k) {
+    if (std::abs(x[k]) <= range) kept.push_back(k);
+  }
+  return {curve.sample, curve.sites, curve.temperature(kept), curve.value(kept),
+          curve.left_out(Eigen::all, kept)};
 }
 
 // S minimised over all but parameter `held`, which stays at `value`.
@@ -176,7 +213,11 @@ Collapse fit_collapse(const std::vector<CollapseData>& data, const CollapseParam
   check_data(data);
   const Free free{options.free_y, options.free_c};
   const VectorXd step = first_steps(data, free);
-  const Minimum best = minimise_quality(data, start, free, options.range, step);
+  const Minimum best = minimise(
+      [&](const VectorXd& x) {
+        return collapse_quality(data, free.unpack(x, start), options.range);
+      },
+      free.pack(start), step);
   VectorXd errors = VectorXd::Zero(best.x.size());
   for (Index k = 0; k < best.x.size() && best.converged; ++k) {
     const auto risen = [&](double by) {
@@ -188,32 +229,39 @@ Collapse fit_collapse(const std::vector<CollapseData>& data, const CollapseParam
   return with_errors(best.x, errors, start, free, best.value, best.converged);
 }
 
-Collapse fit_collapse(const std::vector<JackknifeCurve>& curves, const CollapseParameters& start,
-                      const CollapseOptions& options) {
+Collapse fit_collapse(const std::vector<JackknifeCurve>& all_curves,
+                      const CollapseParameters& start, const CollapseOptions& options) {
+  std::vector<JackknifeCurve> curves;
+  for (const JackknifeCurve& curve : all_curves) curves.push_back(cut(curve, start, options.range));
   std::vector<CollapseData> data = as_data(curves);
   check_data(data);
+  Index points = 0;
+  for (const CollapseData& d : data) points += d.temperature.size();
+  if (points < options.degree + 2) {
+    throw Error(ExitCode::internal, "collapse: fewer points than the polynomial needs");
+  }
   const Free free{options.free_y, options.free_c};
   const VectorXd step = first_steps(data, free);
-  const Minimum best = minimise_quality(data, start, free, options.range, step);
-  const CollapseParameters found = free.unpack(best.x, start);
+  const auto quality = [&](const VectorXd& x) {
+    return polynomial_quality(data, free.unpack(x, start), options.degree);
+  };
+  const Minimum best = minimise(quality, free.pack(start), step);
   bool converged = best.converged;
+
   std::vector<Jackknifed> numbers(static_cast<std::size_t>(best.x.size()));
-  for (Index k = 0; k < best.x.size(); ++k) {
-    numbers[static_cast<std::size_t>(k)].value = best.x[k];
-    for (const JackknifeCurve& curve : curves) {
-      numbers[static_cast<std::size_t>(k)].left_out[curve.sample].resize(curve.left_out.rows());
-    }
-  }
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    for (Index g = 0; g < curves[i].left_out.rows(); ++g) {
+    Eigen::ArrayXXd left_out(curves[i].left_out.rows(), best.x.size());
+    for (Index g = 0; g < left_out.rows(); ++g) {
       data[i].value = curves[i].left_out.row(g);
-      const Minimum left = minimise_quality(data, found, free, options.range, 0.1 * step);
+      const Minimum left = minimise(quality, best.x, 0.1 * step);
+      left_out.row(g) = left.x.transpose().array();
       converged = converged && left.converged;
-      for (Index k = 0; k < best.x.size(); ++k) {
-        numbers[static_cast<std::size_t>(k)].left_out[curves[i].sample][g] = left.x[k];
-      }
     }
     data[i].value = curves[i].value;
+    for (Index k = 0; k < best.x.size(); ++k) {
+      numbers[static_cast<std::size_t>(k)].value = best.x[k];
+      numbers[static_cast<std::size_t>(k)].left_out[curves[i].sample] = left_out.col(k);
+    }
   }
   const Estimates e = estimates(numbers);
   return with_errors(e.value, e.covariance.diagonal().cwiseSqrt(), start, free, best.value,

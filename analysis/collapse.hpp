@@ -1,9 +1,14 @@
 // Data collapse: A(T, N) N^-c = f((T - Tc) N^y) with free Tc, y and c.
 //
-// The quality S is that of Houdayer & Hartmann, Phys. Rev. B 70, 014418 (2004), appendix: the mean
-// squared distance of each point from the straight line through the neighbouring points of the
-// other sizes, in units of the errors; S is about 1 for a collapse within errors. Mean field:
-// y = 1/2 and c = 0 for U, c = -1/2 for m^2; regular lattice: y = 1/(nu d), c = -2 beta/(nu d).
+// Mean field: y = 1/2 and c = 0 for U, c = -1/2 for m^2; regular lattice: y = 1/(nu d),
+// c = -2 beta/(nu d).
+//
+// For independent points the quality S is that of Houdayer & Hartmann, Phys. Rev. B 70, 014418
+// (2004), appendix: the mean squared distance of each point from the straight line through the
+// neighbouring points of the other sizes, in units of the errors; about 1 for a collapse within
+// errors. It jumps where neighbours change, by little for noisy points, but by more than a
+// leave-one-out change for reweighted curves. For these S is the mean squared distance from one
+// polynomial through all sizes, which is smooth in Tc, y and c.
 #pragma once
 
 #include <Eigen/Core>
@@ -27,8 +32,9 @@ struct CollapseParameters {
 struct CollapseOptions {
   bool free_y = true;
   bool free_c = true;  // for U leave c fixed at 0
-  // Only points with |x| = |T - Tc| N^y <= range enter (0: all).
+  // Only points with |x| = |T - Tc| N^y <= range enter (0: all); for curves, at the start values.
   double range = 0;
+  int degree = 6;  // of the polynomial, for curves
 };
 
 // S; infinity where no point lies between points of another size.
@@ -46,8 +52,8 @@ struct Collapse {
 Collapse fit_collapse(const std::vector<CollapseData>& data, const CollapseParameters& start,
                       const CollapseOptions& options = {});
 
-// Errors by the jackknife over the curves' members, right for reweighted curves, whose points are
-// correlated. One refit per member.
+// For reweighted curves, whose points are correlated: distance from a polynomial, errors by the
+// jackknife over the curves' members, one refit per member. S may lie far below 1.
 Collapse fit_collapse(const std::vector<JackknifeCurve>& curves, const CollapseParameters& start,
                       const CollapseOptions& options = {});
 

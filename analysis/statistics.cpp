@@ -24,6 +24,7 @@ int last_digit_exponent(double error) {
 
 // value and error rounded at 10^last, both without an exponent.
 std::string format_fixed(double value, double error, int last) {
+  if (std::abs(value) < 0.5 * std::pow(10.0, last)) value = 0;  // and not "-0"
   if (last >= 0) {
     const double unit = std::pow(10.0, last);
     return fmt::format("{:.0f}({:.0f})", std::round(value / unit) * unit,
