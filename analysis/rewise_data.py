@@ -5,8 +5,8 @@
     task = rewise_data.read_task("t.h5")
     task.energy.mean(axis=(1, 2))                              # <e> at each temperature
 
-Needs numpy and h5py. Files are only read. A task file is plain HDF5 behind a user block of 512 bytes,
-which h5py and h5dump skip by themselves.
+Needs numpy and h5py. Files are only read. A task file is plain HDF5 behind a user block of 512
+bytes, which h5py and h5dump skip by themselves.
 """
 
 import dataclasses

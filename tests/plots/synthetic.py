@@ -9,8 +9,8 @@ TC0 = 2.269185314213022
 
 
 def landau_moments(x):
-    """<y^2> and <y^4> of the weight exp(-x y^2 - y^4 / 12): a mean-field magnet's y = N^(1/4) m, with
-    x ~ N^(1/2) (T - Tc)."""
+    """<y^2> and <y^4> of the weight exp(-x y^2 - y^4 / 12): a mean-field magnet's y = N^(1/4) m,
+    with x ~ N^(1/2) (T - Tc)."""
     y = np.linspace(0, 9, 4001)[:, None]
     weight = np.exp(-np.asarray(x)[None, :] * y**2 - y**4 / 12)
     norm = weight.sum(axis=0)
@@ -94,7 +94,7 @@ def summary(ps=(0.0, 0.01, 0.03, 0.1), sizes=(16, 32, 64, 128)):
 
 
 def autoregressive(generator, shape, decay):
-    """Gaussian noise with rho(t) = decay^t along axis 1, so that tau_int = 1/2 + decay/(1 - decay)."""
+    """Gaussian noise with rho(t) = decay^t along axis 1: tau_int = 1/2 + decay / (1 - decay)."""
     series = generator.normal(size=shape)
     for t in range(1, shape[1]):
         series[:, t] = decay * series[:, t - 1] + np.sqrt(1 - decay**2) * series[:, t]
@@ -106,13 +106,14 @@ def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, 
     sites, shape = edge * edge, (len(temperatures), times, replicas)
     tilt = np.asarray(temperatures)[:, None, None] - 2.35
     bond_sum = sites * (1.2 - tilt) + 40 * autoregressive(generator, shape, decay)
-    magnetisation = sites * 0.3 * np.exp(-4 * tilt) * np.tanh(autoregressive(generator, shape, decay))
+    signs = np.tanh(autoregressive(generator, shape, decay))
+    magnetisation = sites * 0.3 * np.exp(-4 * tilt) * signs
     with h5py.File(path, "w", userblock_size=512) as file:
         file.attrs["format"] = "rewise task"
         file.attrs["format_version"] = 1
         file.create_group("configuration").attrs["lattice.p"] = "0.01"
         graph = file.create_group("graph")
-        graph.attrs.update({"dim": 2, "extents": np.array([edge, edge], dtype=np.uint32), "p": 0.01,
+        graph.attrs.update({"dim": 2, "extents": np.array([edge] * 2, dtype=np.uint32), "p": 0.01,
                             "rule": "rewire", "seed": 1, "source": "", "sites": sites,
                             "bonds": 2 * sites, "modified": 80, "rewired": 0})
         file["temperature"] = np.asarray(temperatures, dtype=float)

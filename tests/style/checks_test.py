@@ -100,7 +100,8 @@ class Readme(Planted):
 
     def test_commands_are_found_and_run(self):
         status, printed = self.check(
-            "```console\n$ echo one \\\n   two\noutput\n```\n```bash\n# why\ntrue\n```\n```\nno\n```\n")
+            "```console\n$ echo one \\\n   two\noutput\n```\n"
+            "```bash\n# why\ntrue\n```\n```\nno\n```\n")
         self.assertEqual(status, 0)
         self.assertIn("2 commands ran", printed)
 

@@ -1,5 +1,5 @@
-"""clang-format leaves every C++ and CUDA file as it is. Versions of clang-format differ in what they
-make of the same style, so another version than ours skips the check (exit status 77).
+"""clang-format leaves every C++ and CUDA file as it is. Versions of clang-format differ in what
+they make of the same style, so another version than ours skips the check (exit status 77).
 
     format.py ROOT [CLANG-FORMAT]
 """
@@ -23,7 +23,7 @@ def check(root, program):
     printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
     version = re.search(r"version (\d+)", printed)
     if version is None or int(version.group(1)) != VERSION:
-        print(f"skipped: the files are formatted by clang-format {VERSION}; here is {printed.strip()}")
+        print(f"skipped: the files are formatted by clang-format {VERSION}, not {printed.strip()}")
         return SKIPPED
     names = tree.sources(root)
     if not names:

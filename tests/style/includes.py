@@ -12,6 +12,7 @@ import sys
 
 import tree
 
+THIS_FILE = "tests/style/includes.py"
 FLOORS = {
     "src/base": 0,
     "src/random": 1, "src/model": 1, "src/cuda": 1, "analysis": 1,
@@ -71,7 +72,7 @@ def check(root):
     for name, targets in includes.items():
         folder = folder_of(name)
         if name.startswith("src/") and folder is None:
-            faults.append(f"{name}: its folder has no floor; give it one in tests/style/includes.py")
+            faults.append(f"{name}: its folder has no floor; give it one in {THIS_FILE}")
         for quoted, target in targets:
             if quoted:
                 generated = (root / (target + ".in")).is_file()
@@ -81,7 +82,7 @@ def check(root):
                 if fault:
                     faults.append(fault)
             elif folder == "analysis" and NOT_FOR_ANALYSIS.match(target):
-                faults.append(f"{name}: analysis reads and writes no files, but includes <{target}>")
+                faults.append(f"{name}: analysis reads and writes no files, but has <{target}>")
     for name, chain in seen_by_nvcc(root, includes).items():
         for quoted, target in includes[name]:
             if not quoted and NOT_FOR_NVCC.match(target):

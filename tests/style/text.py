@@ -1,5 +1,5 @@
-"""Text habits: no tabs, no blanks at line ends, a newline at the end, at most 100 columns, and files
-that hold one concept. Prints the longest files.
+"""Text habits: no tabs, no blanks at line ends, a newline at the end, at most 100 columns, and
+files that hold one concept. Prints the longest files.
 
     text.py ROOT
 """
@@ -17,7 +17,8 @@ COLUMNS = 100
 USUAL_LINES = 300  # one concept per file is about this long
 MOST_LINES = 400
 # Data, generated or quoted from elsewhere: not for people to read line by line.
-DATA = ("tests/store/data/", "tests/fuzz/corpus/", "tests/experiments/data/", "experiments/figures/")
+DATA = ("tests/store/data/", "tests/fuzz/corpus/", "tests/experiments/data/",
+        "experiments/figures/")
 
 
 def is_text(name):
