@@ -10,6 +10,7 @@
 #include "graphs/colouring.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
+#include "src/base/seal.hpp"
 
 namespace rewise {
 namespace {
@@ -82,7 +83,7 @@ Graph read_group(const h5::Group& group, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::byte> graph_h5_image(const Graph& graph) {
+std::vector<std::byte> graph_h5_bytes(const Graph& graph) {
   const h5::File file = h5::File::create();
   h5::Group group = file.root().create_group("graph");
   const GraphSpec& spec = graph.spec();
@@ -116,13 +117,18 @@ std::vector<std::byte> graph_h5_image(const Graph& graph) {
     group.set("colours", static_cast<std::uint32_t>(graph.colours()));
     write_list(group, "colour", colour);
   }
-  return file.image();
+  return seal(file.image());
 }
 
 Graph read_graph_h5(std::istream& in, const std::string& name) {
   const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  // HDF5 itself does not survive every damaged image: nothing unsealed is given to it.
+  const SealedRead sealed = parse_sealed(std::as_bytes(std::span(bytes)));
+  if (sealed.state != SealState::good) {
+    throw Error(ExitCode::data, fmt::format("{}: {}", name, sealed.problem));
+  }
   try {
-    const h5::File file = h5::File::open(std::as_bytes(std::span(bytes)));
+    const h5::File file = h5::File::open(sealed.image);
     return read_group(file.root().group("graph"), name);
   } catch (const Error& error) {  // whatever is wrong, the file is
     throw Error(ExitCode::data, fmt::format("{}: {}", name, error.what()));

@@ -10,7 +10,7 @@
 
 namespace rewise {
 
-std::vector<std::byte> graph_h5_image(const Graph& graph);       // a whole file's bytes
+std::vector<std::byte> graph_h5_bytes(const Graph& graph);       // a whole file's bytes
 Graph read_graph_h5(std::istream& in, const std::string& name);  // Error(data)
 
 }  // namespace rewise

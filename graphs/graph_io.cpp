@@ -78,7 +78,7 @@ void write_graph(const Graph& graph, const std::string& path, Overwrite overwrit
   NewFile file(path, overwrite);
   if (format == GraphFormat::edges) write_edges(graph, file);
   if (format == GraphFormat::graphml) write_graphml(graph, file);
-  if (format == GraphFormat::h5) file.write(graph_h5_image(graph));
+  if (format == GraphFormat::h5) file.write(graph_h5_bytes(graph));
   file.commit();
 }
 

@@ -3,7 +3,8 @@
 //             comment; blank lines are skipped. Read back as an imported graph.
 //   .graphml  one graph; nodes are numbered in the order of the file (Boost.Graph reads it). Read
 //             back as an imported graph.
-//   .h5       group /graph as in a task file (so that a task file is a graph file too): attributes
+//   .h5       sealed as task files are (src/base/seal.hpp), with the same group /graph (so that a
+//             task file is a graph file too; h5py and h5dump open both): attributes
 //             dim, extents, p, rule, seed, source, sites, bonds, modified, rewired, hash; datasets
 //             bond, a, b of the rewired bonds, and colour where there is no lattice. Read back as
 //             the same graph, lattice and all; `hash` is checked.

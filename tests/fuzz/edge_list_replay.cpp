@@ -1,0 +1,78 @@
+// edge_list_replay CORPUS N: feeds the fuzz target with every file of a folder and with N fixed
+// mutations of them, so that the harness runs as a plain test wherever there is no fuzzer.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "src/random/philox.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+void feed(const std::string& text) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+}
+
+std::vector<std::string> read_all(const char* folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry);
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> texts;
+  for (const auto& path : paths) {
+    std::ifstream in(path, std::ios::binary);
+    texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  return texts;
+}
+
+// One change: a byte replaced, inserted or removed, a piece repeated, or the end cut off.
+void mutate(std::string& text, const rewise::Words4& random) {
+  constexpr char kAlphabet[] = "0123456789 \n\t\r#-+.x\0\xff";
+  const std::size_t at = text.empty() ? 0 : random.w[1] % text.size();
+  const char letter = kAlphabet[random.w[2] % (sizeof kAlphabet - 1)];
+  switch (random.w[0] % 5) {
+    case 0:
+      if (!text.empty()) text[at] = letter;
+      break;
+    case 1:
+      text.insert(at, 1, letter);
+      break;
+    case 2:
+      if (!text.empty()) text.erase(at, 1 + random.w[3] % 4);
+      break;
+    case 3:
+      text.insert(at, text.substr(at, 1 + random.w[3] % 16));
+      break;
+    default:
+      text.resize(at);
+      break;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: edge_list_replay CORPUS MUTATIONS\n");
+    return 64;
+  }
+  const std::vector<std::string> texts = read_all(argv[1]);
+  for (const std::string& text : texts) feed(text);
+  const auto mutations = static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10));
+  for (std::uint32_t n = 0; n < mutations && !texts.empty(); ++n) {
+    std::string text = texts[n % texts.size()];
+    for (std::uint32_t k = 0; k <= n % 3; ++k) {
+      mutate(text, rewise::philox4x32(n, k, 0, 0, 0, 0));
+    }
+    feed(text);
+  }
+  std::printf("%zu files, %u mutations\n", texts.size(), mutations);
+  return texts.empty() ? 1 : 0;
+}

@@ -1,0 +1,240 @@
+// Files of all three formats: round trips, refusals, nothing overwritten, nothing left behind.
+#include "graphs/graph_io.hpp"
+
+#include <functional>
+#include <sstream>
+
+#include "graphs/colouring.hpp"
+#include "graphs/graph_h5.hpp"
+#include "src/base/h5.hpp"
+#include "src/base/seal.hpp"
+#include "tests/graphs/bond_list.hpp"
+#include "tests/graphs/files.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using oracle::all_bonds;
+using oracle::refusal_of;
+
+namespace {
+
+std::vector<Graph> samples() {
+  std::vector<Graph> graphs;
+  for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
+    graphs.push_back(build_graph({{8, 6}, 0.2, rule, 5}));
+    graphs.push_back(build_graph({{4, 6, 4}, 1.0, rule, 5}));
+  }
+  graphs.push_back(build_graph({{12}, 0.0, Rule::rewire, 1}));
+  graphs.push_back(imported_graph(6, {{0, 0, 1}, {1, 2, 1}, {2, 2, 0}, {3, 4, 3}}, "triangle"));
+  return graphs;
+}
+
+}  // namespace
+
+TEST_CASE("a graph read back from .h5 is the same graph, lattice and all") {
+  const oracle::Folder folder;
+  int number = 0;
+  for (const Graph& graph : samples()) {
+    const std::string path = folder / (std::to_string(number++) + ".h5");
+    write_graph(graph, path);
+    const Graph again = read_graph(path);
+    CHECK(graph_hash(again) == graph_hash(graph));
+    CHECK(again.lattice().dim == graph.lattice().dim);
+    CHECK(again.spec().extents == graph.spec().extents);
+    CHECK(again.spec().p == graph.spec().p);
+    CHECK(again.spec().rule == graph.spec().rule);
+    CHECK(again.spec().seed == graph.spec().seed);
+    CHECK(again.source() == graph.source());
+    CHECK(all_bonds(again) == all_bonds(graph));
+    CHECK(again.colours() == graph.colours());
+    for (Site site = 0; site < graph.sites(); ++site) {
+      CHECK(again.colour(site) == graph.colour(site));
+    }
+  }
+}
+
+TEST_CASE("a graph read back from .edges and .graphml has the same bonds in the same order") {
+  const oracle::Folder folder;
+  int number = 0;
+  for (const Graph& graph : samples()) {
+    for (const char* ending : {".edges", ".graphml"}) {
+      const std::string path = folder / (std::to_string(number++) + ending);
+      write_graph(graph, path);
+      const Graph again = read_graph(path);
+      CHECK(again.lattice().dim == 0);
+      CHECK(all_bonds(again) == all_bonds(graph));
+      // Only .graphml knows of isolated sites beyond the last joined one.
+      if (ending == std::string(".graphml")) CHECK(again.sites() == graph.sites());
+      if (graph.colours() == 2) CHECK(again.colours() == 2);
+      again.validate();
+    }
+  }
+}
+
+TEST_CASE(".edges holds one line per bond, in bond order") {
+  const oracle::Folder folder;
+  const Graph graph = build_graph({{4, 4}, 0.5, Rule::rewire, 3});
+  write_graph(graph, folder / "g.edges");
+  std::string expected;
+  for (const auto& [u, v] : all_bonds(graph)) {
+    expected += std::to_string(u) + " " + std::to_string(v) + "\n";
+  }
+  CHECK(oracle::contents(folder / "g.edges") == expected);
+}
+
+TEST_CASE("an existing file is never overwritten unasked, whole or not at all") {
+  const oracle::Folder folder;
+  const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
+  for (const char* name : {"g.edges", "g.graphml", "g.h5"}) {
+    oracle::put(folder / name, "precious");
+    const auto refused = refusal_of([&] { write_graph(graph, folder / name); });
+    CHECK(refused.code == ExitCode::held);
+    CHECK(refused.says(name));
+    CHECK(oracle::contents(folder / name) == "precious");
+    write_graph(graph, folder / name, Overwrite::yes);
+    CHECK(all_bonds(read_graph(folder / name)) == all_bonds(graph));
+  }
+  CHECK(folder.files() == 3);  // no temporary is left
+}
+
+TEST_CASE("a file that comes up while another is being written is kept") {
+  const oracle::Folder folder;
+  NewFile file(folder / "g.edges", Overwrite::no);
+  file.write("0 1\n");
+  oracle::put(folder / "g.edges", "precious");
+  CHECK(refusal_of([&] { file.commit(); }).code == ExitCode::held);
+  CHECK(oracle::contents(folder / "g.edges") == "precious");
+}
+
+TEST_CASE("an abandoned file leaves nothing behind") {
+  const oracle::Folder folder;
+  { NewFile file(folder / "g.edges", Overwrite::no); }
+  CHECK(folder.files() == 0);
+}
+
+TEST_CASE("unwritable, unreadable and unknown files are refused") {
+  const oracle::Folder folder;
+  const Graph graph = build_graph({{4, 4}, 0.0, Rule::rewire, 1});
+  CHECK(refusal_of([&] { write_graph(graph, folder / "no/such/g.h5"); }).code == ExitCode::io);
+  CHECK(refusal_of([&] { write_graph(graph, folder / "g.txt"); }).code == ExitCode::usage);
+  CHECK(refusal_of([&] { write_graph(graph, folder / "g"); }).code == ExitCode::usage);
+  CHECK(refusal_of([&] { read_graph(folder / "missing.edges"); }).code == ExitCode::io);
+  CHECK(refusal_of([&] { read_graph(folder / "missing.h5"); }).code == ExitCode::io);
+  std::filesystem::create_directory(folder / "folder.edges");
+  CHECK(refusal_of([&] { read_graph(folder / "folder.edges"); }).code == ExitCode::io);
+  CHECK(refusal_of([&] { write_graph(graph, "/dev/full/g.edges"); }).code == ExitCode::io);
+}
+
+TEST_CASE("damaged .h5 files are unfit data: truncated, garbage, any byte changed") {
+  const oracle::Folder folder;
+  const Graph graph = build_graph({{8, 8}, 0.2, Rule::rewire, 1});
+  write_graph(graph, folder / "g.h5");
+  const std::string bytes = oracle::contents(folder / "g.h5");
+  const auto reading = [&](const std::string& changed) {
+    std::istringstream in(changed);
+    return refusal_of([&] { read_graph_h5(in, "bad.h5"); });
+  };
+  CHECK(reading(bytes).code == ExitCode::done);
+  CHECK(reading("garbage").says("bad.h5"));
+  std::size_t accepted = 0;
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    accepted += reading(bytes.substr(0, length)).code != ExitCode::data;
+  }
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
+    std::string changed = bytes;
+    changed[k] = static_cast<char>(changed[k] ^ (1 << (k % 8)));
+    accepted += reading(changed).code != ExitCode::data;
+  }
+  CHECK(accepted == 0);
+}
+
+TEST_CASE("sealed .h5 files that hold no fit graph are refused") {
+  struct Fields {
+    std::vector<std::uint32_t> extents{4, 4}, b{11};  // bond 0 now joins sites 0 and 11 = (3, 2)
+    double p = 0.1;
+    std::string rule = "rewire", hash = "";
+    std::uint64_t sites = 16, bonds = 32;
+  };
+  const auto reading = [](const Fields& fields) {
+    const h5::File file = h5::File::create();
+    h5::Group group = file.root().create_group("graph");
+    const std::vector<std::uint32_t> a{0};
+    const std::vector<std::uint64_t> bond{0};
+    group.set_array<std::uint32_t>("extents", fields.extents);
+    group.set("p", fields.p);
+    group.set_text("rule", fields.rule);
+    group.set("seed", std::uint64_t{1});
+    group.set("sites", fields.sites);
+    group.set("bonds", fields.bonds);
+    if (!fields.hash.empty()) group.set_text("hash", fields.hash);
+    group.write<std::uint64_t>("bond", bond, {1});
+    group.write<std::uint32_t>("a", a, {1});
+    group.write<std::uint32_t>("b", fields.b, {fields.b.size()});
+    const auto bytes = seal(file.image());
+    std::istringstream in(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    return refusal_of([&] { read_graph_h5(in, "g.h5"); });
+  };
+  CHECK(reading({}).code == ExitCode::done);
+  CHECK(reading({.b = {10}}).says("same colour"));
+  CHECK(reading({.b = {16}}).says("there are 16 sites"));
+  CHECK(reading({.b = {0}}).says("to itself"));
+  CHECK(reading({.b = {1}}).says("lies where it was born"));
+  CHECK(reading({.b = {4}}).says("both join"));
+  CHECK(reading({.b = {11, 11}}).says("differ in length"));
+  for (const Fields& fields :
+       std::vector<Fields>{{.p = 1.5},
+                           {.rule = "rewrite"},
+                           {.hash = "0123456789abcdef"},
+                           {.sites = std::uint64_t{1} << 40},
+                           {.bonds = 33},
+                           {.extents = {4, 5}},
+                           {.extents = {}, .sites = std::uint64_t{1} << 60}}) {
+    const auto refused = reading(fields);
+    INFO(refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says("g.h5"));
+  }
+}
+
+TEST_CASE("GraphML from elsewhere: named nodes, other attributes, edges before nodes") {
+  const oracle::Folder folder;
+  oracle::put(folder / "g.graphml", R"(<?xml version="1.0" encoding="UTF-8"?>
+<!-- a > path < of three -->
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="w" for="edge" attr.name="weight" attr.type="double"/>
+  <graph id="G" edgedefault="undirected">
+    <node id="alice"/> <node id="bob"><desc>one/></desc></node> <node id="carol"/>
+    <edge source="alice" target="bob"><data key="w">0.5</data></edge>
+    <edge source="carol" target="bob"/>
+  </graph>
+</graphml>)");
+  const auto refused = refusal_of([&] { read_graph(folder / "g.graphml"); });
+  INFO(refused.text);
+  REQUIRE(refused.code == ExitCode::done);
+  const Graph graph = read_graph(folder / "g.graphml");
+  CHECK(graph.sites() == 3);
+  CHECK(all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {2, 1}});
+}
+
+TEST_CASE("unfit GraphML is refused with the file's name, in one line") {
+  const oracle::Folder folder;
+  const std::string head =
+      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><graph id=\"G\" edgedefault=\"";
+  const std::string nodes = "\"><node id=\"a\"/><node id=\"b\"/>", tail = "</graph></graphml>";
+  const std::string loop = "<edge source=\"a\" target=\"a\"/>";
+  const std::string bond = "<edge source=\"a\" target=\"b\"/>";
+  std::string deep;
+  for (int k = 0; k < 200000; ++k) deep += "<a>";
+  for (const std::string& text :
+       {std::string(), std::string("no XML"), head, head + "undirected" + nodes,
+        head + "undirected" + nodes + loop + tail, head + "undirected" + nodes + bond + bond + tail,
+        head + "directed" + nodes + bond + tail, head + "undirected\">" + tail, deep,
+        "<!DOCTYPE x []><graphml/>" + head}) {
+    oracle::put(folder / "bad.graphml", text);
+    const auto refused = refusal_of([&] { read_graph(folder / "bad.graphml"); });
+    INFO(text.substr(0, 200) << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says("bad.graphml"));
+    CHECK(refused.text.find('\n') == std::string::npos);
+  }
+}
