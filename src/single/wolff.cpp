@@ -1,70 +1,164 @@
 #include "src/single/wolff.hpp"
 
-#include "src/single/draws.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/single/wolff.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
 
-namespace rewise::single {
-namespace {
+#include "src/single/draws-inl.hpp"
 
-constexpr std::size_t kStackSlack = 16;
+HWY_BEFORE_NAMESPACE();
+namespace rewise {
+namespace HWY_NAMESPACE {
+
+using single::DrawKey;
+using single::kSlotsPerBlock;
+using single::Plan;
+using single::WolffScratch;
 
 // One cluster being grown. A site is flipped when it is put on the stack, so that "has the seed's
 // old spin" means "not in the cluster yet".
+template <int D>
 class Growth {
  public:
-  Growth(const Plan& plan, const Tables& tables, const DrawKey& key, WolffScratch& scratch,
+  Growth(const Plan& plan, Threshold bond, const DrawKey& key, WolffScratch& scratch,
          std::uint8_t* spins)
-      : plan_(plan), tables_(tables), key_(key), scratch_(scratch), spins_(spins) {}
+      : plan_(plan),
+        bond_(bond),
+        draws_(key, Stream::single_bond),
+        blocks_(scratch.blocks.data()),
+        epoch_(++scratch.epoch),
+        irregular_(scratch.irregular.data()),
+        stack_(scratch.stack.get()),
+        top_(stack_),
+        spins_(spins) {
+    std::uint32_t stride = 1;
+    for (std::uint32_t k = 0; k < D; ++k) {
+      stride_[k] = stride;
+      stride *= plan.lattice.extent[k];
+    }
+  }
 
-  std::uint64_t run(Site seed) {
-    ++scratch_.epoch;
+  HWY_INLINE std::uint64_t run(Site seed) {
     old_ = spins_[seed];
-    Site* const stack = scratch_.stack.get();
-    Site* top = stack;
-    *top++ = seed;
-    spins_[seed] = flipped();
+    *top_++ = seed;
+    spins_[seed] = static_cast<std::uint8_t>(old_ ^ 1u);
     std::uint64_t size = 0;
-    while (top != stack) {
-      const Site site = *--top;
+    while (top_ != stack_) {
+      const Site site = *--top_;
       ++size;
-      plan_.graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
-        if (spins_[neighbour] != old_ || !drawn(plan_.bond_slots.slot(bond))) return;
-        spins_[neighbour] = flipped();
-        *top++ = neighbour;
-      });
+      if (irregular_[site >> 5] >> (site & 31u) & 1u) {
+        plan_.graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) HWY_ATTR {
+          try_bond(neighbour, plan_.bond_slots.slot(bond));
+        });
+      } else {
+        regular_site(site);
+      }
     }
     return size;
   }
 
  private:
-  std::uint8_t flipped() const { return static_cast<std::uint8_t>(old_ ^ 1u); }
-
-  bool drawn(std::uint64_t slot) {
-    WolffScratch::Block& block = scratch_.blocks[slot / kSlotsPerBlock];
-    if (block.epoch != scratch_.epoch) {
-      block.epoch = scratch_.epoch;
-      draw_masks(key_, Stream::single_bond, tables_.bond, slot / kSlotsPerBlock, 1, &block.drawn);
+  HWY_INLINE void regular_site(Site site) {
+    for (std::uint32_t k = 0; k < D; ++k) {
+      const Site forward = site + stride_[k], back = site - stride_[k];
+      try_bond(forward, slot(site, k));
+      try_bond(back, slot(back, k));
     }
-    return block.drawn >> (slot % kSlotsPerBlock) & 1u;
+  }
+
+  static HWY_INLINE std::uint64_t slot(Site site, std::uint32_t direction) {
+    return (std::uint64_t{site >> 5} * D + direction) << 5 | (site & 31u);
+  }
+
+  // No branch on the outcome, which is a coin toss.
+  HWY_INLINE void try_bond(Site neighbour, std::uint64_t slot) {
+    const std::uint8_t spin = spins_[neighbour];
+    const auto joins = static_cast<std::uint8_t>((spin == old_) & drawn(slot));
+    *top_ = neighbour;
+    top_ += joins;
+    spins_[neighbour] = static_cast<std::uint8_t>(spin ^ joins);
+  }
+
+  HWY_INLINE std::uint8_t drawn(std::uint64_t slot) {
+    WolffScratch::Block& block = blocks_[slot / kSlotsPerBlock];
+    if (HWY_UNLIKELY(block.epoch != epoch_)) {
+      block = {draws_.mask(slot / kSlotsPerBlock, bond_), epoch_};
+    }
+    return static_cast<std::uint8_t>(block.drawn >> (slot % kSlotsPerBlock) & 1u);
   }
 
   const Plan& plan_;
-  const Tables& tables_;
-  const DrawKey& key_;
-  WolffScratch& scratch_;
-  std::uint8_t* spins_;
+  const Threshold bond_;
+  BlockDraws draws_;
+  WolffScratch::Block* const blocks_;
+  const std::uint64_t epoch_;
+  const std::uint32_t* const irregular_;
+  Site* const stack_;
+  Site* top_;
+  std::uint8_t* const spins_;
   std::uint8_t old_ = 0;
+  std::uint32_t stride_[kMaxDim] = {};
 };
+
+std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, WolffScratch& scratch,
+                   std::uint8_t* spins, Site seed) {
+  switch (plan.lattice.dim) {
+    case 1:
+      return Growth<1>(plan, bond, key, scratch, spins).run(seed);
+    case 2:
+      return Growth<2>(plan, bond, key, scratch, spins).run(seed);
+    case 3:
+      return Growth<3>(plan, bond, key, scratch, spins).run(seed);
+    case 4:
+      return Growth<4>(plan, bond, key, scratch, spins).run(seed);
+    default:
+      return Growth<0>(plan, bond, key, scratch, spins).run(seed);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise {
+HWY_EXPORT(grow);
+}  // namespace rewise
+
+namespace rewise::single {
+namespace {
+
+constexpr std::size_t kStackSlack = 16;  // try_bond() writes one past the top
+
+bool at_edge(const Lattice& lattice, Site site) {
+  for (unsigned k = 0; k < static_cast<unsigned>(lattice.dim); ++k) {
+    const std::uint32_t x = site % lattice.extent[k];
+    if (x == 0 || x + 1 == lattice.extent[k]) return true;
+    site /= lattice.extent[k];
+  }
+  return lattice.dim == 0;
+}
 
 }  // namespace
 
 WolffScratch::WolffScratch(const Plan& plan)
-    : blocks((plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock),
-      stack(std::make_unique_for_overwrite<Site[]>(plan.sites + kStackSlack)) {}
+    : blocks((plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock + 1),
+      irregular(plan.sites / 32 + 1),
+      stack(std::make_unique_for_overwrite<Site[]>(plan.sites + kStackSlack)) {
+  for (std::uint64_t s = 0; s < plan.sites; ++s) {
+    const auto site = static_cast<Site>(s);
+    if (at_edge(plan.lattice, site)) irregular[s / 32] |= 1u << s % 32;
+  }
+  for (const Site site : plan.graph.modified_sites()) irregular[site / 32] |= 1u << site % 32;
+}
 
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
                            WolffScratch& scratch, std::span<std::uint8_t> spins) {
   const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
-  return Growth(plan, tables, key, scratch, spins.data()).run(wolff_seed(words, plan.sites));
+  return HWY_DYNAMIC_DISPATCH(rewise::grow)(plan, tables.bond, key, scratch, spins.data(),
+                                            wolff_seed(words, plan.sites));
 }
 
 }  // namespace rewise::single
+#endif

@@ -1,6 +1,9 @@
 // Wolff update (Wolff 1989): the cluster of a random site over bonds between equal spins that are
 // drawn with probability 1 - exp(-2 beta) is flipped. Every undirected bond has one draw per step,
 // so the cluster does not depend on the order in which it is found.
+//
+// Draws are made a block of 64 slots at a time, when the cluster first touches the block: one
+// vector of Philox calls serves all bonds of 32 neighbouring sites (2D).
 #pragma once
 
 #include <cstdint>
@@ -13,18 +16,18 @@
 namespace rewise::single {
 
 // A thread's work space; fits every system of the plan.
-class WolffScratch {
- public:
-  // The drawn bonds of one block of 64 slots, filled when the cluster first touches the block.
+struct WolffScratch {
+  // The drawn bonds of one block of slots; valid in the update of number `epoch`.
   struct Block {
     std::uint64_t drawn;
-    std::uint64_t epoch;  // filled in this update if equal to the scratch's epoch
+    std::uint64_t epoch;
   };
 
   explicit WolffScratch(const Plan& plan);
 
-  std::vector<Block> blocks;
-  std::unique_ptr<Site[]> stack;  // [sites + slack]
+  std::vector<Block> blocks;             // [slots / 64 + 1]
+  std::vector<std::uint32_t> irregular;  // [sites / 32 + 1] bit: modified, or at the lattice's edge
+  std::unique_ptr<Site[]> stack;         // [sites + slack]
   std::uint64_t epoch = 0;
 };
 
