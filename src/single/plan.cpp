@@ -1,6 +1,7 @@
 #include "src/single/plan.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "src/model/ising.hpp"
 
@@ -18,6 +19,29 @@ Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
   return tables;
 }
 
+bool at_edge(const Lattice& lattice, Site site) {
+  for (unsigned k = 0; k < static_cast<unsigned>(lattice.dim); ++k) {
+    const std::uint32_t x = site % lattice.extent[k];
+    if (x == 0 || x + 1 == lattice.extent[k]) return true;
+    site /= lattice.extent[k];
+  }
+  return false;
+}
+
+std::vector<SiteGroup> make_groups(const Graph& g) {
+  std::vector<SiteGroup> groups(g.sites() / 32 + 1);
+  for (std::uint64_t s = 0; s < g.sites(); ++s) {
+    if (at_edge(g.lattice(), static_cast<Site>(s))) groups[s / 32].edge |= 1u << s % 32;
+  }
+  for (const Site site : g.modified_sites()) groups[site / 32].modified |= 1u << site % 32;
+  std::uint32_t before = 0;
+  for (SiteGroup& group : groups) {
+    group.before = before;
+    before += static_cast<std::uint32_t>(std::popcount(group.modified));
+  }
+  return groups;
+}
+
 }  // namespace
 
 Plan::Plan(const Graph& g, const EngineSpec& spec)
@@ -28,14 +52,19 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
       bond_slots(BondSlots::make(g.lattice())),
       site_slots(SiteSlots::make(g.lattice())),
       slots(bond_slots.lattice_slots) {
-  entry_slots.reserve(g.neighbour_bonds().size());
-  for (const Bond bond : g.neighbour_bonds()) entry_slots.push_back(bond_slots.slot(bond));
+  entries.reserve(g.neighbours().size());
+  for (std::size_t k = 0; k < g.neighbours().size(); ++k) {
+    const std::uint64_t slot = bond_slots.slot(g.neighbour_bonds()[k]);
+    entries.push_back({g.neighbours()[k], static_cast<std::uint32_t>(slot),
+                       static_cast<std::uint32_t>(slot >> 32)});
+  }
   for (const RewiredBond& r : g.rewired_bonds()) {
     const std::uint64_t slot = bond_slots.slot(r.bond);
     rewired.push_back({slot, r.a, r.b});
     if (r.bond < bond_slots.lattice_bonds) gone.push_back(slot);
     slots = std::max(slots, slot + 1);
   }
+  groups = make_groups(g);
   std::sort(gone.begin(), gone.end());
   for (const double beta : spec.betas) {
     tables.push_back(make_tables(spec, beta, static_cast<int>(max_degree)));

@@ -10,6 +10,20 @@
 
 namespace rewise::single {
 
+// Which of 32 sites are no plain lattice cells, and where to find the modified ones.
+struct SiteGroup {
+  std::uint32_t modified;  // bit: modified
+  std::uint32_t edge;      // bit: a lattice neighbour is across the periodic boundary
+  std::uint32_t before;    // modified sites before this group
+};
+
+// A bond of a modified cell. Three 32-bit words, so that few cache lines hold a cell.
+struct Entry {
+  Site to;
+  std::uint32_t slot_low, slot_high;
+  std::uint64_t slot() const { return std::uint64_t{slot_high} << 32 | slot_low; }
+};
+
 struct RewiredSlot {
   std::uint64_t slot;
   Site a, b;
@@ -30,11 +44,12 @@ struct Plan {
   std::uint32_t max_degree;
   BondSlots bond_slots;
   SiteSlots site_slots;
-  std::uint64_t slots;                     // of bonds
-  std::vector<std::uint64_t> entry_slots;  // [entries] beside graph.neighbours()
-  std::vector<RewiredSlot> rewired;        // [rewired bonds]
-  std::vector<std::uint64_t> gone;         // slots of lattice bonds that are gone, ascending
-  std::vector<Tables> tables;              // [T]
+  std::uint64_t slots;               // of bonds
+  std::vector<Entry> entries;        // [entries] as graph.neighbours()
+  std::vector<SiteGroup> groups;     // [sites / 32 + 1]
+  std::vector<RewiredSlot> rewired;  // [rewired bonds]
+  std::vector<std::uint64_t> gone;   // slots of lattice bonds that are gone, ascending
+  std::vector<Tables> tables;        // [T]
 };
 
 }  // namespace rewise::single

@@ -1,5 +1,7 @@
 #include "src/single/wolff.hpp"
 
+#include <bit>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/single/wolff.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -28,7 +30,9 @@ class Growth {
         draws_(key, Stream::single_bond),
         blocks_(scratch.blocks.data()),
         epoch_(++scratch.epoch),
-        irregular_(scratch.irregular.data()),
+        groups_(plan.groups.data()),
+        offsets_(plan.graph.offsets().data()),
+        entries_(plan.entries.data()),
         stack_(scratch.stack.get()),
         top_(stack_),
         spins_(spins) {
@@ -47,10 +51,10 @@ class Growth {
     while (top_ != stack_) {
       const Site site = *--top_;
       ++size;
-      if (irregular_[site >> 5] >> (site & 31u) & 1u) {
-        plan_.graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) HWY_ATTR {
-          try_bond(neighbour, plan_.bond_slots.slot(bond));
-        });
+      const single::SiteGroup& group = groups_[site >> 5];
+      const std::uint32_t bit = 1u << (site & 31u);
+      if (HWY_UNLIKELY((group.modified | group.edge) & bit)) {
+        irregular_site(site, group, bit);
       } else {
         regular_site(site);
       }
@@ -64,6 +68,23 @@ class Growth {
       const Site forward = site + stride_[k], back = site - stride_[k];
       try_bond(forward, slot(site, k));
       try_bond(back, slot(back, k));
+    }
+  }
+
+  HWY_INLINE void irregular_site(Site site, const single::SiteGroup& group, std::uint32_t bit) {
+    if ((group.modified & bit) == 0) {
+      for (std::uint32_t k = 0; k < D; ++k) {
+        const Site back = plan_.lattice.backward(site, static_cast<int>(k));
+        try_bond(plan_.lattice.forward(site, static_cast<int>(k)), slot(site, k));
+        try_bond(back, slot(back, k));
+      }
+      return;
+    }
+    const auto index =
+        group.before + static_cast<std::uint32_t>(std::popcount(group.modified & (bit - 1)));
+    const std::uint64_t end = offsets_[index + 1];
+    for (std::uint64_t k = offsets_[index]; k < end; ++k) {
+      try_bond(entries_[k].to, entries_[k].slot());
     }
   }
 
@@ -93,7 +114,9 @@ class Growth {
   BlockDraws draws_;
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
-  const std::uint32_t* const irregular_;
+  const single::SiteGroup* const groups_;
+  const std::uint64_t* const offsets_;
+  const single::Entry* const entries_;
   Site* const stack_;
   Site* top_;
   std::uint8_t* const spins_;
@@ -131,27 +154,11 @@ namespace {
 
 constexpr std::size_t kStackSlack = 16;  // try_bond() writes one past the top
 
-bool at_edge(const Lattice& lattice, Site site) {
-  for (unsigned k = 0; k < static_cast<unsigned>(lattice.dim); ++k) {
-    const std::uint32_t x = site % lattice.extent[k];
-    if (x == 0 || x + 1 == lattice.extent[k]) return true;
-    site /= lattice.extent[k];
-  }
-  return lattice.dim == 0;
-}
-
 }  // namespace
 
 WolffScratch::WolffScratch(const Plan& plan)
     : blocks((plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock + 1),
-      irregular(plan.sites / 32 + 1),
-      stack(std::make_unique_for_overwrite<Site[]>(plan.sites + kStackSlack)) {
-  for (std::uint64_t s = 0; s < plan.sites; ++s) {
-    const auto site = static_cast<Site>(s);
-    if (at_edge(plan.lattice, site)) irregular[s / 32] |= 1u << s % 32;
-  }
-  for (const Site site : plan.graph.modified_sites()) irregular[site / 32] |= 1u << site % 32;
-}
+      stack(std::make_unique_for_overwrite<Site[]>(plan.sites + kStackSlack)) {}
 
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
                            WolffScratch& scratch, std::span<std::uint8_t> spins) {

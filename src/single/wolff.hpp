@@ -25,9 +25,8 @@ struct WolffScratch {
 
   explicit WolffScratch(const Plan& plan);
 
-  std::vector<Block> blocks;             // [slots / 64 + 1]
-  std::vector<std::uint32_t> irregular;  // [sites / 32 + 1] bit: modified, or at the lattice's edge
-  std::unique_ptr<Site[]> stack;         // [sites + slack]
+  std::vector<Block> blocks;      // [slots / 64 + 1]
+  std::unique_ptr<Site[]> stack;  // [sites + slack]
   std::uint64_t epoch = 0;
 };
 
