@@ -14,11 +14,10 @@
 
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
-#include "src/bundle/local.hpp"
 #include "src/bundle/measure.hpp"
-#include "src/bundle/team.hpp"
-#include "src/bundle/wolff.hpp"
-#include "src/bundle/wolff_dense.hpp"
+#include "src/bundle/site_order.hpp"
+#include "src/bundle/sweep.hpp"
+#include "src/bundle/wolff_update.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -49,7 +48,7 @@ class BundleEngine final : public Engine {
       bond_.push_back(std::min(threshold(ising::bond_probability(beta)), kCertain - 1));
     }
     words_.resize(bundles_);
-    flipped_here_.assign(bundles_, 0);
+    recent_fraction_.assign(bundles_, 0.0);
     cluster_size_.assign(std::size_t{bundles_} * kReplicas, 0);
     std::uint32_t hot = 0;
     for (std::uint32_t r = 0; r < kReplicas; ++r) {
@@ -77,11 +76,7 @@ class BundleEngine final : public Engine {
                       "run with another seed",
                       step_ + steps));
     }
-    if (schedule.cluster > 0 && !geometry_) {
-      geometry_.emplace(graph_, layout_);
-      dense_geometry_.emplace(graph_, layout_);
-      recent_fraction_.assign(bundles_, 0.0);
-    }
+    if (schedule.cluster > 0 && !wolff_) wolff_.emplace(graph_, layout_, options_);
     const double start = now();
     Clock total;
     if (bundles_ >= static_cast<std::uint32_t>(threads_)) {
@@ -209,20 +204,10 @@ class BundleEngine final : public Engine {
  private:
   using Words = std::vector<std::uint32_t>;
 
-  // Where the forms of the Wolff update break even (tests/bench/RESULTS.md): the mean share of
-  // sites a cluster flips, and that share times the updates of a cycle.
-  static constexpr double kDenseFraction = 0.07;
-  static constexpr double kPlaneFraction = 0.02;
-
   // Working memory of one bundle in progress.
   struct Scratch {
-    Words fresh;                                      // new words of modified cells
-    Words planes;                                     // [32][plane_words]
-    std::vector<std::unique_ptr<WolffQueue>> queues;  // one per team member
-    std::atomic<std::uint32_t> next_replica{0};
-    std::optional<DenseScratch> dense;
-    std::atomic<std::uint32_t> outgrown{0};  // replicas whose cluster turned dense
-    std::uint32_t seed_spin = 0;
+    Words fresh;  // new words of modified cells
+    WolffScratch wolff;
   };
 
   static const Graph& checked(const Graph& graph, const EngineSpec& spec) {
@@ -268,180 +253,31 @@ class BundleEngine final : public Engine {
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
       const double start = now();
       for (std::uint32_t m = 0; m < schedule.local; ++m, ++at.step) {
-        sweep(words_[b].data(), tables_[b / groups_], at, team, scratch);
+        local_sweep(layout_, tables_[b / groups_], at, team, scratch.fresh, words_[b].data());
       }
       const double middle = now();
-      if (schedule.cluster > 0) wolff(b, at, schedule.cluster, team, scratch);
-      at.step += schedule.cluster;
+      if (schedule.cluster > 0) {
+        wolff_->run(at, bond_[b / groups_], schedule.cluster, recent_fraction_[b], team,
+                    scratch.wolff, words_[b].data());
+        at.step += schedule.cluster;
+        team.barrier();
+        if (team.first()) book_clusters(b, schedule.cluster, scratch.wolff);
+        team.barrier();
+      }
       clock.local += middle - start;
       clock.cluster += now() - middle;
     }
   }
 
-  // One local sweep, colour by colour; see local.hpp.
-  void sweep(std::uint32_t* spins, const LocalTables& tables, const Address& at, const Team& team,
-             Scratch& scratch) {
-    if (team.first()) {
-      std::size_t room = 0;
-      for (const ModifiedGroup& group : layout_.modified) room += group.padded;
-      if (scratch.fresh.size() < room) scratch.fresh.resize(room);
+  void book_clusters(std::uint32_t b, std::uint32_t updates, const WolffScratch& scratch) {
+    std::uint64_t sum = 0;
+    for (std::size_t r = 0; r < kReplicas; ++r) {
+      cluster_size_[std::size_t{b} * kReplicas + r] += scratch.flipped[r];
+      sum += scratch.flipped[r];
     }
-    team.barrier();
-    for (int colour = 0; colour < layout_.colours; ++colour) {
-      modified_of_colour(colour, team, scratch,
-                         [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
-                             std::uint32_t* fresh) {
-                           update_modified(group, tables, at, spins, first, last, fresh);
-                         });
-      team.barrier();
-      if (layout_.lattice.dim > 0 && layout_.modified_cells < layout_.sites) {
-        const std::uint32_t parts = layout_.by_table ? layout_.table_stride / kGuard : layout_.rows;
-        const auto [first, last] = team.part(parts);
-        if (first < last) update_regular(layout_, tables, at, colour, first, last, spins);
-        team.barrier();
-      }
-      modified_of_colour(colour, team, scratch,
-                         [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
-                             std::uint32_t* fresh) {
-                           for (std::uint32_t i = first; i < std::min(last, group.cells); ++i) {
-                             spins[group.slot[i]] = fresh[i];
-                           }
-                         });
-      team.barrier();
-    }
-  }
-
-  // Calls f(group, first, last, fresh) for this member's share of each group of a colour.
-  template <class F>
-  void modified_of_colour(int colour, const Team& team, Scratch& scratch, const F& f) {
-    std::uint32_t* fresh = scratch.fresh.data();
-    for (const ModifiedGroup& group : layout_.modified) {
-      if (group.colour == colour) {
-        const auto [first, last] = team.part(group.padded / kGuard);
-        if (first < last) f(group, first * kGuard, last * kGuard, fresh);
-      }
-      fresh += group.padded;
-    }
-  }
-
-  // `count` Wolff updates of all replicas of a bundle, in the form that suits its clusters.
-  void wolff(std::uint32_t b, Address at, std::uint32_t count, const Team& team, Scratch& scratch) {
-    if (team.first()) {
-      while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
-        scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites));
-      }
-      flipped_here_[b] = 0;
-    }
-    team.barrier();
-    const double sites = static_cast<double>(layout_.sites);
-    const double fraction = recent_fraction_[b];
-    const bool dense = options_.wolff_form == WolffForm::dense ||
-                       (options_.wolff_form == WolffForm::automatic &&
-                        (options_.dense_above > 0 || fraction > kDenseFraction));
-    // Planes pay when the updates' flips outweigh the two transpositions.
-    const bool planes = !dense && fraction * count > kPlaneFraction;
-    if (planes) {
-      wolff_planes(b, at, count, team, scratch);
-    } else {
-      std::uint64_t limit = layout_.sites;
-      if (options_.wolff_form == WolffForm::dense) {
-        limit = 0;
-      } else if (dense) {
-        limit = options_.dense_above > 0 ? options_.dense_above : layout_.sites / 64;
-      }
-      for (std::uint32_t w = 0; w < count; ++w, ++at.step) {
-        wolff_step(b, at, limit, team, scratch);
-      }
-    }
-    if (team.first()) {
-      recent_fraction_[b] = static_cast<double>(flipped_here_[b]) / (sites * count * kReplicas);
-      flipped_ += flipped_here_[b];
-    }
-    team.barrier();
-  }
-
-  // Books a flipped cluster.
-  void flipped(std::uint32_t b, std::uint32_t replica, std::uint64_t size) {
-    cluster_size_[std::size_t{b} * kReplicas + replica] += size;
-    std::atomic_ref<std::uint64_t>(flipped_here_[b]).fetch_add(size, std::memory_order_relaxed);
-  }
-
-  // All updates replica by replica on transposed spins.
-  void wolff_planes(std::uint32_t b, const Address& at, std::uint32_t count, const Team& team,
-                    Scratch& scratch) {
-    const WolffGeometry& geometry = *geometry_;
-    if (team.first()) {
-      scratch.planes.resize(std::size_t{kReplicas} * geometry.plane_words);
-      scratch.next_replica = 0;
-    }
-    team.barrier();
-    std::uint32_t* spins = words_[b].data();
-    const auto [first, last] = team.part(geometry.plane_words);
-    words_to_planes(geometry, spins, first, last, scratch.planes.data());
-    team.barrier();
-    WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
-    for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
-      std::uint32_t* plane = scratch.planes.data() + std::size_t{r} * geometry.plane_words;
-      Address here = at;
-      std::uint64_t sum = 0;
-      for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
-        sum += wolff_in_plane(geometry, here, bond_[b / groups_], r, plane, queue);
-      }
-      flipped(b, r, sum);
-    }
-    team.barrier();
-    planes_to_words(geometry, scratch.planes.data(), first, last, spins);
-    team.barrier();
-  }
-
-  // One update of all replicas in the bundle's words; clusters beyond `limit` sites turn dense.
-  void wolff_step(std::uint32_t b, const Address& at, std::uint64_t limit, const Team& team,
-                  Scratch& scratch) {
-    const bool may_turn = limit < layout_.sites;
-    if (team.first()) {
-      if (may_turn && !scratch.dense) scratch.dense.emplace(*dense_geometry_);
-      scratch.next_replica = 0;
-      scratch.outgrown = 0;
-    }
-    team.barrier();
-    std::uint32_t* spins = words_[b].data();
-    const Threshold bond = bond_[b / groups_];
-    std::uint32_t* reached = may_turn ? scratch.dense->reached.data() : nullptr;
-    WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
-    for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
-      const std::uint64_t size =
-          wolff_in_words(*geometry_, at, bond, r, spins, team.size > 1, limit, queue, reached);
-      if (size <= limit) {
-        flipped(b, r, size);
-      } else {
-        scratch.outgrown |= 1u << r;
-      }
-    }
-    team.barrier();
-    const std::uint32_t active = scratch.outgrown;
-    if (active == 0) return;
-    DenseScratch& dense = *scratch.dense;
-    if (team.first()) {
-      scratch.seed_spin = 0;
-      for (std::uint32_t r = 0; r < kReplicas; ++r) {
-        const Site seed = wolff_seed_site(at, r, static_cast<std::uint32_t>(layout_.sites));
-        scratch.seed_spin |= spins[layout_.slot(seed)] & 1u << r;
-      }
-    }
-    team.barrier();
-    dense_draw(*dense_geometry_, at, bond, spins, scratch.seed_spin, active, team, dense);
-    team.barrier();
-    if (team.first()) {
-      dense_grow(*dense_geometry_, dense);
-      ReplicaSums size{};
-      count_bits(dense.reached.data(), 0, dense.reached.size(), size);
-      for (std::uint32_t r = 0; r < kReplicas; ++r) {
-        if (active >> r & 1u) flipped(b, r, size[r]);
-      }
-    }
-    team.barrier();
-    dense_flip(*dense_geometry_, team, dense, spins);
-    team.barrier();
+    recent_fraction_[b] =
+        static_cast<double>(sum) / (static_cast<double>(layout_.sites) * updates * kReplicas);
+    flipped_ += sum;
   }
 
   void measure_bundle(std::uint32_t b, std::int64_t* bond_sum, std::int64_t* magnetisation) const {
@@ -480,24 +316,6 @@ class BundleEngine final : public Engine {
     }
   }
 
-  // Every site with its slot, in site order.
-  template <class F>
-  static void for_each_word(const Layout& layout, const F& f) {
-    if (layout.lattice.dim == 0) {
-      for (Site s = 0; s < layout.sites; ++s) f(s, kGuard + s);
-      return;
-    }
-    Site site = 0;
-    for (std::uint32_t row = 0; row < layout.rows; ++row) {
-      const unsigned parity = layout.row_parity[row];
-      const std::uint64_t even = layout.colour_base[parity], odd = layout.colour_base[1 - parity];
-      for (std::uint32_t h = 0; h < layout.half_row; ++h, site += 2) {
-        f(site, static_cast<Slot>(even + site / 2));
-        f(site + 1, static_cast<Slot>(odd + site / 2));
-      }
-    }
-  }
-
   const EngineSpec spec_;
   const EngineOptions options_;
   const Graph& graph_;
@@ -507,10 +325,8 @@ class BundleEngine final : public Engine {
   std::vector<LocalTables> tables_;  // [T]
   std::vector<Threshold> bond_;      // [T]
   std::vector<Words> words_;         // [T * groups][slot]
-  std::optional<WolffGeometry> geometry_;
-  std::optional<DenseGeometry> dense_geometry_;
+  std::optional<WolffUpdate> wolff_;
   std::vector<double> recent_fraction_;      // [bundles] <C>/N of the last cycle
-  std::vector<std::uint64_t> flipped_here_;  // [bundles] sites flipped in this cycle
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
   std::uint64_t cluster_updates_ = 0;
   std::atomic<std::uint64_t> flipped_{0};
