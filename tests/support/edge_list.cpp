@@ -1,5 +1,7 @@
 #include "tests/support/edge_list.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -132,8 +134,8 @@ std::string difference(const Graph& graph, const EdgeList& list) {
   for (std::size_t k = 0; k < std::max(ours.size(), theirs.size()); ++k) {
     if (k < ours.size() && k < theirs.size() && ours[k] == theirs[k]) continue;
     const auto& [site, neighbour, bond] = k < ours.size() ? ours[k] : theirs[k];
-    return "site " + std::to_string(site) + ", neighbour " + std::to_string(neighbour) + ", bond " +
-           std::to_string(bond) + (k < ours.size() ? " is missing" : " is too much");
+    return fmt::format("site {}, neighbour {}, bond {} is {}", site, neighbour, bond,
+                       k < ours.size() ? "missing" : "too much");
   }
   return "";
 }

@@ -1,0 +1,47 @@
+// The bundle engine against exact enumeration (enumeration_check.hpp). The replicas of a bundle
+// share the addresses of their draws and nothing else: each reads its own bit of every word, so
+// they are independent.
+#include "src/bundle/bundle.hpp"
+#include "tests/engines/enumeration_check.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+TEST_CASE("bundle engine: Metropolis, Glauber, Wolff and mixes equal enumeration") {
+  Scores scores;
+  // An even number of measurements: isolated sites flip at every Metropolis sweep.
+  compare_all(make_bundle_engine, wolff_updates(), 40000, {512, {150, longer(100), 1}}, scores);
+  check_distribution(scores, 300);
+}
+
+TEST_CASE("replicas of one bundle are independent") {
+  // The variance over replicas of a bundle's mean equals that of a replica over 32, by the variance
+  // of the means of 256 bundles: chi-square with 255 degrees of freedom, within 4 standard errors.
+  const auto graphs = small_graphs();
+  const SmallGraph& on = graphs[3];
+  for (const Update& update : wolff_updates()) {
+    EngineSpec spec;
+    spec.betas = {1 / 2.7};
+    spec.replicas = 32 * 256;
+    spec.seed = 50000;
+    spec.local = update.local;
+    EngineOptions options;
+    options.threads = 1;
+    const auto engine = make_bundle_engine(on.graph, spec, options);
+    const auto rows = sample(*engine, spec, update.schedule, on.list.sites, {50, 1, 1})[0];
+    for (const Column which : {kE, kM2}) {
+      std::vector<double> values, means;
+      for (std::size_t b = 0; b < 256; ++b) {
+        double sum = 0;
+        for (std::size_t r = 0; r < 32; ++r) {
+          values.push_back(rows[32 * b + r][which]);
+          sum += values.back();
+        }
+        means.push_back(sum / 32);
+      }
+      const double ratio = std::pow(mean_of(means).error / mean_of(values).error, 2);
+      INFO(update.name << ", column " << which << ": ratio of variances " << ratio);
+      CHECK(std::abs(ratio - 1) < 4 * std::sqrt(2. / 255));
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// Engines against exact enumeration: many small graphs, every update, three temperatures each.
+//
+// Each z = (engine - exact) / error, the error from 256 or more independent replicas (their time
+// averages; 255 degrees of freedom: the t distribution's variance is 1.008 and its chance beyond 4
+// is 8.3e-5). Every |z| must stay below 4. Of each run and temperature one quantity, taken in turn,
+// goes into the distribution tests: these values are independent of each other (each run has its
+// own seed), and as a whole they must be N(0, 1): Anderson-Darling p > 1e-4, mean and variance
+// within 4 of their own standard errors. With seeds drawn at random a right engine would fail in
+// about 1 of 15 (1400 checks, many of them correlated); the seeds are fixed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/support/cases.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/oracle.hpp"
+#include "tests/support/sampling.hpp"
+
+namespace rewise::oracle {
+
+// Collects z-scores and what they belong to.
+struct Scores {
+  std::vector<double> independent;  // one per run and temperature
+  double largest = 0;
+  std::size_t checks = 0;
+};
+
+// How much work a run is.
+struct Effort {
+  std::uint32_t replicas;
+  Lengths lengths;
+};
+
+struct Run {
+  const SmallGraph& on;
+  const Update& update;
+  EngineMaker make;
+  std::uint64_t seed;
+  Effort effort;
+};
+
+// Compares one run; each |z| < limit is a CHECK where `limit` is positive. `exact_at` shifts the
+// oracle's temperature by a factor, to see the comparison fail.
+inline void compare(const Run& run, const IsingStates& states, double limit, double exact_at,
+                    Scores& scores) {
+  EngineSpec spec;
+  for (const double t : run.on.temperatures) spec.betas.push_back(1 / t);
+  spec.replicas = run.effort.replicas;
+  spec.seed = run.seed;
+  spec.local = run.update.local;
+  spec.cluster = run.update.cluster;
+  EngineOptions options;
+  options.threads = 1;
+  const auto engine = run.make(run.on.graph, spec, options);
+  const auto rows =
+      sample(*engine, spec, run.update.schedule, run.on.list.sites, run.effort.lengths);
+  for (std::size_t t = 0; t < spec.betas.size(); ++t) {
+    const Averages exact = states.at(spec.betas[t] / exact_at);
+    const double z[] = {column(rows[t], kE).z(exact.energy), column(rows[t], kAbsM).z(exact.abs_m),
+                        column(rows[t], kM2).z(exact.m2), column(rows[t], kM4).z(exact.m4),
+                        jackknife(rows[t], binder_of).z(exact.binder)};
+    const char* names[] = {"e", "|m|", "m^2", "m^4", "U"};
+    for (int k = 0; k < 5; ++k) {
+      scores.largest = std::max(scores.largest, std::abs(z[k]));
+      ++scores.checks;
+      if (limit <= 0) continue;
+      INFO(engine->name() << ", " << run.update.name << ", " << run.on.name << ", T = "
+                          << run.on.temperatures[t] << ", " << names[k] << ": z = " << z[k]);
+      CHECK(std::abs(z[k]) < limit);
+    }
+    scores.independent.push_back(z[scores.independent.size() % 5]);
+  }
+}
+
+inline void check_distribution(const Scores& scores, std::size_t least) {
+  const Normality fit = normality(scores.independent);
+  WARN(scores.checks << " checks, largest |z| " << scores.largest << "; of "
+                     << scores.independent.size()
+                     << " independent z: Anderson-Darling p = " << fit.p << ", mean " << fit.mean_z
+                     << " and variance " << fit.variance_z << " standard errors from N(0, 1)");
+  CHECK(scores.checks >= least);
+  CHECK(fit.p > 1e-4);
+  CHECK(std::abs(fit.mean_z) < 4);
+  CHECK(std::abs(fit.variance_z) < 4);
+}
+
+// All small graphs: every pure update on each, mixes on every second one.
+inline void compare_all(EngineMaker make, const std::vector<Update>& updates, std::uint64_t seed,
+                        const Effort& effort, Scores& scores) {
+  const auto graphs = small_graphs();
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    REQUIRE(difference(graphs[g].graph, graphs[g].list) == "");
+    const IsingStates states(graphs[g].list);
+    for (std::size_t u = 0; u < updates.size(); ++u) {
+      const Update& update = updates[u];
+      const bool mix = update.schedule.local > 0 && update.schedule.cluster > 0;
+      if (mix && (g + u) % 2 != 0) continue;
+      if (update.local == LocalUpdate::metropolis && update.schedule.cluster == 0 &&
+          !graphs[g].metropolis_mixes) {
+        continue;
+      }
+      compare({graphs[g], update, make, seed + 100 * g + u, effort}, states, 4, 1, scores);
+    }
+  }
+}
+
+}  // namespace rewise::oracle

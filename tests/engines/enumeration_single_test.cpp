@@ -1,0 +1,41 @@
+// The single engine against exact enumeration (enumeration_check.hpp), and proof that the
+// comparison notices a wrong temperature.
+#include "src/single/single.hpp"
+#include "tests/engines/enumeration_check.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+// Even numbers of measurements: isolated sites flip at every Metropolis sweep.
+Effort effort() { return {256, {100, longer(60), 1}}; }
+
+}  // namespace
+
+TEST_CASE("single engine: Metropolis, Glauber, Wolff and mixes equal enumeration") {
+  Scores scores;
+  compare_all(make_single_engine, wolff_updates(), 10000, effort(), scores);
+  check_distribution(scores, 300);
+}
+
+TEST_CASE("single engine: Swendsen-Wang and mixes equal enumeration") {
+  Scores scores;
+  compare_all(make_single_engine, swendsen_wang_updates(), 20000, effort(), scores);
+  check_distribution(scores, 300);
+}
+
+TEST_CASE("the comparison notices a temperature that is 2% wrong") {
+  const auto graphs = small_graphs();
+  const auto updates = wolff_updates();
+  for (const std::size_t u : {std::size_t{0}, std::size_t{2}}) {
+    Scores scores;
+    for (std::size_t g = 0; g < 4; ++g) {
+      const IsingStates states(graphs[g].list);
+      compare({graphs[g], updates[u], make_single_engine, 30000 + g, effort()}, states, 0, 1.02,
+              scores);
+    }
+    CHECK(scores.largest > 8);
+    CHECK(normality(scores.independent).p < 1e-4);
+  }
+}
