@@ -1,16 +1,16 @@
 #include "experiments/build_info.hpp"
 
-#include <CLI/Version.hpp>
-#include <Eigen/Core>
-#include <boost/version.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <hwy/highway.h>
 #include <hwy/targets.h>
-#include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <CLI/Version.hpp>
+#include <Eigen/Core>
+#include <boost/version.hpp>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <chrono>

@@ -8,11 +8,11 @@
 namespace rewise {
 
 struct BuildInfo {
-  std::string version;     // "0.1.0"
-  std::string revision;    // git revision, "+" behind it where the tree was changed; or "unknown"
-  std::string compiler;    // "GNU 12.2.0"
-  std::string build_type;  // "Release"
-  std::string python;      // interpreter found at configure time, or ""
+  std::string version;      // "0.1.0"
+  std::string revision;     // git revision, "+" behind it where the tree was changed; or "unknown"
+  std::string compiler;     // "GNU 12.2.0"
+  std::string build_type;   // "Release"
+  std::string python;       // interpreter found at configure time, or ""
   std::string plot_script;  // analysis/plot.py of the source tree
 };
 const BuildInfo& build_info();

@@ -32,8 +32,9 @@ const toml::array& need_list(const TomlSection& section, std::string_view key,
   }
   if (list->empty()) section.fail(key, node, fmt::format("the list is empty ({})", allowed));
   if (list->size() > kMostGridPoints) {
-    section.fail(key, node, fmt::format("the list has {} entries (at most {})", list->size(),
-                                        kMostGridPoints));
+    section.fail(
+        key, node,
+        fmt::format("the list has {} entries (at most {})", list->size(), kMostGridPoints));
   }
   return *list;
 }
@@ -59,8 +60,8 @@ std::vector<std::uint32_t> read_extents(const TomlSection& section, const toml::
     extents.assign(dim, extent(node));
   }
   const auto& begin = node.source().begin;
-  check_extents(extents, fmt::format("{}:{}:{}: lattice.sizes", section.file(), begin.line,
-                                     begin.column));
+  check_extents(extents,
+                fmt::format("{}:{}:{}: lattice.sizes", section.file(), begin.line, begin.column));
   return extents;
 }
 
@@ -87,16 +88,17 @@ void read_sizes(const TomlSection& section, StudyConfig& config) {
   if (const auto* node = section.find("graphs")) {
     if (const auto* counts = node->as_array()) {
       if (counts->size() != sizes.size()) {
-        section.fail("graphs", *node, fmt::format("{} numbers for {} sizes (one for each)",
-                                                  counts->size(), sizes.size()));
+        section.fail(
+            "graphs", *node,
+            fmt::format("{} numbers for {} sizes (one for each)", counts->size(), sizes.size()));
       }
       for (std::size_t k = 0; k < graphs.size(); ++k) {
-        graphs[k] = static_cast<std::uint32_t>(
-            section.whole_at("graphs", *counts->get(k), 1, most_graphs));
+        graphs[k] =
+            static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k), 1, most_graphs));
       }
     } else {
-      std::fill(graphs.begin(), graphs.end(), static_cast<std::uint32_t>(section.whole_at(
-                                                  "graphs", *node, 1, most_graphs)));
+      std::fill(graphs.begin(), graphs.end(),
+                static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, most_graphs)));
     }
   }
 
@@ -121,7 +123,8 @@ std::vector<double> read_log_range(const TomlSection& section, const toml::table
   if (to < from) section.fail("p", table, fmt::format("the range {}..{} is empty", from, to));
   std::vector<double> p;
   for (int k = 0;; ++k) {
-    const double exact = from * std::pow(10.0, static_cast<double>(k) / static_cast<double>(per_decade));
+    const double exact =
+        from * std::pow(10.0, static_cast<double>(k) / static_cast<double>(per_decade));
     if (exact > to * (1 + 1e-9)) return p;
     p.push_back(std::strtod(fmt::format("{:.6g}", exact).c_str(), nullptr));
   }
@@ -152,7 +155,8 @@ void read_temperatures(const TomlSection& section, StudyConfig& config) {
     const TomlSection range(*table, "sampling.temperatures", section.file(),
                             {"from", "to", "count"});
     for (const auto key : {"from", "to", "count"}) range.need(key);
-    const double from = range.number("from", least, most, 0), to = range.number("to", least, most, 0);
+    const double from = range.number("from", least, most, 0),
+                 to = range.number("to", least, most, 0);
     const auto count = range.whole("count", 1, 4096, 1);
     if (to < from || (count > 1 && to == from)) {
       section.fail("temperatures", *node, fmt::format("the range {}..{} is empty", from, to));
@@ -183,7 +187,8 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   const std::string schedule = section.text("schedule", "auto");
   if (schedule != "auto") config.schedule = parse_schedule(schedule, section.origin("schedule"));
   config.local = parse_local_update(section.text("local", "metropolis"), section.origin("local"));
-  config.cluster = parse_cluster_update(section.text("cluster", "wolff"), section.origin("cluster"));
+  config.cluster =
+      parse_cluster_update(section.text("cluster", "wolff"), section.origin("cluster"));
   config.replicas = static_cast<std::uint32_t>(section.whole("replicas", 1, 1u << 20, 32));
   check_replicas(config.engine, config.replicas, section.origin("replicas"));
   read_temperatures(section, config);
@@ -213,10 +218,10 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
   if (node == nullptr) return empty;
   const auto* table = node->as_table();
   if (table == nullptr) {
-    throw Error(ExitCode::usage, fmt::format("{}:{}:{}: '{}' is {} (a table, [{}], is expected)",
-                                             root.file(), node->source().begin.line,
-                                             node->source().begin.column, key, toml_type(*node),
-                                             key));
+    throw Error(ExitCode::usage,
+                fmt::format("{}:{}:{}: '{}' is {} (a table, [{}], is expected)", root.file(),
+                            node->source().begin.line, node->source().begin.column, key,
+                            toml_type(*node), key));
   }
   return *table;
 }
@@ -313,8 +318,8 @@ std::string to_toml(const StudyConfig& config) {
                      config.dim(), fmt::join(sizes, ", "), list_text(config.p),
                      in_quotes(to_string(config.rule)), fmt::join(config.graphs, ", "));
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
-                     in_quotes(config.engine), in_quotes(schedule), in_quotes(to_string(config.local)),
-                     in_quotes(to_string(config.cluster)));
+                     in_quotes(config.engine), in_quotes(schedule),
+                     in_quotes(to_string(config.local)), in_quotes(to_string(config.cluster)));
   out += fmt::format("replicas = {}\ntemperatures = {}\n", config.replicas,
                      config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
   out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n\n",

@@ -43,8 +43,8 @@ struct StudyConfig {
   double target_error = 1e-3;  // relative, of Tc(p)
 
   std::string device = "auto";
-  int threads = 0;               // 0: all cores
-  double checkpoint = 300;       // seconds
+  int threads = 0;                   // 0: all cores
+  double checkpoint = 300;           // seconds
   std::optional<double> time_limit;  // seconds
 
   int dim() const { return static_cast<int>(sizes.front().size()); }

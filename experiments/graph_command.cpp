@@ -163,8 +163,7 @@ AddedCommand add_graph_command(CLI::App& program) {
       ->excludes(from);
   add_whole(app, "--seed", options->seed, 0, kMostSeed, "seed: same seed, same graph")
       ->excludes(from);
-  add_text(app, "--metrics", options->metrics, "auto|on|off",
-           "auto: for up to 2^24 sites");
+  add_text(app, "--metrics", options->metrics, "auto|on|off", "auto: for up to 2^24 sites");
   add_whole(app, "--sources", options->sources, 0, 0xFFFFFFFFu,
             "sites from which path lengths are measured (0: none)");
   add_text(app, "--out", options->out, "FILE",

@@ -33,10 +33,11 @@ Json info_json(const CudaReport& cuda) {
   json["cuda"]["built_in"] = cuda.built_in;
   json["cuda"]["devices"] = Json::array();
   for (const auto& device : cuda.devices) {
-    json["cuda"]["devices"].push_back({{"index", device.index},
-                                       {"name", device.name},
-                                       {"memory", device.memory},
-                                       {"compute", fmt::format("{}.{}", device.major, device.minor)}});
+    json["cuda"]["devices"].push_back(
+        {{"index", device.index},
+         {"name", device.name},
+         {"memory", device.memory},
+         {"compute", fmt::format("{}.{}", device.major, device.minor)}});
   }
   json["cuda"]["reason_none"] = cuda.reason_none;
   return json;
@@ -88,8 +89,9 @@ ExitCode run_info(bool json) {
 AddedCommand add_info_command(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
   CLI::App& app = *program.add_subcommand("info", "Version, devices, libraries");
-  app.description("Prints version, revision, compiler, instruction set, threads, CUDA devices and\n"
-                  "the versions of all libraries.");
+  app.description(
+      "Prints version, revision, compiler, instruction set, threads, CUDA devices and\n"
+      "the versions of all libraries.");
   app.add_flag("--json", *json, "print one JSON object, nothing else");
   return {&app, [json] { return run_info(*json); }};
 }

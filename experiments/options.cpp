@@ -51,16 +51,15 @@ std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint6
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end || value < least || value > most) {
-    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a whole number in {}..{}", origin,
-                                             text, least, most));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' is not a whole number in {}..{}", origin, text, least, most));
   }
   return value;
 }
 
 std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin) {
   if (dim != 0 && (dim < 1 || dim > kMaxDim)) {
-    throw Error(ExitCode::usage,
-                fmt::format("--dim: {} is out of range (1..{})", dim, kMaxDim));
+    throw Error(ExitCode::usage, fmt::format("--dim: {} is out of range (1..{})", dim, kMaxDim));
   }
   std::vector<std::uint32_t> extents;
   for (const auto part : split(text, ',')) {

@@ -17,8 +17,8 @@ Examples:
 
 ExitCode run_plot(const std::string& what, const std::string& out) {
   if (!std::filesystem::exists(what)) {
-    throw Error(ExitCode::io, fmt::format("'{}' does not exist (a study's folder or a task file)",
-                                          what));
+    throw Error(ExitCode::io,
+                fmt::format("'{}' does not exist (a study's folder or a task file)", what));
   }
   if (const std::string why = plots_missing(); !why.empty()) {
     throw Error(ExitCode::io, fmt::format("no plots: {}", why));
@@ -36,9 +36,10 @@ AddedCommand add_plot_command(CLI::App& program) {
   auto what = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
   CLI::App& app = *program.add_subcommand("plot", "Draw a study or a task file");
-  app.description("Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
-                  "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
-                  "environment variable REWISE_PYTHON names another interpreter.");
+  app.description(
+      "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
+      "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
+      "environment variable REWISE_PYTHON names another interpreter.");
   app.footer(kExamples);
   app.add_option("what", *what, "a study's folder, or a task file")
       ->required()

@@ -67,8 +67,8 @@ std::string Progress::share() const {
   std::string text = fmt::format("{:3.0f} %", std::floor(100 * part));
   const double worked = done_ - skipped_;
   if (worked > 0 && seconds > 1) {
-    text += fmt::format(", {} left",
-                        duration_text(seconds * std::max(total_ - done_, 0.0) / worked));
+    text +=
+        fmt::format(", {} left", duration_text(seconds * std::max(total_ - done_, 0.0) / worked));
   }
   return text;
 }

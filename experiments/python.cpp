@@ -55,9 +55,10 @@ std::string plots_missing() {
   } catch (const Error& error) {
     return error.what();
   }
-  return fmt::format("{} has no matplotlib, h5py or numpy (Debian: python3-matplotlib "
-                     "python3-h5py)",
-                     python);
+  return fmt::format(
+      "{} has no matplotlib, h5py or numpy (Debian: python3-matplotlib "
+      "python3-h5py)",
+      python);
 }
 
 int run_plot_script(const std::vector<std::string>& arguments) {

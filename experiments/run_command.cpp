@@ -182,8 +182,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;
   app.option_defaults()->group("Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures, J = k_B = 1");
-  add_text(app, "--schedule", o.schedule, "M:W",
-           "a cycle: M local sweeps, then W cluster updates");
+  add_text(app, "--schedule", o.schedule, "M:W", "a cycle: M local sweeps, then W cluster updates");
   add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
             "independent systems per temperature; multiples of\n32 for the bundle engine");
   add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");
@@ -194,8 +193,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--model", o.model, "ising|potts", "potts comes with a later version");
   add_whole(app, "--q", o.q, 2, 255, "Potts states");
   add_text(app, "--local", o.local, "WORD", "metropolis or glauber");
-  add_text(app, "--cluster", o.cluster, "WORD",
-           "wolff, or swendsen-wang (single engine)");
+  add_text(app, "--cluster", o.cluster, "WORD", "wolff, or swendsen-wang (single engine)");
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {

@@ -76,8 +76,7 @@ std::string run_table(const TaskData& task) {
                      key.at("sampling.local"), key.at("sampling.cluster"),
                      key.at("sampling.schedule"), task.replicas, key.at("sampling.seed"));
   out += fmt::format("{} cycles to equilibrate, then {} measurements, one every {} cycle(s)\n\n",
-                     key.at("sampling.equilibrate"), task.energy.time(),
-                     key.at("sampling.every"));
+                     key.at("sampling.equilibrate"), task.energy.time(), key.at("sampling.every"));
 
   std::vector<std::vector<std::string>> rows{
       {"T", "e", "|m|", "m^2", "U", "C", "chi", "<C>/N", "tau(e)", "tau(m^2)"}};

@@ -94,8 +94,8 @@ class Batch {
     double reported = 0;
     TaskRun run = run_;
     run.progress = [&](std::uint64_t cycles) {
-      const double part = task.seconds * static_cast<double>(cycles) /
-                          static_cast<double>(task.spec.cycles());
+      const double part =
+          task.seconds * static_cast<double>(cycles) / static_cast<double>(task.spec.cycles());
       reported += part;
       progress_.add(part);
     };
@@ -171,9 +171,10 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   batch.work(workers);
   computed_ += batch.computed();
   if (batch.interrupted()) {
-    throw Error(ExitCode::interrupted,
-                fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
-                            stop.reason()));
+    throw Error(
+        ExitCode::interrupted,
+        fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
+                    stop.reason()));
   }
 }
 

@@ -21,8 +21,8 @@ namespace rewise {
 
 struct StudyTask {
   TaskSpec spec;
-  std::string label;     // "p = 0.01, 64x64, graph 3"
-  double seconds = 0;    // expected on one core; the unit of the progress line
+  std::string label;   // "p = 0.01, 64x64, graph 3"
+  double seconds = 0;  // expected on one core; the unit of the progress line
 };
 
 // Takes each finished task, in any order, on any thread, one call at a time per task.

@@ -177,8 +177,8 @@ std::optional<TaskData> load_furthest(const TextMap& wanted, std::uint64_t measu
     try {
       check_same_physics(finished->configuration, wanted, kMayGrow, paths.finished.string());
     } catch (const Error& error) {
-      throw Error(ExitCode::held, fmt::format("{}; it would be overwritten: choose another name",
-                                              error.what()));
+      throw Error(ExitCode::held,
+                  fmt::format("{}; it would be overwritten: choose another name", error.what()));
     }
   }
   // A complete result wins over whatever a checkpoint holds.
@@ -279,8 +279,8 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
     return {TaskOutcome::already, std::move(*stored), ""};
   }
   if (stored) {
-    say(run, fmt::format("going on after {} of {} measurements", stored->energy.time(),
-                         spec.measure));
+    say(run,
+        fmt::format("going on after {} of {} measurements", stored->energy.time(), spec.measure));
   }
 
   const bool replaces = paths && std::filesystem::exists(paths->finished);
@@ -306,8 +306,7 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
 std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file) {
   auto loaded = load_task(file, OpenAs::reader);
   if (!loaded || loaded->source != file) return std::nullopt;
-  check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow,
-                     file.string());
+  check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, file.string());
   if (loaded->task.energy.time() < spec.measure) return std::nullopt;
   return std::move(loaded->task);
 }

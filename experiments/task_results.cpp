@@ -36,8 +36,8 @@ Value cluster_fraction(const TaskData& task, std::size_t temperature) {
   // Swendsen-Wang sums n_c^2, Wolff n_c.
   const bool all_clusters = task.configuration.at("sampling.cluster") == "swendsen-wang";
   const double unit = updates * sites * (all_clusters ? sites : 1.0);
-  const auto parts = static_cast<std::size_t>(stretches(
-      static_cast<Eigen::Index>(sizes.replicas()), static_cast<Eigen::Index>(sizes.time())));
+  const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
+                                                        static_cast<Eigen::Index>(sizes.time())));
   const std::size_t length = sizes.time() / parts;
   std::vector<double> means;
   for (std::size_t r = 0; r < sizes.replicas(); ++r) {

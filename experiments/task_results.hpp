@@ -26,7 +26,7 @@ struct TemperatureResult {
   Timed energy, abs_magnetisation, m2, m4;
   Value binder, specific_heat, susceptibility;
   Value cluster_fraction;  // <C>/N for Wolff, sum n_c^2/N^2 for Swendsen-Wang; NaN without clusters
-  Agreement hot_cold;      // of <|m|> in replicas that started hot and cold; z = 0 where there are none
+  Agreement hot_cold;  // of <|m|> in replicas that started hot and cold; z = 0 where there are none
 };
 
 // The series of one temperature, [time, replica], without copying.

@@ -3,13 +3,13 @@
 // toml++ stays behind this header's .cpp and config.cpp.
 #pragma once
 
+#include <toml++/toml.h>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <toml++/toml.h>
 #include <vector>
 
 namespace rewise {

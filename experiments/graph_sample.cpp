@@ -1,0 +1,105 @@
+#include "experiments/graph_sample.hpp"
+
+#include <cmath>
+
+#include "experiments/task_results.hpp"
+#include "graphs/moments.hpp"
+
+namespace rewise {
+namespace {
+
+double hot_minus_cold(const IntSeriesRef& magnetisation, double sites) {
+  double sum[2] = {0, 0};
+  int count[2] = {0, 0};
+  for (Eigen::Index r = 0; r < magnetisation.cols(); ++r) {
+    const bool hot = starts_hot(Start::mixed, static_cast<std::uint32_t>(r));
+    sum[hot] += magnetisation.col(r).cast<double>().abs().mean() / sites;
+    ++count[hot];
+  }
+  return count[0] == 0 || count[1] == 0 ? 0 : sum[1] / count[1] - sum[0] / count[0];
+}
+
+MomentTable empty_table(double sites, const Eigen::ArrayXd& temperature, std::size_t graphs) {
+  MomentTable table;
+  table.sites = sites;
+  table.temperature = temperature;
+  for (auto& moment : table.table) {
+    moment.resize(static_cast<Eigen::Index>(graphs), temperature.size());
+  }
+  return table;
+}
+
+void put_row(MomentTable& table, Eigen::Index graph, const MomentRows& rows) {
+  for (Eigen::Index k = 0; k < kMomentCount; ++k) {
+    table.table[static_cast<std::size_t>(k)].row(graph) = rows.col(k).transpose();
+  }
+}
+
+}  // namespace
+
+GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid) {
+  const auto sites = static_cast<double>(data.graph.sites);
+  const auto count = static_cast<Eigen::Index>(data.temperature.size());
+  GraphSample sample;
+  sample.simulated.resize(count, kMomentCount);
+  sample.tau.resize(count);
+  sample.hot_minus_cold.resize(count);
+  std::vector<MultiHistogram::Input> inputs;
+  for (std::size_t k = 0; k < data.temperature.size(); ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    const auto bond_sums = view_temperature(data.energy, k);
+    const auto magnetisations = view_temperature(data.magnetisation, k);
+    sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, sites).transpose();
+    sample.tau(row) = tau_of_m2(data, k).value;
+    sample.hot_minus_cold(row) = hot_minus_cold(magnetisations, sites);
+    inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
+  }
+  const MultiHistogram histogram(inputs, sites);
+  sample.fine.resize(grid.size(), kMomentCount);
+  for (Eigen::Index k = 0; k < grid.size(); ++k) {
+    sample.fine.row(k) = histogram.moments(1 / grid(k)).transpose();
+  }
+  const GraphMoments moments = moments_of(*task_graph(spec));
+  sample.rewired_ends = moments.rewired_ends;
+  sample.sum_k2 = moments.sum_k2;
+  return sample;
+}
+
+MomentTable fine_table(const SizeSamples& samples) {
+  MomentTable table = empty_table(samples.sites, samples.grid, samples.graphs.size());
+  for (std::size_t g = 0; g < samples.graphs.size(); ++g) {
+    put_row(table, static_cast<Eigen::Index>(g), samples.graphs[g].fine);
+  }
+  return table;
+}
+
+MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures) {
+  const Eigen::ArrayXd grid = Eigen::Map<const Eigen::ArrayXd>(
+      temperatures.data(), static_cast<Eigen::Index>(temperatures.size()));
+  MomentTable table = empty_table(samples.sites, grid, samples.graphs.size());
+  for (std::size_t g = 0; g < samples.graphs.size(); ++g) {
+    put_row(table, static_cast<Eigen::Index>(g), samples.graphs[g].simulated);
+  }
+  return table;
+}
+
+ControlVariates controls(const SizeSamples& samples) {
+  const GraphMoments exact = exact_means(samples.spec);
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  ControlVariates result;
+  const auto add = [&](double mean, double GraphSample::*value) {
+    if (!std::isfinite(mean)) return;  // not known for this rule
+    const Eigen::Index k = result.x.cols();
+    result.x.conservativeResize(graphs, k + 1);
+    result.mu.conservativeResize(k + 1);
+    result.mu(k) = mean;
+    for (Eigen::Index g = 0; g < graphs; ++g) {
+      result.x(g, k) = samples.graphs[static_cast<std::size_t>(g)].*value;
+    }
+  };
+  add(exact.rewired_ends, &GraphSample::rewired_ends);
+  add(exact.sum_k2, &GraphSample::sum_k2);
+  return result;
+}
+
+}  // namespace rewise

@@ -1,0 +1,38 @@
+// What `tc` keeps of a finished task: the thermal averages of one graph, at the temperatures that
+// were simulated and, by multi-histogram reweighting, on a fine grid between them.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "analysis/curves.hpp"
+#include "experiments/task.hpp"
+
+namespace rewise {
+
+struct GraphSample {
+  MomentRows simulated;           // [T, moment]
+  MomentRows fine;                // [grid, moment]
+  Eigen::ArrayXd tau;             // [T] tau_int of m^2, cycles
+  Eigen::ArrayXd hot_minus_cold;  // [T] <|m|> of the replicas that started hot, less the cold ones
+  double rewired_ends = 0, sum_k2 = 0;  // the control variates
+};
+
+// `grid`: the fine temperatures, within the simulated ones. Cost: one pass over the samples and
+// (bins x temperatures) per grid point.
+GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid);
+
+// The samples of many graphs of one size at one p.
+struct SizeSamples {
+  double sites = 0;
+  Eigen::ArrayXd grid;
+  GraphSpec spec;  // of any of the graphs: their exact means
+  std::vector<GraphSample> graphs;
+};
+
+// Leaves of analysis/: moments per graph, and the controls with their exact means.
+MomentTable fine_table(const SizeSamples& samples);
+MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures);
+ControlVariates controls(const SizeSamples& samples);
+
+}  // namespace rewise

@@ -1,0 +1,221 @@
+#include "experiments/tc_analysis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "experiments/options.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+enum Observable { kBinder = 0, kScaledM2 = 1 };
+
+std::vector<Value> values_of(const JackknifeCurve& curve) {
+  std::vector<Value> values;
+  for (Eigen::Index k = 0; k < curve.value.size(); ++k) values.push_back(curve.at(k));
+  return values;
+}
+
+double m2_at(const Moments& m, double, double) { return m(kM2); }
+double energy_at(const Moments& m, double, double) { return m(kEnergy); }
+double abs_m_at(const Moments& m, double, double) { return m(kAbsMagnetisation); }
+
+// One graph has no spread: values without error.
+std::vector<Value> without_errors(std::vector<Value> values, const JackknifeCurve& curve) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    values[k] = {curve.value(static_cast<Eigen::Index>(k)), kNan};
+  }
+  return values;
+}
+
+SizeCurves simulated_curves(const SizeData& size) {
+  SizeCurves curves;
+  curves.temperatures = size.plan.temperatures;
+  const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
+  const ControlVariates known = controls(size.samples);
+  const auto of_means = [&](const MomentFunction& f) {
+    const JackknifeCurve curve = curve_over_graphs(0, table, f, known);
+    return size.samples.graphs.size() > 1
+               ? values_of(curve)
+               : without_errors(std::vector<Value>(curve.value.size()), curve);
+  };
+  const auto of_graphs = [&](const MomentFunction& f) {
+    const JackknifeCurve curve = curve_of_graph_values(0, table, f, known);
+    return size.samples.graphs.size() > 1
+               ? values_of(curve)
+               : without_errors(std::vector<Value>(curve.value.size()), curve);
+  };
+  curves.energy = of_means(energy_at);
+  curves.abs_magnetisation = of_means(abs_m_at);
+  curves.m2 = of_means(m2_at);
+  curves.binder = of_means(binder_at);
+  curves.scaled_m2 = of_means(scaled_m2_at);
+  curves.specific_heat = of_graphs(specific_heat);
+  curves.susceptibility = of_graphs(susceptibility);
+  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
+    std::vector<double> tau;
+    for (const auto& graph : size.samples.graphs)
+      tau.push_back(graph.tau(static_cast<Eigen::Index>(t)));
+    curves.tau.push_back(mean_and_error(tau));
+  }
+  return curves;
+}
+
+HotCold compare_halves(const SizeData& size) {
+  HotCold result;
+  if (size.samples.graphs.size() < 4) return result;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    std::vector<double> differences;
+    for (const auto& graph : size.samples.graphs) {
+      differences.push_back(graph.hot_minus_cold(static_cast<Eigen::Index>(t)));
+    }
+    const Agreement agreement = compare({0, 0}, mean_and_error(differences));
+    ++result.checks;
+    result.agree = result.agree && agreement.agree;
+    if (std::abs(agreement.z) > std::abs(result.worst_z)) result.worst_z = agreement.z;
+  }
+  return result;
+}
+
+std::optional<double> known_tc(int dim, double p) {
+  if (p == 0 && dim == 2) return 2 / std::log(1 + std::sqrt(2.0));
+  return std::nullopt;
+}
+
+// PHYSICS.md: the square torus, the cubic lattice, and mean field for any p > 0.
+std::optional<double> known_binder(int dim, double p) {
+  if (p > 0) return 1 - std::pow(std::tgamma(0.25), 4) / (24 * M_PI * M_PI);
+  if (dim == 2) return 0.61069;
+  if (dim == 3) return 0.4655;
+  return std::nullopt;
+}
+
+bool cubic_shape(const std::vector<SizeData>& sizes) {
+  return std::all_of(sizes.begin(), sizes.end(), [](const SizeData& size) {
+    return std::adjacent_find(size.extents.begin(), size.extents.end(), std::not_equal_to<>()) ==
+           size.extents.end();
+  });
+}
+
+void find_crossings(const PointData& point, int first_sample, PointResult& result) {
+  for (int observable = kBinder; observable <= (point.p > 0 ? kScaledM2 : kBinder); ++observable) {
+    std::vector<JackknifeCurve> curves;
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      curves.push_back(
+          observable_curve(first_sample + static_cast<int>(k), point.sizes[k].samples, observable));
+      SizeCurves& fine = result.sizes[k].fine;
+      fine.temperatures.assign(curves[k].temperature.begin(), curves[k].temperature.end());
+      (observable == kBinder ? fine.binder : fine.scaled_m2) = values_of(curves[k]);
+    }
+    const auto crossings = consecutive_crossings(curves, observable);
+    result.crossings.insert(result.crossings.end(), crossings.begin(), crossings.end());
+  }
+}
+
+void extrapolate(int dim, PointResult& result) {
+  result.exponents = result.p > 0 ? mean_field_exponents() : regular_exponents(dim);
+  std::vector<Crossing> of_binder;
+  for (const auto& crossing : result.crossings) {
+    if (crossing.observable == kBinder) of_binder.push_back(crossing);
+    if (crossing.status == CrossingStatus::found) continue;
+    result.warnings.push_back(fmt::format(
+        "{} of {} and {} sites: {}", crossing.observable == kBinder ? "U" : "sqrt(N) m^2",
+        crossing.smaller, crossing.larger,
+        crossing.status == CrossingStatus::none ? "no crossing in the window"
+                                                : "the crossing is not stable (too few graphs)"));
+  }
+  result.tc = extrapolate_temperature(result.crossings, result.exponents);
+  result.binder = extrapolate_height(of_binder, result.exponents);
+  if (!result.tc.ok) {
+    result.warnings.push_back("no Tc: no crossing could be used");
+  } else if (result.tc.fits[result.tc.chosen].fit.q < kLeastQ) {
+    result.warnings.push_back(
+        fmt::format("the extrapolation of Tc does not fit (Q = {:.2g}): larger sizes are needed",
+                    result.tc.fits[result.tc.chosen].fit.q));
+  }
+}
+
+PointResult analyse_point(const StudyConfig& config, const PointData& point, int first_sample) {
+  PointResult result;
+  result.p = point.p;
+  result.warnings = point.warnings;
+  for (const auto& size : point.sizes) {
+    SizeResult& added = result.sizes.emplace_back();
+    added.simulated = simulated_curves(size);
+    added.hot_cold = compare_halves(size);
+    if (!added.hot_cold.agree) {
+      result.warnings.push_back(fmt::format(
+          "{}: replicas that started hot and cold differ in |m| by {:.1f} standard errors: not in "
+          "equilibrium, raise sampling.equilibrate",
+          extents_text(size.extents), std::abs(added.hot_cold.worst_z)));
+    }
+  }
+  find_crossings(point, first_sample, result);
+  extrapolate(config.dim(), result);
+  result.exact = known_tc(config.dim(), point.p);
+  if (cubic_shape(point.sizes) || point.p > 0) {
+    result.binder_expected = known_binder(config.dim(), point.p);
+  }
+  return result;
+}
+
+void take_tc0(const StudyConfig& config, TcResult& result) {
+  for (const auto& point : result.points) {
+    if (point.p == 0 && point.tc.ok) {
+      result.tc0 = point.total();
+      result.tc0_source = "measured";
+      return;
+    }
+  }
+  if (const auto exact = known_tc(config.dim(), 0)) {
+    result.tc0 = {*exact, 0};
+    result.tc0_source = "exact";
+  } else if (config.dim() == 3) {
+    // beta_c = 0.221654626(5), Ferrenberg, Xu & Landau 2018.
+    constexpr double beta = 0.221654626, error = 5e-9;
+    result.tc0 = {1 / beta, error / (beta * beta)};
+    result.tc0_source = "published";
+  }
+}
+
+}  // namespace
+
+Value PointResult::total() const {
+  return {tc.value.value, std::hypot(tc.value.error, tc.systematic)};
+}
+
+TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points) {
+  TcResult result;
+  for (const auto& point : points) {
+    const int first_sample = static_cast<int>(result.points.size() * config.sizes.size());
+    result.points.push_back(analyse_point(config, point, first_sample));
+  }
+  take_tc0(config, result);
+  if (result.tc0_source.empty()) return result;
+
+  std::vector<double> p;
+  std::vector<Value> tc;
+  std::vector<PointResult*> rewired;
+  for (auto& point : result.points) {
+    if (point.p == 0 || !point.tc.ok || !std::isfinite(point.total().error)) continue;
+    p.push_back(point.p);
+    tc.push_back(point.total());
+    rewired.push_back(&point);
+  }
+  if (p.empty()) return result;
+  result.shift = shifts(p, tc, result.tc0);
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    rewired[k]->shift = result.shift[static_cast<Eigen::Index>(k)];
+  }
+  if (p.size() < 2) return result;
+  result.local = local_exponents(result.shift);
+  result.power_laws = fit_power_law_ranges(result.shift);
+  return result;
+}
+
+}  // namespace rewise

@@ -1,0 +1,63 @@
+// From the graphs of every size and p to Tc(p), its shift and local exponents (DESIGN.md section
+// 8). Knows nothing of files; tc_report prints what comes out.
+//
+// Tc(p): crossings of U and, for p > 0, of sqrt(N) m^2 of consecutive sizes, extrapolated in the
+// mean-field form (p > 0) or the regular one (p = 0). Errors: jackknife over graphs, through to the
+// end, with control variates.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/exponents.hpp"
+#include "analysis/extrapolation.hpp"
+#include "experiments/tc_search.hpp"
+
+namespace rewise {
+
+// Observables at the simulated temperatures of one size, averaged over graphs.
+struct SizeCurves {
+  std::vector<double> temperatures;
+  std::vector<Value> energy, abs_magnetisation, m2, specific_heat, susceptibility, binder,
+      scaled_m2, tau;
+};
+
+struct HotCold {
+  bool agree = true;
+  double worst_z = 0;  // of <|m|>, hot minus cold over its error, over all temperatures
+  int checks = 0;
+};
+
+struct SizeResult {
+  SizeCurves simulated, fine;  // fine: U and sqrt(N) m^2 only, reweighted
+  HotCold hot_cold;
+};
+
+struct PointResult {
+  double p = 0;
+  std::vector<SizeResult> sizes;
+  std::vector<Crossing> crossings;  // of U, then of sqrt(N) m^2
+  ScalingExponents exponents;
+  Extrapolation tc, binder;     // Tc, and U at the crossing
+  std::optional<double> exact;  // Tc where it is known
+  std::optional<double> binder_expected;
+  std::optional<Value> shift;
+  std::vector<std::string> warnings;
+
+  // Statistical and systematic error in one.
+  Value total() const;
+};
+
+struct TcResult {
+  std::vector<PointResult> points;
+  Value tc0;
+  std::string tc0_source;  // "measured", "exact", "published", or "" where there is none
+  Shifts shift;
+  LocalExponents local;
+  std::vector<PowerLaw> power_laws;
+};
+
+TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points);
+
+}  // namespace rewise

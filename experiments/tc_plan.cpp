@@ -1,0 +1,107 @@
+#include "experiments/tc_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "experiments/options.hpp"
+
+namespace rewise {
+namespace {
+
+double rounded(double value, const char* format) {
+  return std::strtod(fmt::format(fmt::runtime(format), value).c_str(), nullptr);
+}
+
+// <k(k-1)>/<k> of the degrees under a rule (PHYSICS.md: binomial and Poisson parts).
+double branching(int dim, Rule rule, double p) {
+  const double lattice = 2.0 * dim;
+  double mean = lattice, variance = 0;
+  if (rule == Rule::rewire) variance = lattice * (p / 2) * (1 - p / 2) + dim * p;
+  if (rule == Rule::add) {
+    mean = lattice * (1 + p);
+    variance = lattice * p;
+  }
+  return (variance + mean * mean - mean) / mean;
+}
+
+// Tc of the regular lattice, as a lower end of the search.
+double regular_tc(int dim) {
+  constexpr double tc[] = {0, 0.0, 2.269, 4.512, 6.68};
+  return tc[dim];
+}
+
+}  // namespace
+
+Range scan_range(int dim, Rule rule, double p) {
+  const double bethe = 1 / std::atanh(1 / std::max(branching(dim, rule, p), 1.02));
+  return {std::max(0.88 * regular_tc(dim), 0.15), 1.06 * bethe};
+}
+
+std::vector<double> scan_temperatures(Range range, double sites) {
+  // Energy histograms are some T sqrt(C / N) wide in temperature; C is about 1 to 2.
+  const double spacing = std::clamp(2.0 / std::sqrt(sites), 0.02, 0.06);
+  const auto count = static_cast<int>(std::ceil(std::log(range.high / range.low) / spacing)) + 1;
+  const double ratio = std::pow(range.high / range.low, 1.0 / (count - 1));
+  std::vector<double> temperatures;
+  for (int k = 0; k < count; ++k) {
+    temperatures.push_back(rounded(range.low * std::pow(ratio, k), "{:.5g}"));
+  }
+  return temperatures;
+}
+
+double half_window(double centre, int dim, double p, double sites) {
+  // (T - Tc)/Tc N^y covers the region where U falls from near 2/3 to near 0 by half.
+  const double y = p > 0 ? 0.5 : (dim == 3 ? 1 / (0.629912 * 3) : 0.5);
+  return 1.3 * centre * std::pow(sites, -y);
+}
+
+std::vector<double> window_temperatures(double centre, double half_width) {
+  constexpr int count = 6;
+  const double grain = half_width / 16;
+  const double middle = std::round(centre / grain) * grain;
+  std::vector<double> temperatures;
+  for (int k = 0; k < count; ++k) {
+    temperatures.push_back(rounded(middle + half_width * (2.0 * k / (count - 1) - 1), "{:.7g}"));
+  }
+  return temperatures;
+}
+
+Schedule automatic_schedule(double p, double sites) {
+  if (p == 0) return {1, 1};
+  return {1, static_cast<std::uint32_t>(std::max(1.0, std::round(std::sqrt(sites) / 128)))};
+}
+
+void choose_times(const StudyConfig& config, double tau, SizePlan& plan) {
+  const double cycles = std::isfinite(tau) ? std::max(tau, 0.5) : 10;
+  plan.equilibrate =
+      config.equilibrate.value_or(static_cast<std::uint64_t>(std::ceil(20 * cycles)) + 20);
+  plan.every = config.every.value_or(static_cast<std::uint64_t>(std::ceil(cycles)));
+  plan.measure = config.measure.value_or(32);
+}
+
+TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,
+                   std::uint32_t graph, const SizePlan& plan, const std::string& purpose) {
+  const std::string name = fmt::format("{}|{}|p={}|{}|{}", purpose, extents_text(extents),
+                                       number_text(p), to_string(config.rule), graph);
+  TaskSpec spec;
+  spec.graph.extents = extents;
+  spec.graph.p = p;
+  spec.graph.rule = config.rule;
+  spec.graph.seed = derived_seed(config.seed, "graph|" + name);
+  spec.engine = config.engine;
+  spec.local = config.local;
+  spec.cluster = config.cluster;
+  spec.replicas = config.replicas;
+  spec.seed = derived_seed(config.seed, "run|" + name);
+  spec.temperatures = plan.temperatures;
+  spec.schedule = plan.schedule;
+  spec.equilibrate = plan.equilibrate;
+  spec.measure = plan.measure;
+  spec.every = plan.every;
+  return spec;
+}
+
+}  // namespace rewise

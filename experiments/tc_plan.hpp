@@ -1,0 +1,56 @@
+// How `tc` chooses what to simulate: temperature windows, schedule, equilibration, measurements.
+//
+// A window of size N around the running estimate of Tc is a few spacings of the histogram wide,
+// N^(-1/2) (which for p = 0 in two dimensions is 1/L as well), so neighbouring temperatures overlap
+// and multi-histogram reweighting joins them. Everything here is a function of earlier tasks'
+// numbers and of the configuration alone: running a study again plans the same tasks.
+#pragma once
+
+#include <vector>
+
+#include "experiments/study.hpp"
+
+namespace rewise {
+
+// The plan for one size at one p.
+struct SizePlan {
+  std::vector<double> temperatures;  // ascending
+  Schedule schedule;
+  std::uint64_t equilibrate = 0, measure = 0, every = 1;
+};
+
+// How many graphs of a size locate the crossing before the rest is computed; fixed, so that asking
+// for more graphs changes no window.
+inline constexpr std::uint32_t kPilotGraphs = 16;
+
+struct Range {
+  double low = 0, high = 0;
+};
+
+// Where the coarse scan looks: from below the transition of the regular lattice to above that of
+// the locally tree-like graph with the same degrees (Bethe: tanh(1/T) <k(k-1)>/<k> = 1), between
+// which every rewired lattice's Tc lies. A range to search, never an answer.
+Range scan_range(int dim, Rule rule, double p);
+
+// Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
+std::vector<double> scan_temperatures(Range range, double sites);
+
+// Half the width of the window of a size around `centre`.
+double half_window(double centre, int dim, double p, double sites);
+// The temperatures of that window; `centre` is rounded to a sixteenth of it, so that a slightly
+// better estimate plans the same tasks.
+std::vector<double> window_temperatures(double centre, double half_width);
+
+// M:W where the configuration says "auto": a rule of thumb, 1:1 up to 128^2 sites, beyond that more
+// Wolff updates per sweep, since Metropolis slows down as N^(1/2) and Wolff clusters do not grow.
+Schedule automatic_schedule(double p, double sites);
+
+// From tau_int of m^2 in cycles: equilibration 20 tau, a measurement each tau, and so many that the
+// thermal error of U per graph stays below the spread between graphs.
+void choose_times(const StudyConfig& config, double tau, SizePlan& plan);
+
+// The task of graph number `graph` under a plan.
+TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,
+                   std::uint32_t graph, const SizePlan& plan, const std::string& purpose);
+
+}  // namespace rewise

@@ -1,0 +1,19 @@
+// What `rewise tc` leaves behind: summary.json and summary.csv (analysis/SUMMARY.md) and the
+// headline table on standard output.
+#pragma once
+
+#include <string>
+
+#include "experiments/json_output.hpp"
+#include "experiments/tc_analysis.hpp"
+
+namespace rewise {
+
+Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
+                const TcResult& result, double seconds);
+std::string tc_csv(const StudyConfig& config, const std::vector<PointData>& points,
+                   const TcResult& result);
+// The table for people, from the summary alone. Ends in a newline.
+std::string tc_headline(const Json& summary);
+
+}  // namespace rewise
