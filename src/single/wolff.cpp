@@ -1,5 +1,6 @@
 #include "src/single/wolff.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #undef HWY_TARGET_INCLUDE
@@ -48,21 +49,31 @@ class Growth {
     *top_++ = seed;
     spins_[seed] = static_cast<std::uint8_t>(old_ ^ 1u);
     std::uint64_t size = 0;
+    // Several sites at a time: their memory accesses overlap.
     while (top_ != stack_) {
-      const Site site = *--top_;
-      ++size;
-      const single::SiteGroup& group = groups_[site >> 5];
-      const std::uint32_t bit = 1u << (site & 31u);
-      if (HWY_UNLIKELY((group.modified | group.edge) & bit)) {
-        irregular_site(site, group, bit);
-      } else {
-        regular_site(site);
-      }
+      Site sites[kBatch];
+      const auto count = std::min<std::size_t>(kBatch, static_cast<std::size_t>(top_ - stack_));
+      top_ -= count;
+      std::copy_n(top_, count, sites);
+      size += count;
+      for (std::size_t i = 0; i < count; ++i) visit(sites[i]);
     }
     return size;
   }
 
  private:
+  static constexpr std::size_t kBatch = 16;
+
+  HWY_INLINE void visit(Site site) {
+    const single::SiteGroup& group = groups_[site >> 5];
+    const std::uint32_t bit = 1u << (site & 31u);
+    if (HWY_UNLIKELY((group.modified | group.edge) & bit)) {
+      irregular_site(site, group, bit);
+    } else {
+      regular_site(site);
+    }
+  }
+
   HWY_INLINE void regular_site(Site site) {
     for (std::uint32_t k = 0; k < D; ++k) {
       const Site forward = site + stride_[k], back = site - stride_[k];
