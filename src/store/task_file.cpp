@@ -29,17 +29,15 @@ void require(bool good, const char* what) {
 }
 
 // Keys become names in the file, where '/' separates and "." means the group itself.
-void require_key(const std::string& key) {
-  const bool printable =
-      std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
-  if (key.empty() || key == "." || key.size() > 200 || !printable) {
-    throw Error(ExitCode::internal, fmt::format("\"{}\" cannot name a value in a task file", key));
-  }
+bool is_key(const std::string& key) {
+  return !key.empty() && key != "." && key.size() <= 200 &&
+         std::all_of(key.begin(), key.end(),
+                     [](char c) { return c > ' ' && c <= '~' && c != '/'; });
 }
 
 void write_texts(h5::Group group, const TextMap& texts) {
   for (const auto& [key, value] : texts) {
-    require_key(key);
+    if (!is_key(key)) unfit(fmt::format("\"{}\" cannot name a value", key));
     if (value.size() > kAttributeText) {
       group.write_text(key, value);
     } else {
@@ -52,6 +50,7 @@ TextMap read_texts(const h5::Group& group) {
   TextMap texts;
   for (const auto& key : group.attribute_names()) texts[key] = group.text(key);
   for (const auto& key : group.names()) texts[key] = group.read_text(key);
+  for (const auto& [key, value] : texts) require(is_key(key), "a key that is not a plain word");
   return texts;
 }
 
@@ -163,23 +162,8 @@ void check_task(const TaskData& task) {
           "the cluster series are not as long as the energy's");
 }
 
-}  // namespace
-
-void TaskData::shape_series() {
-  const std::size_t count = temperature.size();
-  energy = Series<std::int64_t>(count, replicas);
-  magnetisation = Series<std::int64_t>(count, replicas);
-  cluster_size = Series<std::uint64_t>(count, replicas);
-  cluster_quartic_low = Series<std::uint64_t>(count, replicas);
-  cluster_quartic_high = Series<std::uint64_t>(count, replicas);
-}
-
-std::vector<std::byte> encode_task(const TaskData& task) {
-  try {
-    check_task(task);
-  } catch (const Error& error) {
-    throw Error(ExitCode::internal, error.what());  // ours, not the user's
-  }
+std::vector<std::byte> build_image(const TaskData& task) {
+  check_task(task);
   const h5::File file = h5::File::create();
   h5::Group root = file.root();
   root.set_text("format", kFormat);
@@ -207,6 +191,25 @@ std::vector<std::byte> encode_task(const TaskData& task) {
   }
   write_texts(root.create_group("provenance"), task.provenance);
   return file.image();
+}
+
+}  // namespace
+
+void TaskData::shape_series() {
+  const std::size_t count = temperature.size();
+  energy = Series<std::int64_t>(count, replicas);
+  magnetisation = Series<std::int64_t>(count, replicas);
+  cluster_size = Series<std::uint64_t>(count, replicas);
+  cluster_quartic_low = Series<std::uint64_t>(count, replicas);
+  cluster_quartic_high = Series<std::uint64_t>(count, replicas);
+}
+
+std::vector<std::byte> encode_task(const TaskData& task) {
+  try {
+    return build_image(task);
+  } catch (const Error& error) {
+    throw Error(ExitCode::internal, error.what());  // whatever is unfit here, we made it so
+  }
 }
 
 TaskData decode_task(std::span<const std::byte> image) {
