@@ -19,16 +19,26 @@ using single::kSlotsPerBlock;
 using single::Plan;
 using single::WolffScratch;
 
+// Draws blocks of bonds. Apart from Growth, whose members then stay in registers.
+class BlockSource {
+ public:
+  BlockSource(const DrawKey& key, Threshold bond) : draws_(key, Stream::single_bond), bond_(bond) {}
+
+  HWY_NOINLINE std::uint64_t mask(std::uint64_t block) { return draws_.mask(block, bond_); }
+
+ private:
+  BlockDraws draws_;
+  Threshold bond_;
+};
+
 // One cluster being grown. A site is flipped when it is put on the stack, so that "has the seed's
 // old spin" means "not in the cluster yet".
 template <int D>
 class Growth {
  public:
-  Growth(const Plan& plan, Threshold bond, const DrawKey& key, WolffScratch& scratch,
-         std::uint8_t* spins)
+  Growth(const Plan& plan, BlockSource& source, WolffScratch& scratch, std::uint8_t* spins)
       : plan_(plan),
-        bond_(bond),
-        draws_(key, Stream::single_bond),
+        source_(source),
         blocks_(scratch.blocks.data()),
         epoch_(++scratch.epoch),
         groups_(plan.groups.data()),
@@ -48,22 +58,11 @@ class Growth {
     old_ = spins_[seed];
     *top_++ = seed;
     spins_[seed] = static_cast<std::uint8_t>(old_ ^ 1u);
-    std::uint64_t size = 0;
-    // Several sites at a time: their memory accesses overlap.
-    while (top_ != stack_) {
-      Site sites[kBatch];
-      const auto count = std::min<std::size_t>(kBatch, static_cast<std::size_t>(top_ - stack_));
-      top_ -= count;
-      std::copy_n(top_, count, sites);
-      size += count;
-      for (std::size_t i = 0; i < count; ++i) visit(sites[i]);
-    }
-    return size;
+    for (const Site* head = stack_; head != top_; ++head) visit(*head);
+    return static_cast<std::uint64_t>(top_ - stack_);
   }
 
  private:
-  static constexpr std::size_t kBatch = 16;
-
   HWY_INLINE void visit(Site site) {
     const single::SiteGroup& group = groups_[site >> 5];
     const std::uint32_t bit = 1u << (site & 31u);
@@ -75,6 +74,7 @@ class Growth {
   }
 
   HWY_INLINE void regular_site(Site site) {
+#pragma GCC unroll 4
     for (std::uint32_t k = 0; k < D; ++k) {
       const Site forward = site + stride_[k], back = site - stride_[k];
       try_bond(forward, slot(site, k));
@@ -115,14 +115,13 @@ class Growth {
   HWY_INLINE std::uint8_t drawn(std::uint64_t slot) {
     WolffScratch::Block& block = blocks_[slot / kSlotsPerBlock];
     if (HWY_UNLIKELY(block.epoch != epoch_)) {
-      block = {draws_.mask(slot / kSlotsPerBlock, bond_), epoch_};
+      block = {source_.mask(slot / kSlotsPerBlock), epoch_};
     }
     return static_cast<std::uint8_t>(block.drawn >> (slot % kSlotsPerBlock) & 1u);
   }
 
   const Plan& plan_;
-  const Threshold bond_;
-  BlockDraws draws_;
+  BlockSource& source_;
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
   const single::SiteGroup* const groups_;
@@ -137,17 +136,18 @@ class Growth {
 
 std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, WolffScratch& scratch,
                    std::uint8_t* spins, Site seed) {
+  BlockSource source(key, bond);
   switch (plan.lattice.dim) {
     case 1:
-      return Growth<1>(plan, bond, key, scratch, spins).run(seed);
+      return Growth<1>(plan, source, scratch, spins).run(seed);
     case 2:
-      return Growth<2>(plan, bond, key, scratch, spins).run(seed);
+      return Growth<2>(plan, source, scratch, spins).run(seed);
     case 3:
-      return Growth<3>(plan, bond, key, scratch, spins).run(seed);
+      return Growth<3>(plan, source, scratch, spins).run(seed);
     case 4:
-      return Growth<4>(plan, bond, key, scratch, spins).run(seed);
+      return Growth<4>(plan, source, scratch, spins).run(seed);
     default:
-      return Growth<0>(plan, bond, key, scratch, spins).run(seed);
+      return Growth<0>(plan, source, scratch, spins).run(seed);
   }
 }
 
