@@ -22,7 +22,7 @@ class EdgeListReader {
     while (read_line()) ++line_;
     if (bonds_.empty()) throw Error(ExitCode::data, fmt::format("{}: holds no bond", name_));
     // A file of a few bytes must not ask for gigabytes.
-    const std::uint64_t allowed = (std::uint64_t{1} << 20) + 64 * bonds_.size();
+    const std::uint64_t allowed = (std::uint64_t{1} << 16) + 64 * bonds_.size();
     if (sites_ > allowed) {
       throw Error(ExitCode::data,
                   fmt::format("{}:{}: site {} in a list of {} bonds: sites are numbered from 0 "

@@ -112,8 +112,7 @@ void Graph::find_modified_cells() {
   modified_.reserve(4 * rewired_.size());
   for_each_end([this](Site site) { modified_.push_back(site); });
   std::ranges::sort(modified_);
-  const auto rest = std::ranges::unique(modified_);
-  modified_.erase(rest.begin(), rest.end());
+  modified_.erase(std::unique(modified_.begin(), modified_.end()), modified_.end());
   modified_.shrink_to_fit();
 }
 

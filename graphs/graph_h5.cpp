@@ -53,7 +53,7 @@ Graph read_imported_graph(const h5::Group& group, const std::string& name) {
   std::vector<RewiredBond> bonds = read_bonds(group);
   const std::string source = group.has_attribute("source") ? group.text("source") : name;
   if (!group.has("colour")) {  // a task file's graph
-    if (sites > (std::uint64_t{1} << 20) + 64 * bonds.size()) {
+    if (sites > (std::uint64_t{1} << 16) + 64 * bonds.size()) {
       throw Error(ExitCode::data, fmt::format("{} sites for {} bonds", sites, bonds.size()));
     }
     return imported_graph(sites, std::move(bonds), source);

@@ -1,8 +1,8 @@
 // Graphs in files. The format follows the file's ending:
 //   .edges    one bond per line, "u v", in bond order; sites are numbered from 0; '#' starts a
 //             comment; blank lines are skipped. Read back as an imported graph.
-//   .graphml  one graph; nodes are numbered in the order of the file (Boost.Graph reads it). Read
-//             back as an imported graph.
+//   .graphml  one undirected graph; nodes are numbered in the order of the file. Read back as an
+//             imported graph.
 //   .h5       sealed as task files are (src/base/seal.hpp), with the same group /graph (so that a
 //             task file is a graph file too; h5py and h5dump open both): attributes
 //             dim, extents, p, rule, seed, source, sites, bonds, modified, rewired, hash; datasets
