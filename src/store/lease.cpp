@@ -6,20 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
-#include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <map>
 #include <mutex>
-#include <random>
-#include <sstream>
 #include <thread>
 
 #include "src/base/error.hpp"
+#include "src/store/lease_owner.hpp"
 #include "src/store/syscalls.hpp"
 
 namespace rewise {
@@ -35,100 +29,13 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// Who holds a lease, as its file says.
-struct Owner {
-  std::string host;    // for people
-  std::string system;  // boot id and pid namespace: where `pid` means something
-  pid_t pid = 0;
-  std::uint64_t start = 0;  // of the process, in clock ticks since boot; 0: unknown
-  std::string token;        // of this lease alone
-
-  std::string describe() const { return fmt::format("pid {} on {}", pid, host); }
-};
-
-// State letter and start time (fields 3 and 22) from /proc/<pid>/stat; the command between
-// parentheses may contain anything.
-struct ProcessStat {
-  char state = '?';
-  std::uint64_t start = 0;
-};
-std::optional<ProcessStat> process_stat(pid_t pid) {
-  const std::string line = first_line(fmt::format("/proc/{}/stat", pid));
-  const auto end = line.rfind(')');
-  if (end == std::string::npos) return std::nullopt;
-  std::istringstream fields(line.substr(end + 1));
-  ProcessStat stat;
-  fields >> stat.state;
-  std::string skipped;
-  for (int field = 4; field < 22; ++field) fields >> skipped;
-  if (!(fields >> stat.start)) return std::nullopt;
-  return stat;
-}
-
-std::string this_system() {
-  char space[64] = {};
-  const ssize_t length = ::readlink("/proc/self/ns/pid", space, sizeof space - 1);
-  return first_line("/proc/sys/kernel/random/boot_id") + "/" +
-         std::string(space, length > 0 ? static_cast<std::size_t>(length) : 0);
-}
-
-Owner myself() {
-  Owner owner;
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "unknown");
-  owner.host = host;
-  owner.system = this_system();
-  owner.pid = ::getpid();
-  if (const auto stat = process_stat(owner.pid)) owner.start = stat->start;
-  static std::atomic<unsigned> count{0};
-  std::random_device random;
-  owner.token = fmt::format("{:08x}{:08x}-{}", random(), random(), count.fetch_add(1));
-  return owner;
-}
-
-std::string to_text(const Owner& owner) {
-  return fmt::format("rewise lease\nhost {}\nsystem {}\npid {}\nstart {}\ntoken {}\n", owner.host,
-                     owner.system, owner.pid, owner.start, owner.token);
-}
-
-// Nothing when there is no file; an owner without a token when it says nothing sensible.
-std::optional<Owner> read_owner(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::map<std::string, std::string> fields;
-  std::string line;
-  while (std::getline(file, line)) {
-    const auto space = line.find(' ');
-    if (space != std::string::npos) fields[line.substr(0, space)] = line.substr(space + 1);
-  }
-  Owner owner{fields["host"], fields["system"], 0, 0, fields["token"]};
-  std::istringstream(fields["pid"]) >> owner.pid;
-  std::istringstream(fields["start"]) >> owner.start;
-  return owner;
-}
-
-bool process_is_gone(const Owner& owner) {
-  if (owner.pid <= 0) return false;
-  if (::kill(owner.pid, 0) != 0 && errno == ESRCH) return true;
-  const auto stat = process_stat(owner.pid);
-  if (!stat) return false;  // hidden from us: believe that it lives
-  if (stat->state == 'Z' || stat->state == 'X') return true;
-  return owner.start != 0 && stat->start != owner.start;
-}
-
 double seconds(const timespec& time) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 // `now` is the file server's clock.
-bool is_dead(const fs::path& path, const Owner& owner, double now, const LeaseOptions& options) {
+bool is_dead(const fs::path& path, const LeaseOwner& owner, double now,
+             const LeaseOptions& options) {
   if (!owner.token.empty() && owner.system == this_system()) return process_is_gone(owner);
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return false;  // just released
@@ -138,7 +45,7 @@ bool is_dead(const fs::path& path, const Owner& owner, double now, const LeaseOp
 // My claim, written under a private name first.
 class Candidate {
  public:
-  Candidate(const fs::path& lease, const Owner& owner)
+  Candidate(const fs::path& lease, const LeaseOwner& owner)
       : path_(folder_of(lease) /
               fmt::format(".{}.{}.tmp", lease.filename().string(), owner.token)) {
     const std::string text = to_text(owner);
@@ -205,8 +112,8 @@ class FolderLock {
 };
 
 // Replaces the lease of `dead` by ours; false when somebody else was quicker.
-bool take_over(const Candidate& candidate, const fs::path& lease, const Owner& dead,
-               const Owner& me, const LeaseOptions& options) {
+bool take_over(const Candidate& candidate, const fs::path& lease, const LeaseOwner& dead,
+               const LeaseOwner& me, const LeaseOptions& options) {
   const FolderLock lock(folder_of(lease));
   const auto current = read_owner(lease);
   if (!current || current->token != dead.token ||
@@ -241,7 +148,7 @@ void remove_leftovers(const fs::path& lease, double now, const LeaseOptions& opt
 }  // namespace
 
 struct Lease::Impl {
-  Impl(fs::path lease_path, Owner me, const LeaseOptions& options)
+  Impl(fs::path lease_path, LeaseOwner me, const LeaseOptions& options)
       : path(std::move(lease_path)), owner(std::move(me)) {
     beat = std::jthread([this, period = options.heartbeat](const std::stop_token& stop) {
       std::unique_lock lock(mutex);
@@ -268,7 +175,7 @@ struct Lease::Impl {
   }
 
   fs::path path;
-  Owner owner;
+  LeaseOwner owner;
   std::mutex mutex;
   std::condition_variable_any wake;
   std::jthread beat;
@@ -283,7 +190,7 @@ bool Lease::held() const { return impl_ && impl_->is_mine(); }
 const fs::path& Lease::path() const { return impl_->path; }
 
 LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
-  const Owner me = myself();
+  const LeaseOwner me = myself();
   const Candidate candidate(path, me);
   const auto mine = [&](std::string note) {
     return LeaseClaim{Lease(std::make_unique<Lease::Impl>(path, me, options)), "", std::move(note)};

@@ -17,7 +17,7 @@ constexpr const char* kFormat = "rewise task";
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kAttributeText = 32'768;        // longer texts become datasets
 constexpr std::uint64_t kChunkElements = 1ULL << 16;  // 512 KiB before packing
-constexpr int kLevel = 4;                             // of deflate, for series and bonds
+constexpr int kLevel = 1;                             // of deflate, for series and bonds
 constexpr std::size_t kMaxDim = 8;
 
 [[noreturn]] void unfit(const std::string& what) {

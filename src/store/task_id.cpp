@@ -6,6 +6,7 @@
 #include <bit>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 
 #include "src/base/error.hpp"
 #include "src/store/task_file.hpp"
@@ -41,14 +42,9 @@ class Hasher {
   }
   template <class T>
   void add_list(std::span<const T> values) {
+    static_assert(std::endian::native == std::endian::little && std::is_arithmetic_v<T>);
     add(static_cast<std::uint64_t>(values.size()));
-    for (const T value : values) {
-      if constexpr (std::is_same_v<T, double>) {
-        add(value);
-      } else {
-        add(static_cast<std::uint64_t>(value));
-      }
-    }
+    bytes(values.data(), values.size_bytes());
   }
   template <class T>
   void add_series(const Series<T>& series) {

@@ -1,8 +1,14 @@
 // The HDF5 layer: round trips, and refusals of what it did not write.
 #include "src/base/h5.hpp"
 
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
-#include <random>
+#include <string>
 
 #include "src/base/error.hpp"
 #include "tests/support/catch.hpp"
@@ -122,4 +128,82 @@ TEST_CASE("images that are no HDF5 files are refused") {
   CHECK_THROWS_AS(h5::File::open({}), Error);
   CHECK_THROWS_AS(h5::File::open(std::vector<std::byte>(100, std::byte{7})), Error);
   CHECK_THROWS_AS(h5::File::open(std::vector<std::byte>(4096)), Error);
+}
+
+TEST_CASE("a damaged image is read or refused, never worse") {
+  h5::File file = h5::File::create();
+  h5::Group root = file.root();
+  std::vector<std::int64_t> values(600);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i * i);
+  root.write<std::int64_t>("packed", values, {20, 30}, {{7, 16}, 4});
+  root.create_group("group").set_text("text", "words");
+  const auto whole = file.image();
+  const auto read_all = [](std::span<const std::byte> image) {
+    const h5::File copy = h5::File::open(image);
+    return copy.root().read<std::int64_t>("packed", 2).values.size() +
+           copy.root().group("group").text("text").size();
+  };
+  CHECK(read_all(whole) == 605);
+  int read = 0, refused = 0;
+  for (std::size_t i = 0; i < 2 * whole.size(); ++i) {
+    auto image = whole;
+    if (i < whole.size()) {
+      image[i] ^= static_cast<std::byte>(1U << (i % 8));
+    } else {
+      image.resize(i - whole.size());
+    }
+    try {
+      read_all(image);
+      ++read;
+    } catch (const Error& error) {
+      ++refused;
+      if (error.exit_code() != ExitCode::data) FAIL(error.what());
+    }
+  }
+  CHECK(refused > static_cast<int>(whole.size()));  // every truncation, some flips
+  CHECK(read > 0);                                  // unused bytes
+}
+
+TEST_CASE("the file may begin behind a user block of 512 bytes or more") {
+  h5::File file = h5::File::create();
+  file.root().set("number", std::int64_t{7});
+  const auto image = file.image();
+  for (const std::size_t block : {512, 1024, 2048}) {
+    std::vector<std::byte> bytes(block + image.size());
+    std::copy(image.begin(), image.end(), bytes.begin() + static_cast<std::ptrdiff_t>(block));
+    CHECK(h5::File::open(bytes).root().get<std::int64_t>("number") == 7);
+  }
+}
+
+TEST_CASE("what h5py makes by default is read") {
+  char folder[] = "/tmp/rewise-h5py-XXXXXX";
+  REQUIRE(::mkdtemp(folder) != nullptr);
+  const std::string path = std::string(folder) + "/t.h5";
+  const std::string script =
+      "import h5py, numpy as np; f = h5py.File('" + path +
+      "', 'w'); d = f.create_dataset('g/n', data=np.arange(5000, dtype='i8').reshape(50, 100), "
+      "compression='gzip', shuffle=True); f['x'] = np.array([0.5, 2.5]); "
+      "f['g'].attrs['t'] = np.bytes_('words'); f['g'].attrs['p'] = 0.25; "
+      "f['u'] = np.arange(3, dtype='u4'); [f.create_group('many%d' % i) for i in range(300)]";
+  const std::string command =
+      std::string(REWISE_TEST_PYTHON) + " -c \"" + script + "\" 2> /dev/null";
+  if (std::system(command.c_str()) != 0) {
+    WARN("skipped: h5py is not installed");
+  } else {
+    std::ifstream in(path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const h5::File file = h5::File::open(std::as_bytes(std::span(bytes)));
+    const h5::Group root = file.root();
+    const auto numbers = root.group("g").read<std::int64_t>("n", 2);
+    CHECK(numbers.dims == std::vector<std::uint64_t>{50, 100});
+    for (std::size_t i = 0; i < 5000; ++i) {
+      if (numbers.values[i] != static_cast<std::int64_t>(i)) FAIL("element " << i);
+    }
+    CHECK(root.read<double>("x", 1).values == std::vector<double>{0.5, 2.5});
+    CHECK(root.read<std::uint32_t>("u", 1).values == std::vector<std::uint32_t>{0, 1, 2});
+    CHECK(root.group("g").text("t") == "words");
+    CHECK(root.group("g").get<double>("p") == 0.25);
+    CHECK(root.names().size() == 303);
+  }
+  std::filesystem::remove_all(folder);
 }
