@@ -1,33 +1,19 @@
-"""Figures of a study from its summary.json (SUMMARY.md): Binder ratios and their crossings,
-extrapolation over sizes, Tc(p), its shift with local exponents, thermodynamics, tau_int."""
+"""Figures of a study from its summary.json (SUMMARY.md): Tc(p), its shift with local exponents, and
+per p the Binder ratio with its crossings, thermodynamics and tau_int."""
 
 import numpy as np
 
 import plot_style as style
+from plot_sizes import QUANTITIES, found, p_label, plot_binder_limit, plot_extrapolation, tc_of
 from rewise_data import array, extents_label, value_and_error, with_error
 
 MOST_ANNOTATED = 6  # values written beside their points
-QUANTITIES = ["binder", "scaled_m2"]
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
 ONE_OVER_GAMMA = {2: 4 / 7, 3: 1 / 1.237075}
 
 
-def p_label(point):
-    p = point["p"]
-    exponent = int(np.floor(np.log10(p))) if p > 0 else 0
-    if exponent > -4:
-        return f"$p = {p:g}$"
-    mantissa = p / 10.0**exponent
-    factor = "" if abs(mantissa - 1) < 1e-9 else rf"{mantissa:g}\times "
-    return rf"$p = {factor}10^{{{exponent}}}$"
-
-
 def p_name(point):
     return f"p{point['p']:g}"
-
-
-def tc_of(point):
-    return value_and_error(point.get("tc"))
 
 
 def window_of(point):
@@ -44,7 +30,7 @@ def window_of(point):
     return low - margin, high + margin
 
 
-def draw_curve(axes, size, quantity, index, window):
+def draw_curve(axes, size, quantity, index, window, label=None):
     """One size's points inside the window, and the reweighted line through them."""
     curve = size.get(quantity)
     if not curve:
@@ -53,7 +39,7 @@ def draw_curve(axes, size, quantity, index, window):
     value, error = array(curve["value"]), array(curve["error"])
     shown = (temperature >= window[0]) & (temperature <= window[1])
     style.points(axes, temperature[shown], value[shown], error[shown], index,
-                 extents_label(size["extents"]))
+                 label or extents_label(size["extents"]))
     colour = style.look(index)["color"]
     fine = size.get("fine") or {}
     if quantity in fine:
@@ -121,11 +107,8 @@ def plot_thermodynamics(point):
         value, _ = tc_of(point)
         if np.isfinite(value):
             panel.axvline(value, color=style.GREY, linewidth=0.7)
-    if len(point["sizes"]) > 1:
-        spread = [max(array(size["susceptibility"]["value"])) for size in point["sizes"]
-                  if size.get("susceptibility")]
-        if spread and min(spread) > 0 and max(spread) / min(spread) > 8:
-            axes[1, 1].set_yscale("log")
+    style.log_if_wide(axes[1, 1], [size["susceptibility"]["value"] for size in point["sizes"]
+                                   if size.get("susceptibility")])
     for panel in axes[1]:
         panel.set_xlabel(style.TEMPERATURE)
     axes[0, 0].legend(loc="lower right", title=p_label(point))
@@ -133,94 +116,18 @@ def plot_thermodynamics(point):
 
 
 def plot_tau(summary, point):
-    """tau_int of m^2 in cycles of the schedule: what a decorrelated measurement costs."""
+    """tau_int of m^2 in cycles of the schedule M:W, which may differ by size."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):
-        draw_curve(panel, size, "tau", index, (-np.inf, np.inf))
-    panel.set_yscale("log")
+        schedule = size.get("schedule") or summary.get("sampling", {}).get("schedule", "")
+        label = f"{extents_label(size['extents'])}, {schedule}"
+        draw_curve(panel, size, "tau", index, (-np.inf, np.inf), label)
+    style.log_if_wide(panel, [size["tau"]["value"] for size in point["sizes"] if size.get("tau")])
     panel.set_xlabel(style.TEMPERATURE)
-    schedule = summary.get("sampling", {}).get("schedule")
-    panel.set_ylabel(r"$\tau_{\mathrm{int}}(m^2)$ (cycles" +
-                     (f" of schedule {schedule})" if schedule else ")"))
+    panel.set_ylabel(r"$\tau_{\mathrm{int}}(m^2)$ (cycles)")
     panel.legend(title=p_label(point))
     return figure, f"tau-{p_name(point)}"
-
-
-def grid(count, **keywords):
-    """Panels for `count` values of p, two a row; the surplus panel is blanked."""
-    columns = 1 if count == 1 else 2
-    figure, axes = style.new_figure(columns=columns, rows=-(-count // columns), height=2.3,
-                                    **keywords)
-    for panel in axes.flat[count:]:
-        panel.set_axis_off()
-    return figure, axes
-
-
-def found(point, quantity):
-    return [crossing for crossing in point.get("crossings", [])
-            if crossing["quantity"] == quantity and crossing["status"] == "found"]
-
-
-def plot_extrapolation(points):
-    """Crossing temperatures of neighbouring sizes against their finite-size shift, with the fit
-    that gives Tc at N = infinity. Open symbols were left out of the fit."""
-    figure, axes = grid(len(points))
-    for panel, point in zip(axes.flat, points):
-        tc, tc_error = tc_of(point)
-        widest = 0.0
-        for index, quantity in enumerate(QUANTITIES):
-            crossings = found(point, quantity)
-            for used in (True, False):
-                group = [c for c in crossings if c.get("used", True) == used]
-                x = array([c["shift"] for c in group])
-                t = np.array([value_and_error(c["temperature"]) for c in group]).reshape(-1, 2)
-                face = {} if used else {"markerfacecolor": "none"}
-                style.points(panel, x, t[:, 0], t[:, 1], index,
-                             style.LABELS[quantity] if used else None, **face)
-                widest = max([widest, *x])
-        for fit in (point.get("tc") or {}).get("fit", []):
-            amplitude, _ = value_and_error(fit.get("amplitude"))
-            if fit["quantity"] in QUANTITIES and np.isfinite(amplitude):
-                x = np.array([0, 1.05 * widest])
-                panel.plot(x, tc + amplitude * x, linewidth=0.8,
-                           color=style.look(QUANTITIES.index(fit["quantity"]))["color"])
-        if np.isfinite(tc):
-            panel.errorbar(0, tc, tc_error, marker="*", markersize=7, color="black", capsize=3,
-                           clip_on=False, zorder=5, linestyle="none",
-                           label=rf"$T_{{\mathrm{{c}}}} = {with_error(tc, tc_error)}$")
-        regular = (point.get("tc") or {}).get("method") == "regular"
-        panel.set_xlim(left=-0.03 * widest if widest else None)
-        panel.set_xlabel(r"finite-size shift $s(N_1, N_2)$" if regular
-                         else r"$(N_1 N_2)^{-1/2}$")
-        panel.set_ylabel(r"crossing $T_\times$ ($J/k_{\mathrm{B}}$)")
-        panel.ticklabel_format(axis="x", style="sci", scilimits=(-2, 3))
-        panel.legend(title=p_label(point))
-    return figure, "extrapolation"
-
-
-def plot_binder_limit(points):
-    """U at the crossings against its finite-size term, with the universal value expected."""
-    figure, axes = grid(len(points))
-    for panel, point in zip(axes.flat, points):
-        crossings = found(point, "binder")
-        x = array([c.get("height_shift") for c in crossings])
-        u = np.array([value_and_error(c["height"]) for c in crossings]).reshape(-1, 2)
-        style.points(panel, x, u[:, 0], u[:, 1], 0, r"$U$ at the crossings")
-        limit, error = value_and_error(point.get("binder_limit"))
-        if np.isfinite(limit):
-            panel.errorbar(0, limit, error, marker="*", markersize=7, color="black", capsize=3,
-                           linestyle="none", zorder=5, clip_on=False,
-                           label=rf"$U(N \to \infty) = {with_error(limit, error)}$")
-        if point.get("binder_expected") is not None:
-            panel.axhline(point["binder_expected"], color=style.GREY, linewidth=0.7, linestyle=":",
-                          label=rf"$U^* = {point['binder_expected']:.4f}$")
-        panel.set_xlim(left=-0.03 * np.nanmax(x, initial=0) or None)
-        regular = (point.get("tc") or {}).get("method") == "regular"
-        panel.set_xlabel(r"finite-size term of $U$" if regular else r"$N_1^{-1/2} + N_2^{-1/2}$")
-        panel.set_ylabel(style.LABELS["binder"])
-        panel.legend(title=p_label(point))
-    return figure, "binder-limit"
 
 
 def plot_tc(summary):
@@ -233,7 +140,8 @@ def plot_tc(summary):
     style.points(panel, p, tc[:, 0], tc[:, 1], 0, r"$T_{\mathrm{c}}(p)$")
     if len(known) <= MOST_ANNOTATED:
         for x, (value, error) in zip(p, tc):
-            panel.annotate(with_error(value, error), (x, value), xytext=(0, -4),
+            panel.annotate(with_error(value, error), (x, value - np.nan_to_num(error)),
+                           xytext=(0, -4),
                            textcoords="offset points", ha="center", va="top", fontsize=7)
     value, error = value_and_error(summary.get("tc0"))
     if np.isfinite(value):
@@ -250,8 +158,9 @@ def plot_tc(summary):
 
 def plot_shift(summary):
     """Tc(p) - Tc(0) on logarithmic axes, and below it the local exponents."""
-    figure, axes = style.new_figure(rows=2, height=2.1, sharex=True)
-    above, below = axes[:, 0]
+    local = summary.get("local_exponents", [])
+    figure, axes = style.new_figure(rows=2 if local else 1, height=2.1, sharex=True)
+    above = axes[0, 0]
     known = [(point["p"], *value_and_error(point.get("shift"))) for point in summary["points"]]
     p, shift, error = np.array([k for k in known if k[0] > 0 and k[1] > 0]).reshape(-1, 3).T
     style.points(above, p, shift, error, 0)
@@ -262,25 +171,32 @@ def plot_shift(summary):
         above.plot(x, amplitude * x**exponent, color=style.COLOURS[0], linewidth=0.8,
                    label=rf"fit $p^{{\,{with_error(exponent, exponent_error)}}}$")
     theory = ONE_OVER_GAMMA.get(summary.get("lattice", {}).get("dim"))
-    if theory and len(p):
+    if theory and len(p) > 1:
         x = np.array([p.min(), p.max()])
         above.plot(x, shift[np.argmin(p)] * (x / p.min()) ** theory, color=style.GREY,
                    linestyle="--", linewidth=0.8, label=rf"slope $1/\gamma = {theory:.3f}$")
-        below.axhline(theory, color=style.GREY, linestyle="--", linewidth=0.8)
-    local = summary.get("local_exponents", [])
-    values = np.array([value_and_error(entry["exponent"]) for entry in local]).reshape(-1, 2)
-    style.points(below, [entry["p"] for entry in local], values[:, 0], values[:, 1], 1)
-    for entry, (value, _) in zip(local, values):
-        below.plot([entry["p_low"], entry["p_high"]], [value, value], linewidth=0.6,
-                   color=style.look(1)["color"])
     above.set_xscale("log")
     above.set_yscale("log")
     style.plain_log_ticks(above.yaxis, shift)
     above.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
-    below.set_xlabel(style.REWIRED)
-    below.set_ylabel("local exponent")
-    above.legend(loc="upper left")
+    if above.get_legend_handles_labels()[1]:
+        above.legend(loc="upper left")
+    if local:
+        draw_local_exponents(axes[1, 0], local, theory)
+    axes[-1, 0].set_xlabel(style.REWIRED)
     return figure, "shift"
+
+
+def draw_local_exponents(panel, local, theory):
+    """Each between the two values of p that it comes from."""
+    values = np.array([value_and_error(entry["exponent"]) for entry in local])
+    style.points(panel, [entry["p"] for entry in local], values[:, 0], values[:, 1], 1)
+    for entry, (value, _) in zip(local, values):
+        panel.plot([entry["p_low"], entry["p_high"]], [value, value], linewidth=0.6,
+                   color=style.look(1)["color"])
+    if theory:
+        panel.axhline(theory, color=style.GREY, linestyle="--", linewidth=0.8)
+    panel.set_ylabel("local exponent")
 
 
 def figures(summary):

@@ -89,6 +89,14 @@ def plain_log_ticks(axis, values):
         axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
 
 
+def log_if_wide(axes, curves, ratio=8):
+    """A logarithmic ordinate where positive values differ by more than `ratio`."""
+    values = [value for curve in curves for value in curve if value is not None]
+    if values and min(values) > 0 and max(values) > ratio * min(values):
+        axes.set_yscale("log")
+        plain_log_ticks(axes.yaxis, values)
+
+
 def save(figure, folder, name):
     """NAME.pdf and NAME.png; gives their paths. The same data give the same bytes."""
     folder = pathlib.Path(folder)

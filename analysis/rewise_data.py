@@ -136,11 +136,8 @@ def with_error(value, error):
         return f"{value:.6g}"
     if error <= 0:
         return f"{value:.7g}"
-    shown = f"{error:.0e}"
-    if shown[0] == "1":
-        shown = f"{error:.1e}"
-    mantissa, exponent = shown.split("e")
-    digits = len(mantissa.replace(".", "")) - 1 - int(exponent)
+    mantissa, exponent = f"{error:.0e}".split("e")
+    digits = -int(exponent) + (mantissa == "1")
     if not 0 <= digits <= 12:
         return f"{value:.6g} ± {error:.1g}"
-    return f"{value:.{digits}f}({mantissa.replace('.', '')})"
+    return f"{value:.{digits}f}({round(error * 10**digits)})"

@@ -195,7 +195,8 @@ class Numbers(unittest.TestCase):
     def test_with_error(self):
         for value, error, text in [(2.37721, 0.0004, "2.3772(4)"),
                                    (2.377243, 0.00013, "2.37724(13)"),
-                                   (1.2, 0.00996, "1.200(10)"), (12.3, 2.0, "12(2)"),
+                                   (1.2, 0.00996, "1.200(10)"), (2.2621, 0.0098, "2.262(10)"),
+                                   (12.3, 2.0, "12(2)"),
                                    (0.5, np.nan, "0.5"), (np.nan, 1, "unknown"),
                                    (2.25, 0, "2.25")]:
             self.assertEqual(rewise_data.with_error(value, error), text)
