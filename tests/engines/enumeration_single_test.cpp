@@ -32,8 +32,8 @@ TEST_CASE("the comparison notices a temperature that is 2% wrong") {
     Scores scores;
     for (std::size_t g = 0; g < 4; ++g) {
       const IsingStates states(graphs[g].list);
-      compare({graphs[g], updates[u], make_single_engine, 30000 + g, effort()}, states, 0, 1.02,
-              scores);
+      compare({graphs[g], updates[u], make_single_engine, 30000 + g, {512, {200, 100, 1}}}, states,
+              0, 1.02, scores);
     }
     CHECK(scores.largest > 8);
     CHECK(normality(scores.independent).p < 1e-4);

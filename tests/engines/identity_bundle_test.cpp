@@ -1,0 +1,191 @@
+// The bundle engine's trajectory does not depend on threads, form of the Wolff update, interruption
+// or the length of a call; and random combinations of everything equal the reference.
+#include <rapidcheck.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "src/bundle/bundle.hpp"
+#include "tests/engines/identity_check.hpp"
+#include "tests/support/reference.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+EngineOptions option(int threads, WolffForm form = WolffForm::automatic,
+                     std::uint64_t dense_above = 0) {
+  EngineOptions options;
+  options.threads = threads;
+  options.wolff_form = form;
+  options.dense_above = dense_above;
+  return options;
+}
+
+std::vector<EngineOptions> all_options(std::uint64_t sites) {
+  std::vector<EngineOptions> options;
+  for (const int threads : {1, 2, 5}) {
+    options.push_back(option(threads));
+    options.push_back(option(threads, WolffForm::dense));
+    options.push_back(option(threads, WolffForm::sparse));
+    for (const std::uint64_t above : {std::uint64_t{1}, sites / 100 + 1, sites / 4, sites}) {
+      options.push_back(option(threads, WolffForm::automatic, above));
+    }
+  }
+  return options;
+}
+
+EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replicas) {
+  EngineSpec spec;
+  for (const double t : temperatures) spec.betas.push_back(1 / t);
+  spec.replicas = replicas;
+  spec.seed = 77;
+  return spec;
+}
+
+void check_ways(const Graph& graph, const EngineSpec& spec, const Schedule& schedule) {
+  std::vector<Trace> expected;
+  for (const EngineOptions& options : all_options(graph.sites())) {
+    INFO(graph.sites() << " sites, threads " << options.threads << ", form "
+                       << static_cast<int>(options.wolff_form) << ", dense above "
+                       << options.dense_above);
+    const auto engine = make_bundle_engine(graph, spec, options);
+    CHECK(engine->threads() == options.threads);
+    const auto traces = uninterrupted(*engine, schedule, 6, 2);
+    if (expected.empty()) expected = traces;
+    for (std::size_t k = 0; k < traces.size(); ++k) {
+      CHECK(traces[k].hash == expected[k].hash);
+      CHECK(same(traces[k].seen, expected[k].seen));
+    }
+  }
+}
+
+}  // namespace
+
+// One bundle (shared by the threads) and many (dealt to them); below, at and above Tc.
+TEST_CASE("bundle trajectories: 1, 2 and 5 threads and every form of Wolff are equal") {
+  check_ways(build_graph({{128, 96}, 0.01, Rule::rewire, 5}), spec_of({2.1, 2.43, 3.0}, 64),
+             {1, 4});
+  check_ways(build_graph({{96, 128}, 0.2, Rule::swap, 6}), spec_of({2.5}, 32), {1, 3});
+  check_ways(build_graph({{24, 20, 22}, 0.05, Rule::rewire, 7}), spec_of({4.0, 4.7}, 32), {2, 2});
+  check_ways(build_graph({{10, 8, 12, 6}, 0.1, Rule::add, 8}), spec_of({7.0}, 64), {1, 2});
+  check_ways(build_graph({{5000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64), {1, 2});
+}
+
+TEST_CASE("bundle engine: interrupted and resumed equals uninterrupted") {
+  std::uint64_t seed = 1;
+  for (const Schedule& schedule : {Schedule{1, 0}, {0, 3}, {2, 3}, {1, 8}}) {
+    for (const GraphSpec& graph_spec :
+         {GraphSpec{{36, 22}, 0.1, Rule::rewire, 3}, GraphSpec{{6, 8, 4}, 0.5, Rule::add, 4}}) {
+      const Graph graph = build_graph(graph_spec);
+      EngineSpec spec = spec_of({2.4, 4.2}, 64);
+      spec.local = seed % 2 == 0 ? LocalUpdate::glauber : LocalUpdate::metropolis;
+      check_resume(make_bundle_engine, graph, spec, schedule, all_options(graph.sites()), seed++);
+    }
+  }
+}
+
+TEST_CASE("bundle engine: cycles add up, and foreign states are refused") {
+  const Graph graph = build_graph({{34, 6}, 0.3, Rule::rewire, 3});
+  const EngineSpec spec = spec_of({2.0, 3.0}, 32);
+  for (const Schedule& schedule : {Schedule{1, 0}, {0, 1}, {2, 3}}) {
+    for (const int threads : {1, 5}) {
+      check_cycles_add_up(make_bundle_engine, graph, spec, schedule, option(threads));
+    }
+    check_differs(make_bundle_engine, graph, spec, {1, 2});
+    check_foreign_states(make_bundle_engine, graph, spec, schedule);
+  }
+  check_last_step(make_bundle_engine, graph, spec);
+}
+
+namespace {
+
+// A random lattice of one to four dimensions with at most about 3000 sites.
+rc::Gen<std::vector<std::uint32_t>> extents() {
+  return rc::gen::exec([] {
+    const int dim = *rc::gen::inRange(1, 5);
+    const int most = std::array{0, 150, 24, 7, 4}[static_cast<std::size_t>(dim)];
+    std::vector<std::uint32_t> extents;
+    for (int k = 0; k < dim; ++k) {
+      extents.push_back(2 * static_cast<std::uint32_t>(*rc::gen::inRange(2, most)));
+    }
+    return extents;
+  });
+}
+
+EngineSpec random_spec(double scale) {
+  EngineSpec spec;
+  const int temperatures = *rc::gen::inRange(1, 4);
+  for (int t = 0; t < temperatures; ++t) {
+    spec.betas.push_back(1 / (scale * *rc::gen::inRange(2, 40) / 16.0));
+  }
+  spec.replicas = 32 * *rc::gen::inRange(1u, 4u);
+  spec.seed = *rc::gen::arbitrary<std::uint64_t>();
+  spec.local = *rc::gen::element(LocalUpdate::metropolis, LocalUpdate::glauber);
+  spec.start = *rc::gen::element(Start::mixed, Start::cold, Start::hot);
+  return spec;
+}
+
+void check_against_reference(const Graph& graph, const EngineSpec& spec) {
+  EngineOptions options;
+  options.threads = *rc::gen::inRange(1, 6);
+  options.wolff_form = *rc::gen::element(WolffForm::automatic, WolffForm::dense, WolffForm::sparse);
+  options.dense_above = *rc::gen::inRange<std::uint64_t>(0, graph.sites() + 1);
+  const auto engine = make_bundle_engine(graph, spec, options);
+  BundleReference reference(edges_of(graph), colours_of(graph), spec);
+  for (int stretch = 0; stretch < 2; ++stretch) {
+    Schedule schedule{*rc::gen::inRange(0u, 3u), *rc::gen::inRange(0u, 4u)};
+    if (schedule.steps_per_cycle() == 0) schedule.local = 1;
+    reference.advance(schedule, 1);
+    engine->advance(schedule, 1);
+    const auto words = reference.words();
+    RC_ASSERT(engine->trajectory_hash() ==
+              XXH3_64bits(words.data(), words.size() * sizeof(words[0])));
+    Observation seen;
+    engine->measure(seen);
+    RC_ASSERT(same(seen, reference.measure()));
+  }
+}
+
+// Fixed seed; REWISE_LONG_TESTS=1 tries twenty times as many.
+void fix_rapidcheck() {
+  const std::string text = "seed=20 max_size=60 max_success=" + std::to_string(longer(100));
+  setenv("RC_PARAMS", text.c_str(), 1);
+}
+
+}  // namespace
+
+TEST_CASE("bundle engine equals the reference on random lattices, schedules and options") {
+  fix_rapidcheck();
+  CHECK(rc::check([] {
+    GraphSpec spec;
+    spec.extents = *extents();
+    spec.p = *rc::gen::element(0.0, 0.01, 0.1, 0.5, 1.0);
+    spec.rule = *rc::gen::element(Rule::rewire, Rule::swap, Rule::add);
+    spec.seed = *rc::gen::arbitrary<std::uint64_t>();
+    const bool tiny_ring = spec.extents.size() == 1 && spec.extents[0] < 12;
+    if (tiny_ring) spec.p = 0;  // a small ring has no room for every change
+    const Graph graph = build_graph(spec);
+    const auto dim = static_cast<double>(spec.extents.size());
+    check_against_reference(graph, random_spec(1.4 * dim));
+  }));
+}
+
+TEST_CASE("bundle engine equals the reference on random imported graphs") {
+  fix_rapidcheck();
+  CHECK(rc::check([] {
+    const auto sites = *rc::gen::inRange(1u, 90u);
+    const auto density = *rc::gen::inRange(0u, 40u);  // percent of all pairs
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+    for (std::uint32_t a = 0; a < sites; ++a) {
+      for (std::uint32_t b = a + 1; b < sites; ++b) {
+        if (random() % 100 < density) pairs.emplace_back(a, b);
+      }
+    }
+    const Graph graph = imported_graph(from_pairs(sites, pairs), "random");
+    check_against_reference(graph, random_spec(1 + density * sites / 100.0));
+  }));
+}

@@ -1,0 +1,164 @@
+// Identities of trajectories: what may not change a single bit of an engine's run.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "src/base/error.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/sampling.hpp"
+
+namespace rewise::oracle {
+
+inline bool same(const Observation& a, const Observation& b) {
+  return a.bond_sum == b.bond_sum && a.magnetisation == b.magnetisation &&
+         a.cluster_size == b.cluster_size && a.cluster_quartic_low == b.cluster_quartic_low &&
+         a.cluster_quartic_high == b.cluster_quartic_high && a.cluster_updates == b.cluster_updates;
+}
+
+struct Trace {
+  std::uint64_t hash;
+  Observation seen;
+};
+
+// Advances cycle by cycle and measures after some of them.
+inline std::vector<Trace> uninterrupted(Engine& engine, const Schedule& schedule, int cycles,
+                                        int every) {
+  std::vector<Trace> traces;
+  for (int cycle = 1; cycle <= cycles; ++cycle) {
+    engine.advance(schedule, 1);
+    if (cycle % every != 0) continue;
+    traces.push_back({engine.trajectory_hash(), {}});
+    engine.measure(traces.back().seen);
+  }
+  return traces;
+}
+
+// The same run, at random cycles saved, destroyed and restored into a new engine with other
+// options. Cluster sums that wait for the next measurement travel along.
+inline void check_resume(EngineMaker make, const Graph& graph, const EngineSpec& spec,
+                         const Schedule& schedule, const std::vector<EngineOptions>& options,
+                         std::uint64_t seed) {
+  const int cycles = 24, every = 3;
+  const auto first = make(graph, spec, options[0]);
+  const auto expected = uninterrupted(*first, schedule, cycles, every);
+  std::mt19937_64 random(seed);
+  auto engine = make(graph, spec, options[0]);
+  std::size_t next = 0;
+  for (int cycle = 1; cycle <= cycles; ++cycle) {
+    if (random() % 3 == 0) {
+      const EngineState state = engine->save();
+      CHECK(state.step == static_cast<std::uint64_t>(cycle - 1) * schedule.steps_per_cycle());
+      engine = make(graph, spec, options[random() % options.size()]);
+      if (random() % 2 == 0) engine->advance(schedule, 2);  // must leave nothing behind
+      engine->restore(state);
+      const EngineState again = engine->save();
+      CHECK(again.bytes == state.bytes);
+      CHECK(again.step == state.step);
+      CHECK(again.engine == state.engine);
+    }
+    engine->advance(schedule, 1);
+    if (cycle % every != 0) continue;
+    Observation seen;
+    engine->measure(seen);
+    INFO("cycle " << cycle);
+    CHECK(same(seen, expected[next].seen));
+    CHECK(engine->trajectory_hash() == expected[next].hash);
+    ++next;
+  }
+}
+
+// advance(s, a + b) = advance(s, a), advance(s, b); measuring and saving change nothing.
+inline void check_cycles_add_up(EngineMaker make, const Graph& graph, const EngineSpec& spec,
+                                const Schedule& schedule, const EngineOptions& options) {
+  const auto at_once = make(graph, spec, options), in_parts = make(graph, spec, options);
+  Observation a, b, ignored;
+  at_once->advance(schedule, 6);
+  in_parts->advance(schedule, 1);
+  in_parts->advance(schedule, 0);
+  in_parts->advance(schedule, 3);
+  in_parts->save();
+  in_parts->trajectory_hash();
+  in_parts->advance(schedule, 2);
+  CHECK(at_once->trajectory_hash() == in_parts->trajectory_hash());
+  at_once->measure(a);
+  in_parts->measure(b);
+  CHECK(same(a, b));
+  CHECK(a.cluster_updates == 6u * schedule.cluster);
+  // A second measurement starts from empty cluster sums and sees the same spins.
+  at_once->measure(b);
+  CHECK(b.bond_sum == a.bond_sum);
+  CHECK(b.magnetisation == a.magnetisation);
+  CHECK(b.cluster_updates == 0);
+  CHECK(b.cluster_size.empty());
+}
+
+// Other seeds, temperatures and replicas make other trajectories.
+inline void check_differs(EngineMaker make, const Graph& graph, const EngineSpec& spec,
+                          const Schedule& schedule) {
+  EngineSpec other = spec;
+  other.seed = spec.seed + (std::uint64_t{1} << 32);
+  const auto a = make(graph, spec, {}), b = make(graph, other, {});
+  a->advance(schedule, 4);
+  b->advance(schedule, 4);
+  CHECK(a->trajectory_hash() != b->trajectory_hash());
+  std::vector<std::uint8_t> spins(graph.sites());
+  std::vector<std::string> seen;
+  for (std::uint32_t t = 0; t < spec.betas.size(); ++t) {
+    for (std::uint32_t r = 0; r < spec.replicas; ++r) {
+      a->spins(t, r, spins);
+      seen.emplace_back(spins.begin(), spins.end());
+    }
+  }
+  std::sort(seen.begin(), seen.end());
+  CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+}
+
+// States of another engine, size or with a byte missing are Error(data), and change nothing.
+inline void check_foreign_states(EngineMaker make, const Graph& graph, const EngineSpec& spec,
+                                 const Schedule& schedule) {
+  const auto engine = make(graph, spec, {});
+  engine->advance(schedule, 3);
+  const std::uint64_t hash = engine->trajectory_hash();
+  const EngineState good = engine->save();
+  std::vector<EngineState> bad(5, good);
+  bad[0].engine = "packed";
+  bad[1].bytes.pop_back();
+  bad[2].bytes.push_back(0);
+  bad[3].bytes.clear();
+  bad[4].engine.clear();
+  for (const EngineState& state : bad) {
+    ExitCode code = ExitCode::done;
+    try {
+      engine->restore(state);
+    } catch (const Error& error) {
+      code = error.exit_code();
+    }
+    CHECK(code == ExitCode::data);
+    CHECK(engine->trajectory_hash() == hash);
+  }
+  engine->restore(good);
+  CHECK(engine->trajectory_hash() == hash);
+}
+
+// Steps are 32-bit addresses: a run beyond them is Error(usage), and before them works.
+inline void check_last_step(EngineMaker make, const Graph& graph, const EngineSpec& spec) {
+  const auto engine = make(graph, spec, {});
+  EngineState state = engine->save();
+  state.step = 0xFFFFFFF0ull;
+  engine->restore(state);
+  engine->advance({2, 1}, 3);
+  ExitCode code = ExitCode::done;
+  try {
+    engine->advance({2, 1}, 3);
+  } catch (const Error& error) {
+    code = error.exit_code();
+  }
+  CHECK(code == ExitCode::usage);
+  CHECK(engine->save().step == 0xFFFFFFF9ull);
+}
+
+}  // namespace rewise::oracle

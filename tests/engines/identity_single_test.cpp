@@ -1,0 +1,114 @@
+// The single engine's trajectory does not depend on threads, interruption or the length of a call.
+#include "src/single/single.hpp"
+#include "tests/engines/identity_check.hpp"
+#include "tests/support/edge_list.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+EngineOptions option(int threads) {
+  EngineOptions options;
+  options.threads = threads;
+  return options;
+}
+
+EngineSpec spec_of(LocalUpdate local, ClusterUpdate cluster) {
+  EngineSpec spec;
+  spec.betas = {1 / 2.1, 1 / 2.6, 1 / 4.0};
+  spec.replicas = 3;
+  spec.seed = 78;
+  spec.local = local;
+  spec.cluster = cluster;
+  return spec;
+}
+
+std::vector<Graph> graphs() {
+  std::vector<Graph> graphs;
+  graphs.push_back(build_graph({{36, 22}, 0.1, Rule::rewire, 3}));
+  graphs.push_back(build_graph({{70, 36}, 0, Rule::rewire, 3}));
+  graphs.push_back(build_graph({{6, 4, 8}, 0.5, Rule::swap, 4}));
+  graphs.push_back(build_graph({{4, 4, 4, 6}, 0.2, Rule::add, 5}));
+  graphs.push_back(build_graph({{70}, 0.5, Rule::rewire, 6}));
+  graphs.push_back(imported_graph(hubs(25, 6, 4), "hubs"));
+  graphs.push_back(imported_graph(complete(20), "complete"));
+  return graphs;
+}
+
+// Calls f(graph, spec) for all combinations.
+template <class F>
+void for_each_combination(F&& f) {
+  for (const Graph& graph : graphs()) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+        INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, " << to_string(local) << ", "
+                           << to_string(cluster));
+        f(graph, spec_of(local, cluster));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("single trajectories: 1, 2 and 5 threads are equal") {
+  for_each_combination([](const Graph& graph, const EngineSpec& spec) {
+    std::vector<Trace> expected;
+    for (const int threads : {1, 2, 5}) {
+      const auto engine = make_single_engine(graph, spec, option(threads));
+      CHECK(engine->threads() == threads);
+      const auto traces = uninterrupted(*engine, {1, 2}, 8, 2);
+      if (expected.empty()) expected = traces;
+      for (std::size_t k = 0; k < traces.size(); ++k) {
+        CHECK(traces[k].hash == expected[k].hash);
+        CHECK(same(traces[k].seen, expected[k].seen));
+      }
+    }
+  });
+}
+
+TEST_CASE("single engine: interrupted and resumed equals uninterrupted") {
+  std::uint64_t seed = 1;
+  for_each_combination([&seed](const Graph& graph, const EngineSpec& spec) {
+    const Schedule schedules[] = {{1, 0}, {0, 1}, {2, 3}};
+    check_resume(make_single_engine, graph, spec, schedules[seed % 3],
+                 {option(1), option(2), option(5)}, seed);
+    ++seed;
+  });
+}
+
+TEST_CASE("single engine: cycles add up, and foreign states are refused") {
+  for_each_combination([](const Graph& graph, const EngineSpec& spec) {
+    for (const Schedule& schedule : {Schedule{1, 0}, {0, 1}, {2, 3}}) {
+      check_cycles_add_up(make_single_engine, graph, spec, schedule, option(2));
+      check_foreign_states(make_single_engine, graph, spec, schedule);
+    }
+    check_last_step(make_single_engine, graph, spec);
+  });
+  check_differs(make_single_engine, graphs()[0],
+                spec_of(LocalUpdate::glauber, ClusterUpdate::swendsen_wang), {1, 1});
+}
+
+TEST_CASE("single engine: sums and spins are those of the edge list") {
+  for_each_combination([](const Graph& graph, const EngineSpec& spec) {
+    const EdgeList list = edges_of(graph);
+    REQUIRE(difference(graph, list) == "");
+    const auto engine = make_single_engine(graph, spec, option(1));
+    for (int cycle = 0; cycle < 4; ++cycle) {
+      if (cycle > 0) engine->advance({1, 1}, 1);
+      Observation seen;
+      engine->measure(seen);
+      std::vector<std::uint8_t> spins(graph.sites());
+      for (std::size_t k = 0; k < seen.bond_sum.size(); ++k) {
+        engine->spins(static_cast<std::uint32_t>(k / spec.replicas),
+                      static_cast<std::uint32_t>(k % spec.replicas), spins);
+        std::int64_t bonds = 0, m = 0;
+        for (const Edge& edge : list.edges) bonds += spins[edge.a] == spins[edge.b] ? 1 : -1;
+        for (const std::uint8_t s : spins) m += s == 1 ? 1 : -1;
+        CHECK(seen.bond_sum[k] == bonds);
+        CHECK(seen.magnetisation[k] == m);
+      }
+    }
+  });
+}
