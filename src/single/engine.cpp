@@ -13,6 +13,7 @@
 #include "src/single/metropolis.hpp"
 #include "src/single/observe.hpp"
 #include "src/single/plan.hpp"
+#include "src/single/potts_local.hpp"
 #include "src/single/single.hpp"
 #include "src/single/swendsen_wang.hpp"
 #include "src/single/wolff.hpp"
@@ -67,6 +68,7 @@ class SingleEngine final : public Engine {
   void start();
   void advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
                       Worker& worker);
+  void local_update(std::size_t who, const DrawKey& key, Worker& worker);
   void cluster_update(std::size_t who, const DrawKey& key, Worker& worker);
   // Calls f(system, worker) for all systems, spread over the threads.
   template <class F>
@@ -116,11 +118,22 @@ void SingleEngine::start() {
     if (!starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas))) return;
     for (std::uint64_t site = 0; site < plan_.sites; ++site) {
       const auto s = static_cast<Site>(site);
-      const Words4 words = random_words(spec_.seed, Stream::single_start, bit_item(s),
-                                        static_cast<std::uint32_t>(who), 0, 0);
-      out[site] = static_cast<std::uint8_t>(bit_of(words, s));
+      const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), 0};
+      const Words4 words =
+          random_words(key.seed, Stream::single_start, bit_item(s), key.who, 0, key.step);
+      out[site] = plan_.potts ? any_state(slot_draw(key, Stream::single_start, site), plan_.states)
+                              : static_cast<std::uint8_t>(bit_of(words, s));
     }
   });
+}
+
+void SingleEngine::local_update(std::size_t who, const DrawKey& key, Worker& worker) {
+  const Tables& tables = plan_.tables[who / spec_.replicas];
+  if (plan_.potts) {
+    potts_sweep(plan_, tables, spec_.local, key, system(who));
+  } else {
+    local_sweep(plan_, tables, key, worker.local, system(who));
+  }
 }
 
 void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& worker) {
@@ -144,12 +157,11 @@ void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& w
 
 void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
                                   Worker& worker) {
-  const Tables& tables = plan_.tables[who / spec_.replicas];
   DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step_)};
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
     auto begin = Clock::now();
     for (std::uint32_t m = 0; m < schedule.local; ++m, ++key.step) {
-      local_sweep(plan_, tables, key, worker.local, system(who));
+      local_update(who, key, worker);
     }
     worker.work.local_attempts += schedule.local * plan_.sites;
     worker.work.local_seconds += seconds_since(begin);
@@ -200,7 +212,7 @@ void SingleEngine::measure(Observation& out) {
   out.cluster_updates = pending_updates_;
   for_each_system([&](std::size_t who, Worker&) {
     out.bond_sum[who] = bond_sum(plan_, system(who));
-    out.magnetisation[who] = magnetisation(system(who));
+    out.magnetisation[who] = magnetisation(plan_, system(who));
     if (clusters) out.cluster_size[who] = pending_[who].size;
     if (quartic) {
       out.cluster_quartic_low[who] = static_cast<std::uint64_t>(pending_[who].quartic);
@@ -240,8 +252,11 @@ void SingleEngine::restore(const EngineState& state) {
                             state.engine, state.bytes.size(), state.step, expected));
   }
   const auto spins_end = state.bytes.begin() + static_cast<std::ptrdiff_t>(spins_.size());
-  if (std::any_of(state.bytes.begin(), spins_end, [](std::uint8_t s) { return s > 1; })) {
-    throw Error(ExitCode::data, "state of engine 'single' holds a spin that is neither 0 nor 1");
+  if (std::any_of(state.bytes.begin(), spins_end,
+                  [&](std::uint8_t s) { return s >= plan_.states; })) {
+    throw Error(ExitCode::data,
+                fmt::format("state of engine 'single' holds a spin that is none of 0..{}",
+                            plan_.states - 1));
   }
   std::copy(state.bytes.begin(), spins_end, spins_.begin());
   const std::uint8_t* next = state.bytes.data() + spins_.size();
@@ -276,9 +291,6 @@ void SingleEngine::spins(std::uint32_t temperature, std::uint32_t replica,
 std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options) {
   check_spec(graph, spec);
-  if (spec.model == ModelKind::potts) {
-    throw Error(ExitCode::usage, "model 'potts' is not there yet (there is: ising)");
-  }
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
                 "cluster update 'few-cluster' is not there yet (there are: wolff, swendsen-wang)");

@@ -1,6 +1,7 @@
 #include "src/single/observe.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace rewise::single {
 namespace {
@@ -12,7 +13,7 @@ std::uint64_t differences(const std::uint8_t* a, const std::uint8_t* b, std::uin
     std::uint8_t part = 0;
     const std::uint64_t end = std::min(length, begin + 128);
     for (std::uint64_t k = begin; k < end; ++k)
-      part = static_cast<std::uint8_t>(part + (a[k] ^ b[k]));
+      part = static_cast<std::uint8_t>(part + ((a[k] != b[k] ? 1 : 0)));
     sum += part;
   }
   return sum;
@@ -20,7 +21,13 @@ std::uint64_t differences(const std::uint8_t* a, const std::uint8_t* b, std::uin
 
 }  // namespace
 
-std::int64_t magnetisation(std::span<const std::uint8_t> spins) {
+std::int64_t magnetisation(const Plan& plan, std::span<const std::uint8_t> spins) {
+  if (plan.potts) {
+    std::array<std::int64_t, 256> count{};
+    for (const std::uint8_t spin : spins) ++count[spin];
+    return plan.states * *std::max_element(count.begin(), count.end()) -
+           static_cast<std::int64_t>(spins.size());
+  }
   std::uint64_t up = 0;
   for (const std::uint8_t spin : spins) up += spin;
   return 2 * static_cast<std::int64_t>(up) - static_cast<std::int64_t>(spins.size());
@@ -35,16 +42,17 @@ std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins) {
   std::uint64_t unequal = 0;
   for (std::uint64_t base = 0; lattice.dim > 0 && base < plan.sites; base += length) {
     const std::uint8_t* row = s + base;
-    unequal += differences(row, row + 1, length - 1) + (row[0] ^ row[length - 1]);
+    unequal += differences(row, row + 1, length - 1) + (row[0] != row[length - 1]);
     for (int k = 1; k < lattice.dim; ++k) {
       unequal += differences(row, s + lattice.forward(static_cast<Site>(base), k), length);
     }
   }
   for (const RewiredBond& r : plan.graph.rewired_bonds()) {
-    unequal += s[r.a] ^ s[r.b];
-    if (r.bond < lattice.bonds()) unequal -= s[lattice.home_a(r.bond)] ^ s[lattice.home_b(r.bond)];
+    unequal += s[r.a] != s[r.b];
+    if (r.bond < lattice.bonds()) unequal -= s[lattice.home_a(r.bond)] != s[lattice.home_b(r.bond)];
   }
-  return static_cast<std::int64_t>(plan.graph.bonds()) - 2 * static_cast<std::int64_t>(unequal);
+  const auto bonds = static_cast<std::int64_t>(plan.graph.bonds());
+  return bonds - (plan.potts ? 1 : 2) * static_cast<std::int64_t>(unequal);
 }
 
 }  // namespace rewise::single

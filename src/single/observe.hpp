@@ -8,8 +8,9 @@
 
 namespace rewise::single {
 
-std::int64_t magnetisation(std::span<const std::uint8_t> spins);
-// Sum of s_i s_j over all bonds.
+// Ising: sum of s_i. Potts: q N_max - N.
+std::int64_t magnetisation(const Plan& plan, std::span<const std::uint8_t> spins);
+// Over all bonds, Ising: sum of s_i s_j. Potts: bonds between equal states.
 std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins);
 
 }  // namespace rewise::single

@@ -2,13 +2,27 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "src/model/ising.hpp"
+#include "src/model/potts.hpp"
 
 namespace rewise::single {
 namespace {
 
+Tables potts_tables(double beta, int max_degree) {
+  Tables tables;
+  for (int lost = 0; lost <= max_degree; ++lost) {
+    tables.flip.push_back(threshold(potts::metropolis_probability(beta, lost)));
+    tables.weight.push_back(
+        static_cast<std::uint64_t>(std::nearbyint(std::ldexp(std::exp(-beta * lost), 40))));
+  }
+  tables.bond = threshold(potts::bond_probability(beta));
+  return tables;
+}
+
 Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
+  if (spec.model == ModelKind::potts) return potts_tables(beta, max_degree);
   Tables tables;
   for (int sh = -max_degree; sh <= max_degree; ++sh) {
     tables.flip.push_back(threshold(spec.local == LocalUpdate::metropolis
@@ -49,6 +63,8 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
       lattice(g.lattice()),
       sites(g.sites()),
       max_degree(g.max_degree()),
+      potts(spec.model == ModelKind::potts),
+      states(potts ? spec.q : 2),
       bond_slots(BondSlots::make(g.lattice())),
       site_slots(SiteSlots::make(g.lattice())),
       slots(bond_slots.lattice_slots) {

@@ -2,6 +2,7 @@
 // the tables of every temperature.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,11 @@ struct SiteGroup {
   std::uint32_t modified;  // bit: modified
   std::uint32_t edge;      // bit: a lattice neighbour is across the periodic boundary
   std::uint32_t before;    // modified sites before this group
+
+  // Place of a modified site in graph.modified_sites().
+  std::uint32_t index(std::uint32_t bit) const {
+    return before + static_cast<std::uint32_t>(std::popcount(modified & (bit - 1)));
+  }
 };
 
 // A bond of a modified cell. Three 32-bit words, so that few cache lines hold a cell.
@@ -31,7 +37,12 @@ struct RewiredSlot {
 
 // Thresholds of one temperature.
 struct Tables {
-  std::vector<Threshold> flip;  // [2 max_degree + 1] by field_index()
+  // Ising: [2 max_degree + 1] by field_index(). Potts, Metropolis: [max_degree + 1] by the number
+  // of equal neighbours that the move loses.
+  std::vector<Threshold> flip;
+  // Potts, Glauber: [max_degree + 1] by how many fewer neighbours are in a state than in the most
+  // frequent one: 2^40 exp(-beta n).
+  std::vector<std::uint64_t> weight;
   Threshold bond = 0;
 };
 
@@ -42,6 +53,8 @@ struct Plan {
   Lattice lattice;
   std::uint64_t sites;
   std::uint32_t max_degree;
+  bool potts;
+  std::uint32_t states;  // 2, or the q of Potts
   BondSlots bond_slots;
   SiteSlots site_slots;
   std::uint64_t slots;               // of bonds
@@ -50,6 +63,23 @@ struct Plan {
   std::vector<RewiredSlot> rewired;  // [rewired bonds]
   std::vector<std::uint64_t> gone;   // slots of lattice bonds that are gone, ascending
   std::vector<Tables> tables;        // [T]
+
+  // Calls f(neighbour) for every bond of a site.
+  template <class F>
+  void for_each_neighbour(Site site, F&& f) const {
+    const SiteGroup& group = groups[site / 32];
+    const std::uint32_t bit = 1u << site % 32;
+    if ((group.modified & bit) == 0) {
+      for (int k = 0; k < lattice.dim; ++k) {
+        f(lattice.forward(site, k));
+        f(lattice.backward(site, k));
+      }
+      return;
+    }
+    const std::uint32_t index = group.index(bit);
+    const auto offsets = graph.offsets();
+    for (std::uint64_t k = offsets[index]; k < offsets[index + 1]; ++k) f(entries[k].to);
+  }
 };
 
 }  // namespace rewise::single

@@ -81,9 +81,22 @@ RW_HD std::uint32_t bit_of(const Words4& words, Site site) {
   return words.w[(site >> 5) & 3u] >> (site & 31u) & 1u;
 }
 
+// Potts: a state other than `old`, or any state, from one random word (bias below q / 2^32).
+RW_HD std::uint8_t other_state(std::uint32_t word, std::uint32_t old, std::uint32_t q) {
+  const auto shift = static_cast<std::uint32_t>((std::uint64_t{word} * (q - 1)) >> 32);
+  return static_cast<std::uint8_t>((old + 1 + shift) % q);
+}
+RW_HD std::uint8_t any_state(std::uint32_t word, std::uint32_t q) {
+  return static_cast<std::uint8_t>((std::uint64_t{word} * q) >> 32);
+}
+
 // The site a Wolff cluster grows from.
 RW_HD Site wolff_seed(const Words4& words, std::uint64_t sites) {
   return uniform_below(word64(words, 0), static_cast<std::uint32_t>(sites));
+}
+// The state it takes; for two states the other one.
+RW_HD std::uint8_t wolff_state(const Words4& words, std::uint32_t old, std::uint32_t q) {
+  return other_state(words.w[2], old, q);
 }
 
 }  // namespace rewise::single

@@ -18,8 +18,11 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise {
 namespace HWY_NAMESPACE {
 
+using single::any_state;
 using single::BondSlots;
+using single::DrawKey;
 using single::Plan;
+using single::slot_draw;
 using single::SwendsenWangScratch;
 using single::unite;
 
@@ -74,8 +77,8 @@ class SwendsenWang {
     }
   }
 
-  // Numbers the clusters in order of their smallest sites, flips those whose bit in `flips`
-  // [sites] says so and counts their sizes. Returns the number of clusters.
+  // Numbers the clusters in order of their smallest sites, counts their sizes and flips those
+  // whose bit in flip_draws says so. Returns the number of clusters.
   std::uint64_t flip_clusters(std::uint64_t sites) {
     std::uint32_t* const label = s_.label.get();
     std::uint32_t* const size = s_.size.get();
@@ -114,8 +117,41 @@ class SwendsenWang {
     return clusters;
   }
 
+  // The same for Potts: every cluster takes a new state.
+  std::uint64_t renew_clusters(std::uint64_t sites, std::uint32_t states, const DrawKey& key) {
+    std::uint32_t* const label = s_.label.get();
+    std::uint32_t clusters = 0, run = 0;
+    for (std::uint64_t begin = 0; begin < sites; ++run) {
+      const std::uint64_t end = run_end(begin);
+      const std::uint32_t parent = label[run];
+      if (parent == run) {
+        s_.flip[clusters] = any_state(slot_draw(key, Stream::single_flip, begin), states);
+        s_.size[clusters] = 0;
+      }
+      const std::uint32_t cluster = parent == run ? clusters++ : label[parent];
+      label[run] = cluster;
+      s_.size[cluster] += static_cast<std::uint32_t>(end - begin);
+      std::fill(spins_ + begin, spins_ + end, s_.flip[cluster]);
+      begin = end;
+    }
+    return clusters;
+  }
+
  private:
   using RowWord = SwendsenWangScratch::RowWord;
+
+  // The site after the run that starts at a site.
+  std::uint64_t run_end(std::uint64_t begin) const {
+    const std::uint64_t row = begin / s_.length;
+    std::uint64_t x = begin % s_.length + 1;
+    while (x < s_.length) {
+      const RowWord& word = s_.words[row * s_.row_words + x / 64];
+      const std::uint64_t rest = word.starts >> x % 64;
+      if (rest != 0) return row * s_.length + x + static_cast<unsigned>(std::countr_zero(rest));
+      x = (x / 64 + 1) * 64;
+    }
+    return (row + 1) * s_.length;
+  }
 
   std::uint64_t count_in(std::uint64_t w) const {
     return std::min<std::uint64_t>(64, s_.length - 64 * w);
@@ -188,13 +224,15 @@ class SwendsenWang {
   std::uint8_t* spins_;
 };
 
-std::uint64_t label_and_flip(const Plan& plan, SwendsenWangScratch& scratch, std::uint8_t* spins) {
+std::uint64_t label_and_flip(const Plan& plan, const DrawKey& key, SwendsenWangScratch& scratch,
+                             std::uint8_t* spins) {
   SwendsenWang update(plan, scratch, spins);
   update.split_rewired(plan);
   update.find_runs();
   update.join_rows();
   update.join_rewired();
-  return update.flip_clusters(plan.sites);
+  return plan.potts ? update.renew_clusters(plan.sites, plan.states, key)
+                    : update.flip_clusters(plan.sites);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -229,13 +267,13 @@ ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const D
                                  SwendsenWangScratch& scratch, std::span<std::uint8_t> spins) {
   const std::uint64_t blocks = (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock;
   draw_masks(key, Stream::single_bond, tables.bond, 0, blocks, scratch.drawn.data());
-  for (std::uint64_t k = 0; 128 * k < plan.sites; ++k) {
+  for (std::uint64_t k = 0; !plan.potts && 128 * k < plan.sites; ++k) {
     const Words4 words = random_words(key.seed, Stream::single_flip, k, key.who, 0, key.step);
     scratch.flip_draws[2 * k] = word64(words, 0);
     scratch.flip_draws[2 * k + 1] = word64(words, 1);
   }
   const std::uint64_t clusters =
-      HWY_DYNAMIC_DISPATCH(rewise::label_and_flip)(plan, scratch, spins.data());
+      HWY_DYNAMIC_DISPATCH(rewise::label_and_flip)(plan, key, scratch, spins.data());
   ClusterSums sums;
   Wide fourth = 0;
   for (std::uint64_t c = 0; c < clusters; ++c) {

@@ -1,5 +1,6 @@
 // Swendsen-Wang update (Swendsen & Wang 1987): bonds between equal spins are drawn with probability
-// 1 - exp(-2 beta); every cluster flips with probability 1/2. The flip is addressed by the
+// 1 - exp(-2 beta); every cluster flips with probability 1/2 (Potts:
+// 1 - exp(-beta), and a new state for every cluster). The flip is addressed by the
 // cluster's smallest site, so that any labelling gives the same trajectory.
 //
 // Labelling: union-find over runs. A run is a stretch of a row (along x) that drawn bonds join;

@@ -1,8 +1,5 @@
 #include "src/single/wolff.hpp"
 
-#include <algorithm>
-#include <bit>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/single/wolff.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -31,9 +28,9 @@ class BlockSource {
   Threshold bond_;
 };
 
-// One cluster being grown. A site is flipped when it is put on the stack, so that "has the seed's
-// old spin" means "not in the cluster yet".
-template <int D>
+// One cluster being grown, in D dimensions (0: an imported graph). A site is flipped when it is put
+// into the queue, so that "has the seed's old spin" means "not in the cluster yet".
+template <int D, bool kPotts>
 class Growth {
  public:
   Growth(const Plan& plan, BlockSource& source, WolffScratch& scratch, std::uint8_t* spins)
@@ -44,8 +41,8 @@ class Growth {
         groups_(plan.groups.data()),
         offsets_(plan.graph.offsets().data()),
         entries_(plan.entries.data()),
-        stack_(scratch.stack.get()),
-        top_(stack_),
+        queue_(scratch.queue.get()),
+        end_(queue_),
         spins_(spins) {
     std::uint32_t stride = 1;
     for (std::uint32_t k = 0; k < D; ++k) {
@@ -54,12 +51,13 @@ class Growth {
     }
   }
 
-  HWY_INLINE std::uint64_t run(Site seed) {
+  HWY_INLINE std::uint64_t run(Site seed, std::uint8_t state) {
     old_ = spins_[seed];
-    *top_++ = seed;
-    spins_[seed] = static_cast<std::uint8_t>(old_ ^ 1u);
-    for (const Site* head = stack_; head != top_; ++head) visit(*head);
-    return static_cast<std::uint64_t>(top_ - stack_);
+    *end_++ = seed;
+    spins_[seed] = state;
+    change_ = static_cast<std::uint8_t>(old_ ^ state);
+    for (const Site* head = queue_; head != end_; ++head) visit(*head);
+    return static_cast<std::uint64_t>(end_ - queue_);
   }
 
  private:
@@ -91,8 +89,7 @@ class Growth {
       }
       return;
     }
-    const auto index =
-        group.before + static_cast<std::uint32_t>(std::popcount(group.modified & (bit - 1)));
+    const std::uint32_t index = group.index(bit);
     const std::uint64_t end = offsets_[index + 1];
     for (std::uint64_t k = offsets_[index]; k < end; ++k) {
       try_bond(entries_[k].to, entries_[k].slot());
@@ -106,10 +103,10 @@ class Growth {
   // No branch on the outcome, which is a coin toss.
   HWY_INLINE void try_bond(Site neighbour, std::uint64_t slot) {
     const std::uint8_t spin = spins_[neighbour];
-    const auto joins = static_cast<std::uint8_t>((spin == old_) & drawn(slot));
-    *top_ = neighbour;
-    top_ += joins;
-    spins_[neighbour] = static_cast<std::uint8_t>(spin ^ joins);
+    const auto joins = static_cast<unsigned>((spin == old_) & drawn(slot));
+    *end_ = neighbour;
+    end_ += joins;
+    spins_[neighbour] = static_cast<std::uint8_t>(spin ^ (kPotts ? change_ & (0u - joins) : joins));
   }
 
   HWY_INLINE std::uint8_t drawn(std::uint64_t slot) {
@@ -127,27 +124,34 @@ class Growth {
   const single::SiteGroup* const groups_;
   const std::uint64_t* const offsets_;
   const single::Entry* const entries_;
-  Site* const stack_;
-  Site* top_;
+  Site* const queue_;
+  Site* end_;
   std::uint8_t* const spins_;
-  std::uint8_t old_ = 0;
+  std::uint8_t old_ = 0, change_ = 0;
   std::uint32_t stride_[kMaxDim] = {};
 };
 
+template <int D>
+std::uint64_t grow_in(const Plan& plan, BlockSource& source, WolffScratch& scratch,
+                      std::uint8_t* spins, Site seed, std::uint8_t state) {
+  return plan.potts ? Growth<D, true>(plan, source, scratch, spins).run(seed, state)
+                    : Growth<D, false>(plan, source, scratch, spins).run(seed, state);
+}
+
 std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, WolffScratch& scratch,
-                   std::uint8_t* spins, Site seed) {
+                   std::uint8_t* spins, Site seed, std::uint8_t state) {
   BlockSource source(key, bond);
   switch (plan.lattice.dim) {
     case 1:
-      return Growth<1>(plan, source, scratch, spins).run(seed);
+      return grow_in<1>(plan, source, scratch, spins, seed, state);
     case 2:
-      return Growth<2>(plan, source, scratch, spins).run(seed);
+      return grow_in<2>(plan, source, scratch, spins, seed, state);
     case 3:
-      return Growth<3>(plan, source, scratch, spins).run(seed);
+      return grow_in<3>(plan, source, scratch, spins, seed, state);
     case 4:
-      return Growth<4>(plan, source, scratch, spins).run(seed);
+      return grow_in<4>(plan, source, scratch, spins, seed, state);
     default:
-      return Growth<0>(plan, source, scratch, spins).run(seed);
+      return grow_in<0>(plan, source, scratch, spins, seed, state);
   }
 }
 
@@ -163,19 +167,20 @@ HWY_EXPORT(grow);
 namespace rewise::single {
 namespace {
 
-constexpr std::size_t kStackSlack = 16;  // try_bond() writes one past the top
+constexpr std::size_t kQueueSlack = 16;  // try_bond() writes one past the end
 
 }  // namespace
 
 WolffScratch::WolffScratch(const Plan& plan)
     : blocks((plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock + 1),
-      stack(std::make_unique_for_overwrite<Site[]>(plan.sites + kStackSlack)) {}
+      queue(std::make_unique_for_overwrite<Site[]>(plan.sites + kQueueSlack)) {}
 
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
                            WolffScratch& scratch, std::span<std::uint8_t> spins) {
   const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
-  return HWY_DYNAMIC_DISPATCH(rewise::grow)(plan, tables.bond, key, scratch, spins.data(),
-                                            wolff_seed(words, plan.sites));
+  const Site seed = wolff_seed(words, plan.sites);
+  return HWY_DYNAMIC_DISPATCH(rewise::grow)(plan, tables.bond, key, scratch, spins.data(), seed,
+                                            wolff_state(words, spins[seed], plan.states));
 }
 
 }  // namespace rewise::single

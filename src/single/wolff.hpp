@@ -26,7 +26,7 @@ struct WolffScratch {
   explicit WolffScratch(const Plan& plan);
 
   std::vector<Block> blocks;      // [slots / 64 + 1]
-  std::unique_ptr<Site[]> stack;  // [sites + slack]
+  std::unique_ptr<Site[]> queue;  // [sites + slack]
   std::uint64_t epoch = 0;
 };
 

@@ -1,12 +1,15 @@
 // The engine against a naive reference that reads the same addressed draws one by one, over an
 // explicit bond list: same spins after every step, same sums. Shares rules.hpp and model/, no
 // geometry and no algorithm.
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "graphs/graph.hpp"
 #include "src/model/ising.hpp"
+#include "src/model/potts.hpp"
 #include "src/single/rules.hpp"
 #include "src/single/single.hpp"
 #include "tests/support/catch.hpp"
@@ -63,11 +66,23 @@ class Reference {
         if (graph_.colour(site) != colour) continue;
         int h = 0;
         for (const Link& link : links_[site]) h += spins[link.to] ? 1 : -1;
+        const std::uint64_t slot = slots.slot(site, colour);
+        if (potts()) {  // Metropolis
+          const std::uint8_t state =
+              other_state(slot_draw(key, Stream::single_proposal, slot), spins[site], spec_.q);
+          int lost = 0;
+          for (const Link& link : links_[site]) {
+            lost += (spins[link.to] == spins[site]) - (spins[link.to] == state);
+          }
+          const Threshold t = threshold(potts::metropolis_probability(beta, lost));
+          if (happens(slot_draw(key, Stream::single_local, slot), t)) spins[site] = state;
+          continue;
+        }
         const int sh = spins[site] ? h : -h;
         const double p = spec_.local == LocalUpdate::metropolis
                              ? ising::metropolis_probability(beta, sh)
                              : ising::glauber_probability(beta, sh);
-        const std::uint32_t draw = slot_draw(key, Stream::single_local, slots.slot(site, colour));
+        const std::uint32_t draw = slot_draw(key, Stream::single_local, slot);
         if (happens(draw, threshold(p))) spins[site] ^= 1;
       }
     }
@@ -91,12 +106,22 @@ class Reference {
       const bool flip = wolff || bit_of(random_words(key.seed, Stream::single_flip, bit_item(first),
                                                      key.who, 0, key.step),
                                         first) != 0;
-      for (const Site m : members) spins[m] = static_cast<std::uint8_t>(old[m] ^ (flip ? 1 : 0));
+      const std::uint8_t state = potts() ? potts_state(key, first, old[first], wolff)
+                                         : static_cast<std::uint8_t>(old[first] ^ (flip ? 1 : 0));
+      for (const Site m : members) spins[m] = state;
       if (wolff) break;
     }
   }
 
  private:
+  bool potts() const { return spec_.model == ModelKind::potts; }
+
+  std::uint8_t potts_state(const DrawKey& key, Site first, std::uint32_t old, bool wolff) const {
+    if (!wolff) return any_state(slot_draw(key, Stream::single_flip, first), spec_.q);
+    const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
+    return wolff_state(words, old, spec_.q);
+  }
+
   // Breadth first; sites are started in ascending order, so `first` is the smallest of its cluster.
   std::vector<Site> component(const DrawKey& key, double beta, const std::vector<std::uint8_t>& s,
                               Site first, std::vector<std::uint8_t>& seen) const {
@@ -107,7 +132,8 @@ class Reference {
       for (const Link& link : links_[members[k]]) {
         if (seen[link.to] || s[link.to] != s[first]) continue;
         const std::uint32_t draw = slot_draw(key, Stream::single_bond, slots.slot(link.bond));
-        if (!happens(draw, threshold(ising::bond_probability(beta)))) continue;
+        const double p = potts() ? potts::bond_probability(beta) : ising::bond_probability(beta);
+        if (!happens(draw, threshold(p))) continue;
         seen[link.to] = 1;
         members.push_back(link.to);
       }
@@ -131,13 +157,21 @@ Graph imported_graph() {
   return Graph(13, bonds, {0, 1, 0, 1, 0, 2, 1, 0, 3, 0, 0, 0, 0}, 4, "test");
 }
 
-void compare(const Graph& graph, LocalUpdate local, ClusterUpdate cluster, std::uint64_t seed) {
-  EngineSpec spec;
-  spec.betas = {1 / 1.7, 1 / 2.3, 1 / 4.0};
-  spec.replicas = 2;
-  spec.seed = seed;
-  spec.local = local;
-  spec.cluster = cluster;
+// Sums over one system as the naive way counts them.
+std::pair<std::int64_t, std::int64_t> sums(const Reference& reference, const EngineSpec& spec) {
+  const bool potts = spec.model == ModelKind::potts;
+  std::map<int, std::int64_t> count;
+  for (const std::uint8_t s : reference.spins) ++count[s];
+  std::int64_t most = 0, bonds = 0;
+  for (const auto& [state, n] : count) most = std::max(most, n);
+  for (const RewiredBond& b : reference.bonds()) {
+    bonds += reference.spins[b.a] == reference.spins[b.b] ? 1 : potts ? 0 : -1;
+  }
+  const auto sites = static_cast<std::int64_t>(reference.spins.size());
+  return {bonds, potts ? spec.q * most - sites : count[1] - count[0]};
+}
+
+void compare(const Graph& graph, const EngineSpec& spec) {
   EngineOptions options;
   options.threads = 1;
   const auto engine = make_single_engine(graph, spec, options);
@@ -154,19 +188,17 @@ void compare(const Graph& graph, LocalUpdate local, ClusterUpdate cluster, std::
     engine->measure(seen);
     for (std::uint32_t who = 0; who < 6; ++who) {
       Reference& reference = systems[who];
-      const DrawKey key{seed, who, step};
+      const DrawKey key{spec.seed, who, step};
       is_local ? reference.local(key, spec.betas[who / 2])
                : reference.cluster(key, spec.betas[who / 2]);
       engine->spins(who / 2, who % 2, spins);
       REQUIRE(spins == reference.spins);
-      std::int64_t m = 0, bonds = 0;
-      for (const std::uint8_t s : spins) m += 2 * s - 1;
-      for (const RewiredBond& b : reference.bonds()) bonds += spins[b.a] == spins[b.b] ? 1 : -1;
-      REQUIRE(seen.magnetisation[who] == m);
+      const auto [bonds, magnetisation] = sums(reference, spec);
+      REQUIRE(seen.magnetisation[who] == magnetisation);
       REQUIRE(seen.bond_sum[who] == bonds);
       if (is_local) continue;
       REQUIRE(seen.cluster_updates == 1);
-      if (cluster == ClusterUpdate::wolff) {
+      if (spec.cluster == ClusterUpdate::wolff) {
         REQUIRE(seen.cluster_size[who] == reference.cluster_size);
       } else {
         const std::uint64_t square = reference.cluster_square;
@@ -177,6 +209,16 @@ void compare(const Graph& graph, LocalUpdate local, ClusterUpdate cluster, std::
       }
     }
   }
+}
+
+void compare(const Graph& graph, LocalUpdate local, ClusterUpdate cluster, std::uint64_t seed) {
+  EngineSpec spec;
+  spec.betas = {1 / 1.7, 1 / 2.3, 1 / 4.0};
+  spec.replicas = 2;
+  spec.seed = seed;
+  spec.local = local;
+  spec.cluster = cluster;
+  compare(graph, spec);
 }
 
 }  // namespace
@@ -209,6 +251,28 @@ TEST_CASE("engine equals the naive reference on an imported graph") {
   for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     for (const ClusterUpdate cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
       compare(graph, local, cluster, 3);
+    }
+  }
+}
+
+TEST_CASE("Potts equals the naive reference") {
+  EngineSpec spec;
+  spec.model = ModelKind::potts;
+  spec.betas = {1.3, 1.0, 0.5};
+  spec.replicas = 2;
+  const std::vector<std::vector<std::uint32_t>> shapes{{10}, {6, 14}, {64, 4}, {130, 6}, {4, 6, 4}};
+  for (const auto& extents : shapes) {
+    for (const double p : {0.0, 0.3}) {
+      const Graph graph = build_graph({extents, p, Rule::rewire, 3});
+      for (const std::uint32_t q : {2u, 3u, 255u}) {
+        for (const ClusterUpdate cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+          spec.q = q;
+          spec.cluster = cluster;
+          ++spec.seed;
+          INFO("q " << q << " p " << p << " extent " << extents[0] << ' ' << to_string(cluster));
+          compare(graph, spec);
+        }
+      }
     }
   }
 }

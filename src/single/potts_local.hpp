@@ -1,0 +1,16 @@
+// Metropolis and Glauber (heat bath) sweeps of the Potts model, colour by colour.
+// Metropolis proposes one of the other q - 1 states; Glauber draws the new state with weights
+// exp(beta n), n the number of neighbours in that state.
+#pragma once
+
+#include <span>
+
+#include "src/single/plan.hpp"
+
+namespace rewise::single {
+
+// One sweep: N attempted updates.
+void potts_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                 std::span<std::uint8_t> spins);
+
+}  // namespace rewise::single
