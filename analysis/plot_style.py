@@ -103,6 +103,7 @@ def save(figure, folder, name):
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
     figure.savefig(paths[0], metadata={"CreationDate": None})
+    figure.set_layout_engine("none")  # laid out by the first; working it out takes a second
     figure.savefig(paths[1], metadata={"Software": None})
     plt.close(figure)
     return paths
