@@ -168,7 +168,7 @@ TEST_CASE("the file may begin behind a user block of 512 bytes or more") {
   h5::File file = h5::File::create();
   file.root().set("number", std::int64_t{7});
   const auto image = file.image();
-  for (const std::size_t block : {512, 1024, 2048}) {
+  for (const std::size_t block : {512U, 1024U, 2048U}) {
     std::vector<std::byte> bytes(block + image.size());
     std::copy(image.begin(), image.end(), bytes.begin() + static_cast<std::ptrdiff_t>(block));
     CHECK(h5::File::open(bytes).root().get<std::int64_t>("number") == 7);
