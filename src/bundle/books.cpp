@@ -1,0 +1,171 @@
+#include "src/bundle/books.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/error.hpp"
+#include "src/bundle/site_order.hpp"
+
+namespace rewise::bundle {
+namespace {
+
+const Graph& checked(const Graph& graph, const EngineSpec& spec) {
+  check_spec(graph, spec);
+  if (spec.model != ModelKind::ising) {
+    throw Error(ExitCode::usage,
+                "the bundle engine knows the Ising model only (take --engine single for Potts)");
+  }
+  if (spec.cluster != ClusterUpdate::wolff) {
+    throw Error(ExitCode::usage,
+                fmt::format("the bundle engine has no cluster update '{}' (allowed: wolff; take "
+                            "--engine single)",
+                            to_string(spec.cluster)));
+  }
+  if (spec.replicas % kReplicas != 0) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("replicas {} is no multiple of 32, which the bundle engine needs (next: "
+                    "{})",
+                    spec.replicas, (spec.replicas / kReplicas + 1) * kReplicas));
+  }
+  if (graph.sites() >= (1ull << 31) - 64) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} sites are too many for the bundle engine (below 2^31 - 64)",
+                            graph.sites()));
+  }
+  return graph;
+}
+
+LocalTables make_tables(const Graph& graph, double beta, LocalUpdate update) {
+  LocalTables tables;
+  tables.stream = update == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
+  const auto regular = static_cast<std::uint32_t>(2 * graph.lattice().dim);
+  for (std::uint32_t k = 0; k <= std::max(graph.max_degree(), regular); ++k) {
+    tables.by_degree.emplace_back(k, beta, update);
+  }
+  return tables;
+}
+
+}  // namespace
+
+Books::Books(const Graph& graph, const EngineSpec& spec)
+    : spec_(spec),
+      graph_(graph),
+      layout_(checked(graph, spec)),
+      groups_(spec.replicas / kReplicas),
+      bundles_(static_cast<std::uint32_t>(spec.betas.size()) * groups_),
+      cluster_size_(std::size_t{bundles_} * kReplicas, 0) {
+  for (const double beta : spec.betas) {
+    tables_.push_back(make_tables(graph, beta, spec.local));
+    bond_.push_back(std::min(threshold(ising::bond_probability(beta)), kCertain - 1));
+  }
+}
+
+Books::Words Books::start_words(std::uint32_t bundle) const {
+  std::uint32_t hot = 0;
+  for (std::uint32_t r = 0; r < kReplicas; ++r) {
+    hot |= (starts_hot(spec_.start, r) ? 1u : 0u) << r;
+  }
+  Words words(layout_.words, 0);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    words[slot] = start_word(spec_.seed, bundle, site, hot);
+  });
+  return words;
+}
+
+std::uint64_t Books::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
+  const std::uint64_t steps = schedule.steps_per_cycle() * cycles;
+  if (step_ + steps > 0xFFFFFFFFull) {
+    throw Error(ExitCode::usage,
+                fmt::format("step {} would pass the last addressable one, 2^32 - 1; start another "
+                            "run with another seed",
+                            step_ + steps));
+  }
+  return steps;
+}
+
+void Books::book(const Schedule& schedule, std::uint64_t cycles, std::uint64_t sites) {
+  const std::uint64_t replicas = std::uint64_t{bundles_} * kReplicas;
+  step_ += schedule.steps_per_cycle() * cycles;
+  work_.local_attempts += schedule.local * cycles * replicas * layout_.sites;
+  work_.cluster_updates += schedule.cluster * cycles * replicas;
+  work_.cluster_sites += sites;
+  cluster_updates_ += schedule.cluster * cycles;
+}
+
+void Books::close_sums(Observation& out) {
+  out.cluster_size = cluster_updates_ > 0 ? cluster_size_ : std::vector<std::uint64_t>{};
+  out.cluster_quartic_low.clear();
+  out.cluster_quartic_high.clear();
+  out.cluster_updates = cluster_updates_;
+  std::fill(cluster_size_.begin(), cluster_size_.end(), 0);
+  cluster_updates_ = 0;
+}
+
+// [bundle][site] words, then the cluster sums, then the updates they cover; little endian.
+EngineState Books::save() const {
+  EngineState state{"bundle", step_, {}};
+  const std::size_t spin_bytes = std::size_t{bundles_} * layout_.sites * 4;
+  const std::size_t sum_bytes = cluster_size_.size() * 8;
+  state.bytes.resize(spin_bytes + sum_bytes + 8);
+  Words words;
+  for (std::uint32_t b = 0; b < bundles_; ++b) {
+    read_words(b, words);
+    std::uint8_t* at = state.bytes.data() + std::size_t{b} * layout_.sites * 4;
+    for_each_word(layout_, [&](Site site, Slot slot) {
+      std::memcpy(at + std::size_t{site} * 4, &words[slot], 4);
+    });
+  }
+  std::memcpy(state.bytes.data() + spin_bytes, cluster_size_.data(), sum_bytes);
+  std::memcpy(state.bytes.data() + spin_bytes + sum_bytes, &cluster_updates_, 8);
+  return state;
+}
+
+void Books::restore(const EngineState& state) {
+  const std::size_t spin_bytes = std::size_t{bundles_} * layout_.sites * 4;
+  const std::size_t sum_bytes = cluster_size_.size() * 8;
+  if (state.engine != "bundle" || state.bytes.size() != spin_bytes + sum_bytes + 8) {
+    throw Error(ExitCode::data,
+                fmt::format("engine state '{}' of {} bytes does not fit this bundle run ({} bytes)",
+                            state.engine, state.bytes.size(), spin_bytes + sum_bytes + 8));
+  }
+  Words words(layout_.words, 0);
+  for (std::uint32_t b = 0; b < bundles_; ++b) {
+    const std::uint8_t* at = state.bytes.data() + std::size_t{b} * layout_.sites * 4;
+    for_each_word(layout_, [&](Site site, Slot slot) {
+      std::memcpy(&words[slot], at + std::size_t{site} * 4, 4);
+    });
+    write_words(b, words);
+  }
+  std::memcpy(cluster_size_.data(), state.bytes.data() + spin_bytes, sum_bytes);
+  std::memcpy(&cluster_updates_, state.bytes.data() + spin_bytes + sum_bytes, 8);
+  step_ = state.step;
+}
+
+void Books::spins(std::uint32_t temperature, std::uint32_t replica,
+                  std::span<std::uint8_t> out) const {
+  Words words;
+  read_words(temperature * groups_ + replica / kReplicas, words);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    out[site] = static_cast<std::uint8_t>(words[slot] >> replica % kReplicas & 1u);
+  });
+}
+
+std::uint64_t Books::trajectory_hash() const {
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  Words words, ordered(layout_.sites);
+  for (std::uint32_t b = 0; b < bundles_; ++b) {
+    read_words(b, words);
+    for_each_word(layout_, [&](Site site, Slot slot) { ordered[site] = words[slot]; });
+    XXH3_64bits_update(state, ordered.data(), ordered.size() * 4);
+  }
+  const std::uint64_t hash = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  return hash;
+}
+
+}  // namespace rewise::bundle

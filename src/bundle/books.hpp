@@ -1,0 +1,53 @@
+// What the bundle engine keeps on any device: the specification, the layout, the step number, the
+// cluster sums; saved states, hashes and configurations, all in site order.
+#pragma once
+
+#include <vector>
+
+#include "src/bundle/digits.hpp"
+#include "src/bundle/layout.hpp"
+#include "src/engine/engine.hpp"
+
+namespace rewise::bundle {
+
+class Books : public Engine {
+ public:
+  Books(const Graph& graph, const EngineSpec& spec);
+
+  std::string_view name() const override { return "bundle"; }
+  EngineState save() const override;
+  void restore(const EngineState& state) override;
+  void spins(std::uint32_t temperature, std::uint32_t replica,
+             std::span<std::uint8_t> out) const override;
+  std::uint64_t trajectory_hash() const override;
+  Work work() const override { return work_; }
+
+ protected:
+  using Words = std::vector<std::uint32_t>;
+
+  // The words of one bundle in slot order, to the host and back.
+  virtual void read_words(std::uint32_t bundle, Words& out) const = 0;
+  virtual void write_words(std::uint32_t bundle, const Words& words) = 0;
+  // The first configuration of a bundle.
+  Words start_words(std::uint32_t bundle) const;
+
+  // Error(usage) where these steps would pass the last addressable one; returns their number.
+  std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;
+  // Counts finished cycles; `sites` flipped by their cluster updates.
+  void book(const Schedule& schedule, std::uint64_t cycles, std::uint64_t sites);
+  // Hands out the cluster sums and starts new ones.
+  void close_sums(Observation& out);
+
+  const EngineSpec spec_;
+  const Graph& graph_;
+  const Layout layout_;
+  const std::uint32_t groups_, bundles_;     // R / 32; T * R / 32
+  std::vector<LocalTables> tables_;          // [T]
+  std::vector<Threshold> bond_;              // [T] below certainty
+  std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
+  std::uint64_t cluster_updates_ = 0;
+  std::uint64_t step_ = 0;
+  Work work_;
+};
+
+}  // namespace rewise::bundle
