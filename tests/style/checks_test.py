@@ -101,9 +101,9 @@ class Readme(Planted):
     def test_commands_are_found_and_run(self):
         status, printed = self.check(
             "```console\n$ echo one \\\n   two\noutput\n```\n"
-            "```bash\n# why\ntrue\n```\n```\nno\n```\n")
+            "```bash\n# why\ntrue\n```\n```\nno\n```\n```python\nx = 1\nassert x == 1\n```\n")
         self.assertEqual(status, 0)
-        self.assertIn("2 commands ran", printed)
+        self.assertIn("3 commands ran", printed)
 
     def test_a_failing_command(self):
         status, printed = self.check("```console\n$ cat experiments/configs/b.toml\n```\n")

@@ -4,8 +4,8 @@ file that README.md links to exists.
     readme.py ROOT REWISE
 
 Commands stand in ```console blocks after "$ ", or in ```bash blocks, one a line (a backslash at
-the end continues it). The commands of EXEMPT are not run: they would build everything again, or
-run this test.
+the end continues it). ```python blocks run as they are, with analysis/ on the path. The commands of
+EXEMPT are not run: they would build everything again, or run this test.
 """
 
 import os
@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |experiments/quickstart|tests/run|sudo )")
+SHELL = ["bash", "-euo", "pipefail", "-c"]
 TIMEOUT_S = 120
 
 
@@ -36,14 +37,17 @@ def blocks(text):
 
 
 def commands(text):
+    """What to run, in order, each as the words of a command."""
     found = []
     for language, lines in blocks(text):
         joined = "\n".join(lines).replace("\\\n", " ").split("\n")
         if language == "console":
-            found += [line[2:].strip() for line in joined if line.startswith("$ ")]
+            found += [SHELL + [line[2:].strip()] for line in joined if line.startswith("$ ")]
         elif language in ("bash", "sh"):
-            found += [line.strip() for line in joined
+            found += [SHELL + [line.strip()] for line in joined
                       if line.strip() and not line.strip().startswith("#")]
+        elif language == "python":
+            found.append([sys.executable, "-c", "\n".join(lines)])
     return found
 
 
@@ -53,13 +57,13 @@ def dead_links(root, text):
             if not target.startswith(("http:", "https:", "mailto:")) and not (root / target).exists()]
 
 
-def run(command, folder, program):
+def run(command, root, folder, program):
     environment = dict(os.environ)
     environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
-    environment["MPLCONFIGDIR"] = str(folder)
-    return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=environment,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
+    environment["PYTHONPATH"] = str(root / "analysis")
+    return subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=TIMEOUT_S)
 
 
 def check(root, program):
@@ -71,20 +75,21 @@ def check(root, program):
         folder = pathlib.Path(name)
         shutil.copytree(root / "experiments" / "configs", folder / "experiments" / "configs")
         for command in commands(text):
-            if EXEMPT.match(command):
-                script = command.split()[0]
+            line = command[-1]
+            if EXEMPT.match(line):
+                script = line.split()[0]
                 if "/" in script and not os.access(root / script, os.X_OK):
                     failed.append(f"README.md: {script} cannot be executed")
                 continue
-            print(f"$ {command}", flush=True)
-            result = run(command, folder, program)
+            print(f"$ {line}", flush=True)
+            result = run(command, root, folder, program)
             ran += 1
             if result.returncode != 0:
                 print(result.stdout)
-                failed.append(f"README.md: exit status {result.returncode}: {command}")
+                failed.append(f"README.md: exit status {result.returncode}: {line}")
     print("\n".join(failed + [f"{ran} commands ran, {len(failed)} faults"]))
     return 1 if failed or ran == 0 else 0
 
 
 if __name__ == "__main__":
-    sys.exit(check(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()))
+    sys.exit(check(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()))
