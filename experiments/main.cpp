@@ -2,6 +2,7 @@
 // (sysexits.h, DESIGN.md section 9) and one line on standard error. Nothing else calls exit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -26,23 +27,22 @@ Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input
 69 no such device; 70 a defect of rewise; 73 a result is held by another process or would
 be overwritten; 74 input/output; 75 interrupted, checkpoint written: run it again.)";
 
-// The long option or subcommand nearest to what was typed.
-std::string hint(const CLI::App& app, const std::string& message) {
-  const auto dash = message.find("--");
-  std::vector<std::string> known;
-  std::string typed;
-  if (dash != std::string::npos) {
-    typed = message.substr(dash, message.find_first_of(" =\"", dash) - dash);
-    for (const auto* option : app.get_options()) {
-      for (const auto& name : option->get_lnames()) known.push_back("--" + name);
-    }
-  } else {
-    typed = message.substr(message.rfind(' ') + 1);
-    for (const auto* sub : app.get_subcommands({})) known.push_back(sub->get_name());
-  }
+// " (did you mean 'x'?)" for the known word nearest to what was typed, or "".
+std::string hint(const std::string& typed, const std::vector<std::string>& known) {
   const std::vector<std::string_view> words(known.begin(), known.end());
   const auto nearest = nearest_word(typed, words);
   return nearest.empty() || nearest == typed ? "" : fmt::format(" (did you mean '{}'?)", nearest);
+}
+
+// The long option nearest to the one that a message complains about.
+std::string option_hint(const CLI::App& app, const std::string& message) {
+  const auto dash = message.find("--");
+  if (dash == std::string::npos) return "";
+  std::vector<std::string> known;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  return hint(message.substr(dash, message.find_first_of(" =\"", dash) - dash), known);
 }
 
 std::string one_line(std::string text) {
@@ -65,10 +65,21 @@ int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
     chosen = app->get_subcommands();
   }
   const std::string name = app == &program ? "rewise" : "rewise " + app->get_name();
-  const std::string guess =
-      dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ? hint(*app, error.what()) : "";
+  const std::string guess = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr
+                                ? option_hint(*app, error.what())
+                                : "";
   return fail(ExitCode::usage,
               fmt::format("{}{}; see '{} --help'", one_line(error.what()), guess, name));
+}
+
+// A first word that is no subcommand: CLI11 would only say that one is required.
+void check_subcommand(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const auto* sub : program.get_subcommands({})) known.push_back(sub->get_name());
+  if (std::find(known.begin(), known.end(), argv[1]) != known.end()) return;
+  throw Error(ExitCode::usage, fmt::format("unknown subcommand '{}'{}; see 'rewise --help'",
+                                           argv[1], hint(argv[1], known)));
 }
 
 int run(int argc, char** argv) {
@@ -83,6 +94,7 @@ int run(int argc, char** argv) {
   const std::vector<AddedCommand> commands{add_graph_command(program), add_run_command(program),
                                            add_tc_command(program), add_plot_command(program),
                                            add_info_command(program)};
+  check_subcommand(program, argc, argv);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -134,6 +134,16 @@ class Batch {
   std::atomic<std::size_t> computed_ = 0;
 };
 
+// Another process may be about to write study.toml: tasks/ and hidden files are ours.
+bool holds_other_things(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name != "tasks" && name != "study.toml" && !name.starts_with(".")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Study::Study(const StudyConfig& config, std::filesystem::path folder)
@@ -143,8 +153,7 @@ Study::Study(const StudyConfig& config, std::filesystem::path folder)
   if (std::filesystem::exists(folder_, ignored) && !std::filesystem::is_directory(folder_)) {
     throw Error(ExitCode::held, fmt::format("'{}' exists and is not a folder", folder_.string()));
   }
-  if (std::filesystem::is_directory(folder_, ignored) &&
-      !std::filesystem::is_empty(folder_, ignored) && !std::filesystem::exists(file)) {
+  if (!std::filesystem::exists(file) && holds_other_things(folder_)) {
     throw Error(ExitCode::held,
                 fmt::format("folder '{}' holds something else than a study (it has no study.toml): "
                             "choose another one with --out",

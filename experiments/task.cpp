@@ -56,9 +56,10 @@ class Runner {
 
   // Returns false when it was told to stop.
   bool run() {
+    // At least one step each time, so that the shortest time limit comes to an end some day.
     while (measurements() < spec_.measure) {
-      if (run_.stop.stop_requested()) return false;
       advance_to(next_stop());
+      if (measurements() < spec_.measure && run_.stop.stop_requested()) return false;
       if (paths_ && seconds_since(saved_) >= run_.checkpoint) save(paths_->checkpoint);
     }
     return true;

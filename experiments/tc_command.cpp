@@ -68,6 +68,7 @@ void draw_plots(const std::filesystem::path& folder) {
 
 ExitCode run_tc(const TcOptions& options) {
   const StudyConfig config = configure(options);
+  check_tc_config(config, options.study);
   const Device device = choose_device(config.device, "run.device");
   if (!device.reason.empty()) fmt::print(stderr, "device: {} ({})\n", device.name, device.reason);
   const auto begin = std::chrono::steady_clock::now();

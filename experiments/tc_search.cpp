@@ -35,13 +35,6 @@ class Search {
  public:
   Search(Study& study, const StopToken& stop, Progress& progress)
       : study_(study), config_(study.config()), stop_(stop), progress_(progress) {
-    if (config_.sizes.size() < 2) {
-      throw Error(ExitCode::usage, "lattice.sizes: tc needs two sizes or more, whose curves cross");
-    }
-    if (config_.temperatures.size() == 1) {
-      throw Error(ExitCode::usage,
-                  "sampling.temperatures: tc needs two temperatures or more, or \"auto\"");
-    }
     for (const double p : config_.p) {
       Point point;
       point.data.p = p;
@@ -327,6 +320,17 @@ class Search {
 };
 
 }  // namespace
+
+void check_tc_config(const StudyConfig& config, const std::string& file) {
+  if (config.sizes.size() < 2) {
+    throw Error(ExitCode::usage,
+                file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");
+  }
+  if (config.temperatures.size() == 1) {
+    throw Error(ExitCode::usage,
+                file + ": sampling.temperatures: tc needs two temperatures or more, or \"auto\"");
+  }
+}
 
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress) {
   return Search(study, stop, progress).run();

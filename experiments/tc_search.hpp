@@ -30,8 +30,10 @@ struct PointData {
   std::vector<std::string> warnings;  // one line each
 };
 
-// One per p of the configuration. Error(usage) with fewer than two sizes or fixed temperatures;
-// Error(interrupted) as Study::run.
+// Error(usage), naming the file, with fewer than two sizes or fixed temperatures.
+void check_tc_config(const StudyConfig& config, const std::string& file);
+
+// One per p of the configuration. Error(interrupted) as Study::run.
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress);
 
 // U (observable 0) or sqrt(N) m^2 (1) of the graphs so far, with its leave-one-out variants.

@@ -1,5 +1,6 @@
-// edge_list_replay CORPUS N: feeds the fuzz target with every file of a folder and with N fixed
-// mutations of them, so that the harness runs as a plain test wherever there is no fuzzer.
+// PROGRAM CORPUS N: feeds the fuzz target with every file of a folder and with N fixed
+// mutations of them, so that the harness of a reader of text runs as a plain test wherever there is
+// no fuzzer.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +35,7 @@ std::vector<std::string> read_all(const char* folder) {
 
 // One change: a byte replaced, inserted or removed, a piece repeated, or the end cut off.
 void mutate(std::string& text, const rewise::Words4& random) {
-  constexpr char kAlphabet[] = "0123456789 \n\t\r#-+.x\0\xff";
+  constexpr char kAlphabet[] = "0123456789 \n\t\r#-+.eE=[]{},\"nai_x\0\xff";
   const std::size_t at = text.empty() ? 0 : random.w[1] % text.size();
   const char letter = kAlphabet[random.w[2] % (sizeof kAlphabet - 1)];
   switch (random.w[0] % 5) {
@@ -60,7 +61,7 @@ void mutate(std::string& text, const rewise::Words4& random) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: edge_list_replay CORPUS MUTATIONS\n");
+    std::fprintf(stderr, "usage: PROGRAM CORPUS MUTATIONS\n");
     return 64;
   }
   const std::vector<std::string> texts = read_all(argv[1]);

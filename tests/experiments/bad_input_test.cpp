@@ -1,0 +1,206 @@
+// Bad input: the exit status of DESIGN.md section 9, one clear line, nothing written or changed.
+#include <string>
+
+#include "tests/experiments/program.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise::oracle;
+
+namespace {
+
+struct Bad {
+  std::string line;
+  int status;
+  std::string says;  // part of the message
+};
+
+// The message proper: the device line that `auto` prints comes before it.
+std::string message(const std::string& err) {
+  std::string text = err;
+  if (text.starts_with("device: ")) text.erase(0, text.find('\n') + 1);
+  return text;
+}
+
+void check(const Workplace& place, const Bad& bad) {
+  const auto before = place.files();
+  const Output output = place.run(bad.line);
+  INFO(bad.line << "\n" << output.err);
+  CHECK(output.status == bad.status);
+  CHECK(output.out.empty());
+  CHECK(lines(message(output.err)) == 1);
+  CHECK(message(output.err).starts_with("rewise: "));
+  CHECK(output.err.find(bad.says) != std::string::npos);
+  CHECK(place.files() == before);
+}
+
+std::string study(const std::string& lattice, const std::string& rest = "") {
+  return "[lattice]\n" + lattice + "\n" + rest;
+}
+
+}  // namespace
+
+TEST_CASE("bad command lines end with status 64 and one line") {
+  const Workplace place;
+  const std::string run = "run --size 8 --temperature 2.3 ";
+  for (const Bad& bad : {
+           Bad{"", 64, "subcommand"},
+           Bad{"rn", 64, "did you mean 'run'"},
+           Bad{"graph --sise 8", 64, "did you mean '--size'"},
+           Bad{"graph", 64, "--size is missing"},
+           Bad{"graph --size 7", 64, "extent 7"},
+           Bad{"graph --size 2", 64, "extent 2"},
+           Bad{"graph --size 0", 64, "--size"},
+           Bad{"graph --size -8", 64, "--size"},
+           Bad{"graph --size 8,x", 64, "'x'"},
+           Bad{"graph --size 8,8,8", 64, "3 extents"},
+           Bad{"graph --dim 5 --size 8", 64, "--dim"},
+           Bad{"graph --dim 0 --size 8", 64, "--dim"},
+           Bad{"graph --size 65536", 64, "4294967295"},
+           Bad{"graph --dim 4 --size 4294967294", 64, "4294967295"},
+           Bad{"graph --size 8 --p 1.5", 64, "--p: 1.5"},
+           Bad{"graph --size 8 --p -0.1", 64, "--p"},
+           Bad{"graph --size 8 --p nan", 64, "nan"},
+           Bad{"graph --size 8 --p 0.1x", 64, "0.1x"},
+           Bad{"graph --size 8 --rule rewier", 64, "rewire"},
+           Bad{"graph --size 8 --seed -1", 64, "--seed"},
+           Bad{"graph --size 8 --out g.png", 64, "g.png"},
+           Bad{"run --size 8", 64, "--temperature is missing"},
+           Bad{"run --temperature 2", 64, "--size is missing"},
+           Bad{"run --size 8 --temperature 0", 64, "--temperature"},
+           Bad{"run --size 8 --temperature -1", 64, "--temperature"},
+           Bad{"run --size 8 --temperature nan", 64, "nan"},
+           Bad{"run --size 8 --temperature inf", 64, "inf"},
+           Bad{"run --size 8 --temperature 2.3,,2.4", 64, "''"},
+           Bad{"run --size 8 --temperature 2.3,2.3", 64, "twice"},
+           Bad{run + "--schedule 0:0", 64, "0:0"},
+           Bad{run + "--schedule 1", 64, "bad schedule"},
+           Bad{run + "--schedule 1:-1", 64, "bad schedule"},
+           Bad{run + "--replicas 33", 64, "64"},
+           Bad{run + "--replicas 0", 64, "--replicas"},
+           Bad{run + "--measure 0", 64, "--measure"},
+           Bad{run + "--every 0", 64, "--every"},
+           Bad{run + "--engine bundel", 64, "did you mean 'bundle'"},
+           Bad{run + "--engine packed", 64, "packed"},
+           Bad{run + "--model potts", 64, "potts"},
+           Bad{run + "--local metropolsi", 64, "did you mean 'metropolis'"},
+           Bad{run + "--cluster wolf", 64, "did you mean 'wolff'"},
+           Bad{run + "--device gpu", 64, "gpu"},
+           Bad{run + "--out t.txt", 64, "t.txt"},
+           Bad{run + "--checkpoint soon", 64, "soon"},
+           Bad{run + "--graph g.edges", 64, "--graph"},
+           Bad{run + "extra", 64, "extra"},
+       }) {
+    check(place, bad);
+  }
+}
+
+TEST_CASE("files that are missing, unfit or in the way") {
+  Workplace place;
+  place.write("loop.edges", "0 1\n1 1\n");
+  place.write("double.edges", "0 1\n1 0\n");
+  place.write("bad.edges", "0 1\n1 two\n");
+  place.write("damaged.h5", std::string(2000, 'x'));
+  place.write("graph.edges", "0 1\n");
+  place.write("notes.txt", "mine\n");
+  std::filesystem::create_directory(place / "full");
+  place.write("full/notes.txt", "mine\n");
+  place.write("study.toml", study("dim = 2\nsizes = [8, 12]\np = [0]"));
+  for (const Bad& bad : {
+           Bad{"graph --from loop.edges", 65, "loop.edges:2"},
+           Bad{"graph --from double.edges", 65, "double.edges:2"},
+           Bad{"graph --from bad.edges", 65, "bad.edges:2"},
+           Bad{"graph --from absent.edges", 74, "absent.edges"},
+           Bad{"graph --size 8 --out graph.edges", 73, "graph.edges"},
+           Bad{"graph --size 8 --out absent/g.edges", 74, "absent"},
+           Bad{"run --graph damaged.h5 --temperature 2", 65, "damaged.h5"},
+           Bad{"run --size 8 --temperature 2 --out damaged.h5", 65, "damaged.h5"},
+           Bad{"run --size 8 --temperature 2 --out absent/t.h5", 74, "absent"},
+           Bad{"tc absent.toml", 74, "absent.toml"},
+           Bad{"tc full", 74, "full"},
+           Bad{"tc study.toml --out full", 73, "full"},
+           Bad{"tc study.toml --out notes.txt", 73, "notes.txt"},
+           Bad{"tc study.toml --out notes.txt/x", 74, "notes.txt"},
+           Bad{"plot absent", 74, "absent"},
+       }) {
+    check(place, bad);
+  }
+  CHECK(place.read("damaged.h5") == std::string(2000, 'x'));
+  CHECK(place.read("graph.edges") == "0 1\n");
+}
+
+TEST_CASE("a missing CUDA device is an error, never the CPU") {
+  const Workplace place;
+  check(place, {"run --size 8 --temperature 2 --device cuda", 69, "cuda"});
+  const Output output =
+      place.run("run --size 8 --temperature 2 --measure 4 --equilibrate 4 --device auto");
+  CHECK(output.status == 0);
+  CHECK(output.err.find("device: cpu (") != std::string::npos);
+}
+
+TEST_CASE("bad studies end with status 64 and a line that names file, place and key") {
+  Workplace place;
+  const std::string good = "dim = 2\nsizes = [8, 12]\np = [0.1]";
+  struct BadStudy {
+    std::string text, says;
+  };
+  for (const BadStudy& bad : {
+           BadStudy{"", "dim"},
+           BadStudy{"[lattice\n", "s.toml:1:"},
+           BadStudy{study("dim = 2\nsizes = [8, 12]"), "'p' is missing"},
+           BadStudy{study("dim = 2\nsizes = []\np = [0.1]"),
+                    "s.toml:3:9: lattice.sizes: the list is empty"},
+           BadStudy{study("dim = 2\nsizes = [8, 12]\np = []"),
+                    "s.toml:4:5: lattice.p: the list is empty"},
+           BadStudy{study("dim = 2\nsizes = [8, 13]\np = [0.1]"),
+                    "s.toml:3:13: lattice.sizes: extent 13"},
+           BadStudy{study("dim = 2\nsizes = [2, 12]\np = [0.1]"), "lattice.sizes"},
+           BadStudy{study("dim = 2\nsizes = [8, 8]\np = [0.1]"), "twice"},
+           BadStudy{study("dim = 3\nsizes = [[8, 8], 12]\np = [0.1]"), "2 extents for dim = 3"},
+           BadStudy{study("dim = 5\nsizes = [8, 12]\np = [0.1]"), "lattice.dim: 5 is out of range"},
+           BadStudy{study("dim = 2\nsizes = [8, 65536]\np = [0.1]"), "4294967295"},
+           BadStudy{study("dim = 2\nsizes = [8, 12]\np = [1.5]"), "s.toml:4:6: lattice.p: 1.5"},
+           BadStudy{study("dim = 2\nsizes = [8, 12]\np = [nan]"), "lattice.p: nan"},
+           BadStudy{study("dim = 2\nsizes = [8, 12]\np = \"0.1\""), "lattice.p: text"},
+           BadStudy{study("dim = 2\nsizes = \"8\"\np = [0.1]"), "lattice.sizes: text"},
+           BadStudy{study(good + "\nrule = \"rewier\""), "did you mean 'rewire'"},
+           BadStudy{study(good + "\ngraphs = 0"), "lattice.graphs: 0"},
+           BadStudy{study(good + "\ngraphs = [1, 2, 3]"), "3 numbers for 2 sizes"},
+           BadStudy{study(good + "\nsize = [8]"), "did you mean 'sizes'"},
+           BadStudy{"[latice]\ndim = 2\n", "did you mean 'lattice'"},
+           BadStudy{study(good, "[sampling]\nschedule = \"0:0\""), "0:0"},
+           BadStudy{study(good, "[sampling]\nschedule = 1"), "sampling.schedule: a whole number"},
+           BadStudy{study(good, "[sampling]\nreplicas = 20"), "32"},
+           BadStudy{study(good, "[sampling]\ntemperatures = [2.0, -1.0]"), "temperatures: -1"},
+           BadStudy{study(good, "[sampling]\ntemperatures = [2.0, nan]"), "temperatures: nan"},
+           BadStudy{study(good, "[sampling]\ntemperatures = []"), "empty"},
+           BadStudy{study(good, "[sampling]\ntemperatures = {from = 3, to = 2, count = 4}"),
+                    "empty"},
+           BadStudy{study(good, "[sampling]\ntemperatures = {from = 2, too = 3, count = 4}"),
+                    "'to'"},
+           BadStudy{study(good, "[sampling]\nmeasure = \"many\""), "\"auto\""},
+           BadStudy{study(good, "[sampling]\nmeasure = -3"), "measure: -3"},
+           BadStudy{study(good, "[sampling]\nengine = \"packed\""), "packed"},
+           BadStudy{study(good, "[run]\ncheckpoint = \"soon\""), "run.checkpoint"},
+           BadStudy{study(good, "[run]\ndevice = \"gpu\""), "run.device"},
+           BadStudy{study(good, "[run]\nthreads = -1"), "run.threads"},
+           BadStudy{"lattice = 3\n", "a table"},
+       }) {
+    place.write("s.toml", bad.text);
+    check(place, {"tc s.toml --out study", 64, bad.says});
+    check(place, {"tc s.toml --out study", 64, "s.toml"});
+  }
+  place.write("s.toml", study("dim = 2\nsizes = [8]\np = [0.1]"));
+  check(place, {"tc s.toml --out study", 64, "two sizes"});
+}
+
+TEST_CASE("help and version go to standard output with status 0") {
+  const Workplace place;
+  CHECK(place.run("--version").out.starts_with("rewise 0."));
+  for (const std::string command : {"", "graph", "run", "tc", "plot", "info"}) {
+    const Output output = place.run(command + " --help");
+    INFO(command);
+    CHECK(output.status == 0);
+    CHECK(output.err.empty());
+    CHECK(output.out.find("xample") != std::string::npos);
+  }
+}

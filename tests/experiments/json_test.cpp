@@ -1,0 +1,141 @@
+// The JSON objects of `run`, `graph` and `info`, field by field (DESIGN.md section 9).
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/experiments/program.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> names;
+  for (const auto& [key, value] : object.items()) names.insert(key);
+  return names;
+}
+
+json parsed(const Output& output) {
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  return json::parse(output.out);  // throws where there is anything else on standard output
+}
+
+}  // namespace
+
+TEST_CASE("run --json has exactly the fields of the contract") {
+  const Workplace place;
+  const json run = parsed(place.run(
+      "run --dim 2 --size 8,6 --p 0.1 --graph-seed 3 --temperature 2.3,2.6 --schedule 1:2 "
+      "--equilibrate 20 --measure 50 --every 2 --seed 5 --threads 1 --device cpu --json"));
+  CHECK(keys(run) == std::set<std::string>{"graph", "results", "trajectory_hash", "engine",
+                                           "device", "threads", "seconds", "updates_per_ns"});
+  CHECK(keys(run["graph"]) == std::set<std::string>{"dim", "extents", "p", "rule", "seed", "sites",
+                                                    "bonds", "modified", "rewired"});
+  CHECK(run["graph"]["extents"] == json({8, 6}));
+  CHECK(run["graph"]["sites"] == 48);
+  CHECK(run["graph"]["bonds"] == 96);
+  CHECK(run["graph"]["seed"] == 3);
+  CHECK(run["graph"]["rule"] == "rewire");
+  REQUIRE(run["results"].size() == 2);
+  for (const auto& row : run["results"]) {
+    CHECK(keys(row) == std::set<std::string>{"temperature", "beta", "replicas", "measurements",
+                                             "energy", "abs_magnetisation", "m2", "m4", "binder",
+                                             "specific_heat", "susceptibility",
+                                             "cluster_fraction"});
+    for (const char* timed : {"energy", "abs_magnetisation", "m2", "m4"}) {
+      CHECK(keys(row[timed]) == std::set<std::string>{"value", "error", "tau"});
+      CHECK(row[timed]["error"] > 0);
+      CHECK(row[timed]["tau"] > 0);
+    }
+    for (const char* plain : {"binder", "specific_heat", "susceptibility", "cluster_fraction"}) {
+      CHECK(keys(row[plain]) == std::set<std::string>{"value", "error"});
+    }
+    CHECK(row["replicas"] == 32);
+    CHECK(row["measurements"] == 50);
+    CHECK(row["energy"]["value"] < 0);
+    CHECK(row["energy"]["value"] > -2);
+    CHECK(row["beta"].get<double>() == Approx(1 / row["temperature"].get<double>()));
+    // <C>/N = <m^2>
+    const double difference =
+        row["cluster_fraction"]["value"].get<double>() - row["m2"]["value"].get<double>();
+    const double error = std::hypot(row["cluster_fraction"]["error"].get<double>(),
+                                    row["m2"]["error"].get<double>());
+    CHECK(std::abs(difference) < 5 * error);
+  }
+  CHECK(run["engine"] == "bundle");
+  CHECK(run["device"] == "cpu");
+  CHECK(run["threads"] == 1);
+  CHECK(run["trajectory_hash"].get<std::string>().size() == 16);
+}
+
+TEST_CASE("the same seed gives the same trajectory on any number of threads") {
+  const Workplace place;
+  const std::string line =
+      "run --size 16 --p 0.1 --temperature 2.4,2.7 --equilibrate 10 --measure 10 --json --threads ";
+  json one = parsed(place.run(line + "1")), three = parsed(place.run(line + "3"));
+  CHECK(one["trajectory_hash"] == three["trajectory_hash"]);
+  CHECK(one["results"] == three["results"]);
+  const json other = parsed(place.run(line + "1 --seed 2"));
+  CHECK(one["trajectory_hash"] != other["trajectory_hash"]);
+}
+
+TEST_CASE("what cannot be known is null: clusters without cluster updates, errors of one system") {
+  const Workplace place;
+  const json run = parsed(place.run(
+      "run --size 8 --temperature 2.3 --schedule 1:0 --engine single --replicas 1 --measure 1 "
+      "--equilibrate 5 --json"));
+  const auto& row = run["results"][0];
+  CHECK(row["cluster_fraction"]["value"].is_null());
+  CHECK(row["energy"]["error"].is_null());
+  CHECK(row["energy"]["tau"].is_null());
+  CHECK(row["energy"]["value"].is_number());
+}
+
+TEST_CASE("one replica gets its errors from stretches of time") {
+  const Workplace place;
+  const json run =
+      parsed(place.run("run --size 8 --temperature 2.3 --engine single --replicas 1 --measure 640 "
+                       "--equilibrate 50 --json"));
+  CHECK(run["results"][0]["energy"]["error"] > 0);
+  CHECK(run["results"][0]["cluster_fraction"]["error"] > 0);
+}
+
+TEST_CASE("graph --json says what the network looks like") {
+  const Workplace place;
+  const json graph = parsed(place.run("graph --size 16 --p 0.1 --seed 4 --out g.edges --json"));
+  CHECK(keys(graph) == std::set<std::string>{"graph", "metrics"});
+  for (const char* key : {"dim", "extents", "p", "rule", "seed", "sites", "bonds", "modified",
+                          "rewired", "colours", "hash"}) {
+    CHECK(graph["graph"].contains(key));
+  }
+  CHECK(graph["graph"]["rewired"] > 10);
+  CHECK(graph["metrics"]["mean_degree"] == 4.0);
+  CHECK(graph["metrics"]["mean_path"]["value"] > 3);
+  std::uint64_t sites = 0;
+  for (const auto& count : graph["metrics"]["degree_counts"]) sites += count.get<std::uint64_t>();
+  CHECK(sites == 256);
+
+  // The edge list comes back as an imported graph of the same size, and can be simulated.
+  const json again = parsed(place.run("graph --from g.edges --json"));
+  CHECK(again["graph"]["rule"] == "imported");
+  CHECK(again["graph"]["bonds"] == 512);
+  CHECK(again["graph"]["colours"] == 2);
+  CHECK(again["graph"]["dim"].is_null());
+  const json run = parsed(
+      place.run("run --graph g.edges --temperature 2.5 --measure 20 --equilibrate 20 --json"));
+  CHECK(run["graph"]["sites"] == 256);
+}
+
+TEST_CASE("info --json names version, engines and libraries") {
+  const Workplace place;
+  const json info = parsed(place.run("info --json"));
+  for (const char* key :
+       {"version", "revision", "compiler", "simd", "threads", "engines", "libraries", "cuda"}) {
+    CHECK(info.contains(key));
+  }
+  CHECK(info["libraries"].contains("HDF5"));
+}

@@ -1,0 +1,114 @@
+// `rewise tc` from end to end on a tiny study: what it leaves, that running it again does nothing,
+// that it grows without computing anything twice, and that an interruption changes no number.
+#include <signal.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "tests/experiments/program.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+
+namespace {
+
+std::string study(int graphs, const std::string& p) {
+  return "[study]\nname = \"tiny\"\nseed = 11\n[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [" + p +
+         "]\ngraphs = " + std::to_string(graphs) + "\n[run]\ndevice = \"cpu\"\n";
+}
+
+json without_seconds(json summary) {
+  summary.erase("seconds");
+  return summary;
+}
+
+bool says(const Output& output, const std::string& text) {
+  return output.err.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to what is there") {
+  Workplace place;
+  place.write("s.toml", study(20, "0.0, 0.1"));
+  const Output first = place.run("tc s.toml --out study --no-plots");
+  INFO(first.err << first.out);
+  REQUIRE(first.status == 0);
+  CHECK(first.out.find("critical temperatures") != std::string::npos);
+  CHECK(place.has("study/study.toml"));
+  CHECK(place.has("study/summary.csv"));
+  const json summary = json::parse(place.read("study/summary.json"));
+  REQUIRE(summary["points"].size() == 2);
+  const auto& regular = summary["points"][0];
+  const auto& rewired = summary["points"][1];
+  CHECK(regular["tc_exact"].get<double>() == Approx(2.269185314));
+  // 5 standard errors and the size of the corrections at L <= 16: a wrong program is far outside.
+  CHECK(std::abs(regular["tc"]["value"].get<double>() - 2.2692) <
+        5 * regular["tc"]["error"].get<double>() + 0.01);
+  CHECK(std::abs(rewired["tc"]["value"].get<double>() - 2.78) <
+        5 * rewired["tc"]["error"].get<double>() + 0.05);
+  CHECK(summary["tc0"]["source"] == "measured");
+  CHECK(rewired["shift"]["value"].get<double>() > 0.3);
+  CHECK(regular["sizes"].size() == 3);
+  CHECK(regular["sizes"][0]["graphs"] == 20);
+  for (const auto& file : place.files()) {
+    INFO(file);
+    CHECK(file.find(".part.") == std::string::npos);
+    CHECK(file.find(".lease") == std::string::npos);
+  }
+
+  const auto files = place.files();
+  const Output again = place.run("tc s.toml --out study --no-plots --threads 1");
+  CHECK(again.status == 0);
+  CHECK(says(again, "0 task(s) computed"));
+  CHECK(again.out == first.out);
+  CHECK(place.files() == files);
+
+  place.write("s.toml", study(24, "0.0, 0.1, 0.05"));
+  const Output grown = place.run("tc s.toml --out study --no-plots");
+  REQUIRE(grown.status == 0);
+  // 4 more graphs x 3 sizes x 2 old p; the new p: scan 8, pilots 3, graphs 3 x 24; a window may
+  // have to move once or twice (16 graphs each).
+  CHECK(place.files().size() >= files.size() + 4 * 3 * 2 + 8 + 3 + 3 * 24);
+  CHECK(place.files().size() <= files.size() + 4 * 3 * 2 + 8 + 3 + 3 * 24 + 2 * 16);
+}
+
+TEST_CASE("an interrupted study, resumed with other threads, equals an uninterrupted one") {
+  Workplace place;
+  place.write("s.toml", study(4, "0.1"));
+  REQUIRE(place.run("tc s.toml --out whole --no-plots --threads 2").status == 0);
+  int interrupted = 0;
+  for (int k = 0; k < 3; ++k) {
+    const pid_t child = place.start("tc s.toml --out parts --no-plots --threads 3");
+    for (int n = 0; n < 2000 && !place.has("parts/study.toml"); ++n) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    ::kill(child, SIGTERM);
+    const Output output = place.wait(child);
+    if (output.status == 0) break;
+    REQUIRE(output.status == 75);
+    CHECK(says(output, "SIGTERM"));
+    ++interrupted;
+  }
+  CHECK(interrupted >= 1);
+  REQUIRE(place.run("tc s.toml --out parts --no-plots --threads 1").status == 0);
+  CHECK(without_seconds(json::parse(place.read("whole/summary.json"))) ==
+        without_seconds(json::parse(place.read("parts/summary.json"))));
+}
+
+TEST_CASE("two processes share a study's folder: the numbers of one alone") {
+  Workplace one, two, alone;
+  for (const Workplace* place : {&one, &two, &alone}) place->write("s.toml", study(6, "0.1"));
+  REQUIRE(alone.run("tc s.toml --out study --no-plots").status == 0);
+  const std::string shared = " --no-plots --threads 1 --out " + (one / "study").string();
+  const pid_t a = one.start("tc s.toml" + shared), b = two.start("tc s.toml" + shared);
+  CHECK(one.wait(a).status == 0);
+  CHECK(two.wait(b).status == 0);
+  CHECK(without_seconds(json::parse(one.read("study/summary.json"))) ==
+        without_seconds(json::parse(alone.read("study/summary.json"))));
+}
