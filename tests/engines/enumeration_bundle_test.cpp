@@ -10,7 +10,7 @@ using namespace rewise::oracle;
 TEST_CASE("bundle engine: Metropolis, Glauber, Wolff and mixes equal enumeration") {
   Scores scores;
   // An even number of measurements: isolated sites flip at every Metropolis sweep.
-  compare_all(make_bundle_engine, wolff_updates(), 40000, {512, {150, longer(100), 1}}, scores);
+  compare_all(make_bundle_engine, wolff_updates(), 40000, {384, {120, longer(80), 1}}, scores);
   check_distribution(scores, 300);
 }
 

@@ -79,11 +79,12 @@ TEST_CASE("single engine: interrupted and resumed equals uninterrupted") {
 }
 
 TEST_CASE("single engine: cycles add up, and foreign states are refused") {
-  for_each_combination([](const Graph& graph, const EngineSpec& spec) {
-    for (const Schedule& schedule : {Schedule{1, 0}, {0, 1}, {2, 3}}) {
-      check_cycles_add_up(make_single_engine, graph, spec, schedule, option(2));
-      check_foreign_states(make_single_engine, graph, spec, schedule);
-    }
+  std::size_t n = 0;
+  for_each_combination([&n](const Graph& graph, const EngineSpec& spec) {
+    const Schedule schedules[] = {{1, 0}, {0, 1}, {2, 3}};
+    const Schedule& schedule = schedules[n++ % 3];
+    check_cycles_add_up(make_single_engine, graph, spec, schedule, option(2));
+    check_foreign_states(make_single_engine, graph, spec, schedule);
     check_last_step(make_single_engine, graph, spec);
   });
   check_differs(make_single_engine, graphs()[0],
