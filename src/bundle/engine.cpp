@@ -9,8 +9,12 @@
 #include <chrono>
 #include <optional>
 
+#include "src/base/error.hpp"
 #include "src/bundle/books.hpp"
 #include "src/bundle/bundle.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/bundle/engine_cuda.hpp"
+#endif
 #include "src/bundle/measure.hpp"
 #include "src/bundle/sweep.hpp"
 #include "src/bundle/wolff_update.hpp"
@@ -174,6 +178,13 @@ namespace rewise {
 
 std::unique_ptr<Engine> make_bundle_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options) {
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    return bundle::make_cuda_engine(graph, spec, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+  }
   return std::make_unique<bundle::CpuEngine>(graph, spec, options);
 }
 

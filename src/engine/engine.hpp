@@ -57,6 +57,7 @@ enum class WolffForm { automatic, dense, sparse };
 // How, never what.
 struct EngineOptions {
   int threads = 0;  // 0: all cores
+  int device = -1;  // CUDA device; -1: the CPU
   WolffForm wolff_form = WolffForm::automatic;
   // Bundle engine, automatic: a replica's cluster turns dense when it outgrows this many sites
   // (0: the engine's own choice).

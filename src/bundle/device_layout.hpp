@@ -1,0 +1,51 @@
+// A task's bundles on the device, and the graph as its kernels read it.
+//
+// Words of kVec bundles of one site lie side by side: word(bundle, slot) =
+//   ((bundle / vec) * words + slot) * vec + bundle % vec,     slots as in layout.hpp,
+// so a thread loads its site's words of four bundles at once, a warp loads whole lines, and a
+// modified cell's random neighbours come as 16 bytes of a 32-byte sector. vec is 4 where the number
+// of bundles is a multiple of 4, else 1.
+// Plain pointers and numbers: passed to kernels by value. Nothing here owns memory.
+#pragma once
+
+#include <cstdint>
+
+namespace rewise::bundle {
+
+// Regular cells and rows; pointers are on the device.
+struct DeviceLattice {
+  int dim = 0;  // 0: no lattice
+  std::uint32_t extent0 = 0, extent1 = 0, extent2 = 0, extent3 = 0;
+  std::uint32_t sites = 0;
+  std::uint32_t half_row = 0, rows = 0;
+  std::uint32_t words = 0;  // slots per bundle
+  std::uint32_t colour_base[2]{};
+  const std::uint32_t* row_neighbour = nullptr;  // [rows][2 (dim - 1)]
+  const std::uint8_t* row_parity = nullptr;      // [rows]
+  // Per colour: the places i (slot = colour_base + i) of unmodified cells, or nothing where every
+  // cell of the colour is unmodified.
+  const std::uint32_t* regular[2]{};
+  std::uint32_t regular_count[2]{};
+};
+
+// A group of modified cells (layout.hpp) in the device's lists; groups are padded to whole warps.
+struct DeviceGroup {
+  std::uint32_t degree;
+  std::uint32_t first;  // of its cells in slot[] and site[]
+  std::uint32_t cells;  // real ones; the rest repeats cell 0
+  std::uint32_t padded;
+  std::uint64_t neighbour;   // of neighbour j of cell i: neighbour + j * padded + i
+  std::uint32_t thresholds;  // of this degree in a bundle's threshold table
+  std::uint32_t classes;
+};
+
+struct DeviceCells {
+  const DeviceGroup* groups = nullptr;           // [groups], by colour
+  const std::uint16_t* group_of_warp = nullptr;  // [cells / 32]
+  const std::uint32_t* slot = nullptr;
+  const std::uint32_t* site = nullptr;
+  const std::uint32_t* neighbour = nullptr;
+  const std::uint32_t* colour_first = nullptr;  // host array [colours + 1], in cells
+};
+
+}  // namespace rewise::bundle

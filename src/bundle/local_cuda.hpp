@@ -1,0 +1,36 @@
+// Local updates on the device (local.hpp says what they do; same bits).
+//
+// Regular cells: a block takes 256 sites of one colour for kVec bundles. Two Philox calls (eight
+// digits) settle nine words in ten; the rest is queued in shared memory with its planes of counts
+// and settled by full warps afterwards, so that no warp waits for its slowest lane. Modified cells:
+// a warp takes 32 cells of one degree. Both write their own cells only and read the other colours.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "src/bundle/device_layout.hpp"
+#include "src/random/streams.hpp"
+
+namespace rewise::bundle {
+
+struct DeviceDraw {
+  std::uint32_t seed_low, seed_high;
+  std::uint32_t stream;  // Stream::metropolis or Stream::glauber
+  std::uint32_t step;
+};
+
+// Thresholds of all bundles: table[bundle * stride + offset + class].
+struct DeviceThresholds {
+  const std::uint32_t* table;
+  std::uint32_t stride;
+  std::uint32_t regular;  // offset of degree 2 dim
+};
+
+// One colour of one sweep, all bundles.
+void launch_local(const DeviceLattice& lattice, const DeviceCells& cells,
+                  const DeviceThresholds& thresholds, const DeviceDraw& draw, int colour,
+                  std::uint32_t bundles, int vec, std::uint32_t* spins, cudaStream_t stream);
+
+}  // namespace rewise::bundle

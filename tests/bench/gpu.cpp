@@ -1,0 +1,103 @@
+// Speeds of the bundle engine on CUDA device 0, for RESULTS.md: bench_gpu [name ...]
+// Names: metropolis, wolff, measure; all by default. Medians of five pieces after a warm-up.
+// The Wolff row nearest Tc sits where the mean cluster is about 0.0035 N (T = 2.4345 on this
+// graph).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/bundle/bundle.hpp"
+
+namespace {
+
+using namespace rewise;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uint32_t replicas,
+                                Start start) {
+  EngineSpec spec;
+  spec.betas = {1 / temperature};
+  spec.replicas = replicas;
+  spec.start = start;
+  EngineOptions options;
+  options.device = 0;
+  return make_bundle_engine(graph, spec, options);
+}
+
+double seconds_per_cycle(Engine& engine, const Schedule& schedule, std::uint64_t cycles) {
+  engine.advance(schedule, cycles);
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) {
+    const double start = now();
+    engine.advance(schedule, cycles);
+    seconds.push_back((now() - start) / static_cast<double>(cycles));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[2];
+}
+
+void metropolis() {
+  fmt::print("bundle Metropolis, 2D, 256 replicas, attempted updates per ns\n");
+  for (const auto& [edge, p, t] :
+       std::vector<std::tuple<std::uint32_t, double, double>>{{1024, 0.0, 2.269185},
+                                                              {1024, 0.01, 2.43},
+                                                              {1024, 0.1, 2.78},
+                                                              {1024, 1.0, 3.5},
+                                                              {256, 0.01, 2.43},
+                                                              {64, 0.01, 2.43}}) {
+    const Graph graph = build_graph({{edge, edge}, p, Rule::rewire, 1});
+    auto e = prepare(graph, t, 256, Start::cold);
+    const double s = seconds_per_cycle(*e, {1, 0}, 200);
+    fmt::print("  L={:<5} p={:<5} T={:<5.3f} {:8.0f}   {:.1f} us per sweep\n", edge, p, t,
+               static_cast<double>(graph.sites()) * 256 / s * 1e-9, s * 1e6);
+  }
+}
+
+void wolff() {
+  fmt::print("bundle Wolff, 2D L = 1024, 1024 replicas, 64 updates per launch\n");
+  for (const auto& [p, t] :
+       std::vector<std::pair<double, double>>{{0.01, 2.4345}, {0.01, 2.38}, {0.0, 2.269185}}) {
+    const Graph graph = build_graph({{1024, 1024}, p, Rule::rewire, 1});
+    auto e = prepare(graph, t, 1024, Start::cold);
+    e->advance({1, 4}, 150);
+    const std::uint64_t before = e->work().cluster_sites;
+    const double s = seconds_per_cycle(*e, {0, 64}, 1);
+    const double sites = static_cast<double>(e->work().cluster_sites - before) / 6;
+    fmt::print(
+        "  p={:<5} T={:<6.4f} {:7.3f} us per update and replica, {:.2f} flipped spins per ns, "
+        "mean cluster {:.4f} N\n",
+        p, t, s / (64.0 * 1024) * 1e6, sites / s * 1e-9,
+        sites / (64.0 * 1024) / static_cast<double>(graph.sites()));
+  }
+}
+
+void measure() {
+  const Graph graph = build_graph({{1024, 1024}, 0.01, Rule::rewire, 1});
+  auto e = prepare(graph, 2.43, 256, Start::cold);
+  const double sweep = seconds_per_cycle(*e, {1, 0}, 100);
+  Observation observation;
+  e->measure(observation);
+  const double start = now();
+  for (int i = 0; i < 50; ++i) e->measure(observation);
+  const double seconds = (now() - start) / 50;
+  fmt::print("measurement: {:.1f} us, {:.2f} of a Metropolis sweep\n", seconds * 1e6,
+             seconds / sweep);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::set<std::string> names(argv + 1, argv + argc);
+  const auto wanted = [&](const char* name) { return names.empty() || names.count(name) > 0; };
+  if (wanted("metropolis")) metropolis();
+  if (wanted("wolff")) wolff();
+  if (wanted("measure")) measure();
+}
