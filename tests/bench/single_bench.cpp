@@ -3,7 +3,8 @@
 //
 //   single_bench --benchmark_filter=wolff --benchmark_repetitions=5
 //
-// Names: update/L/p/T. T = 2.269185 is Tc(0), 2.43 about Tc(0.01), 2.38 below it.
+// Names: update/L/p/T. T = 2.269185 is Tc(0), 2.4342 Tc(0.01) in the tree approximation. At L =
+// 1024 and p = 0.01 a cluster holds 0.25 N at T = 2.38, 0.018 N at 2.43 and 0.004 N at 2.4342.
 #include <benchmark/benchmark.h>
 
 #include <fmt/format.h>
@@ -87,8 +88,8 @@ void add(const std::string& name, Update update, const Case& c) {
 
 int main(int argc, char** argv) {
   for (const std::uint32_t length : {256u, 1024u}) {
-    for (const auto& [p, temperature] :
-         {std::pair{0.0, 2.269185}, std::pair{0.01, 2.38}, std::pair{0.01, 2.43}}) {
+    for (const auto& [p, temperature] : {std::pair{0.0, 2.269185}, std::pair{0.01, 2.38},
+                                         std::pair{0.01, 2.43}, std::pair{0.01, 2.4342}}) {
       const Case c{length, p, temperature};
       add("metropolis", Update::metropolis, c);
       add("wolff", Update::wolff, c);
