@@ -43,12 +43,12 @@ namespace rewise::single {
 
 void draw_words(const DrawKey& key, Stream stream, std::uint64_t first, std::uint64_t blocks,
                 std::uint32_t* words) {
-  HWY_DYNAMIC_DISPATCH(rewise::draw_words)(key, stream, first, blocks, words);
+  HWY_DYNAMIC_DISPATCH(draw_words)(key, stream, first, blocks, words);
 }
 
 void draw_masks(const DrawKey& key, Stream stream, Threshold threshold, std::uint64_t first,
                 std::uint64_t blocks, std::uint64_t* masks) {
-  HWY_DYNAMIC_DISPATCH(rewise::draw_masks)(key, stream, threshold, first, blocks, masks);
+  HWY_DYNAMIC_DISPATCH(draw_masks)(key, stream, threshold, first, blocks, masks);
 }
 
 }  // namespace rewise::single

@@ -273,7 +273,7 @@ ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const D
     scratch.flip_draws[2 * k + 1] = word64(words, 1);
   }
   const std::uint64_t clusters =
-      HWY_DYNAMIC_DISPATCH(rewise::label_and_flip)(plan, key, scratch, spins.data());
+      HWY_DYNAMIC_DISPATCH(label_and_flip)(plan, key, scratch, spins.data());
   ClusterSums sums;
   Wide fourth = 0;
   for (std::uint64_t c = 0; c < clusters; ++c) {

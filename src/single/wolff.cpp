@@ -179,8 +179,8 @@ std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey
                            WolffScratch& scratch, std::span<std::uint8_t> spins) {
   const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
-  return HWY_DYNAMIC_DISPATCH(rewise::grow)(plan, tables.bond, key, scratch, spins.data(), seed,
-                                            wolff_state(words, spins[seed], plan.states));
+  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, scratch, spins.data(), seed,
+                                    wolff_state(words, spins[seed], plan.states));
 }
 
 }  // namespace rewise::single
