@@ -3,75 +3,22 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
-#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <utility>
 
-#include "src/base/error.hpp"
-#include "src/base/h5_parse.hpp"
+#include "src/base/h5_detail.hpp"
 
 namespace rewise::h5 {
+
+using namespace detail;
 
 namespace {
 
 static_assert(sizeof(hid_t) == sizeof(std::int64_t), "HDF5 1.10 or newer is needed");
 
-constexpr std::size_t kMaxText = 60'000;  // bytes of a text attribute
-
-[[noreturn]] void failed(const std::string& what) {
-  throw Error(ExitCode::internal, "HDF5: cannot " + what);
-}
-
-// The library prints its error stack unless told not to, once per thread.
-void quiet() {
-  static thread_local const bool done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
-  static_cast<void>(done);
-  // No filter of a file may load a plug-in.
-  static const bool no_plugins = H5PLset_loading_state(0) >= 0;
-  static_cast<void>(no_plugins);
-}
-
-hid_t file_type(Kind kind) {
-  switch (kind) {
-    case Kind::i64:
-      return H5T_STD_I64LE;
-    case Kind::u64:
-      return H5T_STD_U64LE;
-    case Kind::u32:
-      return H5T_STD_U32LE;
-    case Kind::u8:
-      return H5T_STD_U8LE;
-    case Kind::f64:
-      return H5T_IEEE_F64LE;
-  }
-  failed("name an element type");
-}
-
-hid_t memory_type(Kind kind) {
-  switch (kind) {
-    case Kind::i64:
-      return H5T_NATIVE_INT64;
-    case Kind::u64:
-      return H5T_NATIVE_UINT64;
-    case Kind::u32:
-      return H5T_NATIVE_UINT32;
-    case Kind::u8:
-      return H5T_NATIVE_UINT8;
-    case Kind::f64:
-      return H5T_NATIVE_DOUBLE;
-  }
-  failed("name an element type");
-}
-
-Id text_type(std::size_t size) {
-  Id type(H5Tcopy(H5T_C_S1), H5Tclose);
-  if (!type.valid() || H5Tset_size(type.get(), std::max<std::size_t>(size, 1)) < 0 ||
-      H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 ||
-      H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
-    failed("make a text type");
-  }
-  return type;
-}
+// zlib packs at most 1032:1; small images may hold a page of fill values.
+constexpr std::uint64_t kDeflateRatio = 1100, kSmall = 1 << 16;
 
 Id simple_space(const std::vector<std::uint64_t>& dims) {
   const std::vector<hsize_t> extents(dims.begin(), dims.end());
@@ -120,14 +67,27 @@ File File::create() {
   Id file(H5Fcreate(unique_image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
           H5Fclose);
   if (!file.valid()) failed("create a file in memory");
-  return File(std::move(file));
+  return File(std::move(file), std::numeric_limits<std::uint64_t>::max());
+}
+
+File File::open(std::span<const std::byte> image) {
+  quiet();
+  if (image.empty()) unfit("the image is empty");
+  const Id access = memory_access();
+  // The library copies the bytes and, opening read-only, never writes to them.
+  if (H5Pset_file_image(access.get(), const_cast<std::byte*>(image.data()), image.size()) < 0) {
+    failed("take over an image");
+  }
+  Id file(H5Fopen(unique_image_name().c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  if (!file.valid()) unfit("not an HDF5 file");
+  return File(std::move(file), kDeflateRatio * image.size() + kSmall);
 }
 
 Group File::root() const {
-  if (image_) return Group(image_, image_->root.get());
+  quiet();
   Id group(H5Gopen2(id_.get(), "/", H5P_DEFAULT), H5Gclose);
-  if (!group.valid()) failed("open the root group");
-  return Group(std::move(group));
+  if (!group.valid()) unfit("it has no root group");
+  return Group(std::move(group), budget_);
 }
 
 std::vector<std::byte> File::image() const {
@@ -146,7 +106,7 @@ Group Group::create_group(const std::string& name) {
   quiet();
   Id group(H5Gcreate2(id_.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   if (!group.valid()) failed(fmt::format("create the group {}", name));
-  return Group(std::move(group));
+  return Group(std::move(group), budget_);
 }
 
 void Group::set_text(const std::string& name, std::string_view value) {

@@ -1,19 +1,17 @@
-// A small layer over HDF5, for files that live in memory.
+// A small RAII layer over the HDF5 C API, for files that live in memory.
 //
-// A file is built as an image by libhdf5 (core driver, earliest format, no time stamps: the same
-// data give the same bytes); nothing here touches a disk. It is read back by our own parser
-// (h5_parse.hpp), which takes nothing on trust: libhdf5 can be crashed by one flipped bit. What is
-// read is what is written here and what h5py makes by default: groups, attributes and datasets of
-// fixed-length texts and of exactly the element types below, contiguous or chunked, with shuffle
-// and deflate; no dataset may be larger than deflate could have packed into the image.
+// A file is built as an image (core driver, earliest format, no time stamps: the same data give the
+// same bytes) and read back from one; nothing here touches a disk. libhdf5 can be crashed by a
+// damaged image, so whoever reads a file checks its digest first (seal.hpp) and gives only whole
+// images to File::open. What they hold is still checked: only hard links, fixed-length texts and
+// exactly the element types below, contiguous, compact or chunked, with shuffle and deflate; no
+// dataset may be larger than deflate could have packed into the image.
 // Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
-// Threads: an image that is read may be shared; one that is written belongs to one thread, and
-// two threads may write two only if libhdf5 was built thread-safe (Debian's is).
+// Threads: as libhdf5 was built (Debian's is thread-safe); one file, one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,14 +74,6 @@ struct Packing {
   int level = 0;
 };
 
-namespace detail {
-struct Node;
-struct Dataset;
-struct Image;  // the bytes of a file that is read, and its tree
-}  // namespace detail
-
-// A group of a file that is written or of one that is read; the other half's functions are
-// Error(internal).
 class Group {
  public:
   // Writing. Attributes hold at most 60000 bytes (a limit of the earliest format).
@@ -106,7 +96,7 @@ class Group {
 
   // Reading.
   Group group(const std::string& name) const;
-  bool has(const std::string& name) const;  // a group or dataset
+  bool has(const std::string& name) const;  // a link to a group or dataset
   bool has_attribute(const std::string& name) const;
   std::vector<std::string> attribute_names() const;  // sorted
   std::vector<std::string> names() const;            // of groups and datasets, sorted
@@ -126,55 +116,56 @@ class Group {
   // A whole dataset of exactly `rank` dimensions.
   template <class T>
   Array<T> read(const std::string& name, std::size_t rank) const {
+    const Id dataset = open_dataset(name, KindOf<T>::value);
     Array<T> array;
-    array.dims = dataset_dims(name, KindOf<T>::value, rank);
+    array.dims = dataset_dims(dataset, name, rank, sizeof(T));
     std::uint64_t size = 1;
     for (const auto extent : array.dims) size *= extent;
     array.values.resize(static_cast<std::size_t>(size));
-    read_raw(name, array.values.data());
+    read_raw(dataset, name, KindOf<T>::value, array.values.data(), array.values.size());
     return array;
   }
   std::string read_text(const std::string& name) const;
 
  private:
   friend class File;
-  explicit Group(Id id) : id_(std::move(id)) {}
-  Group(std::shared_ptr<const detail::Image> image, const detail::Node* node)
-      : image_(std::move(image)), node_(node) {}
+  Group(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
 
   void set_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                bool scalar);
   void write_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                  const std::vector<std::uint64_t>& dims, const Packing& packing);
-  const detail::Node& node() const;
-  const detail::Dataset& dataset(const std::string& name) const;
+  void require_hard_link(const std::string& name) const;
+  Id open_attribute(const std::string& name) const;
+  Id open_dataset(const std::string& name) const;
+  Id open_dataset(const std::string& name, Kind kind) const;
   std::size_t array_size(const std::string& name, std::size_t max_size) const;
   void get_raw(const std::string& name, Kind kind, void* values, std::size_t size) const;
-  std::vector<std::uint64_t> dataset_dims(const std::string& name, Kind kind,
-                                          std::size_t rank) const;
-  void read_raw(const std::string& name, void* values) const;
+  std::vector<std::uint64_t> dataset_dims(const Id& dataset, const std::string& name,
+                                          std::size_t rank, std::size_t element) const;
+  void read_raw(const Id& dataset, const std::string& name, Kind kind, void* values,
+                std::size_t size) const;
 
-  Id id_;                                       // writing
-  std::shared_ptr<const detail::Image> image_;  // reading
-  const detail::Node* node_ = nullptr;
+  Id id_;
+  std::uint64_t budget_;  // bytes: no dataset that is read may be larger
 };
 
 class File {
  public:
   static File create();  // empty, in memory, to be written
   // To be read; the bytes are copied. The file may begin behind a user block, as in a sealed file.
+  // The bytes must be known to be whole (seal.hpp).
   static File open(std::span<const std::byte> image);
   Group root() const;
-  std::vector<std::byte> image() const;  // of a file that is written: its bytes so far
+  std::vector<std::byte> image() const;  // the file's bytes so far
 
  private:
-  explicit File(Id id) : id_(std::move(id)) {}
-  explicit File(std::shared_ptr<const detail::Image> image) : image_(std::move(image)) {}
+  File(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
   Id id_;
-  std::shared_ptr<const detail::Image> image_;
+  std::uint64_t budget_;
 };
 
-// Version of the HDF5 library that writes, "1.10.8".
+// Version of the HDF5 library in use, "1.10.8".
 std::string library_version();
 
 }  // namespace rewise::h5

@@ -1,13 +1,13 @@
-// The reading half of the HDF5 layer, on the tree that h5_parse.cpp made.
+// The reading half of the HDF5 layer: an image's digest was right, but what it holds may be
+// anything, so every link, type, extent and layout is checked before memory is taken.
 #include <fmt/format.h>
-#include <zlib.h>
+#include <hdf5.h>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
-#include "src/base/error.hpp"
 #include "src/base/h5.hpp"
-#include "src/base/h5_parse.hpp"
+#include "src/base/h5_detail.hpp"
 
 namespace rewise::h5 {
 
@@ -15,223 +15,224 @@ using namespace detail;
 
 namespace {
 
-constexpr std::uint64_t kDeflateRatio = 1100;  // zlib packs at most 1032:1
-constexpr std::uint64_t kSmall = 1 << 16;      // bytes that any image may ask for
+constexpr std::uint64_t kMaxChunk = 1ULL << 26;  // bytes: each chunk is unpacked whole
+constexpr std::size_t kMaxNames = 10'000;        // attributes or links of one group
 
-Type type_of(Kind kind) {
-  switch (kind) {
-    case Kind::i64:
-      return {Class::integer, true, 8};
-    case Kind::u64:
-      return {Class::integer, false, 8};
-    case Kind::u32:
-      return {Class::integer, false, 4};
-    case Kind::u8:
-      return {Class::integer, false, 1};
-    case Kind::f64:
-      return {Class::real, true, 8};
+// `list` is a vector of names; -1 ends the iteration as failed.
+int add_name(const char* name, void* list) {
+  auto& names = *static_cast<std::vector<std::string>*>(list);
+  if (names.size() == kMaxNames) return -1;
+  names.emplace_back(name);
+  return 0;
+}
+
+herr_t add_attribute(hid_t, const char* name, const H5A_info_t*, void* list) {
+  return add_name(name, list);
+}
+
+herr_t add_link(hid_t, const char* name, const H5L_info_t*, void* list) {
+  return add_name(name, list);
+}
+
+// The memory type for one fixed-length text of at most `max_size` bytes, and room for it.
+std::pair<Id, std::string> text_room(const Id& type, const Id& space, const std::string& name,
+                                     std::uint64_t max_size) {
+  if (!type.valid() || !space.valid() || H5Tget_class(type.get()) != H5T_STRING ||
+      H5Tis_variable_str(type.get()) != 0 || H5Sget_simple_extent_type(space.get()) != H5S_SCALAR) {
+    unfit(fmt::format("{} is not one text of fixed length", name));
   }
-  throw Error(ExitCode::internal, "HDF5: an element type without a name");
+  const std::size_t size = H5Tget_size(type.get());
+  if (size == 0 || size > max_size) unfit(fmt::format("{}: a text of {} bytes", name, size));
+  return {text_type(size, H5Tget_cset(type.get())), std::string(size, '\0')};
 }
 
-// The user block's size: the superblock lies at 0, 512, 1024, 2048, ...
-std::size_t user_block(Bytes bytes) {
-  constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
-  constexpr std::size_t kLength = sizeof kSignature - 1;
-  for (std::size_t at = 0; at + kLength <= bytes.size(); at = std::max<std::size_t>(512, 2 * at)) {
-    if (std::memcmp(bytes.data() + at, kSignature, kLength) == 0) return at;
+void strip_padding(std::string& value) { value.resize(std::min(value.find('\0'), value.size())); }
+
+// A file that claims other layouts or filters was not written here.
+void check_storage(const Id& dataset, const std::string& name) {
+  const Id list(H5Dget_create_plist(dataset.get()), H5Pclose);
+  if (!list.valid()) unfit(fmt::format("cannot read the layout of {}", name));
+  const H5D_layout_t layout = H5Pget_layout(list.get());
+  if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED) {
+    unfit(fmt::format("{}: layout {} is not supported", name, static_cast<int>(layout)));
   }
-  unfit("not an HDF5 file");
-}
-
-std::string text_from(Bytes data) {
-  std::string text(reinterpret_cast<const char*>(data.data()), data.size());
-  text.resize(std::min(text.find('\0'), text.size()));
-  return text;
-}
-
-const Attribute& find_attribute(const Node& node, const std::string& name) {
-  const auto found = node.attributes.find(name);
-  if (found == node.attributes.end()) unfit(fmt::format("there is no attribute {}", name));
-  return found->second;
-}
-
-std::uint64_t count_of(const std::vector<std::uint64_t>& dims) {
-  std::uint64_t count = 1;
-  for (const auto extent : dims) count *= extent;
-  return count;
-}
-
-// Undoes the filters of one chunk, of `size` bytes when whole.
-std::vector<std::byte> unpack(const Dataset& dataset, Bytes stored, std::size_t size) {
-  std::vector<std::byte> bytes(size);
-  if (dataset.deflated) {
-    uLongf length = size;
-    const int result = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &length,
-                                    reinterpret_cast<const Bytef*>(stored.data()), stored.size());
-    if (result != Z_OK || length != size) unfit("a chunk that cannot be unpacked");
-  } else {
-    if (stored.size() != size) unfit("a chunk of the wrong size");
-    std::copy(stored.begin(), stored.end(), bytes.begin());
-  }
-  if (!dataset.shuffled) return bytes;
-  // Shuffled: the first byte of every element, then the second of every element, and so on.
-  std::vector<std::byte> straight(size);
-  const std::size_t element = dataset.type.size, count = size / element;
-  for (std::size_t k = 0; k < element; ++k) {
-    for (std::size_t i = 0; i < count; ++i) straight[i * element + k] = bytes[k * count + i];
-  }
-  return straight;
-}
-
-// Copies a chunk, row by row of the last index, to where it belongs in the whole array.
-void place(const Dataset& dataset, const Chunk& chunk, const std::vector<std::byte>& bytes,
-           std::byte* values) {
-  const std::size_t rank = dataset.dims.size(), element = dataset.type.size;
-  std::vector<std::uint64_t> extent(rank), index(rank, 0);
-  for (std::size_t i = 0; i < rank; ++i) {
-    extent[i] = std::min(dataset.chunk[i], dataset.dims[i] - chunk.offset[i]);
-  }
-  for (;;) {
-    std::uint64_t from = 0, to = 0;
-    for (std::size_t i = 0; i < rank; ++i) {
-      from = from * dataset.chunk[i] + index[i];
-      to = to * dataset.dims[i] + chunk.offset[i] + index[i];
+  if (H5Pget_external_count(list.get()) != 0) unfit(fmt::format("{} is stored elsewhere", name));
+  const int filters = H5Pget_nfilters(list.get());
+  if (filters < 0) unfit(fmt::format("cannot read the filters of {}", name));
+  for (int i = 0; i < filters; ++i) {
+    unsigned flags = 0, value = 0;
+    std::size_t value_count = 1;
+    const H5Z_filter_t filter = H5Pget_filter2(list.get(), static_cast<unsigned>(i), &flags,
+                                               &value_count, &value, 0, nullptr, nullptr);
+    if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE) {
+      unfit(fmt::format("{}: filter {} is not supported", name, filter));
     }
-    std::memcpy(values + to * element, bytes.data() + from * element, extent[rank - 1] * element);
-    std::size_t axis = rank - 1;
-    while (axis > 0 && ++index[axis - 1] == extent[axis - 1]) index[--axis] = 0;
-    if (axis == 0) return;
   }
 }
 
-// Every chunk of the array's grid must be there, once.
-void check_grid(const Dataset& dataset, const std::string& name) {
-  std::uint64_t wanted = 1;
-  for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
-    wanted *= (dataset.dims[i] + dataset.chunk[i] - 1) / dataset.chunk[i];
+void check_chunk(const Id& dataset, const std::string& name, std::size_t rank,
+                 std::size_t element) {
+  const Id list(H5Dget_create_plist(dataset.get()), H5Pclose);
+  if (!list.valid() || H5Pget_layout(list.get()) != H5D_CHUNKED) return;
+  std::vector<hsize_t> chunk(rank);
+  if (H5Pget_chunk(list.get(), static_cast<int>(rank), chunk.data()) != static_cast<int>(rank)) {
+    unfit(fmt::format("cannot read the chunks of {}", name));
   }
-  std::vector<std::vector<std::uint64_t>> offsets;
-  for (const auto& chunk : dataset.chunks) {
-    for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
-      if (chunk.offset[i] >= dataset.dims[i] || chunk.offset[i] % dataset.chunk[i] != 0) {
-        unfit(fmt::format("{}: a chunk outside of its array", name));
-      }
-    }
-    offsets.push_back(chunk.offset);
+  std::uint64_t bytes = element;
+  for (const auto extent : chunk) {
+    if (extent == 0 || bytes > kMaxChunk / extent) unfit(fmt::format("{}: chunk too large", name));
+    bytes *= extent;
   }
-  std::sort(offsets.begin(), offsets.end());
-  const bool twice = std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
-  if (twice || offsets.size() != wanted) unfit(fmt::format("{}: chunks are missing", name));
 }
 
 }  // namespace
 
-File File::open(std::span<const std::byte> bytes) {
-  auto image = std::make_shared<Image>();
-  const Bytes file = bytes.subspan(user_block(bytes));
-  image->bytes.assign(file.begin(), file.end());
-  image->root = parse(image->bytes);
-  return File(std::shared_ptr<const Image>(std::move(image)));
-}
-
-const Node& Group::node() const {
-  if (node_ == nullptr) throw Error(ExitCode::internal, "HDF5: reading from a file being written");
-  return *node_;
+void Group::require_hard_link(const std::string& name) const {
+  quiet();
+  H5L_info_t info;
+  if (name.empty() || name == "." || name.find('/') != std::string::npos ||
+      H5Lget_info(id_.get(), name.c_str(), &info, H5P_DEFAULT) < 0) {
+    unfit(fmt::format("there is no {}", name));
+  }
+  if (info.type != H5L_TYPE_HARD) unfit(fmt::format("{} is a link to elsewhere", name));
 }
 
 Group Group::group(const std::string& name) const {
-  const auto found = node().links.find(name);
-  if (found == node().links.end() || found->second->dataset) {
-    unfit(fmt::format("there is no group {}", name));
-  }
-  return Group(image_, found->second.get());
+  require_hard_link(name);
+  Id group(H5Gopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Gclose);
+  if (!group.valid()) unfit(fmt::format("there is no group {}", name));
+  return Group(std::move(group), budget_);
 }
 
-bool Group::has(const std::string& name) const { return node().links.contains(name); }
+bool Group::has(const std::string& name) const {
+  quiet();
+  return H5Lexists(id_.get(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
 bool Group::has_attribute(const std::string& name) const {
-  return node().attributes.contains(name);
+  quiet();
+  return H5Aexists(id_.get(), name.c_str()) > 0;
 }
 
 std::vector<std::string> Group::attribute_names() const {
+  quiet();
   std::vector<std::string> names;
-  for (const auto& [name, unused] : node().attributes) names.push_back(name);
+  if (H5Aiterate2(id_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_attribute, &names) < 0) {
+    unfit("cannot list attributes");
+  }
+  std::sort(names.begin(), names.end());
   return names;
 }
 
 std::vector<std::string> Group::names() const {
+  quiet();
   std::vector<std::string> names;
-  for (const auto& [name, unused] : node().links) names.push_back(name);
+  if (H5Literate(id_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_link, &names) < 0) {
+    unfit("cannot list a group");
+  }
+  std::sort(names.begin(), names.end());
   return names;
 }
 
+Id Group::open_attribute(const std::string& name) const {
+  quiet();
+  Id attribute(H5Aopen(id_.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
+  if (!attribute.valid()) unfit(fmt::format("there is no attribute {}", name));
+  return attribute;
+}
+
 std::string Group::text(const std::string& name) const {
-  const Attribute& attribute = find_attribute(node(), name);
-  if (attribute.type.kind != Class::text || !attribute.dims.empty()) {
-    unfit(fmt::format("the attribute {} is not one text", name));
+  const Id attribute = open_attribute(name);
+  const Id stored(H5Aget_type(attribute.get()), H5Tclose);
+  const Id space(H5Aget_space(attribute.get()), H5Sclose);
+  auto [type, value] = text_room(stored, space, "the attribute " + name, kMaxText);
+  if (H5Aread(attribute.get(), type.get(), value.data()) < 0) {
+    unfit(fmt::format("cannot read the attribute {}", name));
   }
-  return text_from(attribute.data);
+  strip_padding(value);
+  return value;
 }
 
 std::size_t Group::array_size(const std::string& name, std::size_t max_size) const {
-  const Attribute& attribute = find_attribute(node(), name);
-  if (attribute.dims.size() != 1 || attribute.dims[0] > max_size) {
+  const Id attribute = open_attribute(name);
+  const Id space(H5Aget_space(attribute.get()), H5Sclose);
+  hsize_t size = 0;
+  if (!space.valid() || H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE ||
+      H5Sget_simple_extent_ndims(space.get()) != 1 ||
+      H5Sget_simple_extent_dims(space.get(), &size, nullptr) != 1 || size > max_size) {
     unfit(fmt::format("the attribute {} is not a list of at most {}", name, max_size));
   }
-  return static_cast<std::size_t>(attribute.dims[0]);
+  return static_cast<std::size_t>(size);
 }
 
 void Group::get_raw(const std::string& name, Kind kind, void* values, std::size_t size) const {
-  const Attribute& attribute = find_attribute(node(), name);
-  if (attribute.type != type_of(kind) || count_of(attribute.dims) != size) {
+  const Id attribute = open_attribute(name);
+  const Id type(H5Aget_type(attribute.get()), H5Tclose);
+  const Id space(H5Aget_space(attribute.get()), H5Sclose);
+  if (!type.valid() || !space.valid() || H5Tequal(type.get(), file_type(kind)) <= 0 ||
+      H5Sget_simple_extent_npoints(space.get()) != static_cast<hssize_t>(size)) {
     unfit(fmt::format("the attribute {} has another type or size", name));
   }
-  if (size > 0) std::memcpy(values, attribute.data.data(), attribute.data.size());
-}
-
-const Dataset& Group::dataset(const std::string& name) const {
-  const auto found = node().links.find(name);
-  if (found == node().links.end() || !found->second->dataset) {
-    unfit(fmt::format("there is no dataset {}", name));
+  if (size > 0 && H5Aread(attribute.get(), memory_type(kind), values) < 0) {
+    unfit(fmt::format("cannot read the attribute {}", name));
   }
-  return *found->second->dataset;
 }
 
-std::vector<std::uint64_t> Group::dataset_dims(const std::string& name, Kind kind,
-                                               std::size_t rank) const {
-  const Dataset& set = dataset(name);
-  if (set.type != type_of(kind)) unfit(fmt::format("{} has another element type", name));
-  if (set.dims.size() != rank) unfit(fmt::format("{} does not have {} dimensions", name, rank));
+Id Group::open_dataset(const std::string& name) const {
+  require_hard_link(name);
+  Id dataset(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.valid()) unfit(fmt::format("there is no dataset {}", name));
+  check_storage(dataset, name);
+  return dataset;
+}
+
+Id Group::open_dataset(const std::string& name, Kind kind) const {
+  Id dataset = open_dataset(name);
+  const Id type(H5Dget_type(dataset.get()), H5Tclose);
+  if (!type.valid() || H5Tequal(type.get(), file_type(kind)) <= 0) {
+    unfit(fmt::format("{} has another element type", name));
+  }
+  return dataset;
+}
+
+std::vector<std::uint64_t> Group::dataset_dims(const Id& dataset, const std::string& name,
+                                               std::size_t rank, std::size_t element) const {
+  const Id space(H5Dget_space(dataset.get()), H5Sclose);
+  std::vector<hsize_t> dims(rank);
+  if (!space.valid() || H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE ||
+      H5Sget_simple_extent_ndims(space.get()) != static_cast<int>(rank) ||
+      H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr) != static_cast<int>(rank)) {
+    unfit(fmt::format("{} does not have {} dimensions", name, rank));
+  }
+  check_chunk(dataset, name, rank, element);
   // With an extent of 0 the others do not matter, but their product must not wrap.
-  std::uint64_t bytes = set.type.size;
-  const std::uint64_t budget = kDeflateRatio * image_->bytes.size() + kSmall;
-  for (const auto extent : set.dims) {
+  std::uint64_t bytes = element;
+  for (const auto extent : dims) {
     const std::uint64_t factor = std::max<std::uint64_t>(extent, 1);
-    if (factor > budget / bytes) unfit(fmt::format("{} is larger than its file can hold", name));
+    if (factor > budget_ / bytes) unfit(fmt::format("{} is larger than its file can hold", name));
     bytes *= factor;
   }
-  return set.dims;
+  return {dims.begin(), dims.end()};
 }
 
-void Group::read_raw(const std::string& name, void* values) const {
-  const Dataset& set = dataset(name);
-  auto* bytes = static_cast<std::byte*>(values);
-  if (count_of(set.dims) == 0) return;
-  if (set.chunk.empty()) {
-    std::copy(set.data.begin(), set.data.end(), bytes);
-    return;
+void Group::read_raw(const Id& dataset, const std::string& name, Kind kind, void* values,
+                     std::size_t size) const {
+  if (size > 0 &&
+      H5Dread(dataset.get(), memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+    unfit(fmt::format("cannot read {}", name));
   }
-  check_grid(set, name);
-  const auto size = static_cast<std::size_t>(count_of(set.chunk)) * set.type.size;
-  for (const auto& chunk : set.chunks) place(set, chunk, unpack(set, chunk.data, size), bytes);
 }
 
 std::string Group::read_text(const std::string& name) const {
-  const Dataset& set = dataset(name);
-  if (set.type.kind != Class::text || !set.dims.empty()) {
-    unfit(fmt::format("{} is not one text", name));
+  const Id dataset = open_dataset(name);
+  const Id stored(H5Dget_type(dataset.get()), H5Tclose);
+  const Id space(H5Dget_space(dataset.get()), H5Sclose);
+  auto [type, value] = text_room(stored, space, name, budget_);
+  if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.data()) < 0) {
+    unfit(fmt::format("cannot read {}", name));
   }
-  return text_from(set.data);
+  strip_padding(value);
+  return value;
 }
 
 }  // namespace rewise::h5

@@ -103,65 +103,10 @@ TEST_CASE("several images may be open at once") {
   }
 }
 
-TEST_CASE("a dataset larger than its file can hold is refused before memory is taken") {
-  // A million zeros pack into a few kilobytes; an extent of more than 1100 bytes per byte of the
-  // file cannot be honest. The extent is found in the image and made larger.
-  h5::File file = h5::File::create();
-  file.root().write<std::int64_t>("zeros", std::vector<std::int64_t>(54321, 0), {54321},
-                                  {{4096}, 9});
-  auto image = file.image();
-  CHECK(h5::File::open(image).root().read<std::int64_t>("zeros", 1).values.size() == 54321);
-  int changed = 0;
-  for (std::size_t i = 0; i + 8 <= image.size(); ++i) {
-    std::uint64_t value = 0;
-    for (std::size_t k = 0; k < 8; ++k)
-      value |= std::to_integer<std::uint64_t>(image[i + k]) << 8 * k;
-    if (value != 54321) continue;
-    image[i + 5] = std::byte{1};  // 2^40 more
-    ++changed;
-  }
-  REQUIRE(changed > 0);
-  CHECK_THROWS_AS(h5::File::open(image).root().read<std::int64_t>("zeros", 1), Error);
-}
-
 TEST_CASE("images that are no HDF5 files are refused") {
   CHECK_THROWS_AS(h5::File::open({}), Error);
   CHECK_THROWS_AS(h5::File::open(std::vector<std::byte>(100, std::byte{7})), Error);
   CHECK_THROWS_AS(h5::File::open(std::vector<std::byte>(4096)), Error);
-}
-
-TEST_CASE("a damaged image is read or refused, never worse") {
-  h5::File file = h5::File::create();
-  h5::Group root = file.root();
-  std::vector<std::int64_t> values(600);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i * i);
-  root.write<std::int64_t>("packed", values, {20, 30}, {{7, 16}, 4});
-  root.create_group("group").set_text("text", "words");
-  const auto whole = file.image();
-  const auto read_all = [](std::span<const std::byte> image) {
-    const h5::File copy = h5::File::open(image);
-    return copy.root().read<std::int64_t>("packed", 2).values.size() +
-           copy.root().group("group").text("text").size();
-  };
-  CHECK(read_all(whole) == 605);
-  int read = 0, refused = 0;
-  for (std::size_t i = 0; i < 2 * whole.size(); ++i) {
-    auto image = whole;
-    if (i < whole.size()) {
-      image[i] ^= static_cast<std::byte>(1U << (i % 8));
-    } else {
-      image.resize(i - whole.size());
-    }
-    try {
-      read_all(image);
-      ++read;
-    } catch (const Error& error) {
-      ++refused;
-      if (error.exit_code() != ExitCode::data) FAIL(error.what());
-    }
-  }
-  CHECK(refused > static_cast<int>(whole.size()));  // every truncation, some flips
-  CHECK(read > 0);                                  // unused bytes
 }
 
 TEST_CASE("the file may begin behind a user block of 512 bytes or more") {

@@ -1,109 +1,82 @@
 // Writes the seed corpus of the task-file fuzz target into a folder: task_file_seeds FOLDER.
-// With a second argument K, instead runs the target on the seeds and on K mutations of them,
-// the same ones every time: what ctest does where there is no libFuzzer.
-#include <algorithm>
+// With a second argument K, instead runs the target on the seeds and on K other inputs, half of
+// them edits and half decisions, the same ones every time: what ctest does without libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/task_images.hpp"
 #include "tests/store/samples.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
 
-using rewise::TaskData;
-using Bytes = std::vector<std::byte>;
+using Input = std::vector<std::uint8_t>;
+using rewise::test::kTaskPieces;
 
-std::vector<Bytes> seeds() {
-  TaskData plain = rewise::test::sample_task(1, false);
-  plain.shape_series();
-  TaskData imported = rewise::test::sample_task(2, true);
-  imported.graph.extents.clear();
-  imported.graph.source = "edges";
-  imported.configuration["long"] = std::string(40'000, 'x');
-  std::vector<Bytes> result;
-  for (const TaskData& task : {rewise::test::sample_task(), plain, imported, TaskData()}) {
-    const Bytes image = encode_task(task);
-    for (const Bytes& body : {image, rewise::seal(image)}) {
-      Bytes seed{body.size() == image.size() ? std::byte{1} : std::byte{0}};
-      seed.insert(seed.end(), body.begin(), body.end());
-      result.push_back(seed);
+constexpr std::uint8_t kEdits = 0, kDecisions = 1;
+
+// A good file, edits of its block and image, and each piece of a task's image gone wrong in each
+// of the ways that there are.
+std::vector<Input> seeds() {
+  std::vector<Input> result{{kEdits}, {kDecisions}, {kEdits, 0, 0, 0, 0}, {kEdits, 0, 0, 1, 0}};
+  for (const int byte : {0, 8, 12, 16, 24, 40, 200}) {
+    const auto at = static_cast<std::uint8_t>(byte);
+    result.push_back({kEdits, 0, at, 4, 1});
+    result.push_back({kEdits, at, 0, 4, 128});
+  }
+  for (std::size_t piece = 0; piece < kTaskPieces; ++piece) {
+    for (const std::size_t detail : {0, 8, 80, 248}) {
+      for (std::size_t way = 0; way < 8; ++way) {
+        Input input(kTaskPieces + 1, 0);
+        input[0] = kDecisions;
+        input[piece + 1] = static_cast<std::uint8_t>(detail + way);
+        result.push_back(input);
+      }
     }
   }
   return result;
 }
 
-// One to eight changes: a bit, a byte, an interesting word, a copied or cut piece. Most bytes of
-// an image are zeros, so changes prefer the others.
-Bytes mutated(Bytes bytes, std::mt19937_64& random) {
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  const auto place = [&] {
-    std::size_t at = below(bytes.size());
-    for (int i = 0; i < 8 && bytes[at] == std::byte{0}; ++i) at = below(bytes.size());
-    return at;
-  };
-  const std::size_t changes = 1 + below(8);
-  for (std::size_t i = 0; i < changes && bytes.size() > 16; ++i) {
-    const std::size_t at = place();
-    switch (below(6)) {
-      case 0:
-        bytes[at] ^= static_cast<std::byte>(1U << below(8));
-        break;
-      case 1:
-        bytes[at] = static_cast<std::byte>(random());
-        break;
-      case 2:
-        bytes[at] = below(2) == 0 ? std::byte{0xff} : std::byte{0};
-        break;
-      case 3:
-        for (std::size_t k = at; k < std::min(at + 8, bytes.size()); ++k) {
-          bytes[k] = below(2) == 0 ? std::byte{0xff} : std::byte{0x7f};
-        }
-        break;
-      case 4: {
-        const std::size_t from = place(), length = below(64);
-        for (std::size_t k = 0; k < length; ++k) {
-          if (at + k < bytes.size() && from + k < bytes.size()) bytes[at + k] = bytes[from + k];
-        }
-        break;
-      }
-      default:
-        if (below(20) == 0) bytes.resize(at + 1);
-    }
+// One to eight edits, or one to four pieces that are not as they should be.
+Input random_input(std::mt19937_64& random) {
+  const auto byte = [&] { return static_cast<std::uint8_t>(random()); };
+  Input input{byte()};
+  if (input[0] % 2 == kEdits) {
+    const std::size_t size = 1 + 4 * (1 + random() % 8);
+    while (input.size() < size) input.push_back(byte());
+  } else {
+    input.resize(1 + kTaskPieces, 0);
+    for (std::size_t n = 1 + random() % 4; n > 0; --n) input[1 + random() % kTaskPieces] = byte();
   }
-  return bytes;
+  return input;
 }
 
-int run(const Bytes& bytes) {
-  return LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-}
+void run(const Input& input) { LLVMFuzzerTestOneInput(input.data(), input.size()); }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<Bytes> corpus = seeds();
+  const std::vector<Input> corpus = seeds();
   if (argc == 2) {
     std::filesystem::create_directories(argv[1]);
     for (std::size_t i = 0; i < corpus.size(); ++i) {
+      const auto* bytes = reinterpret_cast<const std::byte*>(corpus[i].data());
       rewise::test::put_bytes(std::filesystem::path(argv[1]) / ("seed" + std::to_string(i)),
-                              corpus[i]);
+                              {bytes, bytes + corpus[i].size()});
     }
     return 0;
   }
   if (argc != 3) return 64;
-  for (const Bytes& seed : corpus) run(seed);
+  for (const Input& seed : corpus) run(seed);
   std::mt19937_64 random(20100601);
   const long count = std::atol(argv[2]);
-  for (long i = 0; i < count; ++i) {
-    const Bytes input = mutated(corpus[static_cast<std::size_t>(random() % corpus.size())], random);
-    run(input);
-  }
-  std::printf("%ld mutations of %zu seeds\n", count, corpus.size());
+  for (long i = 0; i < count; ++i) run(random_input(random));
+  std::printf("%zu seeds and %ld other inputs\n", corpus.size(), count);
   return 0;
 }

@@ -1,0 +1,75 @@
+// What the writing and the reading half of the HDF5 layer share; for h5.cpp and h5_read.cpp only.
+#pragma once
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "src/base/error.hpp"
+#include "src/base/h5.hpp"
+
+namespace rewise::h5::detail {
+
+constexpr std::size_t kMaxText = 60'000;  // bytes of a text attribute
+
+[[noreturn]] inline void unfit(const std::string& what) {
+  throw Error(ExitCode::data, "HDF5: " + what);
+}
+[[noreturn]] inline void failed(const std::string& what) {
+  throw Error(ExitCode::internal, "HDF5: cannot " + what);
+}
+
+// The library prints its error stack unless told not to, once per thread.
+inline void quiet() {
+  static thread_local const bool done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  static_cast<void>(done);
+  // No filter of a file may load a plug-in.
+  static const bool no_plugins = H5PLset_loading_state(0) >= 0;
+  static_cast<void>(no_plugins);
+}
+
+inline hid_t file_type(Kind kind) {
+  switch (kind) {
+    case Kind::i64:
+      return H5T_STD_I64LE;
+    case Kind::u64:
+      return H5T_STD_U64LE;
+    case Kind::u32:
+      return H5T_STD_U32LE;
+    case Kind::u8:
+      return H5T_STD_U8LE;
+    case Kind::f64:
+      return H5T_IEEE_F64LE;
+  }
+  failed("name an element type");
+}
+
+inline hid_t memory_type(Kind kind) {
+  switch (kind) {
+    case Kind::i64:
+      return H5T_NATIVE_INT64;
+    case Kind::u64:
+      return H5T_NATIVE_UINT64;
+    case Kind::u32:
+      return H5T_NATIVE_UINT32;
+    case Kind::u8:
+      return H5T_NATIVE_UINT8;
+    case Kind::f64:
+      return H5T_NATIVE_DOUBLE;
+  }
+  failed("name an element type");
+}
+
+inline Id text_type(std::size_t size, H5T_cset_t characters = H5T_CSET_UTF8) {
+  Id type(H5Tcopy(H5T_C_S1), H5Tclose);
+  if (!type.valid() || H5Tset_size(type.get(), std::max<std::size_t>(size, 1)) < 0 ||
+      H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 || H5Tset_cset(type.get(), characters) < 0) {
+    failed("make a text type");
+  }
+  return type;
+}
+
+}  // namespace rewise::h5::detail

@@ -1,0 +1,112 @@
+// Whole HDF5 images that our writer does not make: what lies elsewhere, is of another type, packed
+// otherwise or larger than its file could hold is refused, with a reason.
+#include <hdf5.h>
+
+#include <string>
+#include <vector>
+
+#include "src/base/error.hpp"
+#include "src/base/h5.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+using h5::Id;
+
+// The image of a file that `fill` was given, made with the C API.
+template <class F>
+h5::File foreign(const F& fill) {
+  const Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  REQUIRE(H5Pset_fapl_core(access.get(), 1 << 16, 0) >= 0);
+  const Id file(H5Fcreate("foreign", H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  REQUIRE(file.valid());
+  fill(file.get());
+  REQUIRE(H5Fflush(file.get(), H5F_SCOPE_GLOBAL) >= 0);
+  std::vector<std::byte> image(static_cast<std::size_t>(H5Fget_file_image(file.get(), nullptr, 0)));
+  REQUIRE(H5Fget_file_image(file.get(), image.data(), image.size()) > 0);
+  return h5::File::open(image);
+}
+
+// Makes the dataset "d" of `count` elements, laid out as `list` says.
+void make_dataset(hid_t file, hid_t type, hsize_t count, const Id& list) {
+  const Id space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Id set(H5Dcreate2(file, "d", type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
+               H5Dclose);
+  REQUIRE(set.valid());
+}
+
+Id layout() { return Id(H5Pcreate(H5P_DATASET_CREATE), H5Pclose); }
+
+Id chunked(hsize_t chunk) {
+  Id list = layout();
+  REQUIRE(H5Pset_chunk(list.get(), 1, &chunk) >= 0);
+  return list;
+}
+
+// Why "d" is not read as a list of int64.
+std::string refusal(const h5::File& file) {
+  try {
+    file.root().read<std::int64_t>("d", 1);
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::data);
+    return error.what();
+  }
+  return "none";
+}
+
+std::string dataset_refusal(hid_t type, hsize_t count, const Id& list) {
+  return refusal(foreign([&](hid_t file) { make_dataset(file, type, count, list); }));
+}
+
+}  // namespace
+
+TEST_CASE("a foreign dataset of the right kind is read") {
+  CHECK(dataset_refusal(H5T_STD_I64LE, 5, layout()) == "none");
+  CHECK(dataset_refusal(H5T_STD_I64LE, 5, chunked(2)) == "none");
+}
+
+TEST_CASE("a dataset larger than its file can hold is refused before memory is taken") {
+  constexpr hsize_t kMany = hsize_t{1} << 40;  // in chunks that were never written
+  CHECK(dataset_refusal(H5T_STD_I64LE, kMany, chunked(4096)) ==
+        "HDF5: d is larger than its file can hold");
+  CHECK(dataset_refusal(H5T_STD_I64LE, kMany, chunked(1 << 24)) == "HDF5: d: chunk too large");
+}
+
+TEST_CASE("other byte orders, widths and filters are refused") {
+  CHECK(dataset_refusal(H5T_STD_I64BE, 5, layout()) == "HDF5: d has another element type");
+  CHECK(dataset_refusal(H5T_STD_I32LE, 5, layout()) == "HDF5: d has another element type");
+  const Id list = chunked(2);
+  REQUIRE(H5Pset_fletcher32(list.get()) >= 0);
+  CHECK(dataset_refusal(H5T_STD_I64LE, 5, list) == "HDF5: d: filter 3 is not supported");
+}
+
+TEST_CASE("data that lie elsewhere are refused") {
+  const Id list = layout();
+  REQUIRE(H5Pset_external(list.get(), "/etc/passwd", 0, 40) >= 0);
+  CHECK(dataset_refusal(H5T_STD_I64LE, 5, list) == "HDF5: d is stored elsewhere");
+
+  const auto soft = foreign([](hid_t file) {
+    const Id group(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    make_dataset(group.get(), H5T_STD_I64LE, 5, layout());
+    REQUIRE(H5Lcreate_soft("/g/d", file, "d", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  });
+  CHECK(soft.root().group("g").read<std::int64_t>("d", 1).values.size() == 5);
+  CHECK(refusal(soft) == "HDF5: d is a link to elsewhere");
+  CHECK(refusal(foreign([](hid_t file) {
+          REQUIRE(H5Lcreate_external("other.h5", "/d", file, "d", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        })) == "HDF5: d is a link to elsewhere");
+}
+
+TEST_CASE("a text of variable length is refused") {
+  const auto file = foreign([](hid_t id) {
+    const Id type(H5Tcopy(H5T_C_S1), H5Tclose);
+    REQUIRE(H5Tset_size(type.get(), H5T_VARIABLE) >= 0);
+    const Id space(H5Screate(H5S_SCALAR), H5Sclose);
+    const Id text(H5Acreate2(id, "t", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    const char* words = "words";
+    REQUIRE(H5Awrite(text.get(), type.get(), &words) >= 0);
+  });
+  CHECK_THROWS_AS(file.root().text("t"), Error);
+}
