@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "src/base/error.hpp"
 
@@ -24,6 +25,20 @@ AddedCommand add_run_command(CLI::App& program);
 AddedCommand add_tc_command(CLI::App& program);
 AddedCommand add_plot_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
+
+// Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the
+// first of its description).
+class Help : public CLI::Formatter {
+ public:
+  Help() { column_width(32); }
+  std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_subcommand(const CLI::App* sub) const override;
+  std::string make_usage(const CLI::App* app, std::string name) const override;
+};
+
+// Error(usage) when an option that describes a lattice was given beside one that names a file.
+void refuse_beside(const CLI::App& app, const std::string& file_option,
+                   const std::vector<std::string>& others);
 
 // A whole number with checked range; the default is shown in the help.
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::uint64_t& value,

@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kMetricsUpTo = std::uint64_t{1} << 24;  // sites, where nothing was said
 
 constexpr const char* kAbout =
+    "Build, inspect, export a network.\n\n"
     "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
     "bonds and its metrics: degrees, components, path lengths, 4-cycle clustering.";
 constexpr const char* kExamples = R"(
@@ -144,25 +145,20 @@ ExitCode run_graph(const GraphOptions& options) {
 
 AddedCommand add_graph_command(CLI::App& program) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App& app = *program.add_subcommand("graph", "Build, inspect, export a network");
-  app.description(kAbout);
+  CLI::App& app = *program.add_subcommand("graph", kAbout);
   app.footer(kExamples);
-  auto* from = add_text(app, "--from", options->from, "FILE",
-                        "read this graph (.edges, .graphml, .h5 or a\n"
-                        "task file) instead of building one");
-  add_whole(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4")
-      ->excludes(from);
+  add_text(app, "--from", options->from, "FILE",
+           "read this graph (.edges, .graphml, .h5 or a\n"
+           "task file) instead of building one");
+  add_whole(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4");
   add_text(app, "--size", options->size, "L[,L..]",
-           "edge, or one extent per direction: even, 4 or more")
-      ->excludes(from);
-  add_text(app, "--p", options->p, "P", "rewiring probability, 0..1")->excludes(from);
+           "edge, or one extent per direction: even, 4 or more");
+  add_text(app, "--p", options->p, "P", "rewiring probability, 0..1");
   add_text(app, "--rule", options->rule, "RULE",
            "rewire: ends of bonds move with probability p/2;\n"
            "swap: bonds exchange ends, every degree stays 2d;\n"
-           "add: with probability p per bond one more bond")
-      ->excludes(from);
-  add_whole(app, "--seed", options->seed, 0, kMostSeed, "seed: same seed, same graph")
-      ->excludes(from);
+           "add: with probability p per bond one more bond");
+  add_whole(app, "--seed", options->seed, 0, kMostSeed, "seed: same seed, same graph");
   add_text(app, "--metrics", options->metrics, "auto|on|off", "auto: for up to 2^24 sites");
   add_whole(app, "--sources", options->sources, 0, 0xFFFFFFFFu,
             "sites from which path lengths are measured (0: none)");
@@ -171,7 +167,10 @@ AddedCommand add_graph_command(CLI::App& program) {
            "h5py, and by --from), .graphml, .edges (\"u v\" lines)");
   app.add_flag("--overwrite", options->overwrite, "replace FILE if it exists");
   app.add_flag("--json", options->json, "print one JSON object, nothing else");
-  return {&app, [options] { return run_graph(*options); }};
+  return {&app, [options, &app] {
+            refuse_beside(app, "--from", {"--dim", "--size", "--p", "--rule", "--seed"});
+            return run_graph(*options);
+          }};
 }
 
 }  // namespace rewise

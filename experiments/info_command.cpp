@@ -12,6 +12,11 @@
 namespace rewise {
 namespace {
 
+constexpr const char* kAbout =
+    "Version, devices, libraries.\n\n"
+    "Prints version, revision, compiler, instruction set, threads, CUDA devices and\n"
+    "the versions of all libraries.";
+
 std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
@@ -88,10 +93,8 @@ ExitCode run_info(bool json) {
 
 AddedCommand add_info_command(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
-  CLI::App& app = *program.add_subcommand("info", "Version, devices, libraries");
-  app.description(
-      "Prints version, revision, compiler, instruction set, threads, CUDA devices and\n"
-      "the versions of all libraries.");
+  CLI::App& app = *program.add_subcommand("info", kAbout);
+  app.footer("\nExample:\n  rewise info --json");
   app.add_flag("--json", *json, "print one JSON object, nothing else");
   return {&app, [json] { return run_info(*json); }};
 }

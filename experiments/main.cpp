@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -87,8 +88,9 @@ int run(int argc, char** argv) {
       "Ising spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
       "critical temperatures. J = 1 and k_B = 1 throughout.",
       "rewise"};
-  program.set_version_flag("--version", "rewise " + build_info().version);
-  program.get_formatter()->column_width(32);
+  program.set_version_flag("--version", "rewise " + build_info().version, "print the version");
+  program.set_help_flag("-h,--help", "print this help");
+  program.formatter(std::make_shared<Help>());
   program.footer(kFooter);
   program.require_subcommand(1);
   const std::vector<AddedCommand> commands{add_graph_command(program), add_run_command(program),

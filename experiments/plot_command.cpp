@@ -10,6 +10,11 @@
 namespace rewise {
 namespace {
 
+constexpr const char* kAbout =
+    "Draw a study or a task file.\n\n"
+    "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
+    "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
+    "environment variable REWISE_PYTHON names another interpreter.";
 constexpr const char* kExamples = R"(
 Examples:
   rewise plot studies/quickstart       Tc(p), crossings, moments of a study
@@ -35,11 +40,7 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
 AddedCommand add_plot_command(CLI::App& program) {
   auto what = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
-  CLI::App& app = *program.add_subcommand("plot", "Draw a study or a task file");
-  app.description(
-      "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
-      "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
-      "environment variable REWISE_PYTHON names another interpreter.");
+  CLI::App& app = *program.add_subcommand("plot", kAbout);
   app.footer(kExamples);
   app.add_option("what", *what, "a study's folder, or a task file")
       ->required()

@@ -18,6 +18,7 @@ namespace rewise {
 namespace {
 
 constexpr const char* kAbout =
+    "Simulate one graph at given temperatures.\n\n"
     "Simulates the Ising model on one graph at one or more temperatures and prints\n"
     "energy, magnetisation, Binder's U, specific heat and susceptibility per site with\n"
     "errors, and integrated autocorrelation times (tau, in cycles).";
@@ -100,7 +101,6 @@ std::optional<TaskPaths> output_paths(const std::string& out) {
 
 EngineOptions engine_options(const RunOptions& options) {
   EngineOptions engine;
-  engine.threads = static_cast<int>(options.threads);
   engine.wolff_method = options.wolff_method;
   engine.label_method = options.label_method;
   return engine;
@@ -125,6 +125,8 @@ ExitCode run_run(const RunOptions& options) {
   const Device device = choose_device(options.device, "--device");
   TaskRun run;
   run.engine = engine_options(options);
+  run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                           : useful_threads(spec, thread_count(0));
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
@@ -163,16 +165,14 @@ ExitCode run_run(const RunOptions& options) {
 }
 
 void add_graph_options(CLI::App& app, RunOptions& o) {
-  auto* file = add_text(app, "--graph", o.graph, "FILE",
-                        "use this graph (.edges, .graphml, .h5) instead of\n"
-                        "building one");
-  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4")->excludes(file);
-  add_text(app, "--size", o.size, "L[,L..]", "edge, or one extent per direction: even, 4 or more")
-      ->excludes(file);
-  add_text(app, "--p", o.p, "P", "rewiring probability, 0..1")->excludes(file);
-  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')")
-      ->excludes(file);
-  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed, "seed of the graph")->excludes(file);
+  add_text(app, "--graph", o.graph, "FILE",
+           "use this graph (.edges, .graphml, .h5) instead of\n"
+           "building one");
+  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
+  add_text(app, "--size", o.size, "L[,L..]", "edge, or one extent per direction: even, 4 or more");
+  add_text(app, "--p", o.p, "P", "rewiring probability, 0..1");
+  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
+  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed, "seed of the graph");
   for (const char* name : {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph"}) {
     app.get_option(name)->group("Graph");
   }
@@ -202,7 +202,8 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "bundle (32 replicas per word, fastest) or single\n(one byte per site)");
   add_text(app, "--device", o.device, "auto|cpu|cuda",
            "where to run; cuda is an error where it cannot be\nused, auto says what it took");
-  add_whole(app, "--threads", o.threads, 0, 4096, "0: all cores; the numbers do not depend on it");
+  add_whole(app, "--threads", o.threads, 0, 4096,
+            "0: as many as help; the numbers do not depend on it");
   add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: how clusters are grown");
   add_text(app, "--label-method", o.label_method, "WORD",
            "single engine: how clusters are labelled");
@@ -218,13 +219,15 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
 
 AddedCommand add_run_command(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App& app = *program.add_subcommand("run", "Simulate one graph at given temperatures");
-  app.description(kAbout);
+  CLI::App& app = *program.add_subcommand("run", kAbout);
   app.footer(kExamples);
   add_graph_options(app, *options);
   add_sampling_options(app, *options);
   add_machine_options(app, *options);
-  return {&app, [options] { return run_run(*options); }};
+  return {&app, [options, &app] {
+            refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+            return run_run(*options);
+          }};
 }
 
 }  // namespace rewise

@@ -93,6 +93,7 @@ class Batch {
     }
     double reported = 0;
     TaskRun run = run_;
+    run.engine.threads = useful_threads(task.spec, run_.engine.threads);
     run.progress = [&](std::uint64_t cycles) {
       const double part =
           task.seconds * static_cast<double>(cycles) / static_cast<double>(task.spec.cycles());

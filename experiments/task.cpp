@@ -264,6 +264,19 @@ std::unique_ptr<Engine> make_engine(const TaskSpec& spec, const Graph& graph,
                                  : make_bundle_engine(graph, engine, options);
 }
 
+int useful_threads(const TaskSpec& spec, int available) {
+  double sites = 1;
+  if (spec.imported != nullptr) {
+    sites = static_cast<double>(spec.imported->sites());
+  } else {
+    for (const auto extent : spec.graph.extents) sites *= extent;
+  }
+  const double per_word = spec.engine == "bundle" ? 32 : 1;
+  const double words =
+      sites * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
+  return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));
+}
+
 TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
                     const TaskRun& run) {
   TaskResult result;

@@ -54,6 +54,10 @@ GraphRecord graph_record(const Graph& graph);
 std::unique_ptr<Engine> make_engine(const TaskSpec& spec, const Graph& graph,
                                     const EngineOptions& options);
 
+// Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
+// costs more than it brings.
+int useful_threads(const TaskSpec& spec, int available);
+
 struct TaskRun {
   EngineOptions engine;
   StopToken stop;

@@ -15,6 +15,7 @@ namespace rewise {
 namespace {
 
 constexpr const char* kAbout =
+    "Critical temperatures and their shift with p.\n\n"
     "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
     "window by itself, simulates many graphs of several sizes there, and extrapolates\n"
     "where Binder's U and sqrt(N) m^2 of different sizes cross.";
@@ -101,8 +102,7 @@ ExitCode run_tc(const TcOptions& options) {
 
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<TcOptions>();
-  CLI::App& app = *program.add_subcommand("tc", "Critical temperatures, their shift with p");
-  app.description(kAbout);
+  CLI::App& app = *program.add_subcommand("tc", kAbout);
   app.footer(kExamples);
   app.add_option("study", options->study, "the study's configuration")
       ->required()

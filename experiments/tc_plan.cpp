@@ -77,9 +77,9 @@ Schedule automatic_schedule(double p, double sites) {
 void choose_times(const StudyConfig& config, double tau, SizePlan& plan) {
   const double cycles = std::isfinite(tau) ? std::max(tau, 0.5) : 10;
   plan.equilibrate =
-      config.equilibrate.value_or(static_cast<std::uint64_t>(std::ceil(20 * cycles)) + 20);
+      config.equilibrate.value_or(static_cast<std::uint64_t>(std::ceil(12 * cycles)) + 20);
   plan.every = config.every.value_or(static_cast<std::uint64_t>(std::ceil(cycles)));
-  plan.measure = config.measure.value_or(32);
+  plan.measure = config.measure.value_or(20);
 }
 
 TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,

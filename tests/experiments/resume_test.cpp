@@ -44,7 +44,9 @@ void wait_for(const Workplace& place, const std::string& name) {
 
 TEST_CASE("a run ended by signals and resumed equals an uninterrupted one") {
   Workplace place;
-  const std::string long_run = kRun + "--measure 3000 ";
+  const std::string long_run =
+      "run --size 128 --p 0.1 --temperature 2.5,2.8 --schedule 1:2 --equilibrate 20 --every 2 "
+      "--measure 150 --device cpu ";
   REQUIRE(place.run(long_run + "--threads 1 --out whole.h5").status == 0);
 
   int interrupted = 0, threads = 1;

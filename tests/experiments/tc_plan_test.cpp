@@ -55,7 +55,7 @@ TEST_CASE("times follow from tau unless the configuration fixes them") {
   StudyConfig config;
   SizePlan plan;
   choose_times(config, 7.3, plan);
-  CHECK(plan.equilibrate == 20 + 146);
+  CHECK(plan.equilibrate == 20 + 88);
   CHECK(plan.every == 8);
   CHECK(plan.measure >= 16);
   config.equilibrate = 5;
