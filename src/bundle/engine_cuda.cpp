@@ -268,19 +268,24 @@ class CudaEngine final : public Books {
   }
 
   void lay_thresholds() {
-    std::vector<std::uint32_t> table, bond;
+    std::vector<std::uint32_t> table, bond, digits;
     for (std::uint32_t b = 0; b < bundles_; ++b) {
       for (const DegreeTable& degree : tables_[b / groups_].by_degree) {
         for (std::uint32_t c = 0; c < degree.classes; ++c) {
           table.push_back(static_cast<std::uint32_t>(degree.acceptance[c]));
+          for (unsigned n = 0; n < 32; ++n) {
+            digits.push_back(threshold_digit(degree.acceptance[c], n) ? ~0u : 0u);
+          }
         }
       }
       bond.push_back(static_cast<std::uint32_t>(bond_[b / groups_]));
     }
     threshold_table_ = upload(table, stream_.get());
+    digit_table_ = upload(digits, stream_.get());
     bond_threshold_ = upload(bond, stream_.get());
     stream_.wait();
     thresholds_.table = threshold_table_.data();
+    thresholds_.digit_table = digit_table_.data();
   }
 
   void lay_measurement() {
@@ -347,8 +352,8 @@ class CudaEngine final : public Books {
   WolffLaunch plan_;
   DevicePairs removed_, rewired_;
   DeviceBuffer<std::uint32_t> spins_, row_neighbour_, regular_[2], cell_slot_, cell_site_,
-      cell_neighbour_, threshold_table_, bond_threshold_, removed_a_, removed_b_, rewired_a_,
-      rewired_b_, special_, special_before_, planes_, overflow_;
+      cell_neighbour_, threshold_table_, digit_table_, bond_threshold_, removed_a_, removed_b_,
+      rewired_a_, rewired_b_, special_, special_before_, planes_, overflow_;
   DeviceBuffer<std::uint8_t> row_parity_;
   DeviceBuffer<DeviceGroup> groups_on_device_;
   DeviceBuffer<std::uint16_t> group_of_warp_;

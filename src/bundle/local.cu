@@ -1,3 +1,5 @@
+#include <cuda/std/type_traits>
+
 #include "src/bundle/local.cuh"
 #include "src/bundle/local_cuda.hpp"
 #include "src/cuda/launch.hpp"
@@ -7,14 +9,31 @@ namespace {
 
 using namespace device;
 
-constexpr unsigned kThreads = 256;
-constexpr unsigned kQueue = 320;  // words of a block that may wait; about a tenth of 1024 do
-constexpr unsigned kQuickDigits = 8;
+constexpr unsigned kThreads = 128;
+constexpr unsigned kQueue = 128;     // words of a block that may wait; about 60 of 512 do
+constexpr unsigned kQuickCalls = 2;  // eight digits settle nine words in ten
+constexpr unsigned kPlanes = 4;      // counts up to 15
 
-template <int kDim, bool kGlauber>
-struct Classes {
-  static constexpr int kDegree = 2 * kDim;
-  static constexpr int kCount = kGlauber ? kDegree + 1 : kDegree / 2;
+// Words that need more digits than the quick ones, settled by full warps at the end of the block.
+struct Queue {
+  std::uint32_t word[kQueue], site[kQueue], undecided[kQueue];
+  std::uint32_t plane[kPlanes][kQueue];
+  std::uint32_t thresholds[kQueue];  // first class in the table, classes in the upper 8 bits
+  std::uint8_t bundle[kQueue];
+  unsigned count;
+};
+
+// What a block knows of its bundles.
+template <int kVec>
+struct Block {
+  CallWords call_words[kVec][8];
+  Queue queue;
+};
+
+struct Settle {
+  DeviceThresholds thresholds;
+  DeviceDraw draw;
+  std::uint32_t quad;
 };
 
 // One more digit: r uniform, t the threshold's.
@@ -24,166 +43,157 @@ __device__ __forceinline__ void compare(std::uint32_t r, std::uint32_t t, std::u
   undecided &= ~(r ^ t);
 }
 
-template <int kDim, int kVec, bool kGlauber>
-__global__ void __launch_bounds__(kThreads)
-    regular_cells(const __grid_constant__ DeviceLattice g, DeviceThresholds thresholds,
-                  DeviceDraw draw, int colour, std::uint32_t* spins) {
-  using C = Classes<kDim, kGlauber>;
-  constexpr int kPlanes = Planes<C::kDegree>::kCount;
-  __shared__ std::uint32_t digit[kVec][32][C::kCount];
-  __shared__ CallWords call_words[kVec][8];
-  __shared__ std::uint32_t queue_word[kQueue], queue_site[kQueue], queue_undecided[kQueue];
-  __shared__ std::uint32_t queue_plane[kPlanes][kQueue];
-  __shared__ std::uint8_t queue_bundle[kQueue];
-  __shared__ unsigned queued;
-
-  const std::uint32_t quad = blockIdx.y;
-  for (unsigned k = threadIdx.x; k < kVec * 32u * C::kCount; k += kThreads) {
-    const unsigned v = k / (32u * C::kCount), n = k / C::kCount % 32u, c = k % C::kCount;
-    const std::uint32_t t =
-        thresholds.table[(quad * kVec + v) * thresholds.stride + thresholds.regular + c];
-    digit[v][n][c] = 0u - (t >> (31 - n) & 1u);
-  }
-  if (threadIdx.x < kVec * 8u) {
-    const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
-    call_words[v][call] =
-        CallWords(draw.seed_low, draw.seed_high, quad * kVec + v, call, draw.step);
-  }
-  if (threadIdx.x == 0) queued = 0;
-  __syncthreads();
-
-  spins += static_cast<std::size_t>(quad) * g.words * kVec;
-  const std::uint32_t index = blockIdx.x * kThreads + threadIdx.x;
-  if (index < g.regular_count[colour]) {
-    const std::uint32_t* list = g.regular[colour];
-    const std::uint32_t i = list == nullptr ? index : list[index];
-    const Around<kDim> around(g, colour, i);
-    std::uint32_t at[C::kDegree];
-    around.places(g, at);
-    const std::uint32_t site = around.site(g);
-    const SharedItem shared(draw.seed_low, draw.seed_high, draw.stream, draw.step, site);
-    std::uint32_t* own_at = spins + static_cast<std::size_t>(g.colour_base[colour] + i) * kVec;
-    const std::uint32_t* other = spins + static_cast<std::size_t>(g.colour_base[1 - colour]) * kVec;
-    Pack<kVec> own = load<kVec>(own_at);
-    Pack<kVec> neighbour[C::kDegree];
-#pragma unroll
-    for (int k = 0; k < C::kDegree; ++k) {
-      neighbour[k] = load<kVec>(other + static_cast<std::size_t>(at[k]) * kVec);
-    }
-#pragma unroll
-    for (int v = 0; v < kVec; ++v) {
-      std::uint32_t x[C::kDegree];
-#pragma unroll
-      for (int k = 0; k < C::kDegree; ++k) x[k] = own.w[v] ^ neighbour[k].w[v];
-      const Planes<C::kDegree> planes(x);
-      std::uint32_t mask[C::kCount];
-      std::uint32_t undecided = 0;
-#pragma unroll
-      for (int c = 0; c < C::kCount; ++c) {
-        mask[c] = planes.equal(static_cast<unsigned>(c));
-        undecided |= mask[c];
-      }
-      std::uint32_t below = ~undecided;
-#pragma unroll
-      for (unsigned call = 0; call < kQuickDigits / 4; ++call) {
-        const Words4 words =
-            finish_call(shared, call_words[v][call], draw.seed_low, draw.seed_high);
-#pragma unroll
-        for (unsigned w = 0; w < 4; ++w) {
-          std::uint32_t t = 0;
-#pragma unroll
-          for (int c = 0; c < C::kCount; ++c) t |= mask[c] & digit[v][4 * call + w][c];
-          compare(words.w[w], t, undecided, below);
-        }
-      }
-      own.w[v] ^= below & ~undecided;
-      if (undecided != 0) {
-        const unsigned q = atomicAdd(&queued, 1u);
-        if (q < kQueue) {
-          queue_word[q] = static_cast<std::uint32_t>(g.colour_base[colour] + i);
-          queue_site[q] = site;
-          queue_undecided[q] = undecided;
-          queue_bundle[q] = static_cast<std::uint8_t>(v);
-#pragma unroll
-          for (int p = 0; p < kPlanes; ++p) queue_plane[p][q] = planes.p[p];
-        } else {
-          // No room (very rare): on the spot.
-          std::uint32_t late = 0;
-          for (unsigned call = kQuickDigits / 4; call < 8 && undecided != 0; ++call) {
-            const Words4 words =
-                finish_call(shared, call_words[v][call], draw.seed_low, draw.seed_high);
-            for (unsigned w = 0; w < 4; ++w) {
-              std::uint32_t t = 0;
-              for (int c = 0; c < C::kCount; ++c) t |= mask[c] & digit[v][4 * call + w][c];
-              compare(words.w[w], t, undecided, late);
-            }
-          }
-          own.w[v] ^= late & ~undecided;
-        }
-      }
-    }
-    store<kVec>(own_at, own);
-  }
-  __syncthreads();
-  const unsigned waiting = min(queued, kQueue);
-  for (unsigned q = threadIdx.x; q < waiting; q += kThreads) {
-    const unsigned v = queue_bundle[q];
-    Planes<C::kDegree> planes;
-    planes.p[2] = planes.p[3] = 0;
-#pragma unroll
-    for (int p = 0; p < kPlanes; ++p) planes.p[p] = queue_plane[p][q];
-    std::uint32_t mask[C::kCount];
-#pragma unroll
-    for (int c = 0; c < C::kCount; ++c) mask[c] = planes.equal(static_cast<unsigned>(c));
-    std::uint32_t undecided = queue_undecided[q], below = 0;
-    const SharedItem shared(draw.seed_low, draw.seed_high, draw.stream, draw.step, queue_site[q]);
-    for (unsigned call = kQuickDigits / 4; call < 8 && undecided != 0; ++call) {
-      const Words4 words = finish_call(shared, call_words[v][call], draw.seed_low, draw.seed_high);
-#pragma unroll
-      for (unsigned w = 0; w < 4; ++w) {
-        std::uint32_t t = 0;
-#pragma unroll
-        for (int c = 0; c < C::kCount; ++c) t |= mask[c] & digit[v][4 * call + w][c];
-        compare(words.w[w], t, undecided, below);
-      }
-    }
-    spins[static_cast<std::size_t>(queue_word[q]) * kVec + v] ^= below & ~undecided;
-  }
+__device__ __forceinline__ std::uint32_t equals(const std::uint32_t* plane, unsigned planes,
+                                                unsigned n) {
+  std::uint32_t m = ~0u;
+  for (unsigned p = 0; p < planes; ++p) m &= n >> p & 1u ? plane[p] : ~plane[p];
+  return m;
 }
 
-// Counters of any degree up to 2^32 - 1 in a ripple of planes kept in registers up to degree 31;
-// the class of a disagreement count is the count itself.
-template <int kVec>
-__global__ void __launch_bounds__(kThreads)
-    modified_cells(DeviceCells cells, DeviceThresholds thresholds, DeviceDraw draw,
-                   std::uint32_t words, std::uint32_t first, std::uint32_t last,
-                   std::uint32_t* spins) {
-  const std::uint32_t cell = first + blockIdx.x * kThreads + threadIdx.x;
-  if (cell >= last) return;
-  const DeviceGroup group = cells.groups[cells.group_of_warp[cell / 32]];
-  const std::uint32_t i = cell - group.first;
-  if (i >= group.cells) return;
-  const std::uint32_t quad = blockIdx.y;
-  spins += static_cast<std::size_t>(quad) * words * kVec;
-  const std::uint32_t slot = cells.slot[cell];
-  const SharedItem shared(draw.seed_low, draw.seed_high, draw.stream, draw.step, cells.site[cell]);
-  const std::uint32_t* neighbour = cells.neighbour + group.neighbour + i;
-  Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
+// Four digits of every class of a degree, as words of zeros or ones.
+__device__ __forceinline__ uint4 digits(const DeviceThresholds& t, std::uint32_t bundle,
+                                        std::uint32_t first_class, std::uint32_t c, unsigned call) {
+  return __ldg(reinterpret_cast<const uint4*>(t.digit_table) +
+               (static_cast<std::size_t>(bundle) * t.stride + first_class + c) * 8 + call);
+}
 
-  constexpr unsigned kPlanes = 6;  // degree <= 63; hubs beyond take the slow path below
+// Digits from `call` on, for a count held in planes and classes that need not be known at compile
+// time.
+__device__ std::uint32_t finish_word(const Settle& s, const SharedItem& shared,
+                                     const CallWords* call_words, std::uint32_t bundle,
+                                     const std::uint32_t* plane, unsigned planes,
+                                     std::uint32_t first_class, std::uint32_t classes,
+                                     unsigned call, std::uint32_t undecided) {
+  std::uint32_t below = 0;
+  for (; call < 8 && undecided != 0; ++call) {
+    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
+    uint4 t = make_uint4(0, 0, 0, 0);
+    for (std::uint32_t c = 0; c < classes; ++c) {
+      const std::uint32_t m = equals(plane, planes, c) & undecided;
+      if (m == 0) continue;
+      const uint4 digit = digits(s.thresholds, bundle, first_class, c, call);
+      t.x |= m & digit.x;
+      t.y |= m & digit.y;
+      t.z |= m & digit.z;
+      t.w |= m & digit.w;
+    }
+    compare(words.w[0], t.x, undecided, below);
+    compare(words.w[1], t.y, undecided, below);
+    compare(words.w[2], t.z, undecided, below);
+    compare(words.w[3], t.w, undecided, below);
+  }
+  return below & ~undecided;
+}
+
+// Flips of one word whose disagreements are counted in `plane`, for C classes. A word that stays
+// open after the quick digits is queued, or, where the queue is full, settled on the spot.
+template <int C, int kVec>
+__device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Block<kVec>& block, int v,
+                                                     std::uint32_t slot, std::uint32_t site,
+                                                     std::uint32_t first_class,
+                                                     const SharedItem& shared,
+                                                     const std::uint32_t* plane, unsigned used) {
+  const std::uint32_t bundle = s.quad * kVec + static_cast<unsigned>(v);
+  std::uint32_t mask[C];
+  std::uint32_t undecided = 0;
+#pragma unroll
+  for (int c = 0; c < C; ++c) {
+    mask[c] = equals(plane, used, static_cast<unsigned>(c));
+    undecided |= mask[c];
+  }
+  std::uint32_t below = ~undecided;
+#pragma unroll
+  for (unsigned call = 0; call < kQuickCalls; ++call) {
+    const Words4 words =
+        finish_call(shared, block.call_words[v][call], s.draw.seed_low, s.draw.seed_high);
+    uint4 t = make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (int c = 0; c < C; ++c) {
+      const uint4 digit =
+          digits(s.thresholds, bundle, first_class, static_cast<std::uint32_t>(c), call);
+      t.x |= mask[c] & digit.x;
+      t.y |= mask[c] & digit.y;
+      t.z |= mask[c] & digit.z;
+      t.w |= mask[c] & digit.w;
+    }
+    compare(words.w[0], t.x, undecided, below);
+    compare(words.w[1], t.y, undecided, below);
+    compare(words.w[2], t.z, undecided, below);
+    compare(words.w[3], t.w, undecided, below);
+  }
+  std::uint32_t flips = below & ~undecided;
+  if (undecided == 0) return flips;
+  const unsigned q = atomicAdd(&block.queue.count, 1u);
+  if (q < kQueue) {
+    block.queue.word[q] = slot;
+    block.queue.site[q] = site;
+    block.queue.undecided[q] = undecided;
+    block.queue.thresholds[q] = first_class | static_cast<std::uint32_t>(C) << 24;
+    block.queue.bundle[q] = static_cast<std::uint8_t>(v);
+#pragma unroll
+    for (unsigned p = 0; p < kPlanes; ++p) block.queue.plane[p][q] = plane[p];
+    return flips;
+  }
+  return flips ^ finish_word(s, shared, block.call_words[v], bundle, plane, kPlanes, first_class, C,
+                             kQuickCalls, undecided);
+}
+
+template <int kDim, int kVec, bool kGlauber>
+__device__ __forceinline__ void regular_cell(const DeviceLattice& g, const Settle& s,
+                                             Block<kVec>& block, int colour, std::uint32_t index,
+                                             std::uint32_t* spins) {
+  constexpr int kDegree = 2 * kDim;
+  const std::uint32_t* list = g.regular[colour];
+  const std::uint32_t i = list == nullptr ? index : list[index];
+  const Around<kDim> around(g, colour, i);
+  std::uint32_t at[kDegree];
+  around.places(g, at);
+  const std::uint32_t slot = g.colour_base[colour] + i;
+  std::uint32_t* own_at = spins + static_cast<std::size_t>(slot) * kVec;
+  const std::uint32_t* other = spins + static_cast<std::size_t>(g.colour_base[1 - colour]) * kVec;
+  Pack<kVec> own = load<kVec>(own_at);
+  Pack<kVec> neighbour[kDegree];
+#pragma unroll
+  for (int k = 0; k < kDegree; ++k) {
+    neighbour[k] = load<kVec>(other + static_cast<std::size_t>(at[k]) * kVec);
+  }
+  constexpr int kClasses = kGlauber ? kDegree + 1 : kDegree / 2;
+  const std::uint32_t site = around.site(g);
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, site);
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    std::uint32_t x[kDegree];
+#pragma unroll
+    for (int k = 0; k < kDegree; ++k) x[k] = own.w[v] ^ neighbour[k].w[v];
+    const Planes<kDegree> planes(x);
+    own.w[v] ^= settle_word<kClasses, kVec>(s, block, v, slot, site, s.thresholds.regular, shared,
+                                            planes.p, Planes<kDegree>::kCount);
+  }
+  store<kVec>(own_at, own);
+}
+
+// A modified cell of degree below 16: counts in a ripple of planes, then by the number of classes.
+template <int kVec>
+__device__ __forceinline__ void modified_cell(const DeviceCells& cells, const DeviceGroup& group,
+                                              const Settle& s, Block<kVec>& block,
+                                              std::uint32_t cell, std::uint32_t i,
+                                              std::uint32_t* spins) {
+  const std::uint32_t slot = cells.slot[cell];
+  const std::uint32_t site = cells.site[cell];
+  Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
   std::uint32_t plane[kVec][kPlanes];
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
 #pragma unroll
     for (unsigned p = 0; p < kPlanes; ++p) plane[v][p] = 0;
   }
-  const bool hub = group.degree > 63;
-  for (std::uint32_t j = 0; j < group.degree && !hub; ++j) {
-    const Pack<kVec> other = load<kVec>(
-        spins + static_cast<std::size_t>(neighbour[std::size_t{j} * group.padded]) * kVec);
+  const std::uint32_t* column = cells.neighbour + group.neighbour + i;
+#pragma unroll 4
+  for (std::uint32_t j = 0; j < group.degree; ++j, column += group.padded) {
+    const Pack<kVec> far = load<kVec>(spins + static_cast<std::size_t>(*column) * kVec);
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
-      std::uint32_t x = own.w[v] ^ other.w[v];
+      std::uint32_t x = own.w[v] ^ far.w[v];
 #pragma unroll
       for (unsigned p = 0; p < kPlanes; ++p) {
         const std::uint32_t carry = plane[v][p] & x;
@@ -192,99 +202,187 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
   }
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, site);
+  const auto settle = [&](auto classes) {
 #pragma unroll
-  for (int v = 0; v < kVec; ++v) {
-    const std::uint32_t who = quad * kVec + static_cast<unsigned>(v);
-    const std::uint32_t* table = thresholds.table + who * thresholds.stride + group.thresholds;
-    std::uint32_t flips = 0;
-    if (!hub) {
-      std::uint32_t undecided = 0;
-      for (std::uint32_t c = 0; c < group.classes; ++c) {
-        std::uint32_t m = ~0u;
-#pragma unroll
-        for (unsigned p = 0; p < kPlanes; ++p) m &= (c >> p & 1u) ? plane[v][p] : ~plane[v][p];
-        undecided |= m;
-      }
-      std::uint32_t below = ~undecided;
-      for (unsigned call = 0; call < 8 && undecided != 0; ++call) {
-        const CallWords call_words(draw.seed_low, draw.seed_high, who, call, draw.step);
-        const Words4 random = finish_call(shared, call_words, draw.seed_low, draw.seed_high);
-        std::uint32_t t[4] = {0, 0, 0, 0};
-        for (std::uint32_t c = 0; c < group.classes; ++c) {
-          std::uint32_t m = undecided;
-#pragma unroll
-          for (unsigned p = 0; p < kPlanes; ++p) m &= (c >> p & 1u) ? plane[v][p] : ~plane[v][p];
-          const std::uint32_t bits = table[c] >> (28 - 4 * call);
-#pragma unroll
-          for (unsigned w = 0; w < 4; ++w) t[w] |= m & (0u - (bits >> (3 - w) & 1u));
-        }
-#pragma unroll
-        for (unsigned w = 0; w < 4; ++w) compare(random.w[w], t[w], undecided, below);
-      }
-      flips = below & ~undecided;
-    } else {
-      const Address at{static_cast<std::uint64_t>(draw.seed_high) << 32 | draw.seed_low, who,
-                       draw.step};
-      for (unsigned r = 0; r < kReplicas; ++r) {
-        std::uint32_t disagreeing = 0;
-        for (std::uint32_t j = 0; j < group.degree; ++j) {
-          const std::size_t far = neighbour[std::size_t{j} * group.padded];
-          disagreeing += (spins[far * kVec + static_cast<unsigned>(v)] ^ own.w[v]) >> r & 1u;
-        }
-        const bool accepted =
-            disagreeing >= group.classes || replica_draw(at, static_cast<Stream>(draw.stream),
-                                                         cells.site[cell], r, table[disagreeing]);
-        flips |= (accepted ? 1u : 0u) << r;
-      }
+    for (int v = 0; v < kVec; ++v) {
+      own.w[v] ^= settle_word<decltype(classes)::value, kVec>(
+          s, block, v, slot, site, group.thresholds, shared, plane[v], kPlanes);
     }
-    own.w[v] ^= flips;
+  };
+  switch (group.classes) {
+    case 0:  // an isolated site under Metropolis
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) own.w[v] = ~own.w[v];
+      break;
+    case 1:
+      settle(cuda::std::integral_constant<int, 1>{});
+      break;
+    case 2:
+      settle(cuda::std::integral_constant<int, 2>{});
+      break;
+    case 3:
+      settle(cuda::std::integral_constant<int, 3>{});
+      break;
+    case 4:
+      settle(cuda::std::integral_constant<int, 4>{});
+      break;
+    default:
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        std::uint32_t open = 0;
+        for (std::uint32_t c = 0; c < group.classes; ++c) open |= equals(plane[v], kPlanes, c);
+        own.w[v] ^= ~open | finish_word(s, shared, block.call_words[v],
+                                        s.quad * kVec + static_cast<unsigned>(v), plane[v], kPlanes,
+                                        group.thresholds, group.classes, 0, open);
+      }
   }
   store<kVec>(spins + static_cast<std::size_t>(slot) * kVec, own);
 }
 
-template <int kDim, int kVec, bool kGlauber>
-void launch_regular(const DeviceLattice& g, const DeviceThresholds& thresholds,
-                    const DeviceDraw& draw, int colour, std::uint32_t quads, std::uint32_t* spins,
-                    cudaStream_t stream) {
-  if (g.regular_count[colour] == 0) return;
-  const dim3 blocks((g.regular_count[colour] + kThreads - 1) / kThreads, quads);
-  regular_cells<kDim, kVec, kGlauber>
-      <<<blocks, kThreads, 0, stream>>>(g, thresholds, draw, colour, spins);
-  check_cuda(cudaGetLastError(), "launching the regular cells");
-}
-
-template <int kVec, bool kGlauber>
-void launch_dim(const DeviceLattice& g, const DeviceThresholds& thresholds, const DeviceDraw& draw,
-                int colour, std::uint32_t quads, std::uint32_t* spins, cudaStream_t stream) {
-  switch (g.dim) {
-    case 0:
-      return;
-    case 1:
-      return launch_regular<1, kVec, kGlauber>(g, thresholds, draw, colour, quads, spins, stream);
-    case 2:
-      return launch_regular<2, kVec, kGlauber>(g, thresholds, draw, colour, quads, spins, stream);
-    case 3:
-      return launch_regular<3, kVec, kGlauber>(g, thresholds, draw, colour, quads, spins, stream);
-    default:
-      return launch_regular<4, kVec, kGlauber>(g, thresholds, draw, colour, quads, spins, stream);
+// Any degree, replica by replica: hubs are rare.
+template <int kVec>
+__device__ void hub(const DeviceCells& cells, const DeviceGroup& group, const Settle& s,
+                    std::uint32_t cell, std::uint32_t i, std::uint32_t* spins) {
+  const std::size_t slot = cells.slot[cell];
+  const std::uint32_t* neighbour = cells.neighbour + group.neighbour + i;
+  for (unsigned v = 0; v < kVec; ++v) {
+    const std::uint32_t bundle = s.quad * kVec + v;
+    const Address at{static_cast<std::uint64_t>(s.draw.seed_high) << 32 | s.draw.seed_low, bundle,
+                     s.draw.step};
+    const std::uint32_t own = spins[slot * kVec + v];
+    std::uint32_t flips = 0;
+    for (unsigned r = 0; r < kReplicas; ++r) {
+      std::uint32_t disagreeing = 0;
+      for (std::uint32_t j = 0; j < group.degree; ++j) {
+        const std::size_t far = neighbour[static_cast<std::size_t>(j) * group.padded];
+        disagreeing += (spins[far * kVec + v] ^ own) >> r & 1u;
+      }
+      const bool accepted =
+          disagreeing >= group.classes ||
+          replica_draw(at, static_cast<Stream>(s.draw.stream), cells.site[cell], r,
+                       s.thresholds.table[static_cast<std::size_t>(bundle) * s.thresholds.stride +
+                                          group.thresholds + disagreeing]);
+      flips |= (accepted ? 1u : 0u) << r;
+    }
+    spins[slot * kVec + v] = own ^ flips;
   }
 }
 
 template <int kVec>
-void launch_colour(const DeviceLattice& g, const DeviceCells& cells,
-                   const DeviceThresholds& thresholds, const DeviceDraw& draw, int colour,
-                   std::uint32_t quads, std::uint32_t* spins, cudaStream_t stream) {
-  if (draw.stream == static_cast<std::uint32_t>(Stream::glauber)) {
-    launch_dim<kVec, true>(g, thresholds, draw, colour, quads, spins, stream);
-  } else {
-    launch_dim<kVec, false>(g, thresholds, draw, colour, quads, spins, stream);
+__device__ __forceinline__ void open_block(Settle& s, Block<kVec>& block) {
+  s.quad = blockIdx.y;
+  if (threadIdx.x < kVec * 8u) {
+    const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
+    block.call_words[v][call] =
+        CallWords(s.draw.seed_low, s.draw.seed_high, s.quad * kVec + v, call, s.draw.step);
+  }
+  if (threadIdx.x == 0) block.queue.count = 0;
+  __syncthreads();
+}
+
+template <int kVec>
+__device__ __forceinline__ void settle_queue(const Settle& s, Block<kVec>& block,
+                                             std::uint32_t* spins) {
+  __syncthreads();
+  const Queue& queue = block.queue;
+  const unsigned waiting = min(queue.count, kQueue);
+  for (unsigned q = threadIdx.x; q < waiting; q += kThreads) {
+    const unsigned v = queue.bundle[q];
+    std::uint32_t plane[kPlanes];
+#pragma unroll
+    for (unsigned p = 0; p < kPlanes; ++p) plane[p] = queue.plane[p][q];
+    const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
+                            queue.site[q]);
+    spins[static_cast<std::size_t>(queue.word[q]) * kVec + v] ^=
+        finish_word(s, shared, block.call_words[v], s.quad * kVec + v, plane, kPlanes,
+                    queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24, kQuickCalls,
+                    queue.undecided[q]);
+  }
+}
+
+template <int kDim, int kVec, bool kGlauber>
+__global__ void __launch_bounds__(kThreads)
+    update_regular_cells(const __grid_constant__ DeviceLattice g,
+                         const __grid_constant__ Settle shared_settle, int colour,
+                         std::uint32_t* spins) {
+  __shared__ Block<kVec> block;
+  Settle s = shared_settle;
+  open_block(s, block);
+  spins += static_cast<std::size_t>(s.quad) * g.words * kVec;
+  const std::uint32_t index = blockIdx.x * kThreads + threadIdx.x;
+  if (index < g.regular_count[colour]) {
+    regular_cell<kDim, kVec, kGlauber>(g, s, block, colour, index, spins);
+  }
+  settle_queue(s, block, spins);
+}
+
+template <int kVec>
+__global__ void __launch_bounds__(kThreads)
+    update_modified_cells(const __grid_constant__ DeviceCells cells,
+                          const __grid_constant__ Settle shared_settle, std::uint32_t words,
+                          std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+  __shared__ Block<kVec> block;
+  Settle s = shared_settle;
+  open_block(s, block);
+  spins += static_cast<std::size_t>(s.quad) * words * kVec;
+  const std::uint32_t cell = first + blockIdx.x * kThreads + threadIdx.x;
+  if (cell < last) {
+    const DeviceGroup group = cells.groups[cells.group_of_warp[cell / 32]];
+    const std::uint32_t i = cell - group.first;
+    if (i < group.cells) {
+      if (group.degree < 1u << kPlanes) {
+        modified_cell<kVec>(cells, group, s, block, cell, i, spins);
+      } else {
+        hub<kVec>(cells, group, s, cell, i, spins);
+      }
+    }
+  }
+  settle_queue(s, block, spins);
+}
+
+dim3 blocks_for(std::uint32_t items, std::uint32_t quads) {
+  return dim3((items + kThreads - 1) / kThreads, quads);
+}
+
+template <int kDim, int kVec>
+void launch_dim(const DeviceLattice& g, const DeviceCells& cells, const Settle& settle, int colour,
+                std::uint32_t quads, std::uint32_t* spins, cudaStream_t stream) {
+  if constexpr (kDim > 0) {
+    if (g.regular_count[colour] > 0) {
+      const dim3 blocks = blocks_for(g.regular_count[colour], quads);
+      if (settle.draw.stream == static_cast<std::uint32_t>(Stream::glauber)) {
+        update_regular_cells<kDim, kVec, true>
+            <<<blocks, kThreads, 0, stream>>>(g, settle, colour, spins);
+      } else {
+        update_regular_cells<kDim, kVec, false>
+            <<<blocks, kThreads, 0, stream>>>(g, settle, colour, spins);
+      }
+      check_cuda(cudaGetLastError(), "launching the regular cells");
+    }
   }
   const std::uint32_t first = cells.colour_first[colour], last = cells.colour_first[colour + 1];
   if (first == last) return;
-  const dim3 blocks((last - first + kThreads - 1) / kThreads, quads);
-  modified_cells<kVec>
-      <<<blocks, kThreads, 0, stream>>>(cells, thresholds, draw, g.words, first, last, spins);
+  update_modified_cells<kVec><<<blocks_for(last - first, quads), kThreads, 0, stream>>>(
+      cells, settle, g.words, first, last, spins);
   check_cuda(cudaGetLastError(), "launching the modified cells");
+}
+
+template <int kVec>
+void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const Settle& settle, int colour,
+                std::uint32_t quads, std::uint32_t* spins, cudaStream_t stream) {
+  switch (g.dim) {
+    case 0:
+      return launch_dim<0, kVec>(g, cells, settle, colour, quads, spins, stream);
+    case 1:
+      return launch_dim<1, kVec>(g, cells, settle, colour, quads, spins, stream);
+    case 2:
+      return launch_dim<2, kVec>(g, cells, settle, colour, quads, spins, stream);
+    case 3:
+      return launch_dim<3, kVec>(g, cells, settle, colour, quads, spins, stream);
+    default:
+      return launch_dim<4, kVec>(g, cells, settle, colour, quads, spins, stream);
+  }
 }
 
 }  // namespace
@@ -293,10 +391,11 @@ void launch_local(const DeviceLattice& lattice, const DeviceCells& cells,
                   const DeviceThresholds& thresholds, const DeviceDraw& draw, int colour,
                   std::uint32_t bundles, int vec, std::uint32_t* spins, cudaStream_t stream) {
   const auto quads = bundles / static_cast<unsigned>(vec);
+  const Settle settle{thresholds, draw, 0};
   if (vec == 4) {
-    launch_colour<4>(lattice, cells, thresholds, draw, colour, quads, spins, stream);
+    launch_vec<4>(lattice, cells, settle, colour, quads, spins, stream);
   } else {
-    launch_colour<1>(lattice, cells, thresholds, draw, colour, quads, spins, stream);
+    launch_vec<1>(lattice, cells, settle, colour, quads, spins, stream);
   }
 }
 

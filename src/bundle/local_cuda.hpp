@@ -1,9 +1,10 @@
 // Local updates on the device (local.hpp says what they do; same bits).
 //
-// Regular cells: a block takes 256 sites of one colour for kVec bundles. Two Philox calls (eight
-// digits) settle nine words in ten; the rest is queued in shared memory with its planes of counts
-// and settled by full warps afterwards, so that no warp waits for its slowest lane. Modified cells:
-// a warp takes 32 cells of one degree. Both write their own cells only and read the other colours.
+// A block takes 128 sites of one colour, regular or modified, for kVec bundles. Two Philox calls
+// (eight digits) settle nine words in ten; the rest is queued in shared memory with its planes of
+// counts and settled by full warps afterwards, so that no warp waits for its slowest lane. Modified
+// cells are sorted by degree, which a warp shares. Every thread writes its own cell only and reads
+// the other colours.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,11 @@ struct DeviceDraw {
   std::uint32_t step;
 };
 
-// Thresholds of all bundles: table[bundle * stride + offset + class].
+// Thresholds of all bundles: table[bundle * stride + offset + class], and their 32 binary digits as
+// words of zeros or ones: digit_table[(bundle * stride + offset + class) * 32 + digit].
 struct DeviceThresholds {
   const std::uint32_t* table;
+  const std::uint32_t* digit_table;
   std::uint32_t stride;
   std::uint32_t regular;  // offset of degree 2 dim
 };
