@@ -39,18 +39,23 @@ struct Run {
   EngineMaker make;
   std::uint64_t seed;
   Effort effort;
+  std::uint32_t potts = 0;  // states; 0: Ising
 };
 
 // Compares one run; each |z| < limit is a CHECK where `limit` is positive. `exact_at` shifts the
 // oracle's temperature by a factor, to see the comparison fail.
-inline void compare(const Run& run, const IsingStates& states, double limit, double exact_at,
-                    Scores& scores) {
+template <class States>
+void compare(const Run& run, const States& states, double limit, double exact_at, Scores& scores) {
   EngineSpec spec;
   for (const double t : run.on.temperatures) spec.betas.push_back(1 / t);
   spec.replicas = run.effort.replicas;
   spec.seed = run.seed;
   spec.local = run.update.local;
   spec.cluster = run.update.cluster;
+  if (run.potts > 0) {
+    spec.model = ModelKind::potts;
+    spec.q = run.potts;
+  }
   EngineOptions options;
   options.threads = 1;
   const auto engine = run.make(run.on.graph, spec, options);
@@ -65,8 +70,8 @@ inline void compare(const Run& run, const IsingStates& states, double limit, dou
         {"m^4", column(rows[t], kM4).z(exact.m4)},
         {"U", jackknife(rows[t], binder_of).z(exact.binder)}};
     if (run.update.schedule.cluster > 0) {
-      z.emplace_back("m^2 by clusters", column(rows[t], kCluster).z(exact.m2));
-      if (spec.cluster == ClusterUpdate::swendsen_wang) {
+      z.emplace_back("clusters", column(rows[t], kCluster).z(exact.cluster));
+      if (spec.cluster == ClusterUpdate::swendsen_wang && run.potts == 0) {
         z.emplace_back("m^4 by clusters", column(rows[t], kClusterQuartic).z(exact.m4));
       }
     }

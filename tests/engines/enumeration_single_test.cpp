@@ -25,6 +25,21 @@ TEST_CASE("single engine: Swendsen-Wang and mixes equal enumeration") {
   check_distribution(scores, 300);
 }
 
+TEST_CASE("single engine: Potts models of 2 to 7 states equal enumeration") {
+  Scores scores;
+  const auto graphs = potts_graphs();
+  const auto updates = all_updates();
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    const PottsStates states(graphs[g].on.list, graphs[g].q);
+    for (std::size_t u = 0; u < updates.size(); ++u) {
+      const std::uint64_t seed = 25000 + 100 * g + u;
+      compare({graphs[g].on, updates[u], make_single_engine, seed, effort(), graphs[g].q}, states,
+              4, 1, scores);
+    }
+  }
+  check_distribution(scores, 300);
+}
+
 TEST_CASE("the comparison notices a temperature that is 2% wrong") {
   const auto graphs = small_graphs();
   const auto updates = wolff_updates();

@@ -175,6 +175,7 @@ TEST_CASE("Potts enumeration: q = 3 published, q = 2 is Ising, one bond by hand"
   CHECK(two.energy == Approx((ising.energy - 1.5) / 2).epsilon(1e-13));
   CHECK(two.m2 == Approx(ising.m2).epsilon(1e-13));
   CHECK(two.m4 == Approx(ising.m4).epsilon(1e-13));
+  CHECK(two.cluster == Approx(ising.m2).epsilon(1e-13));
   CHECK(two.abs_m == Approx(ising.abs_m).epsilon(1e-13));
   CHECK(two.specific_heat == Approx(ising.specific_heat).epsilon(1e-12));
 
@@ -187,9 +188,11 @@ TEST_CASE("bond-set enumeration equals spin enumeration") {
   for (const EdgeList& list : lists) {
     for (const double beta : {0.2, 0.5, 1.0}) {
       const Averages spins = IsingStates(list).at(beta);
-      const ClusterAverages clusters = fortuin_kasteleyn(list, beta);
+      const ClusterAverages clusters = fortuin_kasteleyn(list, 2, 2 * beta);
       CHECK(clusters.square == Approx(spins.m2).epsilon(1e-12));
       CHECK(clusters.quartic == Approx(spins.m4).epsilon(1e-12));
+      CHECK(fortuin_kasteleyn(list, 3, beta).square ==
+            Approx(PottsStates(list, 3).at(beta).cluster).epsilon(1e-12));
     }
   }
 }

@@ -54,6 +54,17 @@ std::vector<SmallGraph> small_graphs() {
   return graphs;
 }
 
+std::vector<PottsGraph> potts_graphs() {
+  std::vector<PottsGraph> graphs;
+  graphs.push_back({built({{4, 4}, 0.3, Rule::rewire, 21}, {0.8, 1.0, 1.6}, true), 3});
+  graphs.push_back({built({{4, 4}, 0.5, Rule::swap, 22}, {0.9, 1.15, 1.8}, true), 2});
+  graphs.push_back({built({{12}, 0.6, Rule::add, 23}, {0.4, 0.7, 1.3}, true), 3});
+  graphs.push_back({imported("Petersen", petersen(), {0.5, 0.8, 1.4}, true), 4});
+  graphs.push_back({imported("3 x 3", renumbered(torus({3, 3})), {0.7, 0.9, 1.5}, true), 5});
+  graphs.push_back({imported("hubs, tail, isolated", hubs(4, 1, 1), {0.4, 0.7, 1.3}, true), 7});
+  return graphs;
+}
+
 std::vector<Update> wolff_updates() {
   const auto wolff = ClusterUpdate::wolff;
   return {{"Metropolis", LocalUpdate::metropolis, wolff, {1, 0}},
@@ -68,6 +79,16 @@ std::vector<Update> swendsen_wang_updates() {
   const auto sw = ClusterUpdate::swendsen_wang;
   return {{"Swendsen-Wang", LocalUpdate::metropolis, sw, {0, 1}},
           {"Metropolis : Swendsen-Wang 2:1", LocalUpdate::metropolis, sw, {2, 1}}};
+}
+
+std::vector<Update> all_updates() {
+  return {
+      {"Metropolis", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 0}},
+      {"Glauber", LocalUpdate::glauber, ClusterUpdate::wolff, {1, 0}},
+      {"Wolff", LocalUpdate::metropolis, ClusterUpdate::wolff, {0, 4}},
+      {"Swendsen-Wang", LocalUpdate::metropolis, ClusterUpdate::swendsen_wang, {0, 1}},
+      {"Metropolis : Wolff 1:1", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 1}},
+      {"Glauber : Swendsen-Wang 1:2", LocalUpdate::glauber, ClusterUpdate::swendsen_wang, {1, 2}}};
 }
 
 }  // namespace rewise::oracle

@@ -25,6 +25,13 @@ struct SmallGraph {
 // isolated sites, complete, bipartite, odd cycles, three dimensions. 24 sites at most.
 std::vector<SmallGraph> small_graphs();
 
+// At most 2^25 states each.
+struct PottsGraph {
+  SmallGraph on;
+  std::uint32_t q;
+};
+std::vector<PottsGraph> potts_graphs();
+
 struct Update {
   std::string name;
   LocalUpdate local;
@@ -34,5 +41,6 @@ struct Update {
 
 std::vector<Update> wolff_updates();          // Metropolis, Glauber, Wolff and their mixes
 std::vector<Update> swendsen_wang_updates();  // alone and in mixes
+std::vector<Update> all_updates();            // of everything one or two
 
 }  // namespace rewise::oracle

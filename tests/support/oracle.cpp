@@ -36,6 +36,7 @@ class Sums {
     a.m4 = m4_ / z_;
     a.binder = 1 - a.m4 / (3 * a.m2 * a.m2);
     a.susceptibility = sites_ * (a.m2 - a.abs_m * a.abs_m) * beta_;
+    a.cluster = a.m2;
     return a;
   }
 
@@ -104,13 +105,15 @@ namespace {
 // Walks all Potts states depth first, site by site.
 class PottsWalk {
  public:
-  PottsWalk(const EdgeList& list, std::uint32_t q, std::vector<std::uint64_t>& count)
+  PottsWalk(const EdgeList& list, std::uint32_t q, std::vector<std::uint64_t>& count,
+            std::vector<std::uint64_t>& squares)
       : q_(q),
         sites_(list.sites),
         earlier_(list.sites),
         state_(list.sites),
         number_(q),
-        count_(count) {
+        count_(count),
+        squares_(squares) {
     for (const Edge& edge : list.edges) {
       earlier_[std::max(edge.a, edge.b)].push_back(std::min(edge.a, edge.b));
     }
@@ -120,6 +123,9 @@ class PottsWalk {
     if (site == sites_) {
       const std::uint32_t most = *std::max_element(number_.begin(), number_.end());
       count_[std::size_t{satisfied} * (sites_ + 1) + most] += q_;
+      std::uint64_t squares = 0;
+      for (const std::uint64_t n : number_) squares += n * n;
+      squares_[satisfied] += q_ * squares;
       return;
     }
     for (std::uint32_t s = 0; s < (site == 0 ? 1 : q_); ++s) {
@@ -137,6 +143,7 @@ class PottsWalk {
   std::vector<std::vector<std::uint32_t>> earlier_;  // neighbours of a smaller index
   std::vector<std::uint32_t> state_, number_;
   std::vector<std::uint64_t>& count_;
+  std::vector<std::uint64_t>& squares_;
 };
 
 }  // namespace
@@ -147,24 +154,32 @@ PottsStates::PottsStates(const EdgeList& list, std::uint32_t q)
     throw std::invalid_argument("Potts enumeration takes at most 2^25 states");
   }
   count_.assign(std::size_t{bonds_ + 1} * (sites_ + 1), 0);
-  PottsWalk(list, q, count_).walk(0, 0);
+  squares_.assign(bonds_ + 1, 0);
+  PottsWalk(list, q, count_, squares_).walk(0, 0);
 }
 
 Averages PottsStates::at(double beta) const {
   Sums sums(beta, sites_, -static_cast<double>(bonds_));
+  double weights = 0, squares = 0;
   for (std::uint32_t satisfied = 0; satisfied <= bonds_; ++satisfied) {
+    const double weight = std::exp(beta * (1.0 * satisfied - bonds_));
+    squares += weight * static_cast<double>(squares_[satisfied]);
     for (std::uint32_t most = 0; most <= sites_; ++most) {
+      const std::uint64_t states = count_[std::size_t{satisfied} * (sites_ + 1) + most];
+      weights += weight * static_cast<double>(states);
       const double m = (double{1} * q_ * most / sites_ - 1) / (q_ - 1.0);
-      sums.add(count_[std::size_t{satisfied} * (sites_ + 1) + most], -1.0 * satisfied, m);
+      sums.add(states, -1.0 * satisfied, m);
     }
   }
-  return sums.averages();
+  Averages averages = sums.averages();
+  averages.cluster = (q_ * squares / weights / (1.0 * sites_ * sites_) - 1) / (q_ - 1.0);
+  return averages;
 }
 
-ClusterAverages fortuin_kasteleyn(const EdgeList& list, double beta) {
+ClusterAverages fortuin_kasteleyn(const EdgeList& list, std::uint32_t q, double coupling) {
   const std::size_t bonds = list.edges.size();
   if (bonds > 20) throw std::invalid_argument("cluster enumeration takes at most 20 bonds");
-  const double on = 1 - std::exp(-2 * beta), off = std::exp(-2 * beta), n = list.sites;
+  const double off = std::exp(-coupling), on = 1 - off, n = list.sites;
   double z = 0, square = 0, quartic = 0;
   std::vector<std::uint32_t> label(list.sites), size(list.sites);
   for (std::uint32_t set = 0; set < 1u << bonds; ++set) {
@@ -184,7 +199,7 @@ ClusterAverages fortuin_kasteleyn(const EdgeList& list, double beta) {
     }
     const int count = std::popcount(set);
     const double weight = std::pow(on, count) * std::pow(off, static_cast<double>(bonds) - count) *
-                          std::exp2(clusters);
+                          std::pow(q, clusters);
     z += weight;
     square += weight * s2;
     quartic += weight * (3 * s2 * s2 - 2 * s4);

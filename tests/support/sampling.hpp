@@ -48,7 +48,7 @@ inline std::vector<std::vector<std::vector<double>>> sample(Engine& engine, cons
     for (std::size_t k = 0; k < seen.bond_sum.size(); ++k) {
       auto& row = rows[k / spec.replicas][k % spec.replicas];
       const double e = -static_cast<double>(seen.bond_sum[k]) / sites;
-      const double m = static_cast<double>(seen.magnetisation[k]) / sites;
+      const double m = static_cast<double>(seen.magnetisation[k]) / (sites * (spec.q - 1.0));
       row[kE] += e;
       row[kE2] += e * e;
       row[kAbsM] += std::abs(m);
