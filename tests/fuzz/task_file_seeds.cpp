@@ -31,8 +31,8 @@ std::vector<Input> seeds() {
     result.push_back({kEdits, at, 0, 4, 128});
   }
   for (std::size_t piece = 0; piece < kTaskPieces; ++piece) {
-    for (const std::size_t detail : {0, 8, 80, 248}) {
-      for (std::size_t way = 0; way < 8; ++way) {
+    for (const unsigned detail : {0U, 8U, 80U, 248U}) {
+      for (unsigned way = 0; way < 8; ++way) {
         Input input(kTaskPieces + 1, 0);
         input[0] = kDecisions;
         input[piece + 1] = static_cast<std::uint8_t>(detail + way);
