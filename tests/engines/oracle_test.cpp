@@ -6,11 +6,14 @@
 #include <random>
 #include <vector>
 
+#include "tests/support/cases.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
 #include "tests/support/kaufman.hpp"
+#include "tests/support/reference.hpp"
 #include "tests/support/statistics.hpp"
 
+using namespace rewise;
 using namespace rewise::oracle;
 
 namespace {
@@ -81,15 +84,15 @@ TEST_CASE("the library's graphs have the edges of the oracle's own lattices") {
       {36, 70}, {4, 4, 4}, {6, 4, 8}, {4, 10, 6}, {4, 4, 4, 4}, {4, 4, 4, 6}, {6, 4, 4, 8}};
   std::uint64_t seed = 1;
   for (const auto& shape : shapes) {
-    for (const auto rule : {rewise::Rule::rewire, rewise::Rule::swap, rewise::Rule::add}) {
+    for (const auto rule : {Rule::rewire, Rule::swap, Rule::add}) {
       for (const double p : {0.0, 0.02, 0.3, 1.0}) {
-        INFO("dim " << shape.size() << ", first extent " << shape[0] << ", rule "
-                    << rewise::to_string(rule) << ", p = " << p << ", seed " << seed);
-        const rewise::Graph graph = rewise::build_graph({shape, p, rule, seed++});
+        INFO("dim " << shape.size() << ", first extent " << shape[0] << ", rule " << to_string(rule)
+                    << ", p = " << p << ", seed " << seed);
+        const Graph graph = build_graph({shape, p, rule, seed++});
         const EdgeList list = edges_of(graph);
         CHECK(difference(graph, list) == "");
         const std::size_t lattice_bonds = std::size_t{list.sites} * shape.size();
-        if (rule != rewise::Rule::add) CHECK(list.edges.size() == lattice_bonds);
+        if (rule != Rule::add) CHECK(list.edges.size() == lattice_bonds);
         if (p == 0) CHECK(list.edges.size() == lattice_bonds);
       }
     }
@@ -99,7 +102,7 @@ TEST_CASE("the library's graphs have the edges of the oracle's own lattices") {
 TEST_CASE("imported graphs have the edges they were given") {
   for (const EdgeList& list : {star(20), complete(7), petersen(), hubs(9, 4, 3),
                                complete_bipartite(5, 8), renumbered(torus({2, 3, 4}))}) {
-    const rewise::Graph graph = imported_graph(list, "test");
+    const Graph graph = imported_graph(list, "test");
     graph.validate();
     CHECK(difference(graph, list) == "");
     CHECK(difference(graph, edges_of(graph)) == "");
@@ -194,6 +197,29 @@ TEST_CASE("bond-set enumeration equals spin enumeration") {
       CHECK(fortuin_kasteleyn(list, 3, beta).square ==
             Approx(PottsStates(list, 3).at(beta).cluster).epsilon(1e-12));
     }
+  }
+}
+
+TEST_CASE("where checkerboard Metropolis is not ergodic") {
+  const auto unreached = [](const Graph& graph, double beta) {
+    return metropolis_unreached(edges_of(graph), colours_of(graph), beta);
+  };
+  // Plain rings: more than a third of the weight at N = 8, T = 2. Rewired rings: none.
+  CHECK(unreached(build_graph({{8}, 0, Rule::rewire, 1}), 0.5) > 1. / 3);
+  CHECK(unreached(build_graph({{12}, 0.2, Rule::rewire, 1}), 0.5) == 0);
+  // Two isolated sites flip together for ever: half of the weight. One flips alone: none is lost.
+  CHECK(unreached(imported_graph(hubs(6, 4, 2), "two isolated"), 0.5) ==
+        Approx(0.5).epsilon(1e-12));
+  CHECK(unreached(imported_graph(hubs(6, 4, 1), "one isolated"), 0.5) == 0);
+  // The plain 4 x 4 torus loses stripes of width 1, which only shift: 1e-6 at T = 2.
+  const double torus44 = unreached(build_graph({{4, 4}, 0, Rule::rewire, 1}), 0.5);
+  CHECK(torus44 > 0);
+  CHECK(torus44 < 2e-6);
+  // The graphs on which Metropolis is tested lose less than the test can see.
+  for (const SmallGraph& on : small_graphs()) {
+    if (!on.metropolis_mixes || on.list.sites > 18) continue;
+    INFO(on.name);
+    CHECK(unreached(on.graph, 1 / on.temperatures.back()) < 3e-4);
   }
 }
 

@@ -207,4 +207,51 @@ ClusterAverages fortuin_kasteleyn(const EdgeList& list, std::uint32_t q, double 
   return {square / z / (n * n), quartic / z / (n * n * n * n)};
 }
 
+double metropolis_unreached(const EdgeList& list, const std::vector<std::uint8_t>& colours,
+                            double beta) {
+  if (list.sites > 20) throw std::invalid_argument("reachability takes at most 20 sites");
+  std::vector<std::uint32_t> mask(list.sites, 0), order(list.sites);
+  for (const Edge& edge : list.edges) {
+    mask[edge.a] |= 1u << edge.b;
+    mask[edge.b] |= 1u << edge.a;
+  }
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return colours[a] < colours[b]; });
+  const auto like = [&mask](std::uint32_t state, std::uint32_t site) {
+    return std::popcount(mask[site] & ((state >> site & 1u) != 0 ? state : ~state));
+  };
+  const std::uint32_t states = 1u << list.sites;
+  std::vector<bool> now(states, false), next(states), visited(states, false);
+  now[states - 1] = visited[states - 1] = true;
+  // The ordered state returns after two sweeps at the latest, so what is reached by every second
+  // sweep only grows, and two sweeps that add nothing are the end.
+  for (int idle = 0; idle < 2; ++idle) {
+    for (const std::uint32_t site : order) {
+      std::fill(next.begin(), next.end(), false);
+      for (std::uint32_t state = 0; state < states; ++state) {
+        if (!now[state]) continue;
+        next[state ^ 1u << site] = true;
+        if (2 * like(state, site) > std::popcount(mask[site])) next[state] = true;
+      }
+      now.swap(next);
+    }
+    for (std::uint32_t state = 0; state < states; ++state) {
+      if (!now[state] || visited[state]) continue;
+      visited[state] = true;
+      idle = -1;
+    }
+  }
+  double all = 0, unreached = 0;
+  for (std::uint32_t state = 0; state < states; ++state) {
+    int satisfied = 0;  // twice
+    for (std::uint32_t site = 0; site < list.sites; ++site) satisfied += like(state, site);
+    const double weight =
+        std::exp(beta * (satisfied - 2.0 * static_cast<double>(list.edges.size())));
+    all += weight;
+    if (!visited[state]) unreached += weight;
+  }
+  return unreached / all;
+}
+
 }  // namespace rewise::oracle

@@ -59,4 +59,10 @@ struct ClusterAverages {
 };
 ClusterAverages fortuin_kasteleyn(const EdgeList& list, std::uint32_t q, double coupling);
 
+// The Boltzmann weight of the states that checkerboard Metropolis never visits from the ordered
+// state: moves with s h <= 0 are always taken, all others may or may not be. Where it is not 0 the
+// update is not ergodic, strictly; where it is not small, it is wrong. At most 20 sites.
+double metropolis_unreached(const EdgeList& list, const std::vector<std::uint8_t>& colours,
+                            double beta);
+
 }  // namespace rewise::oracle
