@@ -8,6 +8,7 @@
 
 #include "src/bundle/bundle.hpp"
 #include "tests/engines/identity_check.hpp"
+#include "tests/support/instruction_sets.hpp"
 #include "tests/support/reference.hpp"
 
 using namespace rewise;
@@ -71,6 +72,37 @@ TEST_CASE("bundle trajectories: 1, 2 and 5 threads and every form of Wolff are e
   check_ways(build_graph({{18, 16, 14}, 0.05, Rule::rewire, 7}), spec_of({4.0, 4.7}, 32), {2, 2});
   check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), spec_of({7.0}, 64), {1, 2});
   check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64), {1, 2});
+}
+
+TEST_CASE("bundle trajectories: every instruction set gives the same bits") {
+  const GraphSpec specs[] = {{{70, 36}, 0, Rule::rewire, 1},
+                             {{70, 36}, 0.1, Rule::rewire, 2},
+                             {{10, 6}, 0.3, Rule::add, 3},
+                             {{34, 4, 6}, 0.1, Rule::swap, 4},
+                             {{90}, 0.5, Rule::rewire, 5}};
+  for (const GraphSpec& graph_spec : specs) {
+    const Graph graph = build_graph(graph_spec);
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      EngineSpec spec = spec_of({2.0, 3.0}, 32);
+      spec.local = local;
+      BundleReference reference(edges_of(graph), colours_of(graph), spec);
+      reference.advance({2, 3}, 3);
+      const auto words = reference.words();
+      const std::uint64_t hash = XXH3_64bits(words.data(), words.size() * sizeof(words[0]));
+      const Observation expected = reference.measure();
+      for_each_instruction_set([&](const std::string& name) {
+        for (const auto form : {WolffForm::automatic, WolffForm::dense, WolffForm::sparse}) {
+          INFO(name << ", form " << static_cast<int>(form) << ", " << graph.sites() << " sites");
+          const auto engine = make_bundle_engine(graph, spec, option(1, form));
+          engine->advance({2, 3}, 3);
+          CHECK(engine->trajectory_hash() == hash);
+          Observation seen;
+          engine->measure(seen);
+          CHECK(same(seen, expected));
+        }
+      });
+    }
+  }
 }
 
 TEST_CASE("bundle engine: interrupted and resumed equals uninterrupted") {

@@ -2,6 +2,7 @@
 #include "src/single/single.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/edge_list.hpp"
+#include "tests/support/instruction_sets.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
@@ -65,6 +66,22 @@ TEST_CASE("single trajectories: 1, 2 and 5 threads are equal") {
         CHECK(same(traces[k].seen, expected[k].seen));
       }
     }
+  });
+}
+
+TEST_CASE("single trajectories: every instruction set gives the same bits") {
+  for_each_combination([](const Graph& graph, const EngineSpec& spec) {
+    std::vector<Trace> expected;
+    for_each_instruction_set([&](const std::string& name) {
+      INFO(name);
+      const auto engine = make_single_engine(graph, spec, option(1));
+      const auto traces = uninterrupted(*engine, {1, 2}, 4, 2);
+      if (expected.empty()) expected = traces;
+      for (std::size_t k = 0; k < traces.size(); ++k) {
+        CHECK(traces[k].hash == expected[k].hash);
+        CHECK(same(traces[k].seen, expected[k].seen));
+      }
+    });
   });
 }
 
