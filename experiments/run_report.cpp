@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "experiments/table.hpp"
 #include "experiments/task_results.hpp"
 
 namespace rewise {
@@ -86,16 +87,7 @@ std::string run_table(const TaskData& task) {
                     shown(r.specific_heat), shown(r.susceptibility), shown(r.cluster_fraction),
                     shown(r.energy.tau), shown(r.m2.tau)});
   }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      std::size_t width = 0;
-      for (const auto& other : rows) width = std::max(width, other[k].size());
-      line += fmt::format("{}{:<{}}", k == 0 ? "" : "  ", row[k], width);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
+  out += aligned_table(rows);
   out += fmt::format(
       "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
       "over replicas). tau: integrated autocorrelation time in cycles; uncorrelated measurements\n"

@@ -133,11 +133,21 @@ void extrapolate(int dim, PointResult& result) {
   result.binder = extrapolate_height(of_binder, result.exponents);
   if (!result.tc.ok) {
     result.warnings.push_back("no Tc: no crossing could be used");
-  } else if (result.tc.fits[result.tc.chosen].fit.q < kLeastQ) {
-    result.warnings.push_back(
-        fmt::format("the extrapolation of Tc does not fit (Q = {:.2g}): larger sizes are needed",
-                    result.tc.fits[result.tc.chosen].fit.q));
+    return;
   }
+  const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
+  if (chosen.fit.q >= kLeastQ) return;
+  // The fit's error means nothing then: the crossings themselves say how far off it may be.
+  double spread = 0;
+  for (const auto i : chosen.used) {
+    const double distance = result.crossings[i].temperature.value - result.tc.value.value;
+    spread = std::max(spread, std::abs(distance));
+  }
+  result.tc.systematic = std::max(result.tc.systematic, spread);
+  result.warnings.push_back(
+      fmt::format("the extrapolation of Tc does not fit (Q = {:.1g}); its error is the spread of "
+                  "the crossings: larger sizes are needed",
+                  chosen.fit.q));
 }
 
 PointResult analyse_point(const StudyConfig& config, const PointData& point, int first_sample) {

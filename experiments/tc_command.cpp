@@ -9,6 +9,7 @@
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
 #include "experiments/python.hpp"
+#include "experiments/tc_headline.hpp"
 #include "experiments/tc_report.hpp"
 
 namespace rewise {

@@ -37,7 +37,7 @@ double regular_tc(int dim) {
 
 Range scan_range(int dim, Rule rule, double p) {
   const double bethe = 1 / std::atanh(1 / std::max(branching(dim, rule, p), 1.02));
-  return {std::max(0.88 * regular_tc(dim), 0.15), 1.06 * bethe};
+  return {std::max(0.88 * regular_tc(dim), 0.15), 1.2 * bethe};
 }
 
 std::vector<double> scan_temperatures(Range range, double sites) {

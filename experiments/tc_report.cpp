@@ -1,7 +1,6 @@
 #include "experiments/tc_report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -165,28 +164,6 @@ std::string cell(Value v) {
   return fmt::format(",{},{}", text(v.value), text(v.error));
 }
 
-// Value and, where there is one, systematic error of {"value", "error", "systematic"}.
-std::string total_text(const Json& json) {
-  if (json.is_null()) return "-";
-  const double error = json["error"].is_null() ? std::nan("") : json["error"].get<double>();
-  return format_value({json["value"], std::hypot(error, json.value("systematic", 0.0))});
-}
-
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      std::size_t width = 0;
-      for (const auto& other : rows) width = std::max(width, other[k].size());
-      line += fmt::format("  {:<{}}", row[k], width);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
-}
-
 }  // namespace
 
 Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
@@ -244,70 +221,6 @@ std::string tc_csv(const StudyConfig& config, const std::vector<PointData>& poin
         }
         out += "\n";
       }
-    }
-  }
-  return out;
-}
-
-std::string tc_headline(const Json& summary) {
-  const auto& points = summary["points"];
-  std::string out = fmt::format(
-      "\n{}: critical temperatures, {}D, rule {}\n\n", summary["name"].get<std::string>(),
-      summary["lattice"]["dim"].get<int>(), summary["lattice"]["rule"].get<std::string>());
-  std::vector<std::vector<std::string>> rows{{"p", "Tc", "rel. error", "Tc - Tc(0)", "U at Tc",
-                                              "(theory)", "chi2/dof", "sizes", "graphs"}};
-  for (const auto& point : points) {
-    const auto& tc = point["tc"];
-    const auto& sizes = point["sizes"];
-    std::vector<std::string> row{fmt::format("{}", point["p"].get<double>()), total_text(tc)};
-    if (tc.is_null()) {
-      row.insert(row.end(), {"-", "-", "-", "-", "-"});
-    } else {
-      const double error = tc["error"].is_null() ? std::nan("") : tc["error"].get<double>();
-      row.push_back(fmt::format(
-          "{:.1e}", std::hypot(error, tc["systematic"].get<double>()) / tc["value"].get<double>()));
-      row.push_back(total_text(point["shift"]));
-      row.push_back(total_text(point["binder_limit"]));
-      row.push_back(point["binder_expected"].is_null()
-                        ? "-"
-                        : fmt::format("{:.4f}", point["binder_expected"].get<double>()));
-      row.push_back(fmt::format("{:.1f}/{}", tc["chi2"].get<double>(), tc["dof"].get<int>()));
-    }
-    row.push_back(fmt::format("{}..{}",
-                              fmt::join(sizes.front()["extents"].get<std::vector<int>>(), "x"),
-                              fmt::join(sizes.back()["extents"].get<std::vector<int>>(), "x")));
-    row.push_back(fmt::format("{}", sizes.back()["graphs"].get<int>()));
-    rows.push_back(std::move(row));
-  }
-  out += aligned(rows);
-  for (const auto& point : points) {
-    if (point["tc_exact"].is_null() || point["tc"].is_null()) continue;
-    const auto& tc = point["tc"];
-    const double error =
-        std::hypot(tc["error"].is_null() ? std::nan("") : tc["error"].get<double>(),
-                   tc["systematic"].get<double>());
-    const double exact = point["tc_exact"];
-    out +=
-        fmt::format("\nTc({}) is known: {:.6f}; ours lies {:+.1f} standard errors from it.\n",
-                    point["p"].get<double>(), exact, (tc["value"].get<double>() - exact) / error);
-  }
-  if (!summary["local_exponents"].empty()) {
-    out += "\nTc(p) - Tc(0) grows locally as p^x:\n";
-    std::vector<std::vector<std::string>> laws;
-    for (const auto& law : summary["local_exponents"]) {
-      laws.push_back(
-          {fmt::format("p = {}..{}", law["p_low"].get<double>(), law["p_high"].get<double>()),
-           "x = " + total_text(law["exponent"])});
-    }
-    out += aligned(laws);
-  }
-  out +=
-      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, with the\n"
-      "spread of the extrapolations over sizes added. J = k_B = 1.\n";
-  for (const auto& point : points) {
-    for (const auto& warning : point["warnings"]) {
-      out += fmt::format("warning: p = {}: {}\n", point["p"].get<double>(),
-                         warning.get<std::string>());
     }
   }
   return out;

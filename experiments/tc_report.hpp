@@ -1,5 +1,4 @@
-// What `rewise tc` leaves behind: summary.json and summary.csv (analysis/SUMMARY.md) and the
-// headline table on standard output.
+// What `rewise tc` leaves behind: summary.json and summary.csv (analysis/SUMMARY.md).
 #pragma once
 
 #include <string>
@@ -13,7 +12,5 @@ Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
                 const TcResult& result, double seconds);
 std::string tc_csv(const StudyConfig& config, const std::vector<PointData>& points,
                    const TcResult& result);
-// The table for people, from the summary alone. Ends in a newline.
-std::string tc_headline(const Json& summary);
 
 }  // namespace rewise

@@ -16,7 +16,7 @@ namespace rewise {
 namespace {
 
 constexpr std::uint32_t kScanGraphs = 4;
-constexpr int kMostMoves = 4;    // of a window
+constexpr int kMostMoves = 6;    // of a window
 constexpr double kInside = 0.6;  // of half the width: where a crossing is well inside
 constexpr Eigen::Index kFinePoints = 41;
 
@@ -230,7 +230,6 @@ class Search {
   // Moves windows until the crossing with the size before is well inside.
   void settle(std::size_t k) {
     if (k == 0) return;
-    const std::uint32_t pilots = std::min(config_.graphs[k], kPilotGraphs);
     for (int move = 0; move <= kMostMoves; ++move) {
       bool settled = true;
       for (Point& point : points_) {
@@ -243,12 +242,22 @@ class Search {
           continue;
         }
         settled = false;
-        point.centre += shift;
-        place_window(point, k);
+        move_window(point, k, shift);
       }
       if (settled) return;
-      fill(k, pilots);
+      fill(k - 1, config_.graphs[k - 1]);
+      fill(k, std::min(config_.graphs[k], kPilotGraphs));
     }
+  }
+
+  // The window of the size before follows where it would no longer cover the crossing.
+  void move_window(Point& point, std::size_t k, double shift) {
+    point.centre += std::clamp(shift, -1.2 * point.half_width, 1.2 * point.half_width);
+    const Eigen::ArrayXd& before = point.data.sizes[k - 1].samples.grid;
+    const double middle = 0.5 * (before(0) + before(before.size() - 1));
+    const double half = before(before.size() - 1) - middle;
+    if (std::abs(point.centre - middle) > kInside * half) place_window(point, k - 1);
+    place_window(point, k);
   }
 
   // How far the window of size k should move; 0: it may stay. Leaves the crossing, the best
@@ -256,17 +265,21 @@ class Search {
   double wanted_shift(Point& point, std::size_t k) const {
     const SizeSamples& small = point.data.sizes[k - 1].samples;
     const SizeSamples& large = point.data.sizes[k].samples;
-    double sum = 0;
-    int found = 0;
+    double sum[2] = {0, 0};  // of stable crossings, of all
+    int count[2] = {0, 0};
     for (int observable = 0; observable < (p_of(point) > 0 ? 2 : 1); ++observable) {
       const Crossing crossing = find_crossing(first_graphs(0, small, observable),
                                               first_graphs(1, large, observable), observable);
       if (crossing.status == CrossingStatus::none) continue;
-      sum += crossing.temperature.value;
-      ++found;
+      for (const int kind : {0, 1}) {
+        if (kind == 0 && crossing.status != CrossingStatus::found) continue;
+        sum[kind] += crossing.temperature.value;
+        ++count[kind];
+      }
     }
-    if (found == 0) return blind_shift(point, small, large);
-    const double shift = sum / found - point.centre;
+    if (count[1] == 0) return blind_shift(point, small, large);
+    const int kind = count[0] > 0 ? 0 : 1;
+    const double shift = sum[kind] / count[kind] - point.centre;
     if (std::abs(shift) > kInside * point.half_width) return shift;
     point.centre += shift;
     return 0;
@@ -278,8 +291,9 @@ class Search {
     const double low = std::max(a.temperature(0), b.temperature(0));
     const double high =
         std::min(a.temperature(a.temperature.size() - 1), b.temperature(b.temperature.size() - 1));
-    if (low >= high)
+    if (low >= high) {  // the windows do not even touch
       return 0.5 * (a.temperature(0) + a.temperature(a.temperature.size() - 1)) - point.centre;
+    }
     const double middle = 0.5 * (low + high);
     const double difference =
         interpolate(b.temperature, b.value, middle) - interpolate(a.temperature, a.value, middle);

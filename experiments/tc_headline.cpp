@@ -1,0 +1,111 @@
+#include "experiments/tc_headline.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <limits>
+
+#include "experiments/table.hpp"
+
+namespace rewise {
+namespace {
+
+// {"value", "error", "systematic"} as a value with one standard error, NaN where it is not known.
+Value total(const Json& json) {
+  const double error = json["error"].is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                               : json["error"].get<double>();
+  return {json["value"], std::hypot(error, json.value("systematic", 0.0))};
+}
+
+std::string text(const Json& json) { return json.is_null() ? "-" : format_value(total(json)); }
+
+std::string p_text(const Json& point) { return fmt::format("{}", point["p"].get<double>()); }
+
+std::string extents_text(const Json& size) {
+  return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
+}
+
+std::vector<std::string> table_row(const Json& point) {
+  const auto& tc = point["tc"];
+  const auto& sizes = point["sizes"];
+  std::vector<std::string> row{p_text(point), text(tc)};
+  if (tc.is_null()) {
+    row.insert(row.end(), {"-", "-", "-", "-", "-"});
+  } else {
+    const auto& expected = point["binder_expected"];
+    row.push_back(fmt::format("{:.1e}", total(tc).error / total(tc).value));
+    row.push_back(text(point["shift"]));
+    row.push_back(text(point["binder_limit"]));
+    row.push_back(expected.is_null() ? "-" : fmt::format("{:.4f}", expected.get<double>()));
+    row.push_back(fmt::format("{:.1f}/{}", tc["chi2"].get<double>(), tc["dof"].get<int>()));
+  }
+  row.push_back(fmt::format("{}..{}", extents_text(sizes.front()), extents_text(sizes.back())));
+  row.push_back(
+      fmt::format("{}..{}", sizes.front()["graphs"].get<int>(), sizes.back()["graphs"].get<int>()));
+  return row;
+}
+
+// How Tc compares with what is known exactly.
+std::string known_text(const Json& point) {
+  if (point["tc_exact"].is_null() || point["tc"].is_null()) return "";
+  const double exact = point["tc_exact"];
+  const Value tc = total(point["tc"]);
+  return fmt::format("\nTc({}) is known: {:.6f}; ours lies {:+.1f} standard errors from it.\n",
+                     p_text(point), exact, (tc.value - exact) / tc.error);
+}
+
+std::string exponents_text(const Json& exponents) {
+  if (exponents.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& law : exponents) {
+    rows.push_back(
+        {fmt::format("p = {}..{}", law["p_low"].get<double>(), law["p_high"].get<double>()),
+         "x = " + text(law["exponent"])});
+  }
+  return "\nTc(p) - Tc(0) grows locally as p^x:\n" + aligned_table(rows);
+}
+
+// Which Tc(p) missed the relative error that was asked for.
+std::string target_text(const Json& summary) {
+  const double target = summary["sampling"]["target_error"];
+  std::vector<std::string> missed;
+  for (const auto& point : summary["points"]) {
+    const auto& tc = point["tc"];
+    if (!tc.is_null() && total(tc).error <= target * total(tc).value) continue;
+    missed.push_back(p_text(point));
+  }
+  if (missed.empty()) {
+    return fmt::format("\nThe target, a relative error of {}, is reached.\n", target);
+  }
+  return fmt::format(
+      "\nThe target, a relative error of {}, is missed at p = {}: take more graphs or larger "
+      "sizes.\n",
+      target, fmt::join(missed, ", "));
+}
+
+}  // namespace
+
+std::string tc_headline(const Json& summary) {
+  std::string out = fmt::format(
+      "\n{}: critical temperatures, {}D, rule {}\n\n", summary["name"].get<std::string>(),
+      summary["lattice"]["dim"].get<int>(), summary["lattice"]["rule"].get<std::string>());
+  std::vector<std::vector<std::string>> rows{{"p", "Tc", "rel. error", "Tc - Tc(0)", "U at Tc",
+                                              "(theory)", "chi2/dof", "sizes", "graphs"}};
+  for (const auto& point : summary["points"]) rows.push_back(table_row(point));
+  out += aligned_table(rows);
+  for (const auto& point : summary["points"]) out += known_text(point);
+  out += exponents_text(summary["local_exponents"]);
+  out += target_text(summary);
+  out +=
+      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, with the\n"
+      "spread of the extrapolations over sizes added. J = k_B = 1.\n";
+  for (const auto& point : summary["points"]) {
+    for (const auto& warning : point["warnings"]) {
+      out += fmt::format("warning: p = {}: {}\n", p_text(point), warning.get<std::string>());
+    }
+  }
+  return out;
+}
+
+}  // namespace rewise
