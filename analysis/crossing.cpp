@@ -8,11 +8,16 @@
 
 #include "src/base/error.hpp"
 
+// Where Boost 1.77 and newer keep barycentric_rational.
+namespace boost::math::interpolators {}
+
 namespace rewise {
 namespace {
 
 using Eigen::Index;
-using Interpolant = boost::math::barycentric_rational<double>;
+using namespace boost::math;
+using namespace boost::math::interpolators;
+using Interpolant = barycentric_rational<double>;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kOrder = 3;

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  //
 constexpr std::size_t kMostGridPoints = 10'000;
 
 const toml::array& need_list(const TomlSection& section, std::string_view key,
-                             const std::string& allowed) {
+                             std::string_view allowed) {
   const toml::node& node = section.need(key);
   const auto* list = node.as_array();
   if (list == nullptr) {
