@@ -19,11 +19,14 @@ def p_label(point):
     return rf"$p = {factor}10^{{{exponent}}}$"
 
 
+def whole(entry):
+    """A limit and its whole error: the statistical one and the spread of the alternatives."""
+    value, error = value_and_error(entry)
+    return value, float(np.hypot(error, (entry or {}).get("systematic") or 0.0))
+
+
 def tc_of(point):
-    """Tc and its whole error: the statistical one and the spread of the alternatives."""
-    value, error = value_and_error(point.get("tc"))
-    systematic = (point.get("tc") or {}).get("systematic") or 0.0
-    return value, float(np.hypot(error, systematic))
+    return whole(point.get("tc"))
 
 
 def grid(count, **keywords):
@@ -86,7 +89,7 @@ def plot_binder_limit(points):
         x = array([c.get("height_shift") for c in crossings])
         u = np.array([value_and_error(c["height"]) for c in crossings]).reshape(-1, 2)
         style.points(panel, x, u[:, 0], u[:, 1], 0, r"$U$ at the crossings")
-        limit, error = value_and_error(point.get("binder_limit"))
+        limit, error = whole(point.get("binder_limit"))
         if np.isfinite(limit):
             panel.errorbar(0, limit, error, marker="*", markersize=7, color="black", capsize=3,
                            linestyle="none", zorder=5, clip_on=False,
