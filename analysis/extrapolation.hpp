@@ -56,7 +56,9 @@ struct Extrapolation {
   bool ok = false;                // false: no crossing was found, or no fit was possible
 };
 
-inline constexpr double kLeastQ = 0.05;
+// A fit below is passed over, a sound one in a hundred among them: dropping data costs more than
+// bearing with an unlucky draw.
+inline constexpr double kLeastQ = 0.01;
 
 // Fits every form from every smallest size on; chooses the shifted form with the most data that
 // has Q >= kLeastQ, then the constant one (which is all that one size pair allows), then the fit

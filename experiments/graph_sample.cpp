@@ -86,6 +86,10 @@ MomentTable simulated_table(const SizeSamples& samples, const std::vector<double
 ControlVariates controls(const SizeSamples& samples) {
   const GraphMoments exact = exact_means(samples.spec);
   const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  // Few moved ends leave many graphs alike, and as long as hardly two of them meet at a site,
+  // sum k^2 says what their number says: fitting either would only add noise.
+  constexpr double least_ends = 5, least_meetings = 5;
+  const double meetings = exact.rewired_ends * exact.rewired_ends / samples.sites;
   ControlVariates result;
   const auto add = [&](double mean, double GraphSample::*value) {
     if (!std::isfinite(mean)) return;  // not known for this rule
@@ -97,8 +101,8 @@ ControlVariates controls(const SizeSamples& samples) {
       result.x(g, k) = samples.graphs[static_cast<std::size_t>(g)].*value;
     }
   };
-  add(exact.rewired_ends, &GraphSample::rewired_ends);
-  add(exact.sum_k2, &GraphSample::sum_k2);
+  if (exact.rewired_ends >= least_ends) add(exact.rewired_ends, &GraphSample::rewired_ends);
+  if (meetings >= least_meetings) add(exact.sum_k2, &GraphSample::sum_k2);
   return result;
 }
 

@@ -150,6 +150,24 @@ void extrapolate(int dim, PointResult& result) {
                   chosen.fit.q));
 }
 
+// Small p needs large sizes: below the crossover a rewired lattice still behaves as a regular one,
+// and the mean-field form leads astray with a fair chi^2.
+void check_crossover(PointResult& result) {
+  constexpr double far = 0.15;
+  if (result.p == 0 || !result.tc.ok || !result.binder_expected) return;
+  const Crossing* largest = nullptr;
+  for (const auto& crossing : result.crossings) {
+    if (crossing.observable == kBinder && crossing.status == CrossingStatus::found) {
+      largest = &crossing;
+    }
+  }
+  if (largest == nullptr || std::abs(largest->height.value - *result.binder_expected) < far) return;
+  result.warnings.push_back(fmt::format(
+      "U at the crossing of the two largest sizes is {:.2f}, far from its mean-field value {:.2f}: "
+      "for so small a p these sizes are too small, and Tc may be off by more than its error",
+      largest->height.value, *result.binder_expected));
+}
+
 PointResult analyse_point(const StudyConfig& config, const PointData& point, int first_sample) {
   PointResult result;
   result.p = point.p;
@@ -171,6 +189,7 @@ PointResult analyse_point(const StudyConfig& config, const PointData& point, int
   if (cubic_shape(point.sizes) || point.p > 0) {
     result.binder_expected = known_binder(config.dim(), point.p);
   }
+  check_crossover(result);
   return result;
 }
 
