@@ -185,7 +185,7 @@ class Growth {
     candidates_ += hn::CompressStore(bond, equal, d, bond_index_.data() + candidates_);
   }
 
-  HWY_INLINE void expand_special(std::size_t n) {
+  HWY_NOINLINE void expand_special(std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t own = special_[i];
       const Site site = Spins::site(own);
@@ -204,7 +204,7 @@ class Growth {
   }
 
   // First four digits of the last n candidates.
-  HWY_INLINE void draw(std::size_t n) {
+  HWY_NOINLINE void draw(std::size_t n) {
     const D32 d;
     candidates_ -= n;
     const V32 item = hn::LoadU(d, bond_index_.data() + candidates_);
@@ -220,7 +220,7 @@ class Growth {
   }
 
   // The remaining digits of the last n waiting candidates.
-  HWY_INLINE void resolve(std::size_t n) {
+  HWY_NOINLINE void resolve(std::size_t n) {
     const D32 d;
     waiting_ -= n;
     const V32 item = hn::LoadU(d, waiting_bond_.data() + waiting_);
