@@ -83,10 +83,10 @@ class Text(Planted):
         self.assertEqual(len(text.line_faults("a.cpp", "x" * 101 + "\n")), 1)
 
     def test_long_files(self):
-        self.plant("graphs/long.cpp", "int x;\n" * 401)
+        self.plant("graphs/long.cpp", "int x;\n" * 501)
         status, printed = self.output(text.check)
         self.assertEqual(status, 1)
-        self.assertIn("graphs/long.cpp: 401 lines; split it", printed)
+        self.assertIn("graphs/long.cpp: 501 lines; split it", printed)
 
 
 class Readme(Planted):
