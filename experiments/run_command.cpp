@@ -122,9 +122,10 @@ ExitCode run_run(const RunOptions& options) {
   }
   const TaskSpec spec = make_spec(options);
   const auto paths = output_paths(options.out);
-  const Device device = choose_device(options.device, "--device");
+  const Device device = choose_device(options.device, spec.engine, "--device");
   TaskRun run;
   run.engine = engine_options(options);
+  run.engine.device = device.index;
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, thread_count(0));
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();

@@ -147,8 +147,11 @@ bool holds_other_things(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Study::Study(const StudyConfig& config, std::filesystem::path folder)
-    : config_(config), folder_(std::move(folder)), threads_(thread_count(config.threads)) {
+Study::Study(const StudyConfig& config, std::filesystem::path folder, int device)
+    : config_(config),
+      folder_(std::move(folder)),
+      device_(device),
+      threads_(thread_count(config.threads)) {
   const auto file = folder_ / "study.toml";
   std::error_code ignored;
   if (std::filesystem::exists(folder_, ignored) && !std::filesystem::is_directory(folder_)) {
@@ -175,6 +178,7 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   const int workers = std::min(threads_, static_cast<int>(tasks.size()));
   TaskRun run;
   run.engine.threads = std::max(1, threads_ / workers);
+  run.engine.device = device_;
   run.stop = stop;
   run.checkpoint = config_.checkpoint;
   Batch batch(folder_, tasks, run, progress, handle);

@@ -32,7 +32,8 @@ class Study {
  public:
   // Creates the folder where it is missing. Error(held) when it exists and holds something else
   // than a study; Error(io).
-  Study(const StudyConfig& config, std::filesystem::path folder);
+  // `device`: the CUDA device that tasks run on; -1: the CPU.
+  Study(const StudyConfig& config, std::filesystem::path folder, int device = -1);
 
   const StudyConfig& config() const { return config_; }
   const std::filesystem::path& folder() const { return folder_; }
@@ -49,6 +50,7 @@ class Study {
  private:
   StudyConfig config_;
   std::filesystem::path folder_;
+  int device_;
   int threads_;
   std::size_t computed_ = 0;
 };

@@ -71,7 +71,7 @@ void draw_plots(const std::filesystem::path& folder) {
 ExitCode run_tc(const TcOptions& options) {
   const StudyConfig config = configure(options);
   check_tc_config(config, options.study);
-  const Device device = choose_device(config.device, "run.device");
+  const Device device = choose_device(config.device, config.engine, "run.device");
   if (!device.reason.empty()) fmt::print(stderr, "device: {} ({})\n", device.name, device.reason);
   const auto begin = std::chrono::steady_clock::now();
   std::optional<std::chrono::duration<double>> limit;
@@ -81,7 +81,7 @@ ExitCode run_tc(const TcOptions& options) {
   const std::filesystem::path folder = options.out.empty()
                                            ? std::filesystem::path("studies") / config.name
                                            : std::filesystem::path(options.out);
-  Study study(config, folder);
+  Study study(config, folder, device.index);
   Progress progress(config.name, 0);
   const auto points = search_tc(study, stop, progress);
   progress.close();
