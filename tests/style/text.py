@@ -18,7 +18,7 @@ USUAL_LINES = 300  # one concept per file is about this long
 MOST_LINES = 500
 # Data, generated or quoted from elsewhere: not for people to read line by line.
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "tests/experiments/data/",
-        "experiments/figures/")
+        "experiments/figures/quickstart")
 
 
 def is_text(name):
