@@ -74,12 +74,12 @@ Schedule automatic_schedule(double p, double sites) {
   return {1, static_cast<std::uint32_t>(std::max(1.0, std::round(std::sqrt(sites) / 128)))};
 }
 
-void choose_times(const StudyConfig& config, double tau, SizePlan& plan) {
+void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan) {
   const double cycles = std::isfinite(tau) ? std::max(tau, 0.5) : 10;
   plan.equilibrate =
       config.equilibrate.value_or(static_cast<std::uint64_t>(std::ceil(12 * cycles)) + 20);
   plan.every = config.every.value_or(static_cast<std::uint64_t>(std::ceil(cycles)));
-  plan.measure = config.measure.value_or(20);
+  plan.measure = config.measure.value_or(p > 0 ? 20 : 60);
 }
 
 TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,

@@ -45,10 +45,11 @@ std::vector<double> window_temperatures(double centre, double half_width);
 // Wolff updates per sweep, since Metropolis slows down as N^(1/2) and Wolff clusters do not grow.
 Schedule automatic_schedule(double p, double sites);
 
-// From tau_int of m^2 in cycles: equilibration 12 tau, then 20 measurements, one each tau. In 32
-// replicas that leaves a thermal error of U per graph of about half the spread between graphs,
-// some 0.04: what more cycles would bring, more graphs bring cheaper.
-void choose_times(const StudyConfig& config, double tau, SizePlan& plan);
+// From tau_int of m^2 in cycles: equilibration 12 tau, then a measurement each tau. Where graphs
+// differ, 20 measurements in 32 replicas leave a thermal error of U per graph of about half the
+// spread between graphs, some 0.04: what more cycles would bring, more graphs bring cheaper. At
+// p = 0 all graphs are alike and only cycles count: 60 measurements.
+void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan);
 
 // The task of graph number `graph` under a plan.
 TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,

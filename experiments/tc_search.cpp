@@ -101,7 +101,7 @@ class Search {
         }
       }
     }
-    expect_more(tasks);
+    expect(tasks, 0);
     std::vector<MomentRows> rows(tasks.size());
     study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
       rows[index] = scan_moments(data);
@@ -197,15 +197,15 @@ class Search {
       tasks.push_back(task_of(point, k, 0, plan, "pilot"));
     }
     std::vector<double> tau(tasks.size());
-    expect_more(tasks);
+    expect(tasks, k);
     study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
       tau[index] = tau_of_m2(data, 0).value;
       note_speed(points_[index], data);
     });
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      choose_times(config_, tau[i], points_[i].data.sizes[k].plan);
+      choose_times(config_, p_of(points_[i]), tau[i], points_[i].data.sizes[k].plan);
     }
-    expect_rest(k);
+    expect({}, k);
   }
 
   // Computes graphs up to number `graphs` of size k, for every p.
@@ -307,22 +307,33 @@ class Search {
     return observable_curve(sample, first, observable);
   }
 
-  // Expected work, for the time left: what is known, and, for the sizes to come, what they would
-  // take under the plan of the latest.
-  void expect_more(const std::vector<StudyTask>& tasks) {
+  // Expected work, for the time left: tasks about to run, and the graphs of sizes from k on, under
+  // their plan or, before there is one, a likely one.
+  void expect(const std::vector<StudyTask>& tasks, std::size_t k) {
     for (const auto& task : tasks) planned_ += task.seconds;
-    progress_.set_total(planned_);
-  }
-  void expect_rest(std::size_t k) {
     double rest = 0;
     for (const Point& point : points_) {
+      SizePlan plan;
+      plan.temperatures.resize(6);
+      plan.equilibrate = 60;
+      plan.measure = 20;
+      plan.every = 5;
+      for (const auto& size : point.data.sizes) {
+        if (size.plan.measure > 0) plan = size.plan;
+      }
       for (std::size_t other = k; other < config_.sizes.size(); ++other) {
-        const double seconds = task_of(point, other, 0, point.data.sizes[k].plan, "tc").seconds *
-                               config_.graphs[other];
-        (other == k ? planned_ : rest) += seconds;
+        rest += task_of(point, other, 0, plan, "tc").seconds * config_.graphs[other];
       }
     }
     progress_.set_total(planned_ + rest);
+    if (tasks.empty()) planned_ += rest_of(k);
+  }
+  double rest_of(std::size_t k) const {
+    double seconds = 0;
+    for (const Point& point : points_) {
+      seconds += task_of(point, k, 0, point.data.sizes[k].plan, "tc").seconds * config_.graphs[k];
+    }
+    return seconds;
   }
 
   Study& study_;
