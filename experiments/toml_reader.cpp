@@ -21,7 +21,7 @@ std::string place(const std::string& file, const toml::source_region& source) {
 // escaped.
 std::string printable(std::string_view text) {
   std::string out;
-  for (const char c : text.substr(0, 80)) {
+  for (const char c : text.substr(0, 200)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
@@ -30,6 +30,23 @@ std::string printable(std::string_view text) {
     }
   }
   return out;
+}
+
+// TOML has none outside of line ends and tabs, and toml++ 3.3 ends in an assertion at some.
+void refuse_control_characters(std::string_view text, const std::string& file) {
+  std::size_t line = 1, column = 1;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f) {
+      throw Error(ExitCode::usage, fmt::format("{}:{}:{}: not TOML: control character \\x{:02x}",
+                                               file, line, column, byte));
+    }
+    ++column;
+    if (c == '\n') {
+      ++line;
+      column = 1;
+    }
+  }
 }
 
 }  // namespace
@@ -127,6 +144,7 @@ std::optional<std::uint64_t> TomlSection::whole_or_auto(std::string_view key, st
 }
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
+  refuse_control_characters(text, file);
   try {
     return toml::parse(text, file);
   } catch (const toml::parse_error& error) {
