@@ -1,142 +1,13 @@
 #include <cuda/std/type_traits>
 
-#include "src/bundle/local.cuh"
 #include "src/bundle/local_cuda.hpp"
+#include "src/bundle/settle.cuh"
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {
 namespace {
 
 using namespace device;
-
-constexpr unsigned kThreads = 128;
-constexpr unsigned kQueue = 128;     // words of a block that may wait; about 60 of 512 do
-constexpr unsigned kQuickCalls = 2;  // eight digits settle nine words in ten
-constexpr unsigned kPlanes = 4;      // counts up to 15
-
-// Words that need more digits than the quick ones, settled by full warps at the end of the block.
-struct Queue {
-  std::uint32_t word[kQueue], site[kQueue], undecided[kQueue];
-  std::uint32_t plane[kPlanes][kQueue];
-  std::uint32_t thresholds[kQueue];  // first class in the table, classes in the upper 8 bits
-  std::uint8_t bundle[kQueue];
-  unsigned count;
-};
-
-// What a block knows of its bundles.
-template <int kVec>
-struct Block {
-  CallWords call_words[kVec][8];
-  Queue queue;
-};
-
-struct Settle {
-  DeviceThresholds thresholds;
-  DeviceDraw draw;
-  std::uint32_t quad;
-};
-
-// One more digit: r uniform, t the threshold's.
-__device__ __forceinline__ void compare(std::uint32_t r, std::uint32_t t, std::uint32_t& undecided,
-                                        std::uint32_t& below) {
-  below = (undecided & t) | (~undecided & below);
-  undecided &= ~(r ^ t);
-}
-
-__device__ __forceinline__ std::uint32_t equals(const std::uint32_t* plane, unsigned planes,
-                                                unsigned n) {
-  std::uint32_t m = ~0u;
-  for (unsigned p = 0; p < planes; ++p) m &= n >> p & 1u ? plane[p] : ~plane[p];
-  return m;
-}
-
-// Four digits of every class of a degree, as words of zeros or ones.
-__device__ __forceinline__ uint4 digits(const DeviceThresholds& t, std::uint32_t bundle,
-                                        std::uint32_t first_class, std::uint32_t c, unsigned call) {
-  return __ldg(reinterpret_cast<const uint4*>(t.digit_table) +
-               (static_cast<std::size_t>(bundle) * t.stride + first_class + c) * 8 + call);
-}
-
-// Digits from `call` on, for a count held in planes and classes that need not be known at compile
-// time.
-__device__ std::uint32_t finish_word(const Settle& s, const SharedItem& shared,
-                                     const CallWords* call_words, std::uint32_t bundle,
-                                     const std::uint32_t* plane, unsigned planes,
-                                     std::uint32_t first_class, std::uint32_t classes,
-                                     unsigned call, std::uint32_t undecided) {
-  std::uint32_t below = 0;
-  for (; call < 8 && undecided != 0; ++call) {
-    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
-    uint4 t = make_uint4(0, 0, 0, 0);
-    for (std::uint32_t c = 0; c < classes; ++c) {
-      const std::uint32_t m = equals(plane, planes, c) & undecided;
-      if (m == 0) continue;
-      const uint4 digit = digits(s.thresholds, bundle, first_class, c, call);
-      t.x |= m & digit.x;
-      t.y |= m & digit.y;
-      t.z |= m & digit.z;
-      t.w |= m & digit.w;
-    }
-    compare(words.w[0], t.x, undecided, below);
-    compare(words.w[1], t.y, undecided, below);
-    compare(words.w[2], t.z, undecided, below);
-    compare(words.w[3], t.w, undecided, below);
-  }
-  return below & ~undecided;
-}
-
-// Flips of one word whose disagreements are counted in `plane`, for C classes. A word that stays
-// open after the quick digits is queued, or, where the queue is full, settled on the spot.
-template <int C, int kVec>
-__device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Block<kVec>& block, int v,
-                                                     std::uint32_t slot, std::uint32_t site,
-                                                     std::uint32_t first_class,
-                                                     const SharedItem& shared,
-                                                     const std::uint32_t* plane, unsigned used) {
-  const std::uint32_t bundle = s.quad * kVec + static_cast<unsigned>(v);
-  std::uint32_t mask[C];
-  std::uint32_t undecided = 0;
-#pragma unroll
-  for (int c = 0; c < C; ++c) {
-    mask[c] = equals(plane, used, static_cast<unsigned>(c));
-    undecided |= mask[c];
-  }
-  std::uint32_t below = ~undecided;
-#pragma unroll
-  for (unsigned call = 0; call < kQuickCalls; ++call) {
-    const Words4 words =
-        finish_call(shared, block.call_words[v][call], s.draw.seed_low, s.draw.seed_high);
-    uint4 t = make_uint4(0, 0, 0, 0);
-#pragma unroll
-    for (int c = 0; c < C; ++c) {
-      const uint4 digit =
-          digits(s.thresholds, bundle, first_class, static_cast<std::uint32_t>(c), call);
-      t.x |= mask[c] & digit.x;
-      t.y |= mask[c] & digit.y;
-      t.z |= mask[c] & digit.z;
-      t.w |= mask[c] & digit.w;
-    }
-    compare(words.w[0], t.x, undecided, below);
-    compare(words.w[1], t.y, undecided, below);
-    compare(words.w[2], t.z, undecided, below);
-    compare(words.w[3], t.w, undecided, below);
-  }
-  std::uint32_t flips = below & ~undecided;
-  if (undecided == 0) return flips;
-  const unsigned q = atomicAdd(&block.queue.count, 1u);
-  if (q < kQueue) {
-    block.queue.word[q] = slot;
-    block.queue.site[q] = site;
-    block.queue.undecided[q] = undecided;
-    block.queue.thresholds[q] = first_class | static_cast<std::uint32_t>(C) << 24;
-    block.queue.bundle[q] = static_cast<std::uint8_t>(v);
-#pragma unroll
-    for (unsigned p = 0; p < kPlanes; ++p) block.queue.plane[p][q] = plane[p];
-    return flips;
-  }
-  return flips ^ finish_word(s, shared, block.call_words[v], bundle, plane, kPlanes, first_class, C,
-                             kQuickCalls, undecided);
-}
 
 template <int kDim, int kVec, bool kGlauber>
 __device__ __forceinline__ void regular_cell(const DeviceLattice& g, const Settle& s,
@@ -266,38 +137,6 @@ __device__ void hub(const DeviceCells& cells, const DeviceGroup& group, const Se
       flips |= (accepted ? 1u : 0u) << r;
     }
     spins[slot * kVec + v] = own ^ flips;
-  }
-}
-
-template <int kVec>
-__device__ __forceinline__ void open_block(Settle& s, Block<kVec>& block) {
-  s.quad = blockIdx.y;
-  if (threadIdx.x < kVec * 8u) {
-    const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
-    block.call_words[v][call] =
-        CallWords(s.draw.seed_low, s.draw.seed_high, s.quad * kVec + v, call, s.draw.step);
-  }
-  if (threadIdx.x == 0) block.queue.count = 0;
-  __syncthreads();
-}
-
-template <int kVec>
-__device__ __forceinline__ void settle_queue(const Settle& s, Block<kVec>& block,
-                                             std::uint32_t* spins) {
-  __syncthreads();
-  const Queue& queue = block.queue;
-  const unsigned waiting = min(queue.count, kQueue);
-  for (unsigned q = threadIdx.x; q < waiting; q += kThreads) {
-    const unsigned v = queue.bundle[q];
-    std::uint32_t plane[kPlanes];
-#pragma unroll
-    for (unsigned p = 0; p < kPlanes; ++p) plane[p] = queue.plane[p][q];
-    const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
-                            queue.site[q]);
-    spins[static_cast<std::size_t>(queue.word[q]) * kVec + v] ^=
-        finish_word(s, shared, block.call_words[v], s.quad * kVec + v, plane, kPlanes,
-                    queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24, kQuickCalls,
-                    queue.undecided[q]);
   }
 }
 
