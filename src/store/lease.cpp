@@ -159,11 +159,6 @@ struct Lease::Impl {
   }
 
   ~Impl() {
-    // A forked child's copy is not the owner, and the thread does not exist there.
-    if (::getpid() != owner.pid) {
-      beat.detach();
-      return;
-    }
     beat.request_stop();
     beat.join();
     if (is_mine()) ::unlink(path.c_str());
@@ -183,8 +178,15 @@ struct Lease::Impl {
 
 Lease::Lease(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Lease::Lease(Lease&&) noexcept = default;
-Lease& Lease::operator=(Lease&&) noexcept = default;
-Lease::~Lease() = default;
+Lease& Lease::operator=(Lease&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
+// A forked child's copy is not the owner, and the heartbeat's thread does not exist there: taking
+// apart what that thread waits on would wait for it for ever, so the copy is left as it is.
+Lease::~Lease() {
+  if (impl_ && ::getpid() != impl_->owner.pid) static_cast<void>(impl_.release());
+}
 
 bool Lease::held() const { return impl_ && impl_->is_mine(); }
 const fs::path& Lease::path() const { return impl_->path; }
