@@ -186,7 +186,8 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   check_engine_name(config.engine, section.origin("engine"));
   const std::string schedule = section.text("schedule", "auto");
   if (schedule != "auto") config.schedule = parse_schedule(schedule, section.origin("schedule"));
-  config.local = parse_local_update(section.text("local", "metropolis"), section.origin("local"));
+  config.local =
+      choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
   config.cluster =
       parse_cluster_update(section.text("cluster", "wolff"), section.origin("cluster"));
   config.replicas = static_cast<std::uint32_t>(section.whole("replicas", 1, 1u << 20, 32));
@@ -257,6 +258,11 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
   } catch (const Error& error) {
     throw Error(error.exit_code(), fmt::format("{}: {}", origin, error.what()));
   }
+}
+
+LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {
+  if (text != "auto") return parse_local_update(text, origin);
+  return dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis;
 }
 
 void check_engine_name(const std::string& engine, const std::string& origin) {

@@ -5,7 +5,7 @@
 //   [lattice]   dim = 2   sizes = [32, 64]   p = [0.0, 0.01]   rule = "rewire"   graphs = 50
 //   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
 //               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = 1e-3
-//               local = "metropolis"   cluster = "wolff"
+//               local = "auto"   cluster = "wolff"
 //   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 //
 // Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
@@ -57,6 +57,10 @@ StudyConfig read_study_config(const std::filesystem::path& file);
 
 // The configuration as TOML with every default written out; parses to the same configuration.
 std::string to_toml(const StudyConfig& config);
+
+// "metropolis", "glauber", or "auto": glauber on chains (dim 1), where checkerboard Metropolis
+// cannot reach every configuration, metropolis elsewhere (dim 0: no lattice).
+LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);
 
 // Error(usage) with `origin` in front unless every extent is even, at least 4, and all together
 // make at most 2^32 - 1 sites.

@@ -40,7 +40,7 @@ struct RunOptions {
   std::uint64_t dim = 2, graph_seed = 1, replicas = 32, equilibrate = 1000, measure = 1000;
   std::uint64_t every = 1, seed = 1, threads = 0, q = 2;
   std::string size, p = "0", rule = "rewire", graph, temperature, schedule = "1:1";
-  std::string engine = "bundle", device = "auto", model = "ising", local = "metropolis";
+  std::string engine = "bundle", device = "auto", model = "ising", local = "auto";
   std::string cluster = "wolff", wolff_method, label_method, start = "mixed", out;
   std::string checkpoint = "5min", time_limit;
   bool json = false;
@@ -68,7 +68,8 @@ TaskSpec make_spec(const RunOptions& options) {
                 "--model: potts is not part of this version (its engines simulate ising)");
   }
   spec.q = static_cast<std::uint32_t>(options.q);
-  spec.local = parse_local_update(options.local, "--local");
+  const int dim = options.graph.empty() ? static_cast<int>(options.dim) : 0;
+  spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = parse_cluster_update(options.cluster, "--cluster");
   spec.temperatures = parse_temperatures(options.temperature, "--temperature");
   check_replicas(options.engine, options.replicas, "--replicas");
@@ -116,6 +117,25 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
                      reason, result.message);
 }
 
+// Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
+// together at every sweep; a cluster update or the heat bath is.
+std::string metropolis_warning(const TaskSpec& spec) {
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.cluster > 0) return "";
+  const char* cure = "take --local glauber, or cluster updates into the schedule";
+  const auto graph = task_graph(spec);
+  if (graph->lattice().dim == 1) {
+    return fmt::format(
+        "warning: Metropolis alone does not reach every configuration of a chain: {}\n", cure);
+  }
+  std::uint64_t isolated = 0;
+  const auto offsets = graph->offsets();
+  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) isolated += offsets[k] == offsets[k + 1];
+  if (isolated < 2) return "";
+  return fmt::format(
+      "warning: {} isolated sites flip together at every sweep of Metropolis alone: {}\n", isolated,
+      cure);
+}
+
 ExitCode run_run(const RunOptions& options) {
   if (options.temperature.empty()) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
@@ -155,7 +175,7 @@ ExitCode run_run(const RunOptions& options) {
     case TaskOutcome::finished:
       break;
   }
-  fmt::print(stderr, "{}", hot_cold_warning(result.data));
+  fmt::print(stderr, "{}{}", hot_cold_warning(result.data), metropolis_warning(spec));
   if (options.json) {
     fmt::print("{}\n", run_json(result.data).dump(2));
   } else {
@@ -193,7 +213,8 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
   add_text(app, "--model", o.model, "ising|potts", "potts comes with a later version");
   add_whole(app, "--q", o.q, 2, 255, "Potts states");
-  add_text(app, "--local", o.local, "WORD", "metropolis or glauber");
+  add_text(app, "--local", o.local, "WORD",
+           "metropolis, glauber or auto: glauber in one\ndimension, metropolis elsewhere");
   add_text(app, "--cluster", o.cluster, "WORD", "wolff, or swendsen-wang (single engine)");
 }
 

@@ -27,11 +27,12 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
   [lattice]   dim = 2   sizes = [32, 64, 128]   p = [0.0, 0.01, 0.1]   rule = "rewire"   graphs = 50
   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = 1e-3
-              local = "metropolis"   cluster = "wolff"
+              local = "auto"   cluster = "wolff"
   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 
 (one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
-temperatures a list or {from, to, count}; sizes edges or lists of extents; graphs one
+temperatures a list or {from, to, count}; local metropolis, glauber or
+auto (glauber in one dimension); sizes edges or lists of extents; graphs one
 number or one per size. At p = 0 the "graphs" are independent runs.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
