@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <hwy/highway.h>
 #include <hwy/targets.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <CLI/Version.hpp>
@@ -18,6 +17,7 @@
 #include <fstream>
 
 #include "experiments/build_config.hpp"
+#include "experiments/toml_reader.hpp"
 #include "src/base/h5.hpp"
 
 namespace rewise {
