@@ -20,15 +20,6 @@ namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const fs::path& path, int error) {
-  throw Error(ExitCode::io,
-              fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
-}
-
-fs::path folder_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
 double seconds(const timespec& time) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
@@ -50,7 +41,7 @@ class Candidate {
               fmt::format(".{}.{}.tmp", lease.filename().string(), owner.token)) {
     const std::string text = to_text(owner);
     const int file = ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-    if (file < 0) fail("create", path_, errno);
+    if (file < 0) fail_io("create", path_, errno);
     const ssize_t written = ::write(file, text.data(), text.size());
     int error = written < 0 ? errno : written != static_cast<ssize_t>(text.size()) ? ENOSPC : 0;
     struct stat status;
@@ -58,7 +49,7 @@ class Candidate {
     if (::close(file) != 0 && error == 0) error = errno;
     if (error != 0) {
       ::unlink(path_.c_str());
-      fail("write", path_, error);
+      fail_io("write", path_, error);
     }
     now_ = seconds(status.st_mtim);
   }
@@ -78,13 +69,13 @@ class Candidate {
 bool create_exclusively(const Candidate& candidate, const fs::path& lease) {
   if (syscalls().link(candidate.path().c_str(), lease.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
-  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) fail("create", lease, errno);
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) fail_io("create", lease, errno);
   // No hard links here: O_EXCL, then the content by a rename over it.
   const int file = ::open(lease.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (file < 0 && errno == EEXIST) return false;
-  if (file < 0) fail("create", lease, errno);
+  if (file < 0) fail_io("create", lease, errno);
   ::close(file);
-  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail("create", lease, errno);
+  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail_io("create", lease, errno);
   return true;
 }
 
@@ -94,7 +85,7 @@ class FolderLock {
   explicit FolderLock(const fs::path& folder) {
     const fs::path path = folder / ".leases.lock";
     file_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (file_ < 0) fail("open", path, errno);
+    if (file_ < 0) fail_io("open", path, errno);
     while (syscalls().flock(file_, LOCK_EX) != 0) {
       if (errno == EINTR) continue;
       locked_ = false;
@@ -120,7 +111,7 @@ bool take_over(const Candidate& candidate, const fs::path& lease, const LeaseOwn
       !is_dead(lease, *current, candidate.now(), options)) {
     return false;
   }
-  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail("take over", lease, errno);
+  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail_io("take over", lease, errno);
   if (lock.locked()) return true;
   // A file system without flock: the last rename wins, and everybody looks after a while.
   std::this_thread::sleep_for(std::chrono::milliseconds(500));

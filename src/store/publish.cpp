@@ -18,15 +18,6 @@ namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const fs::path& path, int error) {
-  throw Error(ExitCode::io,
-              fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
-}
-
-fs::path folder_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
 // Temporaries of `path` are called .<name>.<pid>-<count>.tmp, beside it.
 std::string temporary_prefix(const fs::path& path) {
   return fmt::format(".{}.", path.filename().string());
@@ -36,7 +27,7 @@ bool is_there(const fs::path& path) {
   struct stat status;
   if (::lstat(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT) return false;
-  fail("look at", path, errno);
+  fail_io("look at", path, errno);
 }
 
 bool links_unsupported(int error) {
@@ -55,7 +46,7 @@ class Temporary {
       if (file_ >= 0) return;
       if (errno != EEXIST) break;  // a killed process of the same pid may have left one
     }
-    fail("create", path_, errno);
+    fail_io("create", path_, errno);
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -71,18 +62,18 @@ class Temporary {
       const ssize_t done =
           syscalls().write(file_, bytes.data(), std::min<std::size_t>(bytes.size(), kPiece));
       if (done < 0 && errno == EINTR) continue;
-      if (done < 0) fail("write", path_, errno);
-      if (done == 0) fail("write", path_, EIO);  // no progress and no reason given
+      if (done < 0) fail_io("write", path_, errno);
+      if (done == 0) fail_io("write", path_, EIO);  // no progress and no reason given
       bytes = bytes.subspan(static_cast<std::size_t>(done));
     }
   }
 
   // On disk after this. A network file system may report a full disk only when closing.
   void finish() {
-    if (syscalls().fsync(file_) != 0) fail("sync", path_, errno);
+    if (syscalls().fsync(file_) != 0) fail_io("sync", path_, errno);
     const int file = file_;
     file_ = -1;
-    if (syscalls().close(file) != 0 && errno != EINTR) fail("close", path_, errno);
+    if (syscalls().close(file) != 0 && errno != EINTR) fail_io("close", path_, errno);
   }
 
   const fs::path& path() const { return path_; }
@@ -95,12 +86,12 @@ class Temporary {
 
 void sync_folder(const fs::path& folder) {
   const int file = syscalls().open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (file < 0) fail("open", folder, errno);
+  if (file < 0) fail_io("open", folder, errno);
   const int result = syscalls().fsync(file);
   const int error = errno;
   syscalls().close(file);
   // Some network file systems cannot sync folders and do it by themselves.
-  if (result != 0 && error != EINVAL && error != ENOTSUP) fail("sync", folder, error);
+  if (result != 0 && error != EINVAL && error != ENOTSUP) fail_io("sync", folder, error);
 }
 
 enum class Kept { none, linked, moved };
@@ -117,11 +108,11 @@ Kept keep_previous(const fs::path& path) {
     const int error = errno;
     // Renaming one name of a file onto another name of it does nothing: remove it in any case.
     syscalls().unlink(aside.c_str());
-    if (result != 0) fail("rename", aside, error);
+    if (result != 0) fail_io("rename", aside, error);
     return Kept::linked;
   }
-  if (!links_unsupported(errno)) fail("link", path, errno);
-  if (syscalls().rename(path.c_str(), previous.c_str()) != 0) fail("rename", path, errno);
+  if (!links_unsupported(errno)) fail_io("link", path, errno);
+  if (syscalls().rename(path.c_str(), previous.c_str()) != 0) fail_io("rename", path, errno);
   return Kept::moved;
 }
 
@@ -131,7 +122,7 @@ void publish_over(Temporary& temporary, const fs::path& path) {
   if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) {
     const int error = errno;
     if (kept == Kept::moved) syscalls().rename(previous.c_str(), path.c_str());
-    fail("rename", temporary.path(), error);
+    fail_io("rename", temporary.path(), error);
   }
   temporary.published();
   try {
@@ -161,7 +152,7 @@ void publish_new(Temporary& temporary, const fs::path& path) {
   }
   if (result != 0) {
     if (errno == EEXIST) refuse(path);
-    fail("publish", path, errno);
+    fail_io("publish", path, errno);
   }
   try {
     sync_folder(folder_of(path));

@@ -19,16 +19,11 @@ namespace {
 
 constexpr std::size_t kBlock = std::tuple_size_v<SealBlock>;
 
-[[noreturn]] void fail(const std::string& what, const fs::path& path, int error) {
-  throw Error(ExitCode::io,
-              fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
-}
-
 // A file that is only read; `file` is what open() returned.
 class InputFile {
  public:
   InputFile(const fs::path& path, int file) : path_(path), file_(file) {
-    if (file_ < 0 && errno != ENOENT) fail("open", path_, errno);
+    if (file_ < 0 && errno != ENOENT) fail_io("open", path_, errno);
   }
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -39,8 +34,8 @@ class InputFile {
 
   std::size_t size() const {
     struct stat status;
-    if (::fstat(file_, &status) != 0) fail("read", path_, errno);
-    if (!S_ISREG(status.st_mode)) fail("read", path_, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+    if (::fstat(file_, &status) != 0) fail_io("read", path_, errno);
+    if (!S_ISREG(status.st_mode)) fail_io("read", path_, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
     return static_cast<std::size_t>(status.st_size);
   }
 
@@ -50,7 +45,7 @@ class InputFile {
     while (have < bytes.size()) {
       const ssize_t got = syscalls().read(file_, bytes.data() + have, bytes.size() - have);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail("read", path_, errno);
+      if (got < 0) fail_io("read", path_, errno);
       if (got == 0) break;
       have += static_cast<std::size_t>(got);
     }

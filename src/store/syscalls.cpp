@@ -1,10 +1,14 @@
 #include "src/store/syscalls.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
+
+#include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
@@ -20,6 +24,15 @@ Syscalls real_syscalls() {
 Syscalls& syscalls() {
   static Syscalls table = real_syscalls();
   return table;
+}
+
+void fail_io(const std::string& what, const std::filesystem::path& path, int error) {
+  throw Error(ExitCode::io,
+              fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
 }  // namespace rewise

@@ -5,6 +5,8 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <filesystem>
+#include <string>
 
 namespace rewise {
 
@@ -22,5 +24,10 @@ struct Syscalls {
 
 Syscalls real_syscalls();
 Syscalls& syscalls();  // the table in use
+
+// Throws Error(io): "cannot <what> <path>: <the error's text>".
+[[noreturn]] void fail_io(const std::string& what, const std::filesystem::path& path, int error);
+// The folder that holds a path; "." for a bare name.
+std::filesystem::path folder_of(const std::filesystem::path& path);
 
 }  // namespace rewise

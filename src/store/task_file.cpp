@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
-#include "src/store/h5.hpp"
+#include "src/base/h5.hpp"
 
 namespace rewise {
 namespace fs = std::filesystem;
