@@ -11,6 +11,7 @@
 #include <limits>
 #include <numeric>
 
+#include "experiments/device.hpp"
 #include "experiments/options.hpp"
 #include "experiments/toml_reader.hpp"
 #include "src/base/error.hpp"
@@ -202,8 +203,7 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
 
 void read_run(const TomlSection& section, StudyConfig& config) {
   config.device = section.text("device", "auto");
-  constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
-  parse_word(config.device, devices, "device", section.origin("device"));
+  check_device_words(config.device, section.origin("device"));
   config.threads = static_cast<int>(section.whole("threads", 0, 4096, 0));
   config.checkpoint =
       parse_duration(section.text("checkpoint", "5min"), section.origin("checkpoint")).count();

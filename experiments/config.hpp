@@ -42,7 +42,7 @@ struct StudyConfig {
   std::optional<std::uint64_t> equilibrate, measure, every;
   double target_error = 1e-3;  // relative, of Tc(p)
 
-  std::string device = "auto";
+  std::string device = "auto";       // as in experiments/device.hpp
   int threads = 0;                   // 0: all cores
   double checkpoint = 300;           // seconds
   std::optional<double> time_limit;  // seconds

@@ -1,37 +1,138 @@
 #include "experiments/device.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 
+#include "experiments/options.hpp"
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
-#include "src/cuda/devices.hpp"
 
 namespace rewise {
+namespace {
 
-Device choose_device(std::string_view word, std::string_view engine, std::string_view origin) {
-  constexpr std::array<std::string_view, 3> words{"auto", "cpu", "cuda"};
-  const auto choice = parse_word(word, words, "device", origin);
-  if (choice == 1) return {"cpu", "", -1};
-  const CudaReport report = cuda_report();
-  std::string why = report.reason_none;
-  if (why.empty() && engine != "bundle") {
-    why = fmt::format("the {} engine runs on the CPU only", engine);
-  }
-  if (choice == 2) {
-    if (why.empty()) {
-      const int index = cuda_devices().front().index;
-      return {fmt::format("cuda:{}", index), "", index};
+constexpr std::string_view kPrefix = "cuda:";
+
+enum class Asked { automatic, cpu, cuda, listed };
+
+struct Wish {
+  Asked asked;
+  std::vector<int> listed;  // indices, in the order given
+};
+
+Wish parse_wish(std::string_view text, std::string_view origin) {
+  if (text.starts_with(kPrefix)) {
+    Wish wish{Asked::listed, {}};
+    for (auto rest = text.substr(kPrefix.size());;) {
+      const auto comma = rest.find(',');
+      const auto index = static_cast<int>(
+          parse_whole(rest.substr(0, comma), 0, 1023, fmt::format("{}: {}", origin, text)));
+      if (std::count(wish.listed.begin(), wish.listed.end(), index) > 0) {
+        throw Error(ExitCode::usage, fmt::format("{}: {}: {} is given twice", origin, text, index));
+      }
+      wish.listed.push_back(index);
+      if (comma == std::string_view::npos) return wish;
+      rest.remove_prefix(comma + 1);
     }
+  }
+  constexpr std::array<std::string_view, 5> words{"auto", "cpu", "cuda", "cuda:0", "cuda:0,1"};
+  return {static_cast<Asked>(parse_word(text, words, "device", origin)), {}};
+}
+
+Device cuda_device(int index) { return {fmt::format("cuda:{}", index), index}; }
+
+bool fit(const CudaDevice& device) { return device.reason_unfit.empty(); }
+
+// "cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)"
+std::string usable_text(const CudaReport& report) {
+  std::vector<std::string> names;
+  for (const auto& device : report.devices) {
+    if (fit(device)) names.push_back(fmt::format("cuda:{} ({})", device.index, device.name));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_listed(int index, std::string_view origin, const CudaReport& report) {
+  const auto found = std::find_if(report.devices.begin(), report.devices.end(),
+                                  [&](const CudaDevice& d) { return d.index == index; });
+  if (found != report.devices.end() && fit(*found)) return;
+  const std::string why =
+      found == report.devices.end()
+          ? fmt::format("there is no cuda:{} here", index)
+          : fmt::format("cuda:{} ({}) cannot be used: {}", index, found->name, found->reason_unfit);
+  throw Error(ExitCode::device,
+              fmt::format("{}: {} (there is: {})", origin, why, usable_text(report)));
+}
+
+DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report) {
+  if (!why_not.empty()) return {{{"cpu", -1}}, fmt::format("auto: {}", why_not)};
+  const auto first = std::find_if(report.devices.begin(), report.devices.end(), fit);
+  const auto usable = std::count_if(report.devices.begin(), report.devices.end(), fit);
+  std::string reason = first->name + "; auto takes the GPU";
+  if (usable > 1) reason = fmt::format("{}; auto takes the first of {} GPUs", first->name, usable);
+  return {{cuda_device(first->index)}, reason};
+}
+
+}  // namespace
+
+std::vector<int> DeviceChoice::indices() const {
+  std::vector<int> list;
+  for (const Device& device : devices) list.push_back(device.index);
+  return list;
+}
+
+void check_device_words(std::string_view text, std::string_view origin) {
+  parse_wish(text, origin);
+}
+
+std::string why_no_cuda(std::string_view engine) {
+  return engine == "bundle" ? "" : fmt::format("the {} engine runs on the CPU only", engine);
+}
+
+DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
+                            const CudaReport& report) {
+  const Wish wish = parse_wish(text, origin);
+  if (wish.asked == Asked::cpu) return {{{"cpu", -1}}, ""};
+  std::string why_not = why_no_cuda(engine);
+  if (why_not.empty() && !report.reason_none.empty()) {
+    why_not = "no CUDA device: " + report.reason_none;
+  }
+  if (wish.asked == Asked::automatic) return choose_automatically(why_not, report);
+  if (!why_not.empty()) {
     throw Error(ExitCode::device,
-                fmt::format("{}: cuda cannot be used: {} (use cpu or auto)", origin, why));
+                fmt::format("{}: {} cannot be used: {} (use cpu or auto)", origin, text, why_not));
   }
-  if (why.empty()) {
-    why = fmt::format("auto takes the CPU; --device cuda takes {}", report.devices.front().name);
+  if (wish.asked == Asked::cuda) {
+    return {{cuda_device(std::find_if(report.devices.begin(), report.devices.end(), fit)->index)},
+            ""};
   }
-  return {"cpu", why, -1};
+  DeviceChoice choice;
+  for (const int index : wish.listed) {
+    check_listed(index, origin, report);
+    choice.devices.push_back(cuda_device(index));
+  }
+  return choice;
+}
+
+DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
+                           const CudaReport& report) {
+  const Wish wish = parse_wish(text, origin);
+  if (wish.listed.size() > 1) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} names {} devices (one task runs on one; 'rewise tc' deals its "
+                            "tasks out to several)",
+                            origin, text, wish.listed.size()));
+  }
+  return choose_devices(text, engine, origin, report);
+}
+
+void tell_device(const DeviceChoice& choice) {
+  if (choice.reason.empty()) return;
+  fmt::print(stderr, "device: {} ({})\n", choice.devices.front().name, choice.reason);
 }
 
 int thread_count(int asked) { return asked > 0 ? asked : omp_get_num_procs(); }

@@ -1,21 +1,49 @@
-// Which device the engines run on, and how many threads: what `--device` and `--threads` ask for
-// against what there is. A missing device is an error, never a silent fall-back.
+// Which device the engines run on, and how many threads: what `--device`, `run.device` and
+// `--threads` ask for against what there is. A missing device is an error, never a silent
+// fall-back; `auto` takes a GPU where one can be used and says what it took.
+//
+//   auto       a GPU where this build, this machine and the engine allow, else the CPU
+//   cpu        the CPU
+//   cuda       the first CUDA device that can be used
+//   cuda:1     that one; cuda:0,1: several, for commands that deal out tasks
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "src/cuda/devices.hpp"
 
 namespace rewise {
 
 struct Device {
-  std::string name;    // "cpu", "cuda:0"
-  std::string reason;  // one line for people, why this one; empty where it was asked for
-  int index = -1;      // of the CUDA device; -1: the CPU
+  std::string name;  // "cpu", "cuda:0"
+  int index = -1;    // of the CUDA device; -1: the CPU
 };
 
-// "auto", "cpu" or "cuda", for an engine ("bundle" alone runs on CUDA). Error(usage) for another
-// word, Error(device) for "cuda" where it cannot be used, saying why. "auto" is the CPU for now.
-Device choose_device(std::string_view word, std::string_view engine, std::string_view origin);
+struct DeviceChoice {
+  std::vector<Device> devices;  // at least one
+  std::string reason;           // one line for people, why these; empty where they were asked for
+
+  std::vector<int> indices() const;  // [devices]
+};
+
+// Error(usage) unless the text is one of the forms above.
+void check_device_words(std::string_view text, std::string_view origin);
+
+// "" where the engine runs on CUDA, else why not, in one line.
+std::string why_no_cuda(std::string_view engine);
+
+// The devices that the text asks for. Error(usage) as above; Error(device) where one that was asked
+// for by name cannot be used, saying why and which there are.
+DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
+                            const CudaReport& report = cuda_report());
+// The same for a command that takes one: several are Error(usage).
+DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
+                           const CudaReport& report = cuda_report());
+
+// "device: cuda:0 (NVIDIA H200; ..)" on standard error, where there is a reason to say.
+void tell_device(const DeviceChoice& choice);
 
 // Cores that this process may use, or what was asked for.
 int thread_count(int asked);

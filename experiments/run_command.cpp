@@ -142,19 +142,17 @@ ExitCode run_run(const RunOptions& options) {
   }
   const TaskSpec spec = make_spec(options);
   const auto paths = output_paths(options.out);
-  const Device device = choose_device(options.device, spec.engine, "--device");
+  const DeviceChoice device = choose_device(options.device, spec.engine, "--device");
   TaskRun run;
   run.engine = engine_options(options);
-  run.engine.device = device.index;
+  run.engine.device = device.devices.front().index;
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, thread_count(0));
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
-  if (!device.reason.empty()) {
-    fmt::print(stderr, "device: {} ({})\n", device.name, device.reason);
-  }
+  tell_device(device);
 
   Progress progress("run", static_cast<double>(spec.cycles()));
   run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
@@ -222,8 +220,9 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Machine");
   add_text(app, "--engine", o.engine, "WORD",
            "bundle (32 replicas per word, fastest) or single\n(one byte per site)");
-  add_text(app, "--device", o.device, "auto|cpu|cuda",
-           "where to run; cuda is an error where it cannot be\nused, auto says what it took");
+  add_text(app, "--device", o.device, "DEVICE",
+           "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
+           "cannot be used, auto takes a GPU where it can and\nsays what it took");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the numbers do not depend on it");
   add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: how clusters are grown");

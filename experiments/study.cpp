@@ -34,10 +34,13 @@ class Batch {
     });
   }
 
-  void work(int workers) {
+  // One worker per entry: the device that its tasks run on.
+  void work(const std::vector<int>& workers) {
     std::vector<std::thread> threads;
-    for (int k = 1; k < workers; ++k) threads.emplace_back([this] { loop(); });
-    loop();
+    for (std::size_t k = 1; k < workers.size(); ++k) {
+      threads.emplace_back([this, device = workers[k]] { loop(device); });
+    }
+    loop(workers.front());
     for (auto& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -46,12 +49,12 @@ class Batch {
   std::size_t computed() const { return computed_; }
 
  private:
-  void loop() {
+  void loop(int device) {
     try {
       while (!over_) {
         const auto index = take();
         if (!index) return;
-        if (!attempt(*index)) give_back(*index);
+        if (!attempt(*index, device)) give_back(*index);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -82,7 +85,7 @@ class Batch {
   }
 
   // False when somebody else is at it.
-  bool attempt(std::size_t index) {
+  bool attempt(std::size_t index, int device) {
     const StudyTask& task = tasks_[index];
     const TaskPaths paths = task_paths(folder_, task_id(task.spec));
     if (auto data = read_finished(task.spec, paths.finished)) {
@@ -93,6 +96,7 @@ class Batch {
     }
     double reported = 0;
     TaskRun run = run_;
+    run.engine.device = device;
     run.engine.threads = useful_threads(task.spec, run_.engine.threads);
     run.progress = [&](std::uint64_t cycles) {
       const double part =
@@ -147,10 +151,10 @@ bool holds_other_things(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Study::Study(const StudyConfig& config, std::filesystem::path folder, int device)
+Study::Study(const StudyConfig& config, std::filesystem::path folder, std::vector<int> devices)
     : config_(config),
       folder_(std::move(folder)),
-      device_(device),
+      devices_(std::move(devices)),
       threads_(thread_count(config.threads)) {
   const auto file = folder_ / "study.toml";
   std::error_code ignored;
@@ -175,10 +179,12 @@ std::filesystem::path Study::finished_file(const TaskSpec& spec) const {
 void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                 const TaskHandler& handle) {
   if (tasks.empty()) return;
-  const int workers = std::min(threads_, static_cast<int>(tasks.size()));
+  const bool on_cpu = devices_.front() < 0;
+  std::vector<int> workers =
+      on_cpu ? std::vector<int>(static_cast<std::size_t>(threads_), -1) : devices_;
+  workers.resize(std::min(workers.size(), tasks.size()));
   TaskRun run;
-  run.engine.threads = std::max(1, threads_ / workers);
-  run.engine.device = device_;
+  run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config_.checkpoint;
   Batch batch(folder_, tasks, run, progress, handle);

@@ -32,16 +32,17 @@ class Study {
  public:
   // Creates the folder where it is missing. Error(held) when it exists and holds something else
   // than a study; Error(io).
-  // `device`: the CUDA device that tasks run on; -1: the CPU.
-  Study(const StudyConfig& config, std::filesystem::path folder, int device = -1);
+  // `devices`: the CUDA devices that tasks are dealt out to; {-1}: the CPU.
+  Study(const StudyConfig& config, std::filesystem::path folder, std::vector<int> devices = {-1});
 
   const StudyConfig& config() const { return config_; }
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path finished_file(const TaskSpec& spec) const;
 
-  // Brings all tasks to their end, `threads` at a time (fewer tasks than threads: several threads
-  // each). Tasks that another process holds are waited for. Error(interrupted) when told to stop,
-  // after every running task wrote its checkpoint.
+  // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:
+  // several threads each), on CUDA one per device. The numbers do not depend on it. Tasks that
+  // another process holds are waited for. Error(interrupted) when told to stop, after every running
+  // task wrote its checkpoint.
   void run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
            const TaskHandler& handle);
 
@@ -50,7 +51,7 @@ class Study {
  private:
   StudyConfig config_;
   std::filesystem::path folder_;
-  int device_;
+  std::vector<int> devices_;
   int threads_;
   std::size_t computed_ = 0;
 };

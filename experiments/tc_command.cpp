@@ -33,7 +33,8 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
 (one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
 temperatures a list or {from, to, count}; local metropolis, glauber or
 auto (glauber in one dimension); sizes edges or lists of extents; graphs one
-number or one per size. At p = 0 the "graphs" are independent runs.
+number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
+cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots. Running the same command again computes
@@ -51,7 +52,10 @@ struct TcOptions {
 
 StudyConfig configure(const TcOptions& options) {
   StudyConfig config = read_study_config(options.study);
-  if (!options.device.empty()) config.device = options.device;
+  if (!options.device.empty()) {
+    check_device_words(options.device, "--device");
+    config.device = options.device;
+  }
   if (options.threads > 0) config.threads = static_cast<int>(options.threads);
   if (!options.time_limit.empty()) {
     config.time_limit = parse_duration(options.time_limit, "--time-limit").count();
@@ -72,8 +76,10 @@ void draw_plots(const std::filesystem::path& folder) {
 ExitCode run_tc(const TcOptions& options) {
   const StudyConfig config = configure(options);
   check_tc_config(config, options.study);
-  const Device device = choose_device(config.device, config.engine, "run.device");
-  if (!device.reason.empty()) fmt::print(stderr, "device: {} ({})\n", device.name, device.reason);
+  const DeviceChoice devices = choose_devices(
+      config.device, config.engine,
+      options.device.empty() ? options.study + ": run.device" : std::string("--device"));
+  tell_device(devices);
   const auto begin = std::chrono::steady_clock::now();
   std::optional<std::chrono::duration<double>> limit;
   if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
@@ -82,7 +88,7 @@ ExitCode run_tc(const TcOptions& options) {
   const std::filesystem::path folder = options.out.empty()
                                            ? std::filesystem::path("studies") / config.name
                                            : std::filesystem::path(options.out);
-  Study study(config, folder, device.index);
+  Study study(config, folder, devices.indices());
   Progress progress(config.name, 0);
   const auto points = search_tc(study, stop, progress);
   progress.close();
@@ -110,7 +116,9 @@ AddedCommand add_tc_command(CLI::App& program) {
       ->required()
       ->type_name("STUDY.toml");
   add_text(app, "--out", options->out, "DIR", "the study's folder [studies/NAME]");
-  add_text(app, "--device", options->device, "auto|cpu|cuda", "instead of run.device");
+  add_text(app, "--device", options->device, "DEVICE",
+           "instead of run.device: auto, cpu, cuda, cuda:N, or\n"
+           "cuda:0,1 and so on to deal the tasks out to several");
   add_whole(app, "--threads", options->threads, 0, 4096,
             "instead of run.threads; the numbers do not depend on it");
   add_text(app, "--time-limit", options->time_limit, "TIME", "instead of run.time_limit");

@@ -85,6 +85,8 @@ TEST_CASE("bad command lines end with status 64 and one line") {
            Bad{run + "--local metropolsi", 64, "did you mean 'metropolis'"},
            Bad{run + "--cluster wolf", 64, "did you mean 'wolff'"},
            Bad{run + "--device gpu", 64, "gpu"},
+           Bad{run + "--device cuda:", 64, "cuda:"},
+           Bad{run + "--device cuda:0,1", 64, "2 devices"},
            Bad{run + "--out t.txt", 64, "t.txt"},
            Bad{run + "--checkpoint soon", 64, "soon"},
            Bad{run + "--graph g.edges", 64, "--graph"},
@@ -129,12 +131,15 @@ TEST_CASE("files that are missing, unfit or in the way") {
 }
 
 TEST_CASE("a missing CUDA device is an error, never the CPU") {
-  const Workplace place;
-  check(place, {"run --size 8 --temperature 2 --device cuda", 69, "cuda"});
+  Workplace place;
+  // An index that no machine has.
+  check(place, {"run --size 8 --temperature 2 --device cuda:999", 69, "cuda"});
+  place.write("s.toml", study("dim = 2\nsizes = [8, 12]\np = [0.1]"));
+  check(place, {"tc s.toml --out study --device cuda:0,999", 69, "cuda"});
   const Output output =
       place.run("run --size 8 --temperature 2 --measure 4 --equilibrate 4 --device auto");
   CHECK(output.status == 0);
-  CHECK(output.err.find("device: cpu (") != std::string::npos);
+  CHECK(output.err.find("device: c") != std::string::npos);
 }
 
 TEST_CASE("bad studies end with status 64 and a line that names file, place and key") {
@@ -182,6 +187,7 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
            BadStudy{study(good, "[sampling]\nengine = \"packed\""), "packed"},
            BadStudy{study(good, "[run]\ncheckpoint = \"soon\""), "run.checkpoint"},
            BadStudy{study(good, "[run]\ndevice = \"gpu\""), "run.device"},
+           BadStudy{study(good, "[run]\ndevice = \"cuda:0,0\""), "twice"},
            BadStudy{study(good, "[run]\nthreads = -1"), "run.threads"},
            BadStudy{"lattice = 3\n", "a table"},
        }) {

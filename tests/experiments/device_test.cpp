@@ -1,0 +1,125 @@
+// What --device means against the devices that a machine might have; none of them is needed here.
+#include "experiments/device.hpp"
+
+#include "src/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+CudaReport none() {
+  CudaReport report;
+  report.built_in = true;
+  report.reason_none = "no CUDA driver is installed";
+  return report;
+}
+
+CudaDevice device(int index, const std::string& name, const std::string& unfit = "") {
+  CudaDevice d;
+  d.index = index;
+  d.name = name;
+  d.reason_unfit = unfit;
+  return d;
+}
+
+// The first of three is too old for this build.
+CudaReport three() {
+  CudaReport report;
+  report.built_in = true;
+  report.devices = {device(0, "Old", "no kernel image is available"), device(1, "Fast"),
+                    device(2, "Fast too")};
+  return report;
+}
+
+std::string names(const DeviceChoice& choice) {
+  std::string text;
+  for (const Device& d : choice.devices) text += (text.empty() ? "" : " ") + d.name;
+  return text;
+}
+
+struct Failure {
+  ExitCode code = ExitCode::done;
+  std::string text;
+};
+
+template <class F>
+Failure failure(const F& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.exit_code(), error.what()};
+  }
+  return {};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("auto takes a GPU that can be used, else the CPU, and says why") {
+  const DeviceChoice gpu = choose_devices("auto", "bundle", "--device", three());
+  CHECK(names(gpu) == "cuda:1");
+  CHECK(gpu.indices() == std::vector<int>{1});
+  CHECK(gpu.reason == "Fast; auto takes the first of 2 GPUs");
+  CudaReport one = three();
+  one.devices.pop_back();
+  CHECK(choose_devices("auto", "bundle", "--device", one).reason == "Fast; auto takes the GPU");
+  const DeviceChoice cpu = choose_devices("auto", "bundle", "--device", none());
+  CHECK(names(cpu) == "cpu");
+  CHECK(cpu.indices() == std::vector<int>{-1});
+  CHECK(cpu.reason == "auto: no CUDA device: no CUDA driver is installed");
+}
+
+TEST_CASE("cuda and cuda:N take what they name or end with status 69") {
+  CHECK(names(choose_devices("cuda", "bundle", "--device", three())) == "cuda:1");
+  CHECK(names(choose_devices("cuda:2", "bundle", "--device", three())) == "cuda:2");
+  CHECK(names(choose_devices("cuda:2,1", "bundle", "--device", three())) == "cuda:2 cuda:1");
+  CHECK(choose_devices("cuda:2,1", "bundle", "--device", three()).reason.empty());
+  for (const char* text : {"cuda", "cuda:0", "cuda:0,1"}) {
+    const Failure missing =
+        failure([&] { choose_devices(text, "bundle", "s.toml: run.device", none()); });
+    CHECK(missing.code == ExitCode::device);
+    CHECK(contains(missing.text, "s.toml: run.device: "));
+    CHECK(contains(missing.text, "no CUDA driver is installed"));
+  }
+  const Failure index = failure([] { choose_devices("cuda:7", "bundle", "--device", three()); });
+  CHECK(index.code == ExitCode::device);
+  CHECK(index.text ==
+        "--device: there is no cuda:7 here (there is: cuda:1 (Fast), cuda:2 (Fast too))");
+  const Failure unfit = failure([] { choose_devices("cuda:1,0", "bundle", "--device", three()); });
+  CHECK(unfit.code == ExitCode::device);
+  CHECK(contains(unfit.text, "cuda:0 (Old) cannot be used: no kernel image"));
+}
+
+TEST_CASE("an engine without CUDA code runs on the CPU under auto, and not under cuda") {
+  REQUIRE_FALSE(why_no_cuda("packed").empty());
+  const DeviceChoice cpu = choose_devices("auto", "packed", "--device", three());
+  CHECK(names(cpu) == "cpu");
+  CHECK(contains(cpu.reason, "packed engine"));
+  const Failure cuda = failure([] { choose_devices("cuda", "packed", "--device", three()); });
+  CHECK(cuda.code == ExitCode::device);
+  CHECK(contains(cuda.text, "packed engine"));
+}
+
+TEST_CASE("words that are no device end with status 64, whatever the machine") {
+  for (const char* text : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1,", "cuda:1,1", "cuda:1,,2",
+                           "cuda:cuda:1", "cuda1", "", "cpu,cuda"}) {
+    INFO(text);
+    const Failure words = failure([&] { check_device_words(text, "--device"); });
+    CHECK(words.code == ExitCode::usage);
+    CHECK(contains(words.text, "--device"));
+    CHECK(failure([&] { choose_devices(text, "bundle", "--device", three()); }).code ==
+          ExitCode::usage);
+  }
+  CHECK(contains(failure([] { check_device_words("cuda1", "--device"); }).text, "mean 'cuda"));
+}
+
+TEST_CASE("a command that takes one device refuses several") {
+  const Failure several = failure([] { choose_device("cuda:1,2", "bundle", "--device", three()); });
+  CHECK(several.code == ExitCode::usage);
+  CHECK(contains(several.text, "cuda:1,2 names 2 devices"));
+  CHECK(names(choose_device("cuda:2", "bundle", "--device", three())) == "cuda:2");
+}
