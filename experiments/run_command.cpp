@@ -225,7 +225,10 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "cannot be used, auto takes a GPU where it can and\nsays what it took");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the numbers do not depend on it");
-  add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: how clusters are grown");
+  add_text(app, "--wolff-method", o.wolff_method, "WORD",
+           "single engine, how clusters are grown: frontier or\n"
+           "ccl, on CUDA also frontier-local or persistent; the\n"
+           "device's fastest if not given");
   add_text(app, "--label-method", o.label_method, "WORD",
            "single engine: how clusters are labelled");
   app.option_defaults()->group("Output");

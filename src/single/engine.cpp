@@ -17,6 +17,7 @@
 #include "src/single/single.hpp"
 #include "src/single/swendsen_wang.hpp"
 #include "src/single/wolff.hpp"
+#include "src/single/wolff_method.hpp"
 
 namespace rewise {
 namespace {
@@ -78,6 +79,7 @@ class SingleEngine final : public Engine {
   Plan plan_;
   std::size_t systems_;
   int threads_;
+  WolffMethod wolff_method_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
   std::vector<Pending> pending_;     // [T*R]
   std::uint64_t pending_updates_ = 0, step_ = 0;
@@ -90,6 +92,8 @@ SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const Eng
       plan_(graph, spec),
       systems_(spec.betas.size() * spec.replicas),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
+      wolff_method_(options.wolff_method.empty() ? WolffMethod::frontier
+                                                 : parse_wolff_method(options.wolff_method, false)),
       spins_(systems_ * plan_.sites),
       pending_(systems_),
       workers_(static_cast<std::size_t>(threads_)) {
@@ -140,14 +144,19 @@ void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& w
   const Tables& tables = plan_.tables[who / spec_.replicas];
   Pending& pending = pending_[who];
   ++worker.work.cluster_updates;
+  const bool by_labels = !is_wolff() || wolff_method_ == WolffMethod::ccl;
+  if (by_labels && !worker.swendsen_wang) {
+    worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_);
+  }
   if (is_wolff()) {
-    if (!worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
-    const std::uint64_t size = wolff_update(plan_, tables, key, *worker.wolff, system(who));
+    if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
+    const std::uint64_t size =
+        by_labels ? wolff_by_labels(plan_, tables, key, *worker.swendsen_wang, system(who))
+                  : wolff_update(plan_, tables, key, *worker.wolff, system(who));
     pending.size += size;
     worker.work.cluster_sites += size;
     return;
   }
-  if (!worker.swendsen_wang) worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_);
   const ClusterSums sums =
       swendsen_wang_update(plan_, tables, key, *worker.swendsen_wang, system(who));
   pending.size += sums.square;
@@ -294,10 +303,6 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
                 "cluster update 'few-cluster' is not there yet (there are: wolff, swendsen-wang)");
-  }
-  if (!options.wolff_method.empty() && options.wolff_method != "frontier") {
-    throw Error(ExitCode::usage, fmt::format("Wolff method '{}' is not there (there is: frontier)",
-                                             options.wolff_method));
   }
   if (!options.label_method.empty() && options.label_method != "union-find") {
     throw Error(ExitCode::usage,

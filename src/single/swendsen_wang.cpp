@@ -25,6 +25,8 @@ using single::Plan;
 using single::slot_draw;
 using single::SwendsenWangScratch;
 using single::unite;
+using single::wolff_seed;
+using single::wolff_state;
 
 // One update; the public member functions are its phases, in order.
 class SwendsenWang {
@@ -117,7 +119,27 @@ class SwendsenWang {
     return clusters;
   }
 
-  // The same for Potts: every cluster takes a new state.
+  // Wolff: the cluster of one site takes a new state. Returns its size.
+  std::uint64_t renew_cluster_of(Site seed, std::uint64_t sites, std::uint8_t state) {
+    std::uint32_t* const label = s_.label.get();
+    const std::uint64_t row = seed / s_.length, x = seed % s_.length;
+    std::uint32_t root = run_at(s_.words[row * s_.row_words + x / 64], x % 64);
+    while (label[root] != root) root = label[root];
+    std::uint64_t size = 0;
+    std::uint32_t run = 0;
+    for (std::uint64_t begin = 0; begin < sites; ++run) {
+      const std::uint64_t end = run_end(begin);
+      label[run] = label[label[run]];
+      if (label[run] == root) {
+        std::fill(spins_ + begin, spins_ + end, state);
+        size += end - begin;
+      }
+      begin = end;
+    }
+    return size;
+  }
+
+  // Swendsen-Wang of Potts: every cluster takes a new state.
   std::uint64_t renew_clusters(std::uint64_t sites, std::uint32_t states, const DrawKey& key) {
     std::uint32_t* const label = s_.label.get();
     std::uint32_t clusters = 0, run = 0;
@@ -224,15 +246,28 @@ class SwendsenWang {
   std::uint8_t* spins_;
 };
 
-std::uint64_t label_and_flip(const Plan& plan, const DrawKey& key, SwendsenWangScratch& scratch,
-                             std::uint8_t* spins) {
-  SwendsenWang update(plan, scratch, spins);
+void label(SwendsenWang& update, const Plan& plan) {
   update.split_rewired(plan);
   update.find_runs();
   update.join_rows();
   update.join_rewired();
+}
+
+std::uint64_t label_and_flip(const Plan& plan, const DrawKey& key, SwendsenWangScratch& scratch,
+                             std::uint8_t* spins) {
+  SwendsenWang update(plan, scratch, spins);
+  label(update, plan);
   return plan.potts ? update.renew_clusters(plan.sites, plan.states, key)
                     : update.flip_clusters(plan.sites);
+}
+
+std::uint64_t label_and_flip_one(const Plan& plan, const DrawKey& key, SwendsenWangScratch& scratch,
+                                 std::uint8_t* spins) {
+  SwendsenWang update(plan, scratch, spins);
+  label(update, plan);
+  const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
+  const Site seed = wolff_seed(words, plan.sites);
+  return update.renew_cluster_of(seed, plan.sites, wolff_state(words, spins[seed], plan.states));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -242,6 +277,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rewise {
 HWY_EXPORT(label_and_flip);
+HWY_EXPORT(label_and_flip_one);
 }  // namespace rewise
 
 namespace rewise::single {
@@ -283,6 +319,13 @@ ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const D
   }
   sums.quartic = 3 * (Wide{sums.square} * sums.square) - 2 * fourth;
   return sums;
+}
+
+std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
+                              SwendsenWangScratch& scratch, std::span<std::uint8_t> spins) {
+  const std::uint64_t blocks = (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock;
+  draw_masks(key, Stream::single_bond, tables.bond, 0, blocks, scratch.drawn.data());
+  return HWY_DYNAMIC_DISPATCH(label_and_flip_one)(plan, key, scratch, spins.data());
 }
 
 }  // namespace rewise::single

@@ -56,4 +56,9 @@ struct SwendsenWangScratch {
 ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const DrawKey& key,
                                  SwendsenWangScratch& scratch, std::span<std::uint8_t> spins);
 
+// Wolff update (wolff.hpp) by labelling: all clusters are labelled, the one of the seed takes the
+// new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its size.
+std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
+                              SwendsenWangScratch& scratch, std::span<std::uint8_t> spins);
+
 }  // namespace rewise::single
