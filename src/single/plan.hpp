@@ -2,38 +2,14 @@
 // the tables of every temperature.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "src/engine/engine.hpp"
+#include "src/single/cells.hpp"
 #include "src/single/rules.hpp"
 
 namespace rewise::single {
-
-// Which of 32 sites are no plain lattice cells, and where to find the modified ones.
-struct SiteGroup {
-  std::uint32_t modified;  // bit: modified
-  std::uint32_t edge;      // bit: a lattice neighbour is across the periodic boundary
-  std::uint32_t before;    // modified sites before this group
-
-  // Place of a modified site in graph.modified_sites().
-  std::uint32_t index(std::uint32_t bit) const {
-    return before + static_cast<std::uint32_t>(std::popcount(modified & (bit - 1)));
-  }
-};
-
-// A bond of a modified cell. Three 32-bit words, so that few cache lines hold a cell.
-struct Entry {
-  Site to;
-  std::uint32_t slot_low, slot_high;
-  std::uint64_t slot() const { return std::uint64_t{slot_high} << 32 | slot_low; }
-};
-
-struct RewiredSlot {
-  std::uint64_t slot;
-  Site a, b;
-};
 
 // Thresholds of one temperature.
 struct Tables {

@@ -1,0 +1,107 @@
+// A plan (plan.hpp) and its systems as kernels read them: pointers on the device and numbers,
+// passed by value. Nothing here owns memory. Ising only.
+//
+// Spins are bytes, 0 or 1, in site order; a system's spins start `stride` bytes after those of the
+// system before it, so that every system begins at a multiple of 256 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/single/cells.hpp"
+#include "src/single/rules.hpp"
+
+namespace rewise::single {
+
+struct DevicePlan {
+  Lattice lattice;                  // dim 0: imported, every site is modified
+  std::uint32_t stride[kMaxDim]{};  // of a step in each direction, in sites
+  std::uint64_t sites = 0;
+  std::uint32_t max_degree = 0;
+  BondSlots bond_slots;
+  SiteSlots site_slots;
+  std::uint64_t slots = 0;                 // of bonds
+  const SiteGroup* groups = nullptr;       // [sites / 32 + 1]
+  const std::uint64_t* offsets = nullptr;  // [modified + 1] into entries
+  const Entry* entries = nullptr;
+  const RewiredSlot* rewired = nullptr;  // [rewired_count]
+  const std::uint64_t* gone = nullptr;   // [gone_count] slots of lattice bonds that are gone
+  std::uint64_t rewired_count = 0, gone_count = 0;
+  // Per temperature t: flip[t * (2 max_degree + 1) + field_index()], bond[t].
+  const Threshold* flip = nullptr;
+  const Threshold* bond = nullptr;
+
+  // Calls f(neighbour, bond slot) for every bond of a site, the two ends of a bond giving the same
+  // slot. kDim is lattice.dim: a compile-time constant where the caller has one (with_dim() below).
+  template <int kDim, class F>
+  RW_HD void for_each_neighbour(Site site, F&& f) const {
+    const SiteGroup group = groups[site >> 5];
+    const std::uint32_t bit = 1u << (site & 31u);
+    if ((group.modified & bit) != 0) {
+      const std::uint32_t index = group.index(bit);
+      const std::uint64_t end = offsets[index + 1];
+      for (std::uint64_t k = offsets[index]; k < end; ++k) {
+        const Entry entry = entries[k];
+        f(entry.to, entry.slot());
+      }
+      return;
+    }
+    const bool edge = (group.edge & bit) != 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int k = 0; k < kDim; ++k) {
+      const Site ahead = edge ? lattice.forward(site, k) : site + stride[k];
+      const Site back = edge ? lattice.backward(site, k) : site - stride[k];
+      f(ahead, slot_of<kDim>(site, k));
+      f(back, slot_of<kDim>(back, k));
+    }
+  }
+
+  // The slot of a lattice bond, as BondSlots::lattice_slot().
+  template <int kDim>
+  static RW_HD std::uint64_t slot_of(Site site, int direction) {
+    return (std::uint64_t{site >> 5} * kDim + static_cast<unsigned>(direction)) << 5 | (site & 31u);
+  }
+};
+
+// The systems of a task, t * replicas + r, and which step they are at.
+struct DeviceSystems {
+  std::uint64_t seed = 0;
+  std::uint32_t systems = 0;
+  std::uint32_t replicas = 1;     // per temperature
+  std::uint32_t step = 0;         // of the (first) update that a kernel makes
+  std::uint64_t stride = 0;       // bytes from a system's spins to the next system's
+  std::uint8_t* spins = nullptr;  // [systems][stride], the first `sites` of a stride are spins
+  // [systems] cluster sums since the last measurement: Wolff adds the sizes of flipped clusters,
+  // Swendsen-Wang sum n^2.
+  unsigned long long* pending = nullptr;
+
+  RW_HD std::uint8_t* system(std::uint32_t who) const {
+    return spins + static_cast<std::size_t>(who) * stride;
+  }
+  RW_HD std::uint32_t temperature(std::uint32_t who) const { return who / replicas; }
+  // Who draws in the update `ahead` steps after `step`.
+  RW_HD DrawKey key(std::uint32_t who, std::uint32_t ahead = 0) const {
+    return {seed, who, step + ahead};
+  }
+};
+
+// Calls f.template operator()<kDim>() with the lattice's dimension, 0 to 4 (host).
+template <class F>
+decltype(auto) with_dim(int dim, F&& f) {
+  switch (dim) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 3:
+      return f.template operator()<3>();
+    case 4:
+      return f.template operator()<4>();
+    default:
+      return f.template operator()<0>();
+  }
+}
+
+}  // namespace rewise::single
