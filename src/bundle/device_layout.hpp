@@ -1,10 +1,12 @@
-// A task's bundles on the device, and the graph as its kernels read it.
+// The bundles of one or many tasks on the device, and their graphs as the kernels read them.
 //
-// Words of kVec bundles of one site lie side by side: word(bundle, slot) =
+// A batch is a row of graphs of one geometry with equally many bundles each; its launches cover a
+// range of them, a graph per blockIdx.z. Bundles are numbered through the batch. Words of kVec
+// bundles of one site lie side by side: word(bundle, slot) =
 //   ((bundle / vec) * words + slot) * vec + bundle % vec,     slots as in layout.hpp,
 // so a thread loads its site's words of four bundles at once, a warp loads whole lines, and a
 // modified cell's random neighbours come as 16 bytes of a 32-byte sector. vec is 4 where the number
-// of bundles is a multiple of 4, else 1.
+// of bundles of a graph is a multiple of 4, else 1.
 // Plain pointers and numbers: passed to kernels by value. Nothing here owns memory.
 #pragma once
 
@@ -12,7 +14,14 @@
 
 namespace rewise::bundle {
 
-// Regular cells and rows; pointers are on the device.
+// Of one launch: their seeds travel as arguments, so that the keys of Philox stay uniform.
+inline constexpr std::uint32_t kMostGraphs = 256;
+
+struct DeviceSeeds {
+  std::uint32_t low[kMostGraphs], high[kMostGraphs];
+};
+
+// What the graphs of a batch share, and their regular cells; pointers are on the device.
 struct DeviceLattice {
   int dim = 0;  // 0: no lattice
   std::uint32_t extent0 = 0, extent1 = 0, extent2 = 0, extent3 = 0;
@@ -22,11 +31,13 @@ struct DeviceLattice {
   std::uint32_t colour_base[2]{};
   const std::uint32_t* row_neighbour = nullptr;  // [rows][2 (dim - 1)]
   const std::uint8_t* row_parity = nullptr;      // [rows]
-  // Per colour: the places i (slot = colour_base + i) of unmodified cells, or nothing where every
-  // cell of the colour is unmodified.
+  // Per colour: [graphs][sites / 2] the places i (slot = colour_base + i) of unmodified cells, then
+  // kNoPlace; or nothing where no graph has modified cells.
   const std::uint32_t* regular[2]{};
-  std::uint32_t regular_count[2]{};
+  std::uint32_t regular_most[2]{};  // of a graph
 };
+
+inline constexpr std::uint32_t kNoPlace = ~0u;
 
 // A group of modified cells (layout.hpp) in the device's lists; groups are padded to whole warps.
 struct DeviceGroup {
@@ -39,13 +50,15 @@ struct DeviceGroup {
   std::uint32_t classes;
 };
 
+// The modified cells of all graphs, one list, by graph and colour.
 struct DeviceCells {
-  const DeviceGroup* groups = nullptr;           // [groups], by colour
-  const std::uint16_t* group_of_warp = nullptr;  // [cells / 32]
-  const std::uint32_t* slot = nullptr;
-  const std::uint32_t* site = nullptr;
+  const DeviceGroup* groups = nullptr;
+  const std::uint32_t* group_of_warp = nullptr;  // [cells / 32]
+  const std::uint32_t* slot = nullptr;           // [cells]
+  const std::uint32_t* site = nullptr;           // [cells]
   const std::uint32_t* neighbour = nullptr;
-  const std::uint32_t* colour_first = nullptr;  // host array [colours + 1], in cells
+  const std::uint32_t* first = nullptr;  // [graphs][colours + 1], in cells
+  std::uint32_t colours = 2;
 };
 
 }  // namespace rewise::bundle

@@ -101,8 +101,13 @@ class CudaEngine final : public Books {
     const double start = now();
     const std::size_t replicas = std::size_t{bundles_} * kReplicas;
     sums_.clear(stream_.get());
-    launch_measure(lattice_, removed_, rewired_, bundles_, vec_, spins_.data(), sums_.data(),
-                   sums_.data() + replicas, stream_.get());
+    DeviceMeasurement m = pairs_;
+    m.bundles = bundles_;
+    m.vec = vec_;
+    m.spins = spins_.data();
+    m.disagreeing = sums_.data();
+    m.up = sums_.data() + replicas;
+    launch_measure(lattice_, m, stream_.get());
     const auto sums = sums_.to_host(stream_.get());
     out.bond_sum.resize(replicas);
     out.magnetisation.resize(replicas);
@@ -118,12 +123,22 @@ class CudaEngine final : public Books {
 
  private:
   void sweep(std::uint32_t step) {
-    const DeviceDraw draw{static_cast<std::uint32_t>(spec_.seed),
-                          static_cast<std::uint32_t>(spec_.seed >> 32),
-                          static_cast<std::uint32_t>(tables_.front().stream), step};
+    DeviceSweep sweep{};
+    sweep.thresholds = thresholds_;
+    sweep.spins = spins_.data();
+    sweep.first_step = step_zero_.data();
+    sweep.step = step;
+    sweep.stream = static_cast<std::uint32_t>(tables_.front().stream);
+    sweep.graphs = 1;
+    sweep.bundles = bundles_;
+    sweep.vec = vec_;
+    sweep.seeds.low[0] = static_cast<std::uint32_t>(spec_.seed);
+    sweep.seeds.high[0] = static_cast<std::uint32_t>(spec_.seed >> 32);
     for (int colour = 0; colour < layout_.colours; ++colour) {
-      launch_local(lattice_, cells_, thresholds_, draw, colour, bundles_, vec_, spins_.data(),
-                   stream_.get());
+      const auto c = static_cast<std::size_t>(colour);
+      launch_regular(lattice_, sweep, colour, stream_.get());
+      launch_modified(lattice_, cells_, sweep, colour, colour_first_[c + 1] - colour_first_[c],
+                      stream_.get());
     }
   }
 
@@ -203,13 +218,13 @@ class CudaEngine final : public Books {
     }
     for (std::size_t c = 0; c < 2; ++c) {
       const auto half = static_cast<std::uint32_t>(layout_.sites / 2);
-      lattice_.regular_count[c] = half;
+      lattice_.regular_most[c] = half;
       if (layout_.modified_cells == 0) continue;
       std::vector<std::uint32_t> places;
       for (std::uint32_t i = 0; i < half; ++i) {
         if (!modified[c * half + i]) places.push_back(i);
       }
-      lattice_.regular_count[c] = static_cast<std::uint32_t>(places.size());
+      lattice_.regular_most[c] = static_cast<std::uint32_t>(places.size());
       regular_[c] = upload(places, stream_.get());
       stream_.wait();
       lattice_.regular[c] = regular_[c].data();
@@ -218,7 +233,7 @@ class CudaEngine final : public Books {
 
   void lay_cells() {
     std::vector<DeviceGroup> groups;
-    std::vector<std::uint16_t> group_of_warp;
+    std::vector<std::uint32_t> group_of_warp;
     std::vector<std::uint32_t> slot, site, neighbour;
     colour_first_.assign(static_cast<std::size_t>(layout_.colours) + 1, 0);
     std::uint32_t threshold_offset = 0;
@@ -248,23 +263,27 @@ class CudaEngine final : public Books {
         neighbour.insert(neighbour.end(), group.padded - group.cells, column[0]);
       }
       group_of_warp.insert(group_of_warp.end(), group.padded / 32,
-                           static_cast<std::uint16_t>(groups.size()));
+                           static_cast<std::uint32_t>(groups.size()));
       for (auto c = static_cast<std::size_t>(host.colour) + 1; c < colour_first_.size(); ++c) {
         colour_first_[c] = static_cast<std::uint32_t>(slot.size());
       }
       groups.push_back(group);
-      if (groups.size() > 65535) {
-        throw Error(ExitCode::data, "the graph has more than 65535 different degrees and colours");
-      }
     }
     groups_on_device_ = upload(groups, stream_.get());
+    first_cell_ = upload(colour_first_, stream_.get());
+    step_zero_ = upload(std::vector{0u}, stream_.get());
     group_of_warp_ = upload(group_of_warp, stream_.get());
     cell_slot_ = upload(slot, stream_.get());
     cell_site_ = upload(site, stream_.get());
     cell_neighbour_ = upload(neighbour, stream_.get());
     stream_.wait();
-    cells_ = {groups_on_device_.data(), group_of_warp_.data(),  cell_slot_.data(),
-              cell_site_.data(),        cell_neighbour_.data(), colour_first_.data()};
+    cells_ = {groups_on_device_.data(),
+              group_of_warp_.data(),
+              cell_slot_.data(),
+              cell_site_.data(),
+              cell_neighbour_.data(),
+              first_cell_.data(),
+              static_cast<std::uint32_t>(layout_.colours)};
   }
 
   void lay_thresholds() {
@@ -290,16 +309,17 @@ class CudaEngine final : public Books {
 
   void lay_measurement() {
     sums_ = DeviceBuffer<unsigned long long>(std::size_t{bundles_} * kReplicas * 2);
-    const auto pairs = [&](const BondList& list, DeviceBuffer<std::uint32_t>& a,
-                           DeviceBuffer<std::uint32_t>& b) {
-      if (list.count() == 0) return DevicePairs{};
-      a = upload(list.a, stream_.get());
-      b = upload(list.b, stream_.get());
-      return DevicePairs{a.data(), b.data(), static_cast<std::uint32_t>(list.count())};
-    };
-    removed_ = pairs(layout_.removed, removed_a_, removed_b_);
-    rewired_ = pairs(layout_.rewired, rewired_a_, rewired_b_);
-    stream_.wait();
+    for (const int kind : {0, 1}) {
+      const BondList& list = kind == 0 ? layout_.removed : layout_.rewired;
+      const auto count = static_cast<std::uint32_t>(list.count());
+      pairs_a_[kind] = upload(list.a, stream_.get());
+      pairs_b_[kind] = upload(list.b, stream_.get());
+      pairs_first_[kind] = upload(std::vector<std::uint32_t>{0, count}, stream_.get());
+      stream_.wait();
+      pairs_.pairs[kind] = {pairs_a_[kind].data(), pairs_b_[kind].data(),
+                            pairs_first_[kind].data()};
+      pairs_.most = std::max(pairs_.most, count);
+    }
   }
 
   void lay_wolff() {
@@ -350,13 +370,13 @@ class CudaEngine final : public Books {
   DeviceThresholds thresholds_{};
   DeviceWolff wolff_;
   WolffLaunch plan_;
-  DevicePairs removed_, rewired_;
+  DeviceMeasurement pairs_;
   DeviceBuffer<std::uint32_t> spins_, row_neighbour_, regular_[2], cell_slot_, cell_site_,
-      cell_neighbour_, threshold_table_, digit_table_, bond_threshold_, removed_a_, removed_b_,
-      rewired_a_, rewired_b_, special_, special_before_, planes_, overflow_;
+      cell_neighbour_, threshold_table_, digit_table_, bond_threshold_, pairs_a_[2], pairs_b_[2],
+      pairs_first_[2], first_cell_, group_of_warp_, planes_, step_zero_, special_, special_before_,
+      overflow_;
   DeviceBuffer<std::uint8_t> row_parity_;
   DeviceBuffer<DeviceGroup> groups_on_device_;
-  DeviceBuffer<std::uint16_t> group_of_warp_;
   DeviceBuffer<std::uint64_t> offset_;
   DeviceBuffer<uint2> link_;
   DeviceBuffer<unsigned long long> sums_, flipped_;

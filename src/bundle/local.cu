@@ -11,11 +11,9 @@ using namespace device;
 
 template <int kDim, int kVec, bool kGlauber>
 __device__ __forceinline__ void regular_cell(const DeviceLattice& g, const Settle& s,
-                                             Block<kVec>& block, int colour, std::uint32_t index,
+                                             Block<kVec>& block, int colour, std::uint32_t i,
                                              std::uint32_t* spins) {
   constexpr int kDegree = 2 * kDim;
-  const std::uint32_t* list = g.regular[colour];
-  const std::uint32_t i = list == nullptr ? index : list[index];
   const Around<kDim> around(g, colour, i);
   std::uint32_t at[kDegree];
   around.places(g, at);
@@ -119,8 +117,8 @@ __device__ void hub(const DeviceCells& cells, const DeviceGroup& group, const Se
   const std::uint32_t* neighbour = cells.neighbour + group.neighbour + i;
   for (unsigned v = 0; v < kVec; ++v) {
     const std::uint32_t bundle = s.quad * kVec + v;
-    const Address at{static_cast<std::uint64_t>(s.draw.seed_high) << 32 | s.draw.seed_low, bundle,
-                     s.draw.step};
+    const Address at{static_cast<std::uint64_t>(s.draw.seed_high) << 32 | s.draw.seed_low,
+                     s.draw.who + v, s.draw.step};
     const std::uint32_t own = spins[slot * kVec + v];
     std::uint32_t flips = 0;
     for (unsigned r = 0; r < kReplicas; ++r) {
@@ -140,32 +138,39 @@ __device__ void hub(const DeviceCells& cells, const DeviceGroup& group, const Se
   }
 }
 
+// The index-th regular cell of a colour in the block's graph.
+__device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, int colour,
+                                                       std::uint32_t index) {
+  if (index >= g.regular_most[colour]) return kNoPlace;
+  const std::uint32_t* list = g.regular[colour];
+  return list == nullptr ? index : list[std::size_t{blockIdx.z} * (g.sites / 2) + index];
+}
+
 template <int kDim, int kVec, bool kGlauber>
 __global__ void __launch_bounds__(kThreads)
     update_regular_cells(const __grid_constant__ DeviceLattice g,
-                         const __grid_constant__ Settle shared_settle, int colour,
-                         std::uint32_t* spins) {
+                         const __grid_constant__ DeviceSweep sweep, int colour) {
   __shared__ Block<kVec> block;
-  Settle s = shared_settle;
+  const Settle s = settle_of<kVec>(sweep);
   open_block(s, block);
-  spins += static_cast<std::size_t>(s.quad) * g.words * kVec;
-  const std::uint32_t index = blockIdx.x * kThreads + threadIdx.x;
-  if (index < g.regular_count[colour]) {
-    regular_cell<kDim, kVec, kGlauber>(g, s, block, colour, index, spins);
-  }
+  std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * g.words * kVec;
+  const std::uint32_t i = regular_place(g, colour, blockIdx.x * kThreads + threadIdx.x);
+  if (i != kNoPlace) regular_cell<kDim, kVec, kGlauber>(g, s, block, colour, i, spins);
   settle_queue(s, block, spins);
 }
 
 template <int kVec>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kVec == 4 ? 7 : 1)
     update_modified_cells(const __grid_constant__ DeviceCells cells,
-                          const __grid_constant__ Settle shared_settle, std::uint32_t words,
-                          std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
+                          const __grid_constant__ DeviceSweep sweep, std::uint32_t words,
+                          int colour) {
   __shared__ Block<kVec> block;
-  Settle s = shared_settle;
+  const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
+  const std::uint32_t cell = range[0] + blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t last = range[1];
+  const Settle s = settle_of<kVec>(sweep);
   open_block(s, block);
-  spins += static_cast<std::size_t>(s.quad) * words * kVec;
-  const std::uint32_t cell = first + blockIdx.x * kThreads + threadIdx.x;
+  std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * words * kVec;
   if (cell < last) {
     const DeviceGroup group = cells.groups[cells.group_of_warp[cell / 32]];
     const std::uint32_t i = cell - group.first;
@@ -180,62 +185,58 @@ __global__ void __launch_bounds__(kThreads)
   settle_queue(s, block, spins);
 }
 
-dim3 blocks_for(std::uint32_t items, std::uint32_t quads) {
-  return dim3((items + kThreads - 1) / kThreads, quads);
+dim3 blocks_for(std::uint32_t items, const DeviceSweep& sweep) {
+  return dim3((items + kThreads - 1) / kThreads, sweep.bundles / static_cast<unsigned>(sweep.vec),
+              sweep.graphs);
 }
 
 template <int kDim, int kVec>
-void launch_dim(const DeviceLattice& g, const DeviceCells& cells, const Settle& settle, int colour,
-                std::uint32_t quads, std::uint32_t* spins, cudaStream_t stream) {
-  if constexpr (kDim > 0) {
-    if (g.regular_count[colour] > 0) {
-      const dim3 blocks = blocks_for(g.regular_count[colour], quads);
-      if (settle.draw.stream == static_cast<std::uint32_t>(Stream::glauber)) {
-        update_regular_cells<kDim, kVec, true>
-            <<<blocks, kThreads, 0, stream>>>(g, settle, colour, spins);
-      } else {
-        update_regular_cells<kDim, kVec, false>
-            <<<blocks, kThreads, 0, stream>>>(g, settle, colour, spins);
-      }
-      check_cuda(cudaGetLastError(), "launching the regular cells");
-    }
+void launch_dim(const DeviceLattice& g, const DeviceSweep& sweep, int colour, cudaStream_t stream) {
+  const dim3 blocks = blocks_for(g.regular_most[colour], sweep);
+  if (sweep.stream == static_cast<std::uint32_t>(Stream::glauber)) {
+    update_regular_cells<kDim, kVec, true><<<blocks, kThreads, 0, stream>>>(g, sweep, colour);
+  } else {
+    update_regular_cells<kDim, kVec, false><<<blocks, kThreads, 0, stream>>>(g, sweep, colour);
   }
-  const std::uint32_t first = cells.colour_first[colour], last = cells.colour_first[colour + 1];
-  if (first == last) return;
-  update_modified_cells<kVec><<<blocks_for(last - first, quads), kThreads, 0, stream>>>(
-      cells, settle, g.words, first, last, spins);
-  check_cuda(cudaGetLastError(), "launching the modified cells");
 }
 
 template <int kVec>
-void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const Settle& settle, int colour,
-                std::uint32_t quads, std::uint32_t* spins, cudaStream_t stream) {
+void launch_vec(const DeviceLattice& g, const DeviceSweep& sweep, int colour, cudaStream_t stream) {
   switch (g.dim) {
-    case 0:
-      return launch_dim<0, kVec>(g, cells, settle, colour, quads, spins, stream);
     case 1:
-      return launch_dim<1, kVec>(g, cells, settle, colour, quads, spins, stream);
+      return launch_dim<1, kVec>(g, sweep, colour, stream);
     case 2:
-      return launch_dim<2, kVec>(g, cells, settle, colour, quads, spins, stream);
+      return launch_dim<2, kVec>(g, sweep, colour, stream);
     case 3:
-      return launch_dim<3, kVec>(g, cells, settle, colour, quads, spins, stream);
+      return launch_dim<3, kVec>(g, sweep, colour, stream);
     default:
-      return launch_dim<4, kVec>(g, cells, settle, colour, quads, spins, stream);
+      return launch_dim<4, kVec>(g, sweep, colour, stream);
   }
 }
 
 }  // namespace
 
-void launch_local(const DeviceLattice& lattice, const DeviceCells& cells,
-                  const DeviceThresholds& thresholds, const DeviceDraw& draw, int colour,
-                  std::uint32_t bundles, int vec, std::uint32_t* spins, cudaStream_t stream) {
-  const auto quads = bundles / static_cast<unsigned>(vec);
-  const Settle settle{thresholds, draw, 0};
-  if (vec == 4) {
-    launch_vec<4>(lattice, cells, settle, colour, quads, spins, stream);
+void launch_regular(const DeviceLattice& g, const DeviceSweep& sweep, int colour,
+                    cudaStream_t stream) {
+  if (g.dim == 0 || g.regular_most[colour] == 0) return;
+  if (sweep.vec == 4) {
+    launch_vec<4>(g, sweep, colour, stream);
   } else {
-    launch_vec<1>(lattice, cells, settle, colour, quads, spins, stream);
+    launch_vec<1>(g, sweep, colour, stream);
   }
+  check_cuda(cudaGetLastError(), "launching the regular cells");
+}
+
+void launch_modified(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
+                     int colour, std::uint32_t most, cudaStream_t stream) {
+  if (most == 0) return;
+  const dim3 blocks = blocks_for(most, sweep);
+  if (sweep.vec == 4) {
+    update_modified_cells<4><<<blocks, kThreads, 0, stream>>>(cells, sweep, g.words, colour);
+  } else {
+    update_modified_cells<1><<<blocks, kThreads, 0, stream>>>(cells, sweep, g.words, colour);
+  }
+  check_cuda(cudaGetLastError(), "launching the modified cells");
 }
 
 }  // namespace rewise::bundle

@@ -16,12 +16,6 @@
 
 namespace rewise::bundle {
 
-struct DeviceDraw {
-  std::uint32_t seed_low, seed_high;
-  std::uint32_t stream;  // Stream::metropolis or Stream::glauber
-  std::uint32_t step;
-};
-
 // Thresholds of all bundles: table[bundle * stride + offset + class], and their 32 binary digits as
 // words of zeros or ones: digit_table[(bundle * stride + offset + class) * 32 + digit].
 struct DeviceThresholds {
@@ -31,9 +25,24 @@ struct DeviceThresholds {
   std::uint32_t regular;  // offset of degree 2 dim
 };
 
-// One colour of one sweep, all bundles.
-void launch_local(const DeviceLattice& lattice, const DeviceCells& cells,
-                  const DeviceThresholds& thresholds, const DeviceDraw& draw, int colour,
-                  std::uint32_t bundles, int vec, std::uint32_t* spins, cudaStream_t stream);
+// One sweep of a range of graphs; pointers are to the first of them.
+struct DeviceSweep {
+  DeviceThresholds thresholds;
+  std::uint32_t* spins;
+  const std::uint32_t* first_step;  // on the device; the sweep is step *first_step + step
+  std::uint32_t step;
+  std::uint32_t stream;   // Stream::metropolis or Stream::glauber
+  std::uint32_t graphs;   // at most kMostGraphs
+  std::uint32_t bundles;  // of each
+  int vec;
+  DeviceSeeds seeds;
+};
+
+// The regular cells of one colour, and the modified ones: `most` of a graph. Either order, or both
+// at once: they write different cells of the colour and read the other colours.
+void launch_regular(const DeviceLattice& lattice, const DeviceSweep& sweep, int colour,
+                    cudaStream_t stream);
+void launch_modified(const DeviceLattice& lattice, const DeviceCells& cells,
+                     const DeviceSweep& sweep, int colour, std::uint32_t most, cudaStream_t stream);
 
 }  // namespace rewise::bundle

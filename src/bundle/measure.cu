@@ -101,54 +101,57 @@ __global__ void __launch_bounds__(kThreads)
   add_block(count.of_lane(), false, up + std::size_t{blockIdx.y} * kReplicas);
 }
 
+// Removed and rewired bonds: blockIdx.z = 2 graph + kind.
 __global__ void __launch_bounds__(kThreads)
-    count_pairs(DevicePairs pairs, std::uint32_t slots, int vec, const std::uint32_t* spins,
-                bool negative, unsigned long long* disagreeing) {
-  const std::uint32_t* words = bundle_words(spins, slots, vec, blockIdx.y);
-  const auto v = static_cast<std::size_t>(vec);
+    count_pairs(const __grid_constant__ DeviceMeasurement m, std::uint32_t slots) {
+  const std::uint32_t graph = blockIdx.z / 2, bundle = graph * m.bundles + blockIdx.y;
+  const bool removed = blockIdx.z % 2 == 0;
+  const DevicePairs& pairs = m.pairs[removed ? 0 : 1];
+  const std::uint32_t first = pairs.first[graph], last = pairs.first[graph + 1];
+  if (last - first <= blockIdx.x * kCells * kThreads) return;
+  const std::uint32_t* words = bundle_words(m.spins, slots, m.vec, bundle);
+  const auto v = static_cast<std::size_t>(m.vec);
   Counter<4> count;
   for (unsigned n = 0; n < kCells; ++n) {
-    const std::uint32_t i = (blockIdx.x * kCells + n) * kThreads + threadIdx.x;
-    if (i < pairs.count) count.add(words[pairs.a[i] * v] ^ words[pairs.b[i] * v]);
+    const std::uint32_t i = first + (blockIdx.x * kCells + n) * kThreads + threadIdx.x;
+    if (i < last) count.add(words[pairs.a[i] * v] ^ words[pairs.b[i] * v]);
   }
-  add_block(count.of_lane(), negative, disagreeing + std::size_t{blockIdx.y} * kReplicas);
+  add_block(count.of_lane(), removed, m.disagreeing + std::size_t{bundle} * kReplicas);
 }
 
-dim3 blocks_for(std::uint32_t items, std::uint32_t bundles) {
+dim3 blocks_for(std::uint32_t items, std::uint32_t bundles, std::uint32_t graphs = 1) {
   const std::uint32_t per = kThreads * kCells;
-  return dim3((items + per - 1) / per, bundles);
+  return dim3((items + per - 1) / per, bundles, graphs);
 }
 
 }  // namespace
 
-void launch_measure(const DeviceLattice& g, const DevicePairs& removed, const DevicePairs& rewired,
-                    std::uint32_t bundles, int vec, const std::uint32_t* spins,
-                    unsigned long long* disagreeing, unsigned long long* up, cudaStream_t stream) {
+void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
+  const std::uint32_t bundles = m.graphs * m.bundles;
   const dim3 lattice = blocks_for(g.sites / 2, bundles);
+  const auto count = [&](auto kernel) {
+    kernel<<<lattice, kThreads, 0, stream>>>(g, m.vec, m.spins, m.disagreeing, m.up);
+  };
   switch (g.dim) {
     case 0:
-      count_up<<<blocks_for(g.sites, bundles), kThreads, 0, stream>>>(g, vec, spins, up);
+      count_up<<<blocks_for(g.sites, bundles), kThreads, 0, stream>>>(g, m.vec, m.spins, m.up);
       break;
     case 1:
-      count_lattice<1><<<lattice, kThreads, 0, stream>>>(g, vec, spins, disagreeing, up);
+      count(count_lattice<1>);
       break;
     case 2:
-      count_lattice<2><<<lattice, kThreads, 0, stream>>>(g, vec, spins, disagreeing, up);
+      count(count_lattice<2>);
       break;
     case 3:
-      count_lattice<3><<<lattice, kThreads, 0, stream>>>(g, vec, spins, disagreeing, up);
+      count(count_lattice<3>);
       break;
     default:
-      count_lattice<4><<<lattice, kThreads, 0, stream>>>(g, vec, spins, disagreeing, up);
+      count(count_lattice<4>);
   }
   check_cuda(cudaGetLastError(), "launching a measurement");
-  for (const bool negative : {true, false}) {
-    const DevicePairs& pairs = negative ? removed : rewired;
-    if (pairs.count == 0) continue;
-    count_pairs<<<blocks_for(pairs.count, bundles), kThreads, 0, stream>>>(
-        pairs, g.words, vec, spins, negative, disagreeing);
-    check_cuda(cudaGetLastError(), "launching a measurement of rewired bonds");
-  }
+  if (m.most == 0) return;
+  count_pairs<<<blocks_for(m.most, m.bundles, 2 * m.graphs), kThreads, 0, stream>>>(m, g.words);
+  check_cuda(cudaGetLastError(), "launching a measurement of rewired bonds");
 }
 
 }  // namespace rewise::bundle

@@ -10,16 +10,27 @@
 
 namespace rewise::bundle {
 
+// Pairs of slots, of all graphs: pairs [first[graph], first[graph + 1]).
 struct DevicePairs {
-  const std::uint32_t* a = nullptr;  // [count] slots
+  const std::uint32_t* a = nullptr;
   const std::uint32_t* b = nullptr;
-  std::uint32_t count = 0;
+  const std::uint32_t* first = nullptr;
+};
+
+// A measurement of a range of graphs; pointers are to the first of them.
+struct DeviceMeasurement {
+  DevicePairs pairs[2];    // removed lattice bonds, rewired ones
+  std::uint32_t most = 0;  // of a graph and kind
+  std::uint32_t graphs = 1;
+  std::uint32_t bundles = 1;  // of each
+  int vec = 1;
+  const std::uint32_t* spins = nullptr;
+  unsigned long long* disagreeing = nullptr;  // [graphs * bundles * 32]
+  unsigned long long* up = nullptr;           // likewise
 };
 
 // Adds to disagreeing[bundle * 32 + r] and up[bundle * 32 + r]: all lattice bonds as if none were
-// rewired, minus those of `removed`, plus those of `rewired`; all up spins.
-void launch_measure(const DeviceLattice& g, const DevicePairs& removed, const DevicePairs& rewired,
-                    std::uint32_t bundles, int vec, const std::uint32_t* spins,
-                    unsigned long long* disagreeing, unsigned long long* up, cudaStream_t stream);
+// rewired, minus those removed, plus those rewired; all up spins.
+void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream);
 
 }  // namespace rewise::bundle

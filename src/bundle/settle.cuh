@@ -28,11 +28,26 @@ struct Block {
   Queue queue;
 };
 
+// What a thread block works on: kVec bundles of one graph in one sweep.
+struct Draw {
+  std::uint32_t seed_low, seed_high, stream, step;
+  std::uint32_t who;  // first bundle, within the graph
+};
+
 struct Settle {
   DeviceThresholds thresholds;
-  DeviceDraw draw;
-  std::uint32_t quad;
+  Draw draw;
+  std::uint32_t quad;  // within the batch: its words and thresholds
 };
+
+template <int kVec>
+__device__ __forceinline__ Settle settle_of(const DeviceSweep& sweep) {
+  const unsigned graph = blockIdx.z;
+  return {sweep.thresholds,
+          {sweep.seeds.low[graph], sweep.seeds.high[graph], sweep.stream,
+           *sweep.first_step + sweep.step, blockIdx.y * kVec},
+          graph * gridDim.y + blockIdx.y};
+}
 
 // One more digit: r uniform, t the threshold's.
 __device__ __forceinline__ void compare(std::uint32_t r, std::uint32_t t, std::uint32_t& undecided,
@@ -137,12 +152,11 @@ __device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Block<kVec
 }
 
 template <int kVec>
-__device__ __forceinline__ void open_block(Settle& s, Block<kVec>& block) {
-  s.quad = blockIdx.y;
+__device__ __forceinline__ void open_block(const Settle& s, Block<kVec>& block) {
   if (threadIdx.x < kVec * 8u) {
     const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
     block.call_words[v][call] =
-        CallWords(s.draw.seed_low, s.draw.seed_high, s.quad * kVec + v, call, s.draw.step);
+        CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + v, call, s.draw.step);
   }
   if (threadIdx.x == 0) block.queue.count = 0;
   __syncthreads();
