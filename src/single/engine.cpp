@@ -1,15 +1,13 @@
 // The single engine: T * R systems side by side, each advanced by one thread at a time.
 #include <fmt/format.h>
 #include <omp.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cstring>
 #include <exception>
 
 #include "src/base/error.hpp"
+#include "src/single/books.hpp"
 #include "src/single/metropolis.hpp"
 #include "src/single/observe.hpp"
 #include "src/single/plan.hpp"
@@ -29,12 +27,6 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Cluster sums of one system since the last measurement.
-struct Pending {
-  std::uint64_t size = 0;
-  Wide quartic = 0;
-};
-
 // What a thread needs and counts while it advances systems.
 struct Worker {
   LocalScratch local;
@@ -43,29 +35,25 @@ struct Worker {
   Work work;
 };
 
-class SingleEngine final : public Engine {
+class SingleEngine final : public Books {
  public:
   SingleEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
-  std::string_view name() const override { return "single"; }
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
   void advance(const Schedule& schedule, std::uint64_t cycles) override;
   void measure(Observation& out) override;
-  EngineState save() const override;
-  void restore(const EngineState& state) override;
-  void spins(std::uint32_t temperature, std::uint32_t replica,
-             std::span<std::uint8_t> out) const override;
-  std::uint64_t trajectory_hash() const override {
-    return XXH3_64bits(spins_.data(), spins_.size());
-  }
-  Work work() const override { return work_; }
 
  private:
   std::span<std::uint8_t> system(std::size_t who) {
     return {spins_.data() + who * plan_.sites, plan_.sites};
   }
-  bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
+  void read_system(std::size_t who, std::span<std::uint8_t> out) const override {
+    std::copy_n(spins_.data() + who * plan_.sites, plan_.sites, out.begin());
+  }
+  void write_system(std::size_t who, std::span<const std::uint8_t> spins) override {
+    std::copy(spins.begin(), spins.end(), system(who).begin());
+  }
   void start();
   void advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
                       Worker& worker);
@@ -75,27 +63,18 @@ class SingleEngine final : public Engine {
   template <class F>
   void for_each_system(F&& f);
 
-  EngineSpec spec_;
-  Plan plan_;
-  std::size_t systems_;
   int threads_;
   WolffMethod wolff_method_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
-  std::vector<Pending> pending_;     // [T*R]
-  std::uint64_t pending_updates_ = 0, step_ = 0;
-  std::vector<Worker> workers_;  // [threads]
-  Work work_;
+  std::vector<Worker> workers_;      // [threads]
 };
 
 SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-    : spec_(spec),
-      plan_(graph, spec),
-      systems_(spec.betas.size() * spec.replicas),
+    : Books(graph, spec),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       wolff_method_(options.wolff_method.empty() ? WolffMethod::frontier
                                                  : parse_wolff_method(options.wolff_method, false)),
       spins_(systems_ * plan_.sites),
-      pending_(systems_),
       workers_(static_cast<std::size_t>(threads_)) {
   start();
 }
@@ -183,12 +162,7 @@ void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std
 }
 
 void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  constexpr std::uint64_t kSteps = std::uint64_t{1} << 32;
-  if (cycles > (kSteps - step_) / schedule.steps_per_cycle()) {
-    throw Error(ExitCode::usage,
-                fmt::format("{} cycles of {} after {} steps are too many (2^32 steps in a run)",
-                            cycles, to_string(schedule), step_));
-  }
+  check_steps(schedule, cycles);
   const auto begin = Clock::now();
   for_each_system(
       [&](std::size_t who, Worker& worker) { advance_system(who, schedule, cycles, worker); });
@@ -212,87 +186,14 @@ void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 
 void SingleEngine::measure(Observation& out) {
   const auto begin = Clock::now();
-  const bool clusters = pending_updates_ > 0, quartic = clusters && !is_wolff();
   out.bond_sum.resize(systems_);
   out.magnetisation.resize(systems_);
-  out.cluster_size.resize(clusters ? systems_ : 0);
-  out.cluster_quartic_low.resize(quartic ? systems_ : 0);
-  out.cluster_quartic_high.resize(quartic ? systems_ : 0);
-  out.cluster_updates = pending_updates_;
   for_each_system([&](std::size_t who, Worker&) {
     out.bond_sum[who] = bond_sum(plan_, system(who));
     out.magnetisation[who] = magnetisation(plan_, system(who));
-    if (clusters) out.cluster_size[who] = pending_[who].size;
-    if (quartic) {
-      out.cluster_quartic_low[who] = static_cast<std::uint64_t>(pending_[who].quartic);
-      out.cluster_quartic_high[who] = static_cast<std::uint64_t>(pending_[who].quartic >> 64);
-    }
-    pending_[who] = {};
   });
-  pending_updates_ = 0;
+  close_sums(out);
   work_.measure_seconds += seconds_since(begin);
-}
-
-// State: the spins [T][R][sites], then 64-bit words: pending updates, then size, quartic (low,
-// high) of every system.
-EngineState SingleEngine::save() const {
-  static_assert(std::endian::native == std::endian::little);
-  EngineState state{"single", step_, spins_};
-  const auto put = [&](std::uint64_t word) {
-    std::uint8_t bytes[8];
-    std::memcpy(bytes, &word, 8);
-    state.bytes.insert(state.bytes.end(), bytes, bytes + 8);
-  };
-  put(pending_updates_);
-  for (const Pending& pending : pending_) {
-    put(pending.size);
-    put(static_cast<std::uint64_t>(pending.quartic));
-    put(static_cast<std::uint64_t>(pending.quartic >> 64));
-  }
-  return state;
-}
-
-void SingleEngine::restore(const EngineState& state) {
-  const std::size_t expected = spins_.size() + 8 * (1 + 3 * systems_);
-  if (state.engine != name() || state.bytes.size() != expected || state.step >> 32 > 1) {
-    throw Error(ExitCode::data,
-                fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
-                            "(engine 'single' with {} bytes)",
-                            state.engine, state.bytes.size(), state.step, expected));
-  }
-  const auto spins_end = state.bytes.begin() + static_cast<std::ptrdiff_t>(spins_.size());
-  if (std::any_of(state.bytes.begin(), spins_end,
-                  [&](std::uint8_t s) { return s >= plan_.states; })) {
-    throw Error(ExitCode::data,
-                fmt::format("state of engine 'single' holds a spin that is none of 0..{}",
-                            plan_.states - 1));
-  }
-  std::copy(state.bytes.begin(), spins_end, spins_.begin());
-  const std::uint8_t* next = state.bytes.data() + spins_.size();
-  const auto get = [&next] {
-    std::uint64_t word;
-    std::memcpy(&word, next, 8);
-    next += 8;
-    return word;
-  };
-  pending_updates_ = get();
-  for (Pending& pending : pending_) {
-    pending.size = get();
-    pending.quartic = get();
-    pending.quartic |= Wide{get()} << 64;
-  }
-  step_ = state.step;
-}
-
-void SingleEngine::spins(std::uint32_t temperature, std::uint32_t replica,
-                         std::span<std::uint8_t> out) const {
-  const std::size_t who = std::size_t{temperature} * spec_.replicas + replica;
-  if (temperature >= spec_.betas.size() || replica >= spec_.replicas || out.size() != plan_.sites) {
-    throw Error(ExitCode::internal, fmt::format("spins({}, {}) of {} sites: out of range",
-                                                temperature, replica, out.size()));
-  }
-  std::copy_n(spins_.begin() + static_cast<std::ptrdiff_t>(who * plan_.sites), plan_.sites,
-              out.begin());
 }
 
 }  // namespace
