@@ -1,0 +1,39 @@
+// Counting bits by position on the device: a binary counter per bit of a word.
+#pragma once
+
+#include <cstdint>
+
+namespace rewise::bundle::device {
+
+template <int kPlanes>
+struct Counter {
+  std::uint32_t plane[kPlanes]{};
+
+  __device__ __forceinline__ void add(std::uint32_t x) {
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+      const std::uint32_t carry = plane[p] & x;
+      plane[p] ^= x;
+      x = carry;
+    }
+  }
+  // Sum over the warp's lanes of bit position `lane`.
+  __device__ __forceinline__ unsigned of_lane() const {
+    const unsigned lane = threadIdx.x % 32;
+    unsigned sum = 0;
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+      std::uint32_t x = plane[p], mask = 0x0000FFFFu;
+#pragma unroll
+      for (unsigned j = 16; j != 0; j >>= 1) {
+        const std::uint32_t y = __shfl_xor_sync(~0u, x, j);
+        x = (lane & j) == 0 ? (x & mask) | (y & mask) << j : (x & ~mask) | (y & ~mask) >> j;
+        mask ^= mask << (j >> 1);
+      }
+      sum += static_cast<unsigned>(__popc(x)) << p;
+    }
+    return sum;
+  }
+};
+
+}  // namespace rewise::bundle::device

@@ -1,0 +1,262 @@
+// Device code of the dense Wolff update (wolff_dense_cuda.hpp): where sites and tiles lie, and how
+// a warp closes a tile.
+//
+// A tile's 1024 words lie on a board in shared memory, 33 words a row. By columns, lane x holds the
+// 32 words of its column and closes them along the other directions; by rows, lane j holds its
+// row's and closes them along x. Either way a chain of up to 32 sites is closed exactly by one run
+// up and one down in registers, 31 steps of OR and AND each; the board turns one view into the
+// other.
+#pragma once
+
+#include "src/bundle/wolff_dense_cuda.hpp"
+
+namespace rewise::bundle::device {
+
+constexpr unsigned kBoard = 32 * 33;  // words
+
+__device__ __forceinline__ std::uint32_t& on_board(std::uint32_t* board, std::uint32_t local) {
+  return board[local / 32 * 33 + local % 32];
+}
+
+// Rows of a tile: row j has coordinate (j / stride) % length along direction k >= 1.
+template <int kDim>
+struct TileShape {
+  static constexpr unsigned length(int k) {
+    if (kDim <= 2) return 32;
+    if (kDim == 3) return k == 1 ? 8 : 4;
+    return k == 3 ? 2 : 4;
+  }
+  static constexpr unsigned stride(int k) {
+    unsigned s = 1;
+    for (int i = 1; i < k; ++i) s *= length(i);
+    return s;
+  }
+  // Row f of the tile's face at coordinate 0 of direction k, f < 32 / length(k).
+  static __device__ __forceinline__ unsigned face_row(int k, unsigned f) {
+    return f / stride(k) * stride(k) * length(k) + f % stride(k);
+  }
+};
+
+// Where a tile lies on its lattice (two dimensions and more).
+template <int kDim>
+struct TileAt {
+  std::uint32_t at[4], along[4], extent[4];
+
+  __device__ __forceinline__ TileAt(const DeviceTiles& g, std::uint32_t tile)
+      : along{g.along0, g.along1, g.along2, g.along3},
+        extent{g.lattice.extent0, g.lattice.extent1, g.lattice.extent2, g.lattice.extent3} {
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+      at[k] = tile % along[k];
+      tile /= along[k];
+    }
+  }
+  static __device__ __forceinline__ unsigned length(int k) {
+    return k == 0 ? 32u : TileShape<kDim>::length(k);
+  }
+  // The last coordinate within the tile that lies n along direction k.
+  __device__ __forceinline__ unsigned last(int k, std::uint32_t n) const {
+    return n + 1 == along[k] ? (extent[k] - 1) % length(k) : length(k) - 1;
+  }
+  __device__ __forceinline__ std::uint32_t ahead(int k) const {
+    return at[k] + 1 == along[k] ? 0 : at[k] + 1;
+  }
+  __device__ __forceinline__ std::uint32_t behind(int k) const {
+    return at[k] == 0 ? along[k] - 1 : at[k] - 1;
+  }
+  __device__ __forceinline__ std::uint32_t tile_with(int k, std::uint32_t n) const {
+    std::uint32_t tile = 0;
+#pragma unroll
+    for (int i = kDim - 1; i >= 0; --i) tile = tile * along[i] + (i == k ? n : at[i]);
+    return tile;
+  }
+};
+
+// The sites of a tile: row j, lane x.
+template <int kDim>
+struct TileSites {
+  const DeviceLattice& lattice;
+  std::uint32_t
+      first[4]{};  // coordinates of the tile's first site; one dimension and none: its number
+
+  __device__ __forceinline__ TileSites(const DeviceTiles& g, std::uint32_t tile)
+      : lattice(g.lattice) {
+    if constexpr (kDim <= 1) {
+      first[0] = tile * kTileSites;
+    } else {
+      const TileAt<kDim> at(g, tile);
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) first[k] = at.at[k] * TileAt<kDim>::length(k);
+    }
+  }
+  // False where the tile has no site there.
+  __device__ __forceinline__ bool find(unsigned j, unsigned x, std::uint32_t& site,
+                                       std::uint32_t& slot) const {
+    std::uint32_t next[4];
+    return find(j, x, site, slot, next);
+  }
+  // Also the slots of the neighbours ahead, by direction.
+  __device__ __forceinline__ bool find(unsigned j, unsigned x, std::uint32_t& site,
+                                       std::uint32_t& slot, std::uint32_t (&ahead)[4]) const {
+    if constexpr (kDim <= 1) {
+      site = first[0] + j * 32 + x;
+      slot = lattice.colour_base[kDim == 0 ? 0 : site & 1u] + (kDim == 0 ? site : site / 2);
+      const std::uint32_t next = site + 1 == lattice.sites ? 0 : site + 1;
+      ahead[0] = lattice.colour_base[next & 1u] + next / 2;
+      return site < lattice.sites;
+    } else {
+      const std::uint32_t extent[4] = {lattice.extent0, lattice.extent1, lattice.extent2,
+                                       lattice.extent3};
+      std::uint32_t step[4], colour = 0, stride = 1;
+      bool inside = true;
+      site = 0;
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) {
+        const unsigned own =
+            k == 0 ? x : j / TileShape<kDim>::stride(k) % TileShape<kDim>::length(k);
+        const std::uint32_t at = first[k] + own;
+        inside = inside && at < extent[k];
+        site += at * stride;
+        colour += at;
+        step[k] = at + 1 == extent[k] ? stride - stride * extent[k] : stride;
+        stride *= extent[k];
+      }
+      slot = lattice.colour_base[colour & 1u] + site / 2;
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) {
+        ahead[k] = lattice.colour_base[~colour & 1u] + (site + step[k]) / 2;
+      }
+      return inside;
+    }
+  }
+};
+
+// Closes 32 words along a direction: word i and i + kStride are joined where open[i] says, while
+// both lie in the same chain of kLength. Returns the bits that were added anywhere.
+template <unsigned kStride, unsigned kLength>
+__device__ __forceinline__ std::uint32_t close_chains(std::uint32_t (&r)[32],
+                                                      const std::uint32_t (&open)[32]) {
+  std::uint32_t grew = 0;
+#pragma unroll
+  for (unsigned i = 0; i + kStride < 32; ++i) {
+    if (i / kStride % kLength + 1 == kLength) continue;
+    const std::uint32_t now = r[i + kStride] | (r[i] & open[i]);
+    grew |= now ^ r[i + kStride];
+    r[i + kStride] = now;
+  }
+#pragma unroll
+  for (unsigned n = 32 - kStride; n > 0; --n) {
+    const unsigned i = n - 1;
+    if (i / kStride % kLength + 1 == kLength) continue;
+    const std::uint32_t now = r[i] | (r[i + kStride] & open[i]);
+    grew |= now ^ r[i];
+    r[i] = now;
+  }
+  return grew;
+}
+
+// The open bonds within a tile: x by rows (lane j, x), others by columns (lane x, j).
+template <int kDim>
+struct TileBonds {
+  std::uint32_t open[kDim > 0 ? kDim : 1][32];
+
+  __device__ __forceinline__ void load(const std::uint32_t* bonds, std::size_t direction_stride) {
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+#pragma unroll
+      for (unsigned i = 0; i < 32; ++i) {
+        open[k][i] =
+            bonds[static_cast<std::size_t>(k) * direction_stride + i * 32 + threadIdx.x % 32];
+      }
+    }
+  }
+};
+
+__device__ __forceinline__ void load_rows(const std::uint32_t* board, std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) r[i] = board[threadIdx.x % 32 * 33 + i];
+}
+__device__ __forceinline__ void store_rows(std::uint32_t* board, const std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) board[threadIdx.x % 32 * 33 + i] = r[i];
+}
+__device__ __forceinline__ void load_columns(const std::uint32_t* board, std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) r[i] = board[i * 33 + threadIdx.x % 32];
+}
+__device__ __forceinline__ void store_columns(std::uint32_t* board, const std::uint32_t (&r)[32]) {
+#pragma unroll
+  for (unsigned i = 0; i < 32; ++i) board[i * 33 + threadIdx.x % 32] = r[i];
+}
+
+// Along all directions but x; r by columns.
+template <int kDim>
+__device__ __forceinline__ bool close_columns(std::uint32_t (&r)[32], const TileBonds<kDim>& b) {
+  if constexpr (kDim == 2) {
+    return __any_sync(~0u, close_chains<1, 32>(r, b.open[1]));
+  } else {
+    using Shape = TileShape<kDim>;
+    bool grew = false;
+    while (true) {
+      std::uint32_t now = close_chains<Shape::stride(1), Shape::length(1)>(r, b.open[1]);
+      now |= close_chains<Shape::stride(2), Shape::length(2)>(r, b.open[2]);
+      if constexpr (kDim == 4) {
+        now |= close_chains<Shape::stride(3), Shape::length(3)>(r, b.open[3]);
+      }
+      if (!__any_sync(~0u, now)) return grew;
+      grew = true;
+    }
+  }
+}
+
+// One dimension: rows follow one another, so a row's last word is joined with the next row's first.
+__device__ __forceinline__ bool close_ring(std::uint32_t (&r)[32], const TileBonds<1>& b) {
+  const unsigned lane = threadIdx.x % 32;
+  bool grew = false;
+  while (true) {
+    std::uint32_t now = close_chains<1, 32>(r, b.open[0]);
+    std::uint32_t from_before = __shfl_up_sync(~0u, r[31] & b.open[0][31], 1);
+    if (lane == 0) from_before = 0;
+    now |= from_before & ~r[0];
+    r[0] |= from_before;
+    std::uint32_t from_after = __shfl_down_sync(~0u, r[0], 1);
+    from_after = lane == 31 ? 0 : from_after & b.open[0][31];
+    now |= from_after & ~r[31];
+    r[31] |= from_after;
+    if (!__any_sync(~0u, now)) return grew;
+    grew = true;
+  }
+}
+
+// Grows a board to its fixed point within the tile; whether it grew. Neither view is looked at
+// again once the other has added nothing to what it had closed.
+template <int kDim>
+__device__ __forceinline__ bool close_tile(std::uint32_t* board, const TileBonds<kDim>& b) {
+  std::uint32_t r[32];
+  if constexpr (kDim == 1) {
+    load_rows(board, r);
+    const bool grew = close_ring(r, b);
+    if (grew) store_rows(board, r);
+    __syncwarp();
+    return grew;
+  } else {
+    bool grew = false;
+    for (bool first = true;; first = false) {
+      load_rows(board, r);
+      if (__any_sync(~0u, close_chains<1, 32>(r, b.open[0]))) {
+        grew = true;
+        store_rows(board, r);
+        __syncwarp();
+      } else if (!first) {
+        return grew;
+      }
+      load_columns(board, r);
+      if (!close_columns<kDim>(r, b)) return grew;
+      grew = true;
+      store_columns(board, r);
+      __syncwarp();
+    }
+  }
+}
+
+}  // namespace rewise::bundle::device
