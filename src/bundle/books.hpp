@@ -10,9 +10,21 @@
 
 namespace rewise::bundle {
 
+// What a device needs to know of one engine; valid as long as its Books.
+struct BooksView {
+  const Graph& graph;
+  const Layout& layout;
+  const EngineSpec& spec;
+  const std::vector<LocalTables>& tables;  // [T]
+  const std::vector<Threshold>& bond;      // [T]
+  std::uint32_t groups, bundles;
+};
+
 class Books : public Engine {
  public:
   Books(const Graph& graph, const EngineSpec& spec);
+
+  BooksView view() const { return {graph_, layout_, spec_, tables_, bond_, groups_, bundles_}; }
 
   std::string_view name() const override { return "bundle"; }
   EngineState save() const override;

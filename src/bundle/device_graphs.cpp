@@ -1,0 +1,235 @@
+#include "src/bundle/device_graphs.hpp"
+
+#include <algorithm>
+
+namespace rewise::bundle {
+namespace {
+
+// The host vector may go once this returns.
+template <class T>
+DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
+  DeviceBuffer<T> buffer(std::span<const T>(host), stream);
+  check_cuda(cudaStreamSynchronize(stream), "copying a graph to the device");
+  return buffer;
+}
+
+// Modified cells of all graphs while they are being listed.
+struct CellLists {
+  std::vector<DeviceGroup> groups;
+  std::vector<std::uint32_t> group_of_warp, slot, site, neighbour, first;
+
+  std::uint32_t cells() const { return static_cast<std::uint32_t>(slot.size()); }
+
+  void add(const ModifiedGroup& host, std::uint32_t thresholds, std::uint32_t classes) {
+    DeviceGroup group{};
+    group.degree = host.degree;
+    group.first = cells();
+    group.cells = host.cells;
+    group.padded = (host.cells + 31) / 32 * 32;
+    group.neighbour = neighbour.size();
+    group.thresholds = thresholds;
+    group.classes = classes;
+    for (std::uint32_t i = 0; i < group.padded; ++i) {
+      slot.push_back(host.slot[i < host.cells ? i : 0]);
+      site.push_back(host.site[i < host.cells ? i : 0]);
+    }
+    for (std::uint32_t j = 0; j < host.degree; ++j) {
+      const std::uint32_t* column = host.neighbour.data() + std::size_t{j} * host.padded;
+      neighbour.insert(neighbour.end(), column, column + host.cells);
+      neighbour.insert(neighbour.end(), group.padded - group.cells, column[0]);
+    }
+    group_of_warp.insert(group_of_warp.end(), group.padded / 32,
+                         static_cast<std::uint32_t>(groups.size()));
+    groups.push_back(group);
+  }
+};
+
+}  // namespace
+
+DeviceGraphs::DeviceGraphs(std::span<const BooksView> books, cudaStream_t stream)
+    : bundles_(books.front().bundles),
+      vec_(bundles_ % 4 == 0 ? 4 : 1),
+      colours_(books.front().layout.colours),
+      stream_(static_cast<std::uint32_t>(books.front().tables.front().stream)) {
+  for (const BooksView& b : books) seeds_.push_back(b.spec.seed);
+  lay_lattice(books, stream);
+  lay_thresholds(books, stream);
+  lay_cells(books, stream);
+  lay_pairs(books, stream);
+}
+
+DeviceLattice DeviceGraphs::lattice(const GraphRange& range) const {
+  DeviceLattice lattice = lattice_;
+  for (auto& list : lattice.regular) {
+    if (list != nullptr) list += std::size_t{range.first} * (lattice.sites / 2);
+  }
+  return lattice;
+}
+
+DeviceCells DeviceGraphs::cells(const GraphRange& range) const {
+  DeviceCells cells = cells_;
+  cells.first += std::size_t{range.first} * (cells.colours + 1);
+  return cells;
+}
+
+DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
+                                const std::uint32_t* first_step, std::uint32_t step) const {
+  DeviceSweep sweep{};
+  sweep.thresholds = thresholds_;
+  const std::size_t entry = std::size_t{range.first} * bundles_ * thresholds_.stride;
+  sweep.thresholds.table += entry;
+  sweep.thresholds.digit_table += entry * 32;
+  sweep.spins = spins + range.first * words();
+  sweep.first_step = first_step;
+  sweep.step = step;
+  sweep.stream = stream_;
+  sweep.graphs = range.count;
+  sweep.bundles = bundles_;
+  sweep.vec = vec_;
+  for (std::uint32_t k = 0; k < range.count; ++k) {
+    sweep.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
+    sweep.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
+  }
+  return sweep;
+}
+
+DeviceMeasurement DeviceGraphs::measurement(const GraphRange& range,
+                                            const std::uint32_t* spins) const {
+  DeviceMeasurement m = measurement_;
+  for (DevicePairs& pairs : m.pairs) pairs.first += range.first;
+  m.graphs = range.count;
+  m.bundles = bundles_;
+  m.vec = vec_;
+  m.spins = spins + range.first * words();
+  return m;
+}
+
+void DeviceGraphs::lay_lattice(std::span<const BooksView> books, cudaStream_t stream) {
+  const Layout& layout = books.front().layout;
+  const Lattice& host = layout.lattice;
+  lattice_.dim = host.dim;
+  lattice_.extent0 = host.extent[0];
+  lattice_.extent1 = host.extent[1];
+  lattice_.extent2 = host.extent[2];
+  lattice_.extent3 = host.extent[3];
+  lattice_.sites = static_cast<std::uint32_t>(layout.sites);
+  lattice_.half_row = layout.half_row;
+  lattice_.rows = layout.rows;
+  lattice_.words = static_cast<std::uint32_t>(layout.words);
+  for (int c = 0; c < 2; ++c) {
+    lattice_.colour_base[c] = static_cast<std::uint32_t>(layout.colour_base[c]);
+  }
+  if (host.dim == 0) return;
+  row_neighbour_ = upload(layout.row_neighbour, stream);
+  row_parity_ = upload(layout.row_parity, stream);
+  lattice_.row_neighbour = row_neighbour_.data();
+  lattice_.row_parity = row_parity_.data();
+  const auto half = static_cast<std::uint32_t>(layout.sites / 2);
+  const bool whole = std::all_of(books.begin(), books.end(),
+                                 [](const BooksView& b) { return b.layout.modified_cells == 0; });
+  for (std::size_t c = 0; c < 2; ++c) {
+    lattice_.regular_most[c] = whole ? half : 0;
+    if (whole) continue;
+    std::vector<std::uint32_t> places(books.size() * half, kNoPlace);
+    std::vector<std::uint8_t> modified(half);
+    for (std::size_t k = 0; k < books.size(); ++k) {
+      std::fill(modified.begin(), modified.end(), std::uint8_t{0});
+      for (const Site site : books[k].graph.modified_sites()) {
+        if (static_cast<std::size_t>(host.colour(site)) == c) modified[site / 2] = 1;
+      }
+      std::size_t at = k * half;
+      for (std::uint32_t i = 0; i < half; ++i) {
+        if (modified[i] == 0) places[at++] = i;
+      }
+      lattice_.regular_most[c] =
+          std::max(lattice_.regular_most[c], static_cast<std::uint32_t>(at - k * half));
+    }
+    regular_[c] = upload(places, stream);
+    lattice_.regular[c] = regular_[c].data();
+  }
+}
+
+// A batch's bundles have thresholds up to the highest degree of any of its graphs.
+void DeviceGraphs::lay_thresholds(std::span<const BooksView> books, cudaStream_t stream) {
+  const auto degrees = [](const BooksView& b) { return b.tables.front().by_degree.size(); };
+  const BooksView& widest = *std::max_element(
+      books.begin(), books.end(),
+      [&](const BooksView& a, const BooksView& b) { return degrees(a) < degrees(b); });
+  for (const DegreeTable& table : widest.tables.front().by_degree) {
+    offset_of_degree_.push_back(thresholds_.stride);
+    thresholds_.stride += table.classes;
+  }
+  thresholds_.regular = offset_of_degree_[static_cast<std::size_t>(2 * lattice_.dim)];
+  const std::size_t count = books.size() * bundles_ * thresholds_.stride;
+  std::vector<std::uint32_t> table(count, 0), digits(count * 32, 0);
+  for (std::size_t bundle = 0; bundle < books.size() * bundles_; ++bundle) {
+    const BooksView& b = books[bundle / bundles_];
+    std::size_t at = bundle * thresholds_.stride;
+    for (const DegreeTable& degree : b.tables[bundle % bundles_ / b.groups].by_degree) {
+      for (std::uint32_t c = 0; c < degree.classes; ++c, ++at) {
+        table[at] = static_cast<std::uint32_t>(degree.acceptance[c]);
+        for (unsigned n = 0; n < 32; ++n) {
+          digits[at * 32 + n] = threshold_digit(degree.acceptance[c], n) != 0 ? ~0u : 0u;
+        }
+      }
+    }
+  }
+  table_ = upload(table, stream);
+  digits_ = upload(digits, stream);
+  thresholds_.table = table_.data();
+  thresholds_.digit_table = digits_.data();
+}
+
+void DeviceGraphs::lay_cells(std::span<const BooksView> books, cudaStream_t stream) {
+  const auto colours = static_cast<std::size_t>(colours_);
+  CellLists lists;
+  most_modified_.assign(colours, 0);
+  for (const BooksView& b : books) {
+    auto group = b.layout.modified.begin();
+    for (std::size_t c = 0; c < colours; ++c) {
+      const std::uint32_t first = lists.cells();
+      lists.first.push_back(first);
+      for (; group != b.layout.modified.end() && static_cast<std::size_t>(group->colour) == c;
+           ++group) {
+        lists.add(*group, offset_of_degree_[group->degree],
+                  b.tables.front().by_degree[group->degree].classes);
+      }
+      most_modified_[c] = std::max(most_modified_[c], lists.cells() - first);
+    }
+    lists.first.push_back(lists.cells());
+  }
+  groups_ = upload(lists.groups, stream);
+  group_of_warp_ = upload(lists.group_of_warp, stream);
+  slot_ = upload(lists.slot, stream);
+  site_ = upload(lists.site, stream);
+  neighbour_ = upload(lists.neighbour, stream);
+  first_ = upload(lists.first, stream);
+  cells_ = {groups_.data(),
+            group_of_warp_.data(),
+            slot_.data(),
+            site_.data(),
+            neighbour_.data(),
+            first_.data(),
+            static_cast<std::uint32_t>(colours_)};
+}
+
+void DeviceGraphs::lay_pairs(std::span<const BooksView> books, cudaStream_t stream) {
+  for (const std::size_t kind : {0, 1}) {
+    std::vector<std::uint32_t> a, b, first{0};
+    for (const BooksView& book : books) {
+      const BondList& list = kind == 0 ? book.layout.removed : book.layout.rewired;
+      const auto count = static_cast<std::uint32_t>(list.count());
+      a.insert(a.end(), list.a.begin(), list.a.begin() + count);
+      b.insert(b.end(), list.b.begin(), list.b.begin() + count);
+      first.push_back(static_cast<std::uint32_t>(a.size()));
+      measurement_.most = std::max(measurement_.most, count);
+    }
+    pair_a_[kind] = upload(a, stream);
+    pair_b_[kind] = upload(b, stream);
+    pair_first_[kind] = upload(first, stream);
+    measurement_.pairs[kind] = {pair_a_[kind].data(), pair_b_[kind].data(),
+                                pair_first_[kind].data()};
+  }
+}
+
+}  // namespace rewise::bundle

@@ -1,0 +1,34 @@
+// Engines that run side by side: the tasks of a study that fill a device together. On the CPU, and
+// for engines that share nothing, a batch is a loop over its engines; the bundle engine on CUDA
+// runs many graphs per launch. The numbers are those of each engine alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+
+class EngineBatch {
+ public:
+  virtual ~EngineBatch() = default;
+
+  virtual std::size_t size() const = 0;
+  virtual Engine& engine(std::size_t k) = 0;
+
+  // `cycles` cycles of every engine of `who` (ascending).
+  virtual void advance(std::span<const std::size_t> who, const Schedule& schedule,
+                       std::uint64_t cycles);
+  // `count` times `every` cycles and a measurement, of every engine of `who`: [who][count].
+  virtual std::vector<std::vector<Observation>> sample(std::span<const std::size_t> who,
+                                                       const Schedule& schedule,
+                                                       std::uint64_t every, std::size_t count);
+};
+
+// A batch of engines that share nothing.
+std::unique_ptr<EngineBatch> make_plain_batch(std::vector<std::unique_ptr<Engine>> engines);
+
+}  // namespace rewise
