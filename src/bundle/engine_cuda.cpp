@@ -67,7 +67,7 @@ class CudaEngine final : public Books {
   void advance(const Schedule& schedule, std::uint64_t cycles) override {
     check_steps(schedule, cycles);
     check_cuda(cudaSetDevice(device_));
-    if (schedule.cluster > 0 && wolff_.special == nullptr) lay_wolff();
+    if (schedule.cluster > 0 && wolff_.plane_words == 0) lay_wolff();
     auto step = static_cast<std::uint32_t>(step_);
     const double start = now();
     double cluster_seconds = 0;
@@ -145,11 +145,19 @@ class CudaEngine final : public Books {
   void wolff(std::uint32_t step, std::uint32_t updates) {
     cudaStream_t stream = stream_.get();
     launch_words_to_planes(wolff_, bundles_, vec_, spins_.data(), planes_.data(), stream);
-    next_.clear(stream);
-    const DeviceWolffRun run{
-        spec_.seed,           step,           updates,          bond_threshold_.data(),
-        bundles_ * kReplicas, planes_.data(), overflow_.data(), flipped_.data(),
-        next_.data()};
+    progress_.clear(stream);
+    DeviceWolffRun run{};
+    run.graphs = wolff_graph_.data();
+    run.replicas_per_graph = run.replicas = bundles_ * kReplicas;
+    run.first_step = step_zero_.data();
+    run.step = step;
+    run.updates = updates;
+    run.threshold = bond_threshold_.data();
+    run.planes = planes_.data();
+    run.pool = pool_.data();
+    run.pool_chunks = plan_.pool_chunks;
+    run.flipped = flipped_.data();
+    run.progress = progress_.data();
     launch_wolff(wolff_, run, plan_, stream);
     launch_planes_to_words(wolff_, bundles_, vec_, planes_.data(), spins_.data(), stream);
   }
@@ -326,38 +334,42 @@ class CudaEngine final : public Books {
     const WolffGeometry host(graph_, layout_);
     wolff_.lattice = lattice_;
     wolff_.plane_words = host.plane_words;
-    special_ = upload(host.special, stream_.get());
-    special_before_ = upload(host.special_before, stream_.get());
+    std::vector<uint2> special, link;
+    special.reserve(host.special.size());
+    for (std::size_t w = 0; w < host.special.size(); ++w) {
+      special.push_back(make_uint2(host.special[w], host.special_before[w]));
+    }
+    special_ = upload(special, stream_.get());
     offset_ = upload(host.offset, stream_.get());
-    std::vector<uint2> link;
     link.reserve(host.link.size());
     for (const Link& l : host.link) link.push_back(make_uint2(l.site, l.bond));
     link_ = upload(link, stream_.get());
+    wolff_graph_ = upload(
+        std::vector{DeviceWolffGraph{spec_.seed, special_.data(), offset_.data(), link_.data()}},
+        stream_.get());
     stream_.wait();
-    wolff_.special = special_.data();
-    wolff_.special_before = special_before_.data();
-    wolff_.offset = offset_.data();
-    wolff_.link = link_.data();
     planes_ = DeviceBuffer<std::uint32_t>(std::size_t{bundles_} * kReplicas * host.plane_words);
-    plan_ = plan_wolff(host.plane_words, bundles_ * kReplicas);
-    // Queues may overflow into global memory; large lattices get fewer blocks for it.
+    plan_ =
+        plan_wolff(graph_.lattice().dim, host.plane_words, bundles_ * kReplicas, graph_.bonds());
+    // The pool of a block may have to hold every bond; large lattices get fewer blocks for it.
     std::size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
-    const std::size_t queue_bytes = layout_.sites * 4;
-    if (free < queue_bytes) {
+    const std::size_t pool_bytes = std::size_t{plan_.pool_chunks} * kChunk * sizeof(uint2);
+    if (free < pool_bytes) {
       throw Error(
           ExitCode::device,
-          fmt::format("cuda:{}: {:.1f} GiB are needed for a Wolff cluster's queue, {:.1f} GiB "
+          fmt::format("cuda:{}: {:.1f} GiB are needed for a Wolff cluster's candidates, {:.1f} GiB "
                       "are free (reduce replicas, temperatures or the size)",
-                      device_, static_cast<double>(queue_bytes) / (1ull << 30),
+                      device_, static_cast<double>(pool_bytes) / (1ull << 30),
                       static_cast<double>(free) / (1ull << 30)));
     }
     plan_.blocks = static_cast<unsigned>(
-        std::min<std::size_t>(plan_.blocks, std::max<std::size_t>(1, free / 4 / queue_bytes)));
-    overflow_ = DeviceBuffer<std::uint32_t>(plan_.blocks * static_cast<std::size_t>(layout_.sites));
+        std::min<std::size_t>(plan_.blocks, std::max<std::size_t>(1, free / 4 / pool_bytes)));
+    pool_ = DeviceBuffer<uint2>(plan_.pool_size());
+    check_cuda(cudaMemsetAsync(pool_.data(), 0xFF, pool_.bytes(), stream_.get()));
     flipped_ = DeviceBuffer<unsigned long long>(std::size_t{bundles_} * kReplicas);
     flipped_.clear(stream_.get());
-    next_ = DeviceBuffer<unsigned>(1);
+    progress_ = DeviceBuffer<unsigned>(1 + std::size_t{bundles_} * kReplicas);
   }
 
   const int device_;
@@ -373,14 +385,14 @@ class CudaEngine final : public Books {
   DeviceMeasurement pairs_;
   DeviceBuffer<std::uint32_t> spins_, row_neighbour_, regular_[2], cell_slot_, cell_site_,
       cell_neighbour_, threshold_table_, digit_table_, bond_threshold_, pairs_a_[2], pairs_b_[2],
-      pairs_first_[2], first_cell_, group_of_warp_, planes_, step_zero_, special_, special_before_,
-      overflow_;
+      pairs_first_[2], first_cell_, group_of_warp_, planes_, step_zero_;
   DeviceBuffer<std::uint8_t> row_parity_;
   DeviceBuffer<DeviceGroup> groups_on_device_;
   DeviceBuffer<std::uint64_t> offset_;
-  DeviceBuffer<uint2> link_;
+  DeviceBuffer<uint2> special_, link_, pool_;
+  DeviceBuffer<DeviceWolffGraph> wolff_graph_;
   DeviceBuffer<unsigned long long> sums_, flipped_;
-  DeviceBuffer<unsigned> next_;
+  DeviceBuffer<unsigned> progress_;
 };
 
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,

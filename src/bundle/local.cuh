@@ -17,6 +17,14 @@ __device__ __forceinline__ std::uint32_t majority(std::uint32_t a, std::uint32_t
   return (a & b) | (c & (a | b));
 }
 
+// Both halves of a product, by one instruction (a 64-bit product makes two of it).
+__device__ __forceinline__ void multiply(std::uint32_t a, std::uint32_t b, std::uint32_t& hi,
+                                         std::uint32_t& lo) {
+  asm("{ .reg .u64 p; mul.wide.u32 p, %2, %3; mov.b64 {%1, %0}, p; }"
+      : "=r"(hi), "=r"(lo)
+      : "r"(a), "r"(b));
+}
+
 // The products of Philox that do not depend on the call or bundle (rounds 1 to 3 at one item); see
 // src/random/philox-inl.hpp, of which this is the scalar twin.
 struct SharedItem {
@@ -25,16 +33,12 @@ struct SharedItem {
   __device__ __forceinline__ SharedItem(std::uint32_t seed_low, std::uint32_t seed_high,
                                         std::uint32_t stream, std::uint32_t step,
                                         std::uint32_t item) {
-    const std::uint64_t a = static_cast<std::uint64_t>(kPhiloxM0) * item;
-    item_lo = static_cast<std::uint32_t>(a);
-    const std::uint32_t c2 = static_cast<std::uint32_t>(a >> 32) ^ (stream ^ seed_high);
-    const std::uint64_t b = static_cast<std::uint64_t>(kPhiloxM1) * c2;
-    c1 = static_cast<std::uint32_t>(b);
-    const std::uint32_t c0 =
-        static_cast<std::uint32_t>(b >> 32) ^ ((kPhiloxM1 * step) ^ (seed_low + kPhiloxW0));
-    const std::uint64_t c = static_cast<std::uint64_t>(kPhiloxM0) * c0;
-    third_hi = static_cast<std::uint32_t>(c >> 32) ^ (seed_high + 2 * kPhiloxW1);
-    third_lo = static_cast<std::uint32_t>(c);
+    std::uint32_t high;
+    multiply(kPhiloxM0, item, high, item_lo);
+    multiply(kPhiloxM1, high ^ (stream ^ seed_high), high, c1);
+    const std::uint32_t c0 = high ^ ((kPhiloxM1 * step) ^ (seed_low + kPhiloxW0));
+    multiply(kPhiloxM0, c0, high, third_lo);
+    third_hi = high ^ (seed_high + 2 * kPhiloxW1);
   }
 };
 
@@ -53,21 +57,20 @@ struct CallWords {
 
 __device__ __forceinline__ Words4 finish_call(const SharedItem& s, const CallWords& call,
                                               std::uint32_t seed_low, std::uint32_t seed_high) {
-  const std::uint64_t b = static_cast<std::uint64_t>(kPhiloxM1) * (s.item_lo ^ call.hi);
-  std::uint32_t c0 = xor3(static_cast<std::uint32_t>(b >> 32), s.c1, seed_low + 2 * kPhiloxW0);
-  std::uint32_t c1 = static_cast<std::uint32_t>(b);
+  std::uint32_t high, c1;
+  multiply(kPhiloxM1, s.item_lo ^ call.hi, high, c1);
+  std::uint32_t c0 = xor3(high, s.c1, seed_low + 2 * kPhiloxW0);
   std::uint32_t c2 = s.third_hi ^ call.lo;
   std::uint32_t c3 = s.third_lo;
 #pragma unroll
   for (int round = 3; round < kPhiloxRounds; ++round) {
-    const std::uint64_t p0 = static_cast<std::uint64_t>(kPhiloxM0) * c0;
-    const std::uint64_t p1 = static_cast<std::uint64_t>(kPhiloxM1) * c2;
-    c0 = xor3(static_cast<std::uint32_t>(p1 >> 32), c1,
-              seed_low + static_cast<std::uint32_t>(round) * kPhiloxW0);
-    c1 = static_cast<std::uint32_t>(p1);
-    c2 = xor3(static_cast<std::uint32_t>(p0 >> 32), c3,
-              seed_high + static_cast<std::uint32_t>(round) * kPhiloxW1);
-    c3 = static_cast<std::uint32_t>(p0);
+    std::uint32_t hi0, lo0, hi1, lo1;
+    multiply(kPhiloxM0, c0, hi0, lo0);
+    multiply(kPhiloxM1, c2, hi1, lo1);
+    c0 = xor3(hi1, c1, seed_low + static_cast<std::uint32_t>(round) * kPhiloxW0);
+    c1 = lo1;
+    c2 = xor3(hi0, c3, seed_high + static_cast<std::uint32_t>(round) * kPhiloxW1);
+    c3 = lo0;
   }
   return {{c0, c1, c2, c3}};
 }

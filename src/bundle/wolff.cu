@@ -10,76 +10,129 @@ namespace {
 
 using namespace device;
 
+// Updates [begin, end) of one replica, by a block. Returns the first that is not done.
 template <int kDim, bool kShared>
-__global__ void wolff_clusters(const __grid_constant__ DeviceWolff g,
-                               const __grid_constant__ DeviceWolffRun run,
-                               std::uint32_t queue_size) {
-  extern __shared__ std::uint32_t shared[];
-  __shared__ unsigned tail, replica_shared;
-  __shared__ std::uint32_t seed_shared;
-  WarpBuffer* buffers = reinterpret_cast<WarpBuffer*>(shared);
-  std::uint32_t* queue = shared + blockDim.x / 32 * (sizeof(WarpBuffer) / 4);
+__device__ __forceinline__ unsigned run_updates(const DeviceWolff& g, const DeviceWolffRun& run,
+                                                const Replica& r, Shared& shared, uint2* buffer,
+                                                std::uint32_t capacity, unsigned begin,
+                                                unsigned end) {
+  Grower<kDim, kShared> grower(g, run, r, shared, buffer, capacity);
+  unsigned update = begin;
+  if (threadIdx.x >= 32) {
+    grower.help();
+  } else {
+    const std::uint32_t first = *run.first_step + run.step;
+    std::uint32_t seed = 0;
+    for (bool alive = true; update < end; ++update) {
+      const unsigned lane = threadIdx.x % 32, ahead = (update - begin) % 32;
+      if (ahead == 0) {  // seeds of 32 updates at once
+        seed =
+            wolff_seed_site({r.graph.seed, r.who, first + update + lane}, r.bit, g.lattice.sites);
+      }
+      alive = grower.update(first + update, __shfl_sync(~0u, seed, static_cast<int>(ahead)));
+      if (!alive) break;
+    }
+    if (threadIdx.x == 0) poke(shared.done, 1);
+  }
+  if (threadIdx.x % 32 == 0) atomicAdd(&shared.flipped, 1ull * grower.flipped());
+  return update;
+}
+
+// Takes back a cluster that outgrew the limit and leaves its sites in the plane of reached ones.
+__device__ void take_back(const DeviceWolff& g, const DeviceWolffRun& run, const Replica& r,
+                          Shared& shared, unsigned replica) {
+  std::uint32_t* reached = run.reached + static_cast<std::size_t>(replica) * g.plane_words;
+  for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) reached[w] = 0;
+  // Chunks that nobody took.
+  for (std::uint32_t c = shared.head; c != shared.tail; ++c) {
+    const std::size_t slot = c & (run.pool_chunks - 1);
+    if (threadIdx.x < kChunk) r.pool[slot * kChunk + threadIdx.x] = make_uint2(~0u, ~0u);
+  }
+  __syncthreads();
+  for (std::uint32_t k = threadIdx.x; k < shared.claimed; k += blockDim.x) {
+    const std::uint32_t site = r.trail[k];
+    atomicXor(r.plane + site / 32, 1u << site % 32);
+    atomicOr(reached + site / 32, 1u << site % 32);
+  }
+  if (threadIdx.x == 0) shared.flipped -= shared.claimed;
+  __syncthreads();
+}
+
+// Waits until other blocks have done the earlier parts of the replica's updates.
+__device__ __forceinline__ void await(unsigned& done, unsigned parts) {
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device> word(done);
+  while (word.load(cuda::memory_order_acquire) < parts) __nanosleep(500);
+}
+
+// 28 warps leave each thread the 72 registers that it needs.
+constexpr unsigned kMostThreads = 896;
+
+template <int kDim, bool kShared>
+__global__ void __launch_bounds__(kMostThreads)
+    wolff_clusters(const __grid_constant__ DeviceWolff g,
+                   const __grid_constant__ DeviceWolffRun run,
+                   const __grid_constant__ WolffLaunch plan) {
+  extern __shared__ uint4 dynamic[];
+  __shared__ Shared shared;
+  const std::uint32_t warp_words = plan.buffer + kSpecials / 2;
+  uint2* const buffers = reinterpret_cast<uint2*>(dynamic);
+  uint2* const buffer = buffers + std::size_t{threadIdx.x / 32} * warp_words;
+  std::uint32_t* const own =
+      reinterpret_cast<std::uint32_t*>(buffers + std::size_t{blockDim.x / 32} * warp_words);
+  const unsigned length = (run.updates + plan.parts - 1) / plan.parts;
   while (true) {
     __syncthreads();
-    if (threadIdx.x == 0) replica_shared = atomicAdd(run.next, 1u);
+    if (threadIdx.x == 0) {
+      shared.item = atomicAdd(run.progress, 1u);
+      shared.head = shared.tail = shared.given = shared.idle = shared.claimed = 0;
+      shared.over = shared.done = 0;
+      shared.flipped = 0;
+    }
     __syncthreads();
-    const unsigned replica = replica_shared;
-    if (replica >= run.replicas) return;
-    std::uint32_t* home = run.planes + static_cast<std::size_t>(replica) * g.plane_words;
-    std::uint32_t* plane = kShared ? queue + queue_size : home;
-    if (kShared) {
-      for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) plane[w] = home[w];
-    }
-    Cluster c{};
-    c.plane = plane;
-    c.queue = queue;
-    c.overflow = run.overflow + static_cast<std::size_t>(blockIdx.x) * g.lattice.sites;
-    c.mask = queue_size - 1;
-    c.tail = &tail;
-    c.who = replica / kReplicas;
-    c.bit = replica % kReplicas;
-    c.threshold = run.threshold[c.who];
-    unsigned long long flipped = 0;
-    for (std::uint32_t update = 0; update < run.updates; ++update) {
-      c.step = run.step + update;
-      if (threadIdx.x == 0) {
-        seed_shared = wolff_seed_site({run.seed, c.who, c.step}, c.bit, g.lattice.sites);
+    const unsigned replica = shared.item % run.replicas, part = shared.item / run.replicas;
+    if (part >= plan.parts) return;
+    if (threadIdx.x == 0 && part > 0) await(run.progress[1 + replica], part);
+    __syncthreads();
+    const unsigned stop = min(run.updates, (part + 1) * length);
+    const unsigned start = max(part * length, run.limit > 0 ? run.stopped[replica] : 0u);
+    // Where start lies in a later part, or the replica stopped in an earlier one.
+    const bool idle = start >= stop || (run.limit > 0 && run.stopped[replica] < part * length);
+    if (!idle) {
+      std::uint32_t* home = run.planes + static_cast<std::size_t>(replica) * g.plane_words;
+      if (kShared) {
+        for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) own[w] = home[w];
       }
+      const unsigned bundles = run.replicas_per_graph / kReplicas;
+      const Replica r{
+          kShared ? own : home,
+          replica / kReplicas % bundles,
+          replica % kReplicas,
+          run.threshold[replica / kReplicas],
+          run.graphs[replica / run.replicas_per_graph],
+          run.pool + std::size_t{blockIdx.x} * run.pool_chunks * kChunk,
+          run.limit > 0 ? run.trail + blockIdx.x * plan.trail_length(run.limit) : nullptr};
       __syncthreads();
-      const std::uint32_t seed = seed_shared;
-      c.up = false;
-      c.up = c.unvisited(seed) ? false : true;
+      const unsigned reached =
+          run_updates<kDim, kShared>(g, run, r, shared, buffer, plan.buffer, start, stop);
       __syncthreads();
+      if (shared.over != 0) take_back(g, run, r, shared, replica);
       if (threadIdx.x == 0) {
-        c.claim(seed);
-        tail = 1;
-        c.put(0, entry_of(g, seed), 0);
+        run.flipped[replica] += shared.flipped;
+        if (run.limit > 0) run.stopped[replica] = reached;
       }
-      unsigned head = 0, head_before = 0;
-      while (true) {
-        __syncthreads();
-        const unsigned end = tail;
-        __syncthreads();
-        if (head == end) break;
-        if (end - head < blockDim.x) {
-          expand_small<kDim>(g, run, c, head, end, head_before);
-        } else {
-          WarpGrowth<kDim> growth(g, run, c, buffers[threadIdx.x / 32], head);
-          growth.expand(end, head_before);
-        }
-        head_before = head;
-        head = end;
+      if (kShared) {
+        for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) home[w] = own[w];
       }
-      flipped += head;
     }
-    if (threadIdx.x == 0) run.flipped[replica] += flipped;
-    if (kShared) {
-      for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) home[w] = plane[w];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      cuda::atomic_ref<unsigned, cuda::thread_scope_device> done(run.progress[1 + replica]);
+      done.store(part + 1, cuda::memory_order_release);
     }
   }
 }
 
-using Kernel = void (*)(DeviceWolff, DeviceWolffRun, std::uint32_t);
+using Kernel = void (*)(DeviceWolff, DeviceWolffRun, WolffLaunch);
 
 template <bool kShared>
 Kernel kernel_of(int dim) {
@@ -101,39 +154,44 @@ Kernel kernel_for(int dim, bool shared) {
   return shared ? kernel_of<true>(dim) : kernel_of<false>(dim);
 }
 
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check_cuda(cudaGetDevice(&device));
+  check_cuda(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
 }  // namespace
 
-WolffLaunch plan_wolff(std::uint32_t plane_words, std::uint32_t replicas) {
-  int device = 0, multiprocessors = 0, most = 0, per_multiprocessor = 0;
-  check_cuda(cudaGetDevice(&device));
-  check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  check_cuda(cudaDeviceGetAttribute(&per_multiprocessor,
-                                    cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  const std::size_t room = static_cast<std::size_t>(most) - 1024;
-  const std::size_t plane_bytes = std::size_t{plane_words} * 4;
-  // Small planes share a multiprocessor, large ones take it whole.
-  const auto buffers = [](unsigned threads) { return threads / 32 * sizeof(WarpBuffer); };
+WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
+                       std::uint64_t bonds) {
+  const auto multiprocessors = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount));
+  const auto room =
+      static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
+  const auto room_of_all =
+      static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
   WolffLaunch plan;
-  plan.plane_shared = plane_bytes + buffers(1024) + 4 * 1024 * 4 <= room;
+  plan.buffer = 160 + 64 * static_cast<std::uint32_t>(dim);
+  const std::size_t per_warp = std::size_t{plan.buffer} * 8 + kSpecials * 4;
+  const std::size_t plane_bytes = std::size_t{plane_words} * 4;
+  plan.plane_shared = plane_bytes + 8 * per_warp <= room;
+  // Small planes share a multiprocessor, large ones take it whole.
+  plan.threads = !plan.plane_shared     ? 256
+                 : plane_bytes <= 4096  ? 32
+                 : plane_bytes <= 10240 ? 64
+                 : plane_bytes <= 20480 ? 128
+                 : plane_bytes <= 36864 ? 256
+                 : plane_bytes <= 81920 ? 512
+                                        : kMostThreads;
   const std::size_t plane_part = plan.plane_shared ? plane_bytes : 0;
-  plan.threads = !plan.plane_shared    ? 512
-                 : plane_part <= 10240 ? 128
-                 : plane_part <= 36864 ? 256
-                 : plane_part <= 81920 ? 512
-                                       : 1024;
-  const std::size_t share = std::min<std::size_t>(
-      room, static_cast<std::size_t>(per_multiprocessor) * plan.threads / 2048 - 1024);
-  const std::size_t most_room = plan.threads == 1024 ? room : share;
-  const std::size_t fixed = plane_part + buffers(plan.threads);
-  const std::size_t left = most_room > fixed + 4096 ? most_room - fixed : 4096;
-  plan.queue = static_cast<std::uint32_t>(
-      std::bit_floor(std::min<std::size_t>(left / 4, std::bit_ceil(plane_words * std::size_t{8}))));
-  plan.shared_bytes = plan.queue * std::size_t{4} + fixed;
-  const auto fit = static_cast<unsigned>(static_cast<std::size_t>(per_multiprocessor) /
-                                         (plan.shared_bytes + 1024));
-  const unsigned per = std::min(fit, 2048 / plan.threads);
-  plan.blocks = std::min(static_cast<unsigned>(multiprocessors) * std::max(per, 1u), replicas);
+  while (plane_part + plan.threads / 32 * per_warp > room) plan.threads /= 2;
+  plan.shared_bytes = plane_part + plan.threads / 32 * per_warp;
+  const auto fit = static_cast<unsigned>(room_of_all / (plan.shared_bytes + 1024));
+  const unsigned per = std::clamp(std::min(fit, 2048 / plan.threads), 1u, 32u);
+  plan.blocks = std::min(multiprocessors * per, replicas);
+  // Parts so that blocks end at about the same time.
+  plan.parts = plan.blocks == replicas ? 1 : std::clamp(32 * plan.blocks / replicas, 1u, 8u);
+  plan.pool_chunks = std::bit_ceil(static_cast<std::uint32_t>(bonds / kChunk) + 64);
   return plan;
 }
 
@@ -142,7 +200,9 @@ void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLa
   const Kernel kernel = kernel_for(g.lattice.dim, plan.plane_shared);
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(plan.shared_bytes)));
-  kernel<<<plan.blocks, plan.threads, plan.shared_bytes, stream>>>(g, run, plan.queue);
+  WolffLaunch part = plan;
+  part.parts = std::clamp(run.updates / 8, 1u, plan.parts);
+  kernel<<<plan.blocks, plan.threads, plan.shared_bytes, stream>>>(g, run, part);
   check_cuda(cudaGetLastError(), "launching Wolff clusters");
 }
 

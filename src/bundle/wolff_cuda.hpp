@@ -1,51 +1,83 @@
 // Sparse Wolff updates on the device (wolff.hpp says what they do; same bits).
 //
 // The replicas' bits are transposed into planes; a block then takes a replica, holds its plane in
-// shared memory where it fits (L = 1024 in 2D does) or leaves it in global memory, and grows all
-// clusters of a cycle there: level by level, one thread per site and direction, a site is claimed
-// by an atomic on its plane's word. No replica waits for another. Cost: per level about 1000 cycles
-// of latency; per flipped site about 300 integer instructions.
+// shared memory where it fits (L = 1024 in 2D does) or leaves it in global memory, and grows its
+// clusters there. What waits to be done are candidates: bonds from a site of the cluster to an
+// unvisited one of the same spin. A warp draws for 32 of its candidates at a time, claims the sites
+// that were hit by an atomic on their plane's word, and collects their candidates in turn; there is
+// no barrier and no level. Warp 0 starts the updates, one after the other; surplus candidates go to
+// a pool, from which warps without work take them 32 at a time. No replica waits for another.
+//
+// Cost: about 500 cycles of latency per step from site to site, about 12 warp instructions per
+// flipped site.
 #pragma once
 
 #include <cstdint>
 
 #include <cuda_runtime_api.h>
 
+#include "src/base/hd.hpp"
 #include "src/bundle/device_layout.hpp"
 #include "src/random/threshold.hpp"
 
 namespace rewise::bundle {
 
-// WolffGeometry on the device.
+// What the planes of all graphs of a launch share.
 struct DeviceWolff {
   DeviceLattice lattice;
   std::uint32_t plane_words = 0;
-  const std::uint32_t* special = nullptr;         // [plane_words]
-  const std::uint32_t* special_before = nullptr;  // [plane_words]
-  const std::uint64_t* offset = nullptr;          // [specials + 1]
-  const uint2* link = nullptr;                    // (site, bond)
 };
 
-struct DeviceWolffRun {
+// WolffGeometry on the device.
+struct DeviceWolffGraph {
   std::uint64_t seed;
-  std::uint32_t step;              // of the first update
+  const uint2* special;         // [plane_words] (bit per site, special sites in earlier words)
+  const std::uint64_t* offset;  // [specials + 1]
+  const uint2* link;            // (site, bond)
+};
+
+// Candidates and pool chunks; all ones is no candidate.
+inline constexpr std::uint32_t kChunk = 32;
+
+struct DeviceWolffRun {
+  const DeviceWolffGraph* graphs;    // [replicas / replicas_per_graph]
+  std::uint32_t replicas_per_graph;  // 32 * bundles
+  std::uint32_t replicas;            // of all graphs
+  const std::uint32_t* first_step;   // on the device; the first update is step *first_step + step
+  std::uint32_t step;
   std::uint32_t updates;           // of every replica
-  const std::uint32_t* threshold;  // [bundles] below certainty
-  std::uint32_t replicas;          // 32 * bundles
+  const std::uint32_t* threshold;  // [bundles of all graphs] below certainty
   std::uint32_t* planes;           // [replicas][plane_words]
-  std::uint32_t* overflow;         // [blocks][sites]: queues that outgrow shared memory
+  uint2* pool;                     // [blocks][pool_chunks][kChunk], all ones between launches
+  std::uint32_t pool_chunks;       // a power of two
   unsigned long long* flipped;     // [replicas] += flipped sites
-  unsigned* next;                  // zero at the start
+  unsigned* progress;              // [1 + replicas] zero at the start
+  // Where limit > 0, a cluster that outgrows it is taken back, its sites so far are set in the
+  // replica's plane of `reached`, and the replica stops: stopped[replica] is the number of the
+  // update it stopped at. A replica starts at stopped[replica] and ends with it at `updates`.
+  std::uint32_t limit;
+  std::uint32_t* stopped;  // [replicas]
+  std::uint32_t* reached;  // [replicas][plane_words], written for stopped replicas only
+  std::uint32_t* trail;    // [blocks][trail_length(limit)] scratch
 };
 
 // How the kernel runs on the current device for planes of this size.
 struct WolffLaunch {
   unsigned blocks = 0, threads = 0;
-  std::uint32_t queue = 0;  // entries in shared memory, a power of two
+  std::uint32_t buffer = 0;  // candidates per warp
+  std::uint32_t parts = 1;   // a replica's updates are dealt out in so many parts
   bool plane_shared = false;
   std::size_t shared_bytes = 0;
+  std::uint32_t pool_chunks = 0;
+
+  std::size_t pool_size() const { return std::size_t{blocks} * pool_chunks * kChunk; }
+  RW_HD std::size_t trail_length(std::uint32_t limit) const {
+    return std::size_t{limit} + 2 * threads;
+  }
 };
-WolffLaunch plan_wolff(std::uint32_t plane_words, std::uint32_t replicas);
+// `bonds`: of the largest graph. Blocks may be reduced afterwards to save memory.
+WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
+                       std::uint64_t bonds);
 
 void launch_words_to_planes(const DeviceWolff& g, std::uint32_t bundles, int vec,
                             const std::uint32_t* spins, std::uint32_t* planes, cudaStream_t stream);

@@ -103,6 +103,33 @@ TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]"
   CHECK(cases >= 60);
 }
 
+// Planes of a multiprocessor's shared memory and beyond it, clusters that many warps share.
+TEST_CASE("same moves on CUDA and CPU on large lattices", "[gpu]") {
+  const std::vector<Case> cases{{{512, 256}, 0.01, Rule::rewire},
+                                {{1024, 1024}, 0.01, Rule::rewire},
+                                {{1024, 1024}, 0.0, Rule::rewire},
+                                {{128, 128, 128}, 0.02, Rule::add}};
+  for (const Case& c : cases) {
+    const Graph graph = build_graph({c.extents, c.p, c.rule, 11});
+    for (const Start start : {Start::cold, Start::mixed}) {
+      EngineSpec spec;
+      spec.betas = {1 / (c.extents.size() == 2 ? 2.3 : 4.4)};
+      spec.replicas = 32;
+      spec.start = start;
+      EngineOptions cpu_options, gpu_options;
+      gpu_options.device = 0;
+      auto cpu = make_bundle_engine(graph, spec, cpu_options);
+      auto gpu = make_bundle_engine(graph, spec, gpu_options);
+      INFO("edge " << c.extents[0] << " dim " << c.extents.size() << " p " << c.p);
+      for (const Schedule schedule : {Schedule{2, 5}, Schedule{0, 32}}) {
+        cpu->advance(schedule, 2);
+        gpu->advance(schedule, 2);
+        same(*cpu, *gpu);
+      }
+    }
+  }
+}
+
 TEST_CASE("same moves on CUDA and CPU on an imported graph with three colours and a hub", "[gpu]") {
   const Graph graph = irregular();
   graph.validate();
