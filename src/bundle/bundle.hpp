@@ -3,8 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
-#include "src/engine/engine.hpp"
+#include "src/engine/batch.hpp"
 
 namespace rewise {
 
@@ -12,5 +13,22 @@ namespace rewise {
 // the next one).
 std::unique_ptr<Engine> make_bundle_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options);
+
+struct BundleTask {
+  const Graph& graph;
+  EngineSpec spec;
+};
+
+inline constexpr std::size_t kMostBatch = 256;
+
+// Whether two tasks can share a batch on a CUDA device: the same lattice, local update and number
+// of bundles; seeds, temperatures, p and rule may differ.
+bool share_launches(const BundleTask& a, const BundleTask& b);
+
+// The engines of many small graphs. On a CUDA device they share every launch (at most kMostBatch,
+// any two of which share_launches; else Error(internal)); on the CPU they are ordinary engines. The
+// graphs must outlive the batch.
+std::unique_ptr<EngineBatch> make_bundle_batch(std::span<const BundleTask> tasks,
+                                               const EngineOptions& options);
 
 }  // namespace rewise

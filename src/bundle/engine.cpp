@@ -188,4 +188,33 @@ std::unique_ptr<Engine> make_bundle_engine(const Graph& graph, const EngineSpec&
   return std::make_unique<bundle::CpuEngine>(graph, spec, options);
 }
 
+bool share_launches(const BundleTask& a, const BundleTask& b) {
+  const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
+  return one.dim > 0 && one.dim == other.dim && one.extent == other.extent &&
+         a.spec.local == b.spec.local && a.spec.betas.size() == b.spec.betas.size() &&
+         a.spec.replicas == b.spec.replicas;
+}
+
+std::unique_ptr<EngineBatch> make_bundle_batch(std::span<const BundleTask> tasks,
+                                               const EngineOptions& options) {
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const BundleTask& task) {
+      return tasks.size() == 1 || share_launches(tasks.front(), task);
+    });
+    if (tasks.empty() || tasks.size() > kMostBatch || !alike) {
+      throw Error(ExitCode::internal, "these bundle tasks cannot share launches");
+    }
+    return bundle::make_cuda_batch(tasks, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+  }
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (const BundleTask& task : tasks) {
+    engines.push_back(make_bundle_engine(task.graph, task.spec, options));
+  }
+  return make_plain_batch(std::move(engines));
+}
+
 }  // namespace rewise

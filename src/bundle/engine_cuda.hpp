@@ -1,9 +1,10 @@
-// The bundle engine on one CUDA device.
+// The bundle engine on one CUDA device: one graph, or many that share every launch.
 #pragma once
 
 #include <memory>
+#include <span>
 
-#include "src/engine/engine.hpp"
+#include "src/bundle/bundle.hpp"
 
 namespace rewise::bundle {
 
@@ -11,5 +12,9 @@ namespace rewise::bundle {
 // says how much is needed and what to reduce.
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
+
+// As make_bundle_batch.
+std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const BundleTask> tasks,
+                                             const EngineOptions& options);
 
 }  // namespace rewise::bundle

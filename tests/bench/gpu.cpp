@@ -1,11 +1,13 @@
 // Speeds of the bundle engine on CUDA device 0, for RESULTS.md: bench_gpu [name ...]
-// Names: metropolis, wolff, measure; all by default. Medians of five pieces after a warm-up.
-// The Wolff row nearest Tc sits where the mean cluster is about 0.0035 N (T = 2.4345 on this
-// graph).
+// Names: metropolis, many, many-wolff, wolff, measure; all by default. Medians of five pieces after
+// a warm-up. The Wolff row nearest Tc sits where the mean cluster is about 0.0035 N (T = 2.4345 on
+// this graph).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -61,6 +63,72 @@ void metropolis() {
   }
 }
 
+// Many small graphs that share their launches: p = 0.01, T = 2.43, 256 replicas of each.
+struct Fleet {
+  std::vector<std::unique_ptr<Graph>> graphs;
+  std::vector<BundleTask> tasks;
+  std::unique_ptr<EngineBatch> batch;
+  std::vector<std::size_t> who;
+
+  Fleet(std::uint32_t edge, std::size_t count) : who(count) {
+    std::iota(who.begin(), who.end(), std::size_t{0});
+    for (const std::size_t k : who) {
+      graphs.push_back(
+          std::make_unique<Graph>(build_graph({{edge, edge}, 0.01, Rule::rewire, k + 1})));
+      EngineSpec spec;
+      spec.betas = {1 / 2.43};
+      spec.replicas = 256;
+      spec.seed = k;
+      tasks.push_back({*graphs.back(), spec});
+    }
+    EngineOptions options;
+    options.device = 0;
+    batch = make_bundle_batch(tasks, options);
+  }
+};
+
+template <class F>
+double median_seconds(const F& piece) {
+  piece();
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) {
+    const double start = now();
+    piece();
+    seconds.push_back(now() - start);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[2];
+}
+
+constexpr std::pair<std::uint32_t, std::size_t> kFleets[] = {
+    {1024, 1}, {256, 1}, {256, 4},  {256, 16}, {128, 16}, {128, 64}, {64, 1},
+    {64, 16},  {64, 64}, {64, 256}, {32, 1},   {32, 64},  {32, 256}};
+
+void many() {
+  fmt::print("many graphs per launch, bundle Metropolis, 2D, p = 0.01, 256 replicas per graph\n");
+  for (const auto& [edge, count] : kFleets) {
+    const double begin = now();
+    Fleet f(edge, count);
+    const double made = now() - begin;
+    const double sweep = median_seconds([&] { f.batch->advance(f.who, {1, 0}, 256); }) / 256;
+    const double both = median_seconds([&] { f.batch->sample(f.who, {1, 0}, 1, 64); }) / 64;
+    fmt::print(
+        "  L={:<5} {:3} graphs {:8.0f} updates per ns, {:.1f} us per sweep, {:.1f} with a "
+        "measurement; made in {:.2f} s\n",
+        edge, count, double(edge) * edge * 256 * static_cast<double>(count) / sweep * 1e-9,
+        sweep * 1e6, both * 1e6, made);
+  }
+}
+
+void many_wolff() {
+  fmt::print("many graphs per launch, a sweep and a Wolff update, 2D, p = 0.01, 256 replicas\n");
+  for (const auto& [edge, count] : kFleets) {
+    Fleet f(edge, count);
+    const double cycle = median_seconds([&] { f.batch->advance(f.who, {1, 1}, 64); }) / 64;
+    fmt::print("  L={:<5} {:3} graphs {:.1f} us per cycle\n", edge, count, cycle * 1e6);
+  }
+}
+
 void wolff() {
   fmt::print("bundle Wolff, 2D L = 1024, 1024 replicas, 64 updates per launch\n");
   for (const auto& [p, t] :
@@ -96,8 +164,11 @@ void measure() {
 
 int main(int argc, char** argv) {
   std::set<std::string> names(argv + 1, argv + argc);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto wanted = [&](const char* name) { return names.empty() || names.count(name) > 0; };
   if (wanted("metropolis")) metropolis();
+  if (wanted("many")) many();
+  if (wanted("many-wolff")) many_wolff();
   if (wanted("wolff")) wolff();
   if (wanted("measure")) measure();
 }

@@ -1,0 +1,191 @@
+#include "src/bundle/device_batch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/error.hpp"
+#include "src/bundle/batch_cuda.hpp"
+#include "src/cuda/devices.hpp"
+
+namespace rewise::bundle {
+namespace {
+
+constexpr std::uint32_t kMostCycles = 64;  // of one replay, a power of 4
+constexpr std::uint32_t kMostSteps = 64;   // of one replay; the cluster updates of a cycle are one
+constexpr std::size_t kMostCaptured = 64;
+
+int use_device(int device) {
+  const auto devices = cuda_devices();
+  const auto found = std::find_if(devices.begin(), devices.end(),
+                                  [&](const CudaDevice& d) { return d.index == device; });
+  if (found == devices.end()) {
+    throw Error(ExitCode::device, fmt::format("--device cuda:{}: no such device ({} usable here)",
+                                              device, devices.size()));
+  }
+  check_cuda(cudaSetDevice(device), "choosing the device");
+  return device;
+}
+
+}  // namespace
+
+DeviceBatch::DeviceBatch(std::vector<BooksView> books, int device)
+    : device_(use_device(device)), books_(std::move(books)) {
+  check_memory();
+  graphs_ = std::make_unique<DeviceGraphs>(books_, stream_.get());
+  replicas_ = std::size_t{graphs()} * graphs_->bundles() * kReplicas;
+  spins_ = DeviceBuffer<std::uint32_t>(graphs() * graphs_->words());
+  step_ = DeviceBuffer<std::uint32_t>(1);
+  apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
+  sums_ = DeviceBuffer<unsigned long long>(kSlots * 3 * replicas_);
+  spins_.clear(stream_.get());
+  sums_.clear(stream_.get());
+}
+
+// Spins, planes, graphs; before anything is allocated.
+void DeviceBatch::check_memory() const {
+  std::uint64_t need = 0, replicas = 0;
+  for (const BooksView& b : books_) {
+    const std::uint64_t spins = std::uint64_t{b.bundles} * b.layout.words * 4;
+    const std::uint64_t graph = b.layout.modified_cells * 64 + b.layout.rewired.count() * 24 +
+                                b.layout.sites * 4 + b.layout.rows * 32ull;
+    need += 2 * spins + graph + b.bundles * std::uint64_t{kReplicas} * kSlots * 24;
+    replicas += b.bundles * kReplicas;
+  }
+  need += books_.front().layout.sites * 4;
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  if (need > free) {
+    throw Error(
+        ExitCode::device,
+        fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, {:.1f} GiB "
+                    "are free (reduce replicas, temperatures or the size)",
+                    device_, static_cast<double>(need) / (1ull << 30), books_.front().layout.sites,
+                    replicas, static_cast<double>(free) / (1ull << 30)));
+  }
+}
+
+void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
+                      std::uint64_t cycles) {
+  choose();
+  if (schedule.cluster > 0 && !wolff_) {
+    wolff_ = std::make_unique<DeviceWolffBatch>(books_, *graphs_, device_, stream_.get());
+  }
+  launch_set_step(step_.data(), step, stream_.get());
+  if (schedule.local <= kMostSteps) return replay(range, schedule, cycles);
+  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+    replay(range, {1, 0}, schedule.local);
+    if (schedule.cluster > 0) replay(range, {0, schedule.cluster}, 1);
+  }
+}
+
+void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
+  const std::uint32_t steps = schedule.local + (schedule.cluster > 0 ? 1 : 0);
+  for (std::uint32_t piece = kMostCycles; piece > 0; piece /= 4) {
+    if (piece > std::max(1u, kMostSteps / steps) || cycles < piece) continue;
+    const CudaGraph& graph = captured(range, schedule, piece);
+    for (; cycles >= piece; cycles -= piece) graph.launch(stream_.get());
+  }
+}
+
+const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& schedule,
+                                       std::uint32_t cycles) {
+  const std::tuple key{range, schedule.local, schedule.cluster, cycles};
+  const auto found = captured_.find(key);
+  if (found != captured_.end()) return found->second;
+  if (captured_.size() >= kMostCaptured) {
+    stream_.wait();
+    captured_.clear();
+  }
+  CudaGraph graph(stream_.get(), [&] { queue_cycles(range, schedule, cycles); });
+  return captured_.emplace(key, std::move(graph)).first->second;
+}
+
+void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule,
+                               std::uint32_t cycles) {
+  std::uint32_t step = 0;
+  for (std::uint32_t cycle = 0; cycle < cycles; ++cycle) {
+    for (std::uint32_t m = 0; m < schedule.local; ++m, ++step) queue_sweep(range, step);
+    if (schedule.cluster == 0) continue;
+    wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream_.get());
+    step += schedule.cluster;
+  }
+  launch_add_steps(step_.data(), step, stream_.get());
+}
+
+void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {
+  const DeviceSweep sweep = graphs_->sweep(range, spins_.data(), step_.data(), step);
+  const DeviceLattice lattice = graphs_->lattice(range);
+  for (int colour = 0; colour < graphs_->colours(); ++colour) {
+    const std::uint32_t modified = graphs_->most_modified(colour);
+    const bool both = modified > 0 && lattice.dim > 0;
+    cudaStream_t beside = both ? branch_.begin(stream_.get()) : stream_.get();
+    launch_modified(lattice, graphs_->cells(range), sweep, colour, modified, beside);
+    launch_regular(lattice, sweep, colour, stream_.get());
+    if (both) branch_.join(stream_.get());
+  }
+}
+
+unsigned long long* DeviceBatch::slot_sums(std::size_t slot, std::size_t kind) {
+  return sums_.data() + (slot * 3 + kind) * replicas_;
+}
+
+void DeviceBatch::measure(const GraphRange& range, std::size_t slot) {
+  choose();
+  const std::size_t first = std::size_t{range.first} * graphs_->bundles() * kReplicas;
+  DeviceMeasurement m = graphs_->measurement(range, spins_.data());
+  m.disagreeing = slot_sums(slot, 0) + first;
+  m.up = slot_sums(slot, 1) + first;
+  if (slot == 0) measuring_.record(stream_.get());
+  launch_measure(graphs_->lattice(range), m, stream_.get());
+  close_flipped(range, slot);
+  if (slot == 0) measured_.record(stream_.get());
+}
+
+void DeviceBatch::close_flipped(const GraphRange& range, std::size_t slot) {
+  if (!wolff_) return;
+  const std::size_t per_graph = std::size_t{graphs_->bundles()} * kReplicas;
+  const std::size_t first = range.first * per_graph, bytes = range.count * per_graph * 8;
+  unsigned long long* flipped = wolff_->flipped().data() + first;
+  check_cuda(cudaMemcpyAsync(slot_sums(slot, 2) + first, flipped, bytes, cudaMemcpyDeviceToDevice,
+                             stream_.get()),
+             "copying cluster sums");
+  check_cuda(cudaMemsetAsync(flipped, 0, bytes, stream_.get()), "clearing");
+}
+
+std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
+  choose();
+  std::vector<Sums> taken(slots);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    taken[slot].replicas = replicas_;
+    taken[slot].all.resize(3 * replicas_);
+    sums_.copy_out(std::span(taken[slot].all), stream_.get(), slot * 3 * replicas_);
+  }
+  check_cuda(cudaMemsetAsync(sums_.data(), 0, slots * 3 * replicas_ * 8, stream_.get()),
+             "clearing");
+  stream_.wait();
+  return taken;
+}
+
+std::uint32_t* DeviceBatch::bundle_words(std::size_t bundle) {
+  const auto vec = static_cast<std::size_t>(graphs_->vec());
+  return spins_.data() + bundle / vec * graphs_->lattice({}).words * vec + bundle % vec;
+}
+
+void DeviceBatch::read_words(std::size_t bundle, std::span<std::uint32_t> out) {
+  choose();
+  launch_take_bundle(bundle_words(bundle), graphs_->lattice({}).words, graphs_->vec(),
+                     apart_.data(), stream_.get());
+  apart_.copy_out(out, stream_.get());
+  stream_.wait();
+}
+
+void DeviceBatch::write_words(std::size_t bundle, std::span<const std::uint32_t> words) {
+  choose();
+  apart_.copy_in(words, stream_.get());
+  launch_put_bundle(bundle_words(bundle), graphs_->lattice({}).words, graphs_->vec(), apart_.data(),
+                    stream_.get());
+  stream_.wait();
+}
+
+}  // namespace rewise::bundle

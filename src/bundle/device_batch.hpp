@@ -1,0 +1,85 @@
+// The graphs of a batch on one CUDA device, with their spins: queues the kernels of whole ranges of
+// graphs on one stream and waits only where a caller needs numbers.
+//
+// A few cycles are captured once, with step numbers counted from a number on the device, and
+// replayed: a sweep costs the host nothing. Within them the regular and the modified cells of a
+// colour run side by side.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "src/bundle/device_graphs.hpp"
+#include "src/bundle/device_wolff.hpp"
+#include "src/cuda/graph.hpp"
+
+namespace rewise::bundle {
+
+class DeviceBatch {
+ public:
+  // Error(device) where the device's memory is too small: how much is needed, what to reduce.
+  // What `books` refer to must outlive the batch's work.
+  DeviceBatch(std::vector<BooksView> books, int device);
+
+  int device() const { return device_; }
+  std::uint32_t graphs() const { return graphs_->graphs(); }
+
+  // Queues `cycles` cycles of a range of graphs from step `step` on.
+  void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
+           std::uint64_t cycles);
+
+  // Sums of one measurement of the whole batch: disagreeing bonds, up spins and flipped sites,
+  // [replicas of the batch] each; ranges that were not measured are zero.
+  struct Sums {
+    std::vector<unsigned long long> all;  // [3][replicas]
+    std::size_t replicas = 0;
+    const unsigned long long* of(std::size_t kind, std::size_t replica) const {
+      return all.data() + kind * replicas + replica;
+    }
+  };
+  // Queues a measurement into slot `slot`, which takes over the flipped sites so far.
+  static constexpr std::size_t kSlots = 16;
+  void measure(const GraphRange& range, std::size_t slot);
+  // Flipped sites alone.
+  void close_flipped(const GraphRange& range, std::size_t slot);
+  // Waits, and empties the first `slots` slots.
+  std::vector<Sums> fetch(std::size_t slots);
+  // The device's time for the last measurement into slot 0 that was fetched.
+  double measure_seconds() const { return measured_.seconds_since(measuring_); }
+  void wait() const { stream_.wait(); }
+  cudaStream_t stream() const { return stream_.get(); }
+
+  // One bundle's words, in slot order; `bundle` counts through the batch. They wait.
+  void read_words(std::size_t bundle, std::span<std::uint32_t> out);
+  void write_words(std::size_t bundle, std::span<const std::uint32_t> words);
+
+ private:
+  void check_memory() const;
+  void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
+  const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
+                            std::uint32_t cycles);
+  void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
+  void queue_sweep(const GraphRange& range, std::uint32_t step);
+  unsigned long long* slot_sums(std::size_t slot, std::size_t kind);
+  std::uint32_t* bundle_words(std::size_t bundle);
+  void choose() const { check_cuda(cudaSetDevice(device_)); }
+
+  const int device_;
+  const std::vector<BooksView> books_;
+  CudaStream stream_;
+  CudaBranch branch_;
+  CudaEvent measuring_{true}, measured_{true};
+  std::unique_ptr<DeviceGraphs> graphs_;
+  std::unique_ptr<DeviceWolffBatch> wolff_;
+  std::size_t replicas_ = 0;  // of the whole batch
+  DeviceBuffer<std::uint32_t> spins_, step_, apart_;
+  DeviceBuffer<unsigned long long> sums_;  // [kSlots][3][replicas]
+  std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t>, CudaGraph>
+      captured_;  // by range, M, W and cycles
+};
+
+}  // namespace rewise::bundle

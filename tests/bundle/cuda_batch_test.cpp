@@ -1,0 +1,188 @@
+// Many graphs per launch: the moves of each graph alone, on CUDA and on the CPU, bit for bit.
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/bundle/bundle.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+using namespace rewise;
+
+constexpr double kFractions[] = {0.0, 0.02, 0.1, 0.5, 1.0};
+constexpr Rule kRules[] = {Rule::rewire, Rule::add, Rule::swap};
+
+// Graphs of one lattice with different p, rules, seeds and temperatures.
+struct Fleet {
+  std::vector<std::unique_ptr<Graph>> graphs;
+  std::vector<BundleTask> tasks;
+
+  Fleet(const std::vector<std::uint32_t>& extents, std::size_t count, LocalUpdate local,
+        std::size_t temperatures, std::uint32_t replicas) {
+    for (std::size_t k = 0; k < count; ++k) {
+      graphs.push_back(std::make_unique<Graph>(
+          build_graph({extents, kFractions[k % 5], kRules[k / 5 % 3], 100 + k})));
+      EngineSpec spec;
+      spec.local = local;
+      for (std::size_t t = 0; t < temperatures; ++t) {
+        spec.betas.push_back(1 /
+                             (1.9 + 0.3 * static_cast<double>(t) + 0.01 * static_cast<double>(k)));
+      }
+      spec.replicas = replicas;
+      spec.seed = 7'000'000'000ull * (k + 1);
+      tasks.push_back({*graphs.back(), spec});
+    }
+  }
+
+  std::unique_ptr<EngineBatch> together(int device) const {
+    EngineOptions options;
+    options.threads = 2;
+    options.device = device;
+    return make_bundle_batch(tasks, options);
+  }
+  std::unique_ptr<Engine> alone(std::size_t k, int device) const {
+    EngineOptions options;
+    options.threads = 2;
+    options.device = device;
+    return make_bundle_engine(tasks[k].graph, tasks[k].spec, options);
+  }
+};
+
+std::vector<std::size_t> all_of(const EngineBatch& batch) {
+  std::vector<std::size_t> who(batch.size());
+  std::iota(who.begin(), who.end(), std::size_t{0});
+  return who;
+}
+
+void same(const Observation& x, const Observation& y) {
+  CHECK(x.bond_sum == y.bond_sum);
+  CHECK(x.magnetisation == y.magnetisation);
+  CHECK(x.cluster_size == y.cluster_size);
+  CHECK(x.cluster_updates == y.cluster_updates);
+}
+
+}  // namespace
+
+TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
+  const std::vector<std::vector<std::uint32_t>> shapes{{70},     {10, 12},  {32, 32},
+                                                       {36, 26}, {6, 4, 8}, {4, 4, 4, 6}};
+  for (const auto& shape : shapes) {
+    for (const auto& [local, schedule, temperatures, replicas, count] :
+         {std::tuple{LocalUpdate::metropolis, Schedule{1, 0}, 1u, 32u, 16u},
+          std::tuple{LocalUpdate::glauber, Schedule{1, 0}, 3u, 32u, 5u},
+          std::tuple{LocalUpdate::metropolis, Schedule{0, 4}, 2u, 64u, 7u},
+          std::tuple{LocalUpdate::glauber, Schedule{2, 3}, 1u, 128u, 6u}}) {
+      INFO("dim " << shape.size() << " x " << shape[0] << " schedule " << to_string(schedule));
+      const Fleet fleet(shape, count, local, temperatures, replicas);
+      auto cuda = fleet.together(0);
+      auto cpu = fleet.together(-1);
+      const auto who = all_of(*cuda);
+      for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 27);
+      const auto x = cuda->sample(who, schedule, 2, 18);
+      const auto y = cpu->sample(who, schedule, 2, 18);
+      for (std::size_t k = 0; k < count; ++k) {
+        INFO("graph " << k);
+        for (std::size_t n = 0; n < 18; ++n) same(x[k][n], y[k][n]);
+        CHECK(cuda->engine(k).trajectory_hash() == cpu->engine(k).trajectory_hash());
+        CHECK(cuda->engine(k).work().cluster_sites == cpu->engine(k).work().cluster_sites);
+        CHECK(cuda->engine(k).work().local_attempts == cpu->engine(k).work().local_attempts);
+      }
+      const std::size_t last = count - 1;
+      auto one = fleet.alone(last, 0);
+      one->advance(schedule, 27);
+      Observation taken;
+      for (std::size_t n = 0; n < 18; ++n) {
+        one->advance(schedule, 2);
+        one->measure(taken);
+        same(taken, x[last][n]);
+      }
+      CHECK(one->trajectory_hash() == cuda->engine(last).trajectory_hash());
+    }
+  }
+}
+
+TEST_CASE("members of a batch may go separate ways", "[gpu]") {
+  const Fleet fleet({12, 10}, 6, LocalUpdate::metropolis, 1, 32);
+  const Schedule schedule{1, 2};
+  auto batch = fleet.together(0);
+  std::vector<std::unique_ptr<Engine>> alone;
+  for (std::size_t k = 0; k < 6; ++k) alone.push_back(fleet.alone(k, -1));
+  const auto advance = [&](const std::vector<std::size_t>& who, std::uint64_t cycles) {
+    batch->advance(who, schedule, cycles);
+    for (const std::size_t k : who) alone[k]->advance(schedule, cycles);
+  };
+  advance({0, 1, 2, 3, 4, 5}, 10);
+  advance({1, 2, 4}, 7);
+  advance({5}, 3);
+  advance({0, 1, 2, 3, 4, 5}, 21);
+  batch->engine(3).advance(schedule, 2);
+  alone[3]->advance(schedule, 2);
+  const auto taken = batch->sample(std::vector<std::size_t>{2, 3, 5}, schedule, 3, 2);
+  const std::size_t who[] = {2, 3, 5};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Observation observation;
+    for (std::size_t n = 0; n < 2; ++n) {
+      alone[who[i]]->advance(schedule, 3);
+      alone[who[i]]->measure(observation);
+      same(observation, taken[i][n]);
+    }
+  }
+  for (std::size_t k = 0; k < 6; ++k) {
+    INFO("graph " << k);
+    Observation x, y;
+    batch->engine(k).measure(x);
+    alone[k]->measure(y);
+    same(x, y);
+    CHECK(batch->engine(k).trajectory_hash() == alone[k]->trajectory_hash());
+  }
+}
+
+TEST_CASE("a member's checkpoint goes on alone, on either device, and back into a batch", "[gpu]") {
+  const Fleet fleet({34, 10}, 5, LocalUpdate::metropolis, 2, 64);
+  const Schedule schedule{2, 3};
+  auto batch = fleet.together(0);
+  const auto who = all_of(*batch);
+  batch->advance(who, schedule, 11);
+  const EngineState state = batch->engine(3).save();
+  batch->advance(who, schedule, 13);
+  const std::uint64_t hash = batch->engine(3).trajectory_hash();
+  for (const int device : {-1, 0}) {
+    auto one = fleet.alone(3, device);
+    one->restore(state);
+    one->advance(schedule, 13);
+    CHECK(one->trajectory_hash() == hash);
+    Observation x, y;
+    one->measure(x);
+    auto other = fleet.together(0);
+    other->engine(3).restore(state);
+    other->advance(who, schedule, 13);
+    other->engine(3).measure(y);
+    same(x, y);
+    CHECK(other->engine(3).trajectory_hash() == hash);
+  }
+}
+
+TEST_CASE("long schedules are run in pieces", "[gpu]") {
+  const Fleet fleet({8, 6}, 3, LocalUpdate::metropolis, 1, 32);
+  auto cuda = fleet.together(0);
+  auto cpu = fleet.together(-1);
+  for (const Schedule schedule : {Schedule{150, 2}, Schedule{30, 0}, Schedule{70, 0}}) {
+    for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(all_of(*batch), schedule, 7);
+  }
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(cuda->engine(k).trajectory_hash() == cpu->engine(k).trajectory_hash());
+  }
+}
+
+TEST_CASE("tasks that differ in shape do not share launches") {
+  const Fleet a({8, 6}, 1, LocalUpdate::metropolis, 1, 32),
+      b({6, 8}, 1, LocalUpdate::metropolis, 1, 32), c({8, 6}, 1, LocalUpdate::glauber, 1, 32),
+      d({8, 6}, 1, LocalUpdate::metropolis, 2, 32), e({8, 6}, 1, LocalUpdate::metropolis, 1, 64),
+      f({8, 6}, 2, LocalUpdate::metropolis, 1, 32);
+  for (const Fleet* other : {&b, &c, &d, &e}) {
+    CHECK_FALSE(share_launches(a.tasks[0], other->tasks[0]));
+  }
+  CHECK(share_launches(a.tasks[0], f.tasks[1]));
+}
