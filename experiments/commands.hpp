@@ -24,6 +24,7 @@ AddedCommand add_graph_command(CLI::App& program);
 AddedCommand add_run_command(CLI::App& program);
 AddedCommand add_tc_command(CLI::App& program);
 AddedCommand add_plot_command(CLI::App& program);
+AddedCommand add_bench_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
 
 // Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the

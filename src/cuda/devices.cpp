@@ -1,6 +1,8 @@
 // The device list of a build without CUDA.
 #include "src/cuda/devices.hpp"
 
+#include "src/base/error.hpp"
+
 namespace rewise {
 
 CudaReport cuda_report() {
@@ -10,5 +12,7 @@ CudaReport cuda_report() {
 }
 
 std::vector<CudaDevice> cuda_devices() { return {}; }
+
+double copy_rate(const CudaDevice&) { throw Error(ExitCode::device, cuda_report().reason_none); }
 
 }  // namespace rewise

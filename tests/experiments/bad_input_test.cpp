@@ -202,7 +202,7 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
 TEST_CASE("help and version go to standard output with status 0") {
   const Workplace place;
   CHECK(place.run("--version").out.starts_with("rewise 0."));
-  for (const std::string command : {"", "graph", "run", "tc", "plot", "info"}) {
+  for (const std::string command : {"", "graph", "run", "tc", "plot", "bench", "info"}) {
     const Output output = place.run(command + " --help");
     INFO(command);
     CHECK(output.status == 0);

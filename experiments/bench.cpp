@@ -1,0 +1,272 @@
+#include "experiments/bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "src/base/error.hpp"
+#include "src/bundle/bundle.hpp"
+#include "src/single/single.hpp"
+
+namespace rewise {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+double spread(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return 0.5 * (*most - *least) / median(values);
+}
+
+// Of one piece: `rounds` cycles or measurements.
+struct Piece {
+  double rounds = 0, seconds = 0;
+  double sites = 0;          // attempted, flipped or visited
+  double cluster_sites = 0;  // of these, by cluster updates
+};
+
+std::vector<double> seconds_per_round(const std::vector<Piece>& pieces) {
+  std::vector<double> values;
+  for (const Piece& piece : pieces) values.push_back(piece.seconds / piece.rounds);
+  return values;
+}
+
+class Group {
+ public:
+  Group(const BenchGroup& group, const BenchEffort& effort, const StopToken& stop)
+      : group_(group), effort_(effort), stop_(stop), graph_(build_graph(group.graph)) {
+    equilibrate();
+  }
+
+  BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
+    const auto engine = make(update);
+    engine->restore(state_);
+    const Schedule schedule = schedule_of(update.name);
+    const auto pieces =
+        time_pieces(*engine, [&](std::uint64_t cycles) { engine->advance(schedule, cycles); });
+    BenchRow row = describe(update, schedule);
+    std::vector<double> rate;
+    double cluster_sites = 0, rounds = 0;
+    for (const Piece& piece : pieces) {
+      rate.push_back(piece.sites / piece.seconds * 1e-9);
+      cluster_sites += piece.cluster_sites;
+      rounds += piece.rounds;
+    }
+    row.flips_per_ns = median(rate);
+    row.spread = spread(rate);
+    const double updates =
+        update.name == "mix" ? 1 : static_cast<double>(schedule.steps_per_cycle());
+    const double seconds_per_update = median(seconds_per_round(pieces)) / updates;
+    row.us_per_update = 1e6 * seconds_per_update / group_.replicas;
+    if (update.name == "wolff") {
+      row.cluster_fraction = cluster_sites / (rounds * updates * group_.replicas *
+                                              static_cast<double>(graph_.sites()));
+    }
+    if (update.name != "mix") share(update.name, seconds_per_update, limits, row);
+    if (schedule.cluster == 0) {
+      row.measure_per_sweep = measurement_seconds(*engine) / seconds_per_update;
+    }
+    return row;
+  }
+
+ private:
+  std::unique_ptr<Engine> make(const BenchUpdate& update) const {
+    EngineSpec spec;
+    spec.betas = {1 / group_.temperature};
+    spec.replicas = group_.replicas;
+    spec.seed = effort_.seed;
+    spec.start = Start::cold;
+    if (update.name == "glauber") spec.local = LocalUpdate::glauber;
+    const bool swendsen_wang = update.name == "swendsen-wang";
+    if (swendsen_wang) spec.cluster = ClusterUpdate::swendsen_wang;
+    EngineOptions options;
+    options.device = group_.device.index;
+    options.threads = effort_.threads;
+    (swendsen_wang ? options.label_method : options.wolff_method) = update.method;
+    return group_.engine == "bundle" ? make_bundle_engine(graph_, spec, options)
+                                     : make_single_engine(graph_, spec, options);
+  }
+
+  void equilibrate() {
+    const bool bundle = group_.engine == "bundle";
+    const auto engine = make({bundle ? "wolff" : "swendsen-wang", ""});
+    const Schedule schedule = bundle ? Schedule{1, 4} : Schedule{1, 1};
+    for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
+      engine->advance(schedule, 1);
+      check_stop();
+    }
+    Observation pending;
+    engine->measure(pending);
+    state_ = engine->save();
+  }
+
+  Schedule schedule_of(const std::string& update) const {
+    if (update == "mix") return effort_.mix.value();
+    if (update == "metropolis" || update == "glauber") return {1, 0};
+    // A launch of the bundle engine or of a persistent kernel makes all updates of a cycle.
+    const std::uint32_t usual = group_.device.index < 0 || update != "wolff" ? 8 : 64;
+    return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};
+  }
+
+  // `repeats` pieces of at least `seconds` each, after a warm-up that finds how many rounds that
+  // takes.
+  template <class F>
+  std::vector<Piece> time_pieces(const Engine& engine, const F& run) const {
+    std::uint64_t rounds = 1;
+    for (double taken = 0;;) {
+      const double begin = now();
+      run(rounds);
+      taken = now() - begin;
+      check_stop();
+      if (taken >= 0.5 * effort_.seconds) break;
+      const double more = taken > 0 ? effort_.seconds / taken : 16;
+      rounds = std::max(rounds + 1, static_cast<std::uint64_t>(static_cast<double>(rounds) *
+                                                               std::min(more, 16.0)));
+    }
+    std::vector<Piece> pieces;
+    for (int k = 0; k < effort_.repeats; ++k) {
+      const Work before = engine.work();
+      const double begin = now();
+      run(rounds);
+      Piece piece;
+      piece.seconds = now() - begin;
+      const Work after = engine.work();
+      piece.rounds = static_cast<double>(rounds);
+      piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
+      piece.sites =
+          static_cast<double>(after.local_attempts - before.local_attempts) + piece.cluster_sites;
+      pieces.push_back(piece);
+      check_stop();
+    }
+    return pieces;
+  }
+
+  double measurement_seconds(Engine& engine) const {
+    Observation observation;
+    const auto pieces = time_pieces(engine, [&](std::uint64_t count) {
+      for (std::uint64_t k = 0; k < count; ++k) engine.measure(observation);
+    });
+    return median(seconds_per_round(pieces));
+  }
+
+  BenchRow describe(const BenchUpdate& update, const Schedule& schedule) const {
+    BenchRow row;
+    row.engine = group_.engine;
+    row.update = update.name;
+    row.method = update.method;
+    row.device = group_.device.name;
+    row.extents = group_.graph.extents;
+    row.p = group_.graph.p;
+    row.temperature = group_.temperature;
+    row.replicas = group_.replicas;
+    row.schedule = to_string(schedule);
+    return row;
+  }
+
+  void share(const std::string& update, double seconds, const DeviceLimits& limits,
+             BenchRow& row) const {
+    const double bytes = least_bytes(group_.engine, update, graph_, group_.replicas);
+    if (bytes > 0) {
+      row.bytes_per_update = bytes;
+      if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
+    }
+    if (limits.integer_rate > 0) {
+      row.integer_share = 1e9 * row.flips_per_ns *
+                          least_instructions(group_.engine, update, graph_) / limits.integer_rate;
+    }
+  }
+
+  void check_stop() const {
+    if (!stop_.stop_requested()) return;
+    throw Error(ExitCode::interrupted,
+                fmt::format("stopped by {}; nothing was kept", stop_.reason()));
+  }
+
+  const BenchGroup& group_;
+  const BenchEffort& effort_;
+  const StopToken& stop_;
+  Graph graph_;
+  EngineState state_;  // equilibrated
+};
+
+bool same_task(const BenchRow& a, const BenchRow& b) {
+  return a.engine == b.engine && a.update == b.update && a.extents == b.extents && a.p == b.p &&
+         a.temperature == b.temperature && (a.update != "mix" || a.schedule == b.schedule);
+}
+
+}  // namespace
+
+std::vector<std::string> bench_updates(std::string_view engine) {
+  std::vector<std::string> updates{"metropolis", "glauber", "wolff"};
+  if (engine == "single") updates.push_back("swendsen-wang");
+  return updates;
+}
+
+std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
+                                const DeviceLimits& limits, const StopToken& stop,
+                                const std::function<void(const BenchRow&)>& done) {
+  Group timed(group, effort, stop);
+  std::vector<BenchRow> rows;
+  for (const BenchUpdate& update : group.updates) {
+    rows.push_back(timed.time(update, limits));
+    done(rows.back());
+  }
+  return rows;
+}
+
+void compare_with_cpu(std::vector<BenchRow>& rows) {
+  for (BenchRow& row : rows) {
+    if (row.device == "cpu") continue;
+    // The fastest of the CPU's, where there are several methods or numbers of replicas.
+    double best = 0;
+    for (const BenchRow& other : rows) {
+      if (other.device == "cpu" && same_task(row, other)) best = std::max(best, other.flips_per_ns);
+    }
+    if (best > 0) row.over_cpu = row.flips_per_ns / best;
+  }
+}
+
+std::optional<double> bench_temperature(int dim, double p) {
+  if (dim != 2 && dim != 3) return std::nullopt;
+  const double regular = dim == 2 ? 2.269185314213022 : 4.5115232;
+  if (p == 0) return regular;
+  struct Point {
+    double p, tc2, tc3;
+  };
+  // The last: tanh(1/T) <k(k-1)>/<k> = 1 with the degrees of p = 1.
+  constexpr std::array<Point, 7> known{{{1e-4, 2.2826, 4.5141},
+                                        {1e-3, 2.3175, 4.5266},
+                                        {3e-3, 2.3568, 4.5454},
+                                        {1e-2, 2.4342, 4.5913},
+                                        {3e-2, 2.5561, 4.6780},
+                                        {0.1, 2.769, 4.855},
+                                        {1, 3.6594, 5.6916}}};
+  const auto shift = [&](const Point& point) {
+    return (dim == 2 ? point.tc2 : point.tc3) - regular;
+  };
+  const auto rounded = [](double tc) { return std::round(1e4 * tc) / 1e4; };
+  // Straight in a log-log plot; below the first point its theoretical power of p.
+  if (p < known.front().p) {
+    const double power = dim == 2 ? 4.0 / 7 : 1 / 1.2372;
+    return rounded(regular + shift(known.front()) * std::pow(p / known.front().p, power));
+  }
+  std::size_t k = 1;
+  while (k + 1 < known.size() && known[k].p < p) ++k;
+  const double part = std::log(p / known[k - 1].p) / std::log(known[k].p / known[k - 1].p);
+  return rounded(regular + std::exp((1 - part) * std::log(shift(known[k - 1])) +
+                                    part * std::log(shift(known[k]))));
+}
+
+}  // namespace rewise
