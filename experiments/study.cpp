@@ -13,6 +13,7 @@
 
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
+#include "experiments/task_group.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -36,6 +37,7 @@ class Batch {
 
   // One worker per entry: the device that its tasks run on.
   void work(const std::vector<int>& workers) {
+    workers_ = workers.size();
     std::vector<std::thread> threads;
     for (std::size_t k = 1; k < workers.size(); ++k) {
       threads.emplace_back([this, device = workers[k]] { loop(device); });
@@ -52,9 +54,9 @@ class Batch {
   void loop(int device) {
     try {
       while (!over_) {
-        const auto index = take();
-        if (!index) return;
-        if (!attempt(*index, device)) give_back(*index);
+        const auto group = take(device);
+        if (group.empty()) return;
+        attempt(group, device);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -63,49 +65,86 @@ class Batch {
     }
   }
 
-  std::optional<std::size_t> take() {
+  // The next task, on CUDA with as many like it as fill the device (but none that another worker
+  // should have).
+  std::vector<std::size_t> take(int device) {
     const std::lock_guard lock(mutex_);
-    if (pending_.empty()) return std::nullopt;
-    const std::size_t index = pending_.back();
-    pending_.pop_back();
-    return index;
+    std::vector<std::size_t> group;
+    if (pending_.empty()) return group;
+    const TaskSpec& first = tasks_[pending_.back()].spec;
+    const std::size_t share = (pending_.size() + workers_ - 1) / workers_;
+    const std::size_t wanted = device < 0 ? 1 : std::min(filling_group(first), share);
+    for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
+      if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
+      group.push_back(pending_[k]);
+      pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    return group;
   }
 
-  // A task that another process holds: to the end of the line, and a pause once nothing else is
+  // Tasks that another process holds: to the end of the line, and a pause once nothing else is
   // left to do.
-  void give_back(std::size_t index) {
+  void give_back(const std::vector<std::size_t>& held) {
     bool only_held = false;
     {
       const std::lock_guard lock(mutex_);
-      pending_.insert(pending_.begin(), index);
-      only_held = ++held_in_a_row_ >= pending_.size();
+      pending_.insert(pending_.begin(), held.begin(), held.end());
+      held_in_a_row_ += held.size();
+      only_held = held_in_a_row_ >= pending_.size();
     }
     if (only_held) std::this_thread::sleep_for(200ms);
     if (run_.stop.stop_requested()) over_ = interrupted_ = true;
   }
 
-  // False when somebody else is at it.
-  bool attempt(std::size_t index, int device) {
-    const StudyTask& task = tasks_[index];
-    const TaskPaths paths = task_paths(folder_, task_id(task.spec));
-    if (auto data = read_finished(task.spec, paths.finished)) {
+  void attempt(const std::vector<std::size_t>& group, int device) {
+    std::vector<std::size_t> left;  // of the group
+    for (const std::size_t index : group) {
+      const StudyTask& task = tasks_[index];
+      auto data = read_finished(task.spec, task_paths(folder_, task_id(task.spec)).finished);
+      if (!data) {
+        left.push_back(index);
+        continue;
+      }
       progress_.skip(task.seconds);
       done();
       handle_(index, std::move(*data));
-      return true;
     }
-    double reported = 0;
+    if (left.empty()) return;
     TaskRun run = run_;
     run.engine.device = device;
-    run.engine.threads = useful_threads(task.spec, run_.engine.threads);
-    run.progress = [&](std::uint64_t cycles) {
+    run.engine.threads = useful_threads(tasks_[left.front()].spec, run_.engine.threads);
+    std::vector<double> reported(left.size(), 0.0);
+    std::vector<TaskJob> jobs;
+    for (std::size_t k = 0; k < left.size(); ++k) jobs.push_back(job(left[k], reported[k]));
+    std::vector<TaskResult> results = run_tasks(std::move(jobs), run);
+    std::vector<std::size_t> held;
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      if (!book(left[k], reported[k], results[k])) held.push_back(left[k]);
+    }
+    for (const TaskResult& result : results) {
+      if (result.error) std::rethrow_exception(result.error);
+    }
+    if (!held.empty()) give_back(held);
+  }
+
+  TaskJob job(std::size_t index, double& reported) {
+    const StudyTask& task = tasks_[index];
+    const auto progress = [this, &task, &reported](std::uint64_t cycles) {
       const double part =
           task.seconds * static_cast<double>(cycles) / static_cast<double>(task.spec.cycles());
       reported += part;
       progress_.add(part);
     };
-    run.note = [&](const std::string& line) { progress_.line(task.label + ": " + line); };
-    TaskResult result = run_task(task.spec, paths, run);
+    const auto note = [this, &task](const std::string& line) {
+      progress_.line(task.label + ": " + line);
+    };
+    return {task.spec, task_paths(folder_, task_id(task.spec)), progress, note};
+  }
+
+  // False when somebody else is at it.
+  bool book(std::size_t index, double reported, TaskResult& result) {
+    const StudyTask& task = tasks_[index];
+    if (result.error) return true;
     if (result.outcome == TaskOutcome::held) return false;
     if (result.outcome == TaskOutcome::interrupted) {
       over_ = interrupted_ = true;
@@ -133,6 +172,7 @@ class Batch {
   const TaskHandler& handle_;
   std::mutex mutex_;
   std::vector<std::size_t> pending_;  // taken from the back
+  std::size_t workers_ = 1;
   std::size_t held_in_a_row_ = 0;
   std::exception_ptr failure_;
   std::atomic<bool> over_ = false, interrupted_ = false;

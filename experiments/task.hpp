@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -51,8 +52,7 @@ std::string task_id(const TaskSpec& spec);
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
 GraphRecord graph_record(const Graph& graph);
-std::unique_ptr<Engine> make_engine(const TaskSpec& spec, const Graph& graph,
-                                    const EngineOptions& options);
+EngineSpec engine_spec(const TaskSpec& spec);
 
 // Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
 // costs more than it brings.
@@ -79,6 +79,7 @@ struct TaskResult {
   TaskOutcome outcome = TaskOutcome::finished;
   TaskData data;
   std::string message;
+  std::exception_ptr error;  // of a group's task that failed (task_group.hpp)
 };
 
 // Without paths nothing is read or written. Error(held) when a finished file holds other physics;

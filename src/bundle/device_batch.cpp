@@ -38,6 +38,7 @@ DeviceBatch::DeviceBatch(std::vector<BooksView> books, int device)
   step_ = DeviceBuffer<std::uint32_t>(1);
   apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
   sums_ = DeviceBuffer<unsigned long long>(kSlots * 3 * replicas_);
+  fetched_ = PinnedBuffer<unsigned long long>(sums_.size());
   spins_.clear(stream_.get());
   sums_.clear(stream_.get());
 }
@@ -126,16 +127,12 @@ void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {
   }
 }
 
-unsigned long long* DeviceBatch::slot_sums(std::size_t slot, std::size_t kind) {
-  return sums_.data() + (slot * 3 + kind) * replicas_;
-}
-
 void DeviceBatch::measure(const GraphRange& range, std::size_t slot) {
   choose();
   const std::size_t first = std::size_t{range.first} * graphs_->bundles() * kReplicas;
   DeviceMeasurement m = graphs_->measurement(range, spins_.data());
-  m.disagreeing = slot_sums(slot, 0) + first;
-  m.up = slot_sums(slot, 1) + first;
+  m.disagreeing = sums_.data() + place(slot, 0) + first;
+  m.up = sums_.data() + place(slot, 1) + first;
   if (slot == 0) measuring_.record(stream_.get());
   launch_measure(graphs_->lattice(range), m, stream_.get());
   close_flipped(range, slot);
@@ -147,23 +144,23 @@ void DeviceBatch::close_flipped(const GraphRange& range, std::size_t slot) {
   const std::size_t per_graph = std::size_t{graphs_->bundles()} * kReplicas;
   const std::size_t first = range.first * per_graph, bytes = range.count * per_graph * 8;
   unsigned long long* flipped = wolff_->flipped().data() + first;
-  check_cuda(cudaMemcpyAsync(slot_sums(slot, 2) + first, flipped, bytes, cudaMemcpyDeviceToDevice,
-                             stream_.get()),
+  check_cuda(cudaMemcpyAsync(sums_.data() + place(slot, 2) + first, flipped, bytes,
+                             cudaMemcpyDeviceToDevice, stream_.get()),
              "copying cluster sums");
   check_cuda(cudaMemsetAsync(flipped, 0, bytes, stream_.get()), "clearing");
 }
 
 std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
   choose();
-  std::vector<Sums> taken(slots);
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    taken[slot].replicas = replicas_;
-    taken[slot].all.resize(3 * replicas_);
-    sums_.copy_out(std::span(taken[slot].all), stream_.get(), slot * 3 * replicas_);
-  }
-  check_cuda(cudaMemsetAsync(sums_.data(), 0, slots * 3 * replicas_ * 8, stream_.get()),
+  const auto host = fetched_.view();
+  sums_.copy_out(host.first(place(slots, 0)), stream_.get());
+  check_cuda(cudaMemsetAsync(sums_.data(), 0, place(slots, 0) * sizeof(host[0]), stream_.get()),
              "clearing");
   stream_.wait();
+  std::vector<Sums> taken;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    taken.push_back({&host[place(slot, 0)], &host[place(slot, 1)], &host[place(slot, 2)]});
+  }
   return taken;
 }
 

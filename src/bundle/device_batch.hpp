@@ -16,6 +16,7 @@
 #include "src/bundle/device_graphs.hpp"
 #include "src/bundle/device_wolff.hpp"
 #include "src/cuda/graph.hpp"
+#include "src/cuda/pinned_buffer.hpp"
 
 namespace rewise::bundle {
 
@@ -32,14 +33,10 @@ class DeviceBatch {
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
            std::uint64_t cycles);
 
-  // Sums of one measurement of the whole batch: disagreeing bonds, up spins and flipped sites,
-  // [replicas of the batch] each; ranges that were not measured are zero.
+  // Sums of one measurement of the whole batch, [replicas of the batch] each; those of graphs that
+  // were not measured are zero. Valid until the next fetch.
   struct Sums {
-    std::vector<unsigned long long> all;  // [3][replicas]
-    std::size_t replicas = 0;
-    const unsigned long long* of(std::size_t kind, std::size_t replica) const {
-      return all.data() + kind * replicas + replica;
-    }
+    const unsigned long long *disagreeing, *up, *flipped;  // bonds, spins, sites
   };
   // Queues a measurement into slot `slot`, which takes over the flipped sites so far.
   static constexpr std::size_t kSlots = 16;
@@ -64,7 +61,10 @@ class DeviceBatch {
                             std::uint32_t cycles);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
   void queue_sweep(const GraphRange& range, std::uint32_t step);
-  unsigned long long* slot_sums(std::size_t slot, std::size_t kind);
+  // Where kind 0..2 of a slot begins in the sums.
+  std::size_t place(std::size_t slot, std::size_t kind) const {
+    return (slot * 3 + kind) * replicas_;
+  }
   std::uint32_t* bundle_words(std::size_t bundle);
   void choose() const { check_cuda(cudaSetDevice(device_)); }
 
@@ -77,7 +77,8 @@ class DeviceBatch {
   std::unique_ptr<DeviceWolffBatch> wolff_;
   std::size_t replicas_ = 0;  // of the whole batch
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
-  DeviceBuffer<unsigned long long> sums_;  // [kSlots][3][replicas]
+  DeviceBuffer<unsigned long long> sums_;     // [kSlots][3][replicas]
+  PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host
   std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t>, CudaGraph>
       captured_;  // by range, M, W and cycles
 };

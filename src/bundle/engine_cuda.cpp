@@ -161,7 +161,7 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
 // Sites flipped since the last time.
 void CudaEngine::take_flipped(const DeviceBatch::Sums& sums) {
   const std::size_t replicas = cluster_size_.size();
-  const unsigned long long* flipped = sums.of(2, member_ * replicas);
+  const unsigned long long* flipped = sums.flipped + member_ * replicas;
   for (std::size_t k = 0; k < replicas; ++k) {
     cluster_size_[k] += flipped[k];
     work_.cluster_sites += flipped[k];
@@ -170,8 +170,8 @@ void CudaEngine::take_flipped(const DeviceBatch::Sums& sums) {
 
 void CudaEngine::take(const DeviceBatch::Sums& sums, Observation& out) {
   const std::size_t replicas = cluster_size_.size();
-  const unsigned long long* disagreeing = sums.of(0, member_ * replicas);
-  const unsigned long long* up = sums.of(1, member_ * replicas);
+  const unsigned long long* disagreeing = sums.disagreeing + member_ * replicas;
+  const unsigned long long* up = sums.up + member_ * replicas;
   const auto bonds = static_cast<std::int64_t>(graph_.bonds());
   const auto sites = static_cast<std::int64_t>(layout_.sites);
   out.bond_sum.resize(replicas);

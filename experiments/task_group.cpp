@@ -1,0 +1,187 @@
+#include "experiments/task_group.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <tuple>
+
+#include "experiments/config.hpp"
+#include "experiments/options.hpp"
+#include "experiments/task_member.hpp"
+#include "src/bundle/bundle.hpp"
+#include "src/single/single.hpp"
+
+namespace rewise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Measurements of a replica that engines may hold before they are appended.
+constexpr std::size_t kMostHeld = std::size_t{1} << 21;
+// A group's words per sweep that keep a device busy, and its series in memory at most.
+constexpr double kFillingWords = 1 << 22;
+constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The tasks that are to be run, and their engines.
+class Group {
+ public:
+  Group(std::vector<TaskJob> jobs, const TaskRun& run) : run_(run) {
+    for (TaskJob& job : jobs) members_.emplace_back(std::move(job));
+    for (TaskMember& member : members_) member.guarded([&] { member.claim(); });
+    std::vector<BundleTask> tasks;
+    for (TaskMember& member : members_) {
+      if (!member.open()) continue;
+      running_.push_back(&member);
+      tasks.push_back({member.graph(), engine_spec(member.spec())});
+    }
+    if (running_.empty()) return;
+    batch_ = make_batch(tasks);
+    for (std::size_t k = 0; k < running_.size(); ++k) {
+      running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
+    }
+    share_time();
+  }
+
+  // To the end, or until told to stop; at least one step each time, so that the shortest time limit
+  // comes to an end some day.
+  void run() {
+    while (std::any_of(running_.begin(), running_.end(), [](auto* m) { return m->open(); })) {
+      round();
+    }
+  }
+
+  std::vector<TaskResult> results() {
+    std::vector<TaskResult> results;
+    for (TaskMember& member : members_) results.push_back(std::move(member.result()));
+    return results;
+  }
+
+ private:
+  std::unique_ptr<EngineBatch> make_batch(const std::vector<BundleTask>& tasks) const {
+    const std::string& engine = running_.front()->spec().engine;
+    check_engine_name(engine, "engine");
+    for (const BundleTask& task : tasks) check_spec(task.graph, task.spec);
+    if (engine == "bundle") return make_bundle_batch(tasks, run_.engine);
+    std::vector<std::unique_ptr<Engine>> engines;
+    for (const BundleTask& task : tasks) {
+      engines.push_back(make_single_engine(task.graph, task.spec, run_.engine));
+    }
+    return make_plain_batch(std::move(engines));
+  }
+
+  // Tasks that take the same step next, and how often they all can.
+  struct Company {
+    std::vector<std::size_t> who;
+    std::size_t count = kMostHeld;
+  };
+  void round();
+  void advance(const Step& step, Company& company);
+  void share_time();
+
+  std::deque<TaskMember> members_;
+  std::vector<TaskMember*> running_;  // by number of their engines
+  std::unique_ptr<EngineBatch> batch_;
+  const TaskRun& run_;
+  std::uint64_t budget_ = 1;  // cycles per call of the engines
+  Clock::time_point last_ = Clock::now();
+};
+
+void Group::round() {
+  std::map<Step, Company> steps;
+  for (std::size_t k = 0; k < running_.size(); ++k) {
+    if (!running_[k]->open() || running_[k]->complete()) continue;
+    std::size_t count = 1;
+    Company& company = steps[running_[k]->next(budget_, count)];
+    company.who.push_back(k);
+    company.count = std::min(company.count, count);
+  }
+  for (auto& [step, company] : steps) advance(step, company);
+  share_time();
+  const bool stop = run_.stop.stop_requested();
+  for (TaskMember* member : running_) {
+    if (!member->open()) continue;
+    member->guarded([&] {
+      if (member->complete()) {
+        member->finish();
+      } else if (stop) {
+        member->interrupt();
+      } else {
+        member->checkpoint_after(run_.checkpoint);
+      }
+    });
+  }
+}
+
+// About a tenth of a second of work.
+void Group::advance(const Step& step, Company& company) {
+  const auto begin = Clock::now();
+  const TaskSpec& spec = running_[company.who.front()]->spec();
+  const std::size_t replicas = spec.temperatures.size() * spec.replicas * company.who.size();
+  const std::size_t count = std::min(company.count, std::max<std::size_t>(1, kMostHeld / replicas));
+  std::vector<std::vector<Observation>> taken(company.who.size());
+  if (step.measured) {
+    taken = batch_->sample(company.who, spec.schedule, step.cycles, count);
+  } else {
+    batch_->advance(company.who, spec.schedule, step.cycles);
+  }
+  const std::uint64_t cycles = step.cycles * count;
+  const double seconds = std::max(seconds_since(begin), 1e-9);
+  budget_ = std::clamp<std::uint64_t>(
+      static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
+  for (std::size_t i = 0; i < company.who.size(); ++i) {
+    TaskMember& member = *running_[company.who[i]];
+    member.guarded([&] { member.take(cycles, taken[i]); });
+  }
+}
+
+// The time since the last call is that of the tasks still running.
+void Group::share_time() {
+  const auto open =
+      std::count_if(running_.begin(), running_.end(), [](auto* m) { return m->open(); });
+  const double seconds = seconds_since(last_);
+  for (TaskMember* member : running_) {
+    if (member->open()) member->spend(seconds / static_cast<double>(open));
+  }
+  last_ = Clock::now();
+}
+
+double site_count(const TaskSpec& spec) {
+  if (spec.imported != nullptr) return static_cast<double>(spec.imported->sites());
+  double sites = 1;
+  for (const auto extent : spec.graph.extents) sites *= extent;
+  return sites;
+}
+
+}  // namespace
+
+bool run_together(const TaskSpec& a, const TaskSpec& b) {
+  const auto shape = [](const TaskSpec& s) {
+    return std::tuple(s.graph.extents, s.engine, s.model, s.local, s.cluster, s.temperatures.size(),
+                      s.replicas, s.schedule.local, s.schedule.cluster);
+  };
+  return a.engine == "bundle" && a.imported == nullptr && b.imported == nullptr &&
+         shape(a) == shape(b);
+}
+
+std::size_t filling_group(const TaskSpec& spec) {
+  if (spec.engine != "bundle" || spec.imported != nullptr) return 1;
+  const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  const double words = site_count(spec) * replicas / 32;
+  const double series = replicas * static_cast<double>(spec.measure) * 24;
+  const double wanted = std::min(std::ceil(kFillingWords / words), kMostSeries / series);
+  return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
+}
+
+std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run) {
+  Group group(std::move(jobs), run);
+  group.run();
+  return group.results();
+}
+
+}  // namespace rewise

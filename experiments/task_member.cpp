@@ -1,0 +1,189 @@
+#include "experiments/task_member.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/build_info.hpp"
+#include "experiments/options.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+// A number kept in provenance across restarts.
+double kept_number(const TextMap& provenance, const std::string& key) {
+  const auto found = provenance.find(key);
+  return found == provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+}  // namespace
+
+std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) const {
+  auto loaded = load_task(file, OpenAs::owner);
+  if (!loaded) return std::nullopt;
+  for (const auto& warning : loaded->warnings) say("warning: " + warning);
+  return std::move(loaded->task);
+}
+
+// What was stored, if anything: the finished file or the checkpoint, whichever went further.
+std::optional<TaskData> TaskMember::load_furthest() const {
+  const TextMap wanted = task_configuration(spec());
+  const TaskPaths& paths = *job_.paths;
+  auto finished = load(paths.finished);
+  if (finished) {
+    try {
+      check_same_physics(finished->configuration, wanted, kMayGrow, paths.finished.string());
+    } catch (const Error& error) {
+      throw Error(ExitCode::held,
+                  fmt::format("{}; it would be overwritten: choose another name", error.what()));
+    }
+  }
+  // A complete result wins over whatever a checkpoint holds.
+  if (finished && finished->energy.time() >= spec().measure) return finished;
+  auto part = load(paths.checkpoint);
+  if (part) check_same_physics(part->configuration, wanted, kMayGrow, paths.checkpoint.string());
+  if (!finished) return part;
+  return part && part->state.cycles > finished->state.cycles ? std::move(part)
+                                                             : std::move(finished);
+}
+
+void TaskMember::claim() {
+  std::optional<TaskData> stored;
+  if (job_.paths) {
+    LeaseClaim claim = claim_lease(job_.paths->lease);
+    if (!claim.lease) return close(TaskOutcome::held, claim.holder);
+    if (!claim.note.empty()) say(claim.note);
+    lease_ = std::move(claim.lease);
+    stored = load_furthest();
+    replaces_ = std::filesystem::exists(job_.paths->finished);
+  }
+  if (stored) {
+    data_ = std::move(*stored);
+    resumes_ = true;
+    if (complete() && replaces_) {
+      result_.data = std::move(data_);
+      return close(TaskOutcome::already);
+    }
+    say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
+  }
+  graph_ = task_graph(spec());
+}
+
+void TaskMember::attach(Engine& engine) {
+  engine_ = &engine;
+  if (resumes_) {
+    engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
+    cycles_ = data_.state.cycles;
+  } else {
+    data_.graph = graph_record(*graph_);
+    data_.temperature = spec().temperatures;
+    data_.replicas = spec().replicas;
+    data_.shape_series();
+    data_.provenance["start"] = utc_time();
+  }
+  data_.configuration = task_configuration(spec());
+}
+
+// The equilibration ends with a measurement that is dropped, and with it the cluster sums.
+Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
+  count = 1;
+  const bool equilibrating = cycles_ < spec().equilibrate;
+  const std::uint64_t target =
+      equilibrating ? spec().equilibrate : spec().equilibrate + (measurements() + 1) * spec().every;
+  const std::uint64_t left = target - cycles_;
+  if (left > budget) return {budget, false};
+  if (!equilibrating && left == spec().every) {
+    count = std::clamp<std::size_t>(budget / spec().every, 1, spec().measure - measurements());
+  }
+  return {left, true};
+}
+
+void TaskMember::take(std::uint64_t cycles, const std::vector<Observation>& taken) {
+  const bool equilibrating = cycles_ < spec().equilibrate;
+  cycles_ += cycles;
+  if (job_.progress) job_.progress(cycles);
+  if (equilibrating) return;
+  for (const Observation& observation : taken) append(observation);
+}
+
+void TaskMember::append(const Observation& observation) {
+  data_.energy.append(observation.bond_sum);
+  data_.magnetisation.append(observation.magnetisation);
+  if (spec().schedule.cluster == 0) return;
+  data_.cluster_size.append(observation.cluster_size);
+  if (observation.cluster_quartic_low.empty()) return;
+  data_.cluster_quartic_low.append(observation.cluster_quartic_low);
+  data_.cluster_quartic_high.append(observation.cluster_quartic_high);
+}
+
+void TaskMember::finish() {
+  if (!job_.paths) {
+    pack();
+  } else if (!lease_->held()) {
+    return close(TaskOutcome::held, "another process, which took this one for dead");
+  } else {
+    pack();
+    if (replaces_) {
+      save_task(job_.paths->finished, data_);
+    } else {
+      save_new_task(job_.paths->finished, data_);
+    }
+    remove_sealed(job_.paths->checkpoint);
+  }
+  result_.data = std::move(data_);
+  close(TaskOutcome::finished);
+}
+
+void TaskMember::interrupt() {
+  if (lease_ && lease_->held()) save(job_.paths->checkpoint);
+  close(TaskOutcome::interrupted,
+        fmt::format("{} of {} measurements", measurements(), spec().measure));
+}
+
+// State and provenance into data_.
+void TaskMember::pack() {
+  data_.configuration["sampling.measure"] =
+      fmt::format("{}", std::max(spec().measure, measurements()));
+  EngineState state = engine_->save();
+  data_.state.engine = std::move(state.engine);
+  data_.state.step = state.step;
+  data_.state.bytes = std::move(state.bytes);
+  data_.state.cycles = cycles_;
+  note_provenance();
+}
+
+void TaskMember::note_provenance() {
+  TextMap& note = data_.provenance;
+  const Work work = engine_->work();
+  const auto add = [&](const char* key, double now, double& counted) {
+    note[key] = fmt::format("{:.17g}", kept_number(note, key) + now - counted);
+    counted = now;
+  };
+  add("work.seconds", seconds_, counted_.seconds);
+  add("work.update_seconds", work.local_seconds + work.cluster_seconds, counted_.updating);
+  add("work.measure_seconds", work.measure_seconds, counted_.measuring);
+  add("work.updates", static_cast<double>(work.local_attempts + work.cluster_sites),
+      counted_.updates);
+  note["trajectory_hash"] = fmt::format("{:016x}", engine_->trajectory_hash());
+  note["device"] = engine_->device();
+  note["threads"] = fmt::format("{}", engine_->threads());
+  note["version"] = build_info().version;
+  note["revision"] = build_info().revision;
+  note["compiler"] = build_info().compiler;
+  note["host"] = host_name();
+  note["end"] = utc_time();
+}
+
+void TaskMember::checkpoint_after(double seconds) {
+  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - saved_;
+  if (job_.paths && age.count() >= seconds) save(job_.paths->checkpoint);
+}
+
+void TaskMember::save(const std::filesystem::path& file) {
+  pack();
+  save_task(file, data_);
+  saved_ = std::chrono::steady_clock::now();
+}
+
+}  // namespace rewise

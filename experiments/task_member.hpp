@@ -1,0 +1,92 @@
+// One task of a group (task_group.hpp): its lease, its data so far, its clocks; what it does next.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/task_group.hpp"
+#include "src/store/lease.hpp"
+
+namespace rewise {
+
+// What an engine does next: `cycles` cycles and, mostly, a measurement.
+struct Step {
+  std::uint64_t cycles = 1;
+  bool measured = false;
+  auto operator<=>(const Step&) const = default;
+};
+
+// One task of the group: its lease, its data so far, its clocks.
+class TaskMember {
+ public:
+  explicit TaskMember(TaskJob job) : job_(std::move(job)) {}
+
+  const TaskSpec& spec() const { return job_.spec; }
+  const Graph& graph() const { return *graph_; }
+  bool open() const { return open_; }  // still to be run
+  TaskResult& result() { return result_; }
+
+  // Runs f; what it throws becomes this task's result.
+  template <class F>
+  void guarded(const F& f) {
+    try {
+      f();
+    } catch (...) {
+      close(TaskOutcome::finished);
+      result_.error = std::current_exception();
+    }
+  }
+
+  void claim();
+  void attach(Engine& engine);
+
+  // The next step, where `budget` cycles are enough for one call of the engine, and how many times.
+  Step next(std::uint64_t budget, std::size_t& count) const;
+  void take(std::uint64_t cycles, const std::vector<Observation>& taken);
+  void spend(double seconds) { seconds_ += seconds; }
+
+  bool complete() const { return measurements() >= spec().measure; }
+  void finish();
+  void interrupt();
+  // Where the last one is that old.
+  void checkpoint_after(double seconds);
+
+ private:
+  std::uint64_t measurements() const { return data_.energy.time(); }
+  void say(const std::string& line) const {
+    if (job_.note) job_.note(line);
+  }
+  void close(TaskOutcome outcome, std::string message = "") {
+    result_.outcome = outcome;
+    result_.message = std::move(message);
+    lease_.reset();
+    open_ = false;
+  }
+  std::optional<TaskData> load(const std::filesystem::path& file) const;
+  std::optional<TaskData> load_furthest() const;
+  void save(const std::filesystem::path& file);
+  void append(const Observation& observation);
+  void pack();
+  void note_provenance();
+
+  TaskJob job_;
+  TaskResult result_;
+  bool open_ = true;
+  std::optional<Lease> lease_;
+  std::shared_ptr<const Graph> graph_;
+  Engine* engine_ = nullptr;
+  TaskData data_;
+  bool resumes_ = false, replaces_ = false;
+  std::uint64_t cycles_ = 0;
+  double seconds_ = 0;  // of the group's time, this task's share
+  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+  struct {
+    double seconds = 0, updating = 0, measuring = 0, updates = 0;
+  } counted_;  // already in the provenance
+};
+
+}  // namespace rewise
