@@ -198,8 +198,13 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
 void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLaunch& plan,
                   cudaStream_t stream) {
   const Kernel kernel = kernel_for(g.lattice.dim, plan.plane_shared);
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(plan.shared_bytes)));
+  // Only ever raised: captured launches of a larger plan may still be replayed.
+  cudaFuncAttributes now{};
+  check_cuda(cudaFuncGetAttributes(&now, kernel));
+  const auto wanted = static_cast<int>(plan.shared_bytes);
+  if (now.maxDynamicSharedSizeBytes < wanted) {
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, wanted));
+  }
   WolffLaunch part = plan;
   part.parts = std::clamp(run.updates / 8, 1u, plan.parts);
   kernel<<<plan.blocks, plan.threads, plan.shared_bytes, stream>>>(g, run, part);
