@@ -35,8 +35,8 @@ __device__ __forceinline__ void regular_cell(const DeviceLattice& g, const Settl
 #pragma unroll
     for (int k = 0; k < kDegree; ++k) x[k] = own.w[v] ^ neighbour[k].w[v];
     const Planes<kDegree> planes(x);
-    own.w[v] ^= settle_word<kClasses, kVec>(s, block, v, slot, site, s.thresholds.regular, shared,
-                                            planes.p, Planes<kDegree>::kCount);
+    own.w[v] ^= settle_word<kClasses, kVec, true>(s, block, v, slot, site, s.thresholds.regular,
+                                                  shared, planes.p, Planes<kDegree>::kCount);
   }
   store<kVec>(own_at, own);
 }
@@ -147,11 +147,12 @@ __device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, i
 }
 
 template <int kDim, int kVec, bool kGlauber>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kVec == 4 ? 8 : 1)
     update_regular_cells(const __grid_constant__ DeviceLattice g,
                          const __grid_constant__ DeviceSweep sweep, int colour) {
   __shared__ Block<kVec> block;
   const Settle s = settle_of<kVec>(sweep);
+  load_regular_digits(s, block, kGlauber ? 2 * kDim + 1 : kDim);
   open_block(s, block);
   std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * g.words * kVec;
   const std::uint32_t i = regular_place(g, colour, blockIdx.x * kThreads + threadIdx.x);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace device;
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = 128;
 constexpr unsigned kCells = 8;  // per thread
 
 // A binary counter per bit position.
@@ -15,12 +15,17 @@ template <int kPlanes>
 struct Counter {
   std::uint32_t plane[kPlanes]{};
 
-  __device__ __forceinline__ void add(std::uint32_t x) {
+  __device__ __forceinline__ void add(std::uint32_t x) { add<1>(&x); }
+  // A number of N planes.
+  template <int N>
+  __device__ __forceinline__ void add(const std::uint32_t* x) {
+    std::uint32_t carry = 0;
 #pragma unroll
     for (int p = 0; p < kPlanes; ++p) {
-      const std::uint32_t carry = plane[p] & x;
-      plane[p] ^= x;
-      x = carry;
+      const std::uint32_t y = p < N ? x[p] : 0;
+      const std::uint32_t next = majority(plane[p], y, carry);
+      plane[p] = xor3(plane[p], y, carry);
+      carry = next;
     }
   }
   // Sum over the warp's lanes of bit position `lane`.
@@ -63,31 +68,79 @@ __device__ __forceinline__ const std::uint32_t* bundle_words(const std::uint32_t
   return spins + static_cast<std::size_t>(bundle / v) * words * v + bundle % v;
 }
 
-template <int kDim>
+// Adds up the counters of the block's warps, one counter of kVec bundles and two kinds per warp.
+template <int kPlanes, int kVec>
+__device__ __forceinline__ void add_counters(const Counter<kPlanes> (&counter)[2][kVec],
+                                             unsigned long long* const (&sums)[2]) {
+  constexpr unsigned kWarps = kThreads / 32;
+  constexpr int kAll = kPlanes + 2;
+  static_assert(kWarps <= 4);
+  __shared__ std::uint32_t plane[2 * kVec][kWarps][kPlanes][32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (unsigned kind = 0; kind < 2; ++kind) {
+#pragma unroll
+    for (unsigned v = 0; v < kVec; ++v) {
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) {
+        plane[kind * kVec + v][warp][p][lane] = counter[kind][v].plane[p];
+      }
+    }
+  }
+  __syncthreads();
+  for (unsigned which = warp; which < 2 * kVec; which += kWarps) {
+    Counter<kAll> total;
+#pragma unroll
+    for (unsigned w = 0; w < kWarps; ++w) {
+      std::uint32_t number[kPlanes];
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) number[p] = plane[which][w][p][lane];
+      total.template add<kPlanes>(number);
+    }
+    atomicAdd(sums[which / kVec] + which % kVec * kReplicas + lane,
+              static_cast<unsigned long long>(total.of_lane()));
+  }
+}
+
+constexpr int bit_width(unsigned n) { return n == 0 ? 0 : 1 + bit_width(n / 2); }
+
+// Sites of colour 0 with all their lattice bonds, and the spins of both colours.
+template <int kDim, int kVec>
 __global__ void __launch_bounds__(kThreads)
-    count_lattice(const __grid_constant__ DeviceLattice g, int vec, const std::uint32_t* spins,
+    count_lattice(const __grid_constant__ DeviceLattice g, const std::uint32_t* spins,
                   unsigned long long* disagreeing, unsigned long long* up) {
-  const std::uint32_t* words = bundle_words(spins, g.words, vec, blockIdx.y);
-  const auto v = static_cast<std::size_t>(vec);
-  Counter<7> bonds;
-  Counter<5> spins_up;
+  constexpr int kDegree = 2 * kDim;
+  const std::uint32_t* words = spins + static_cast<std::size_t>(blockIdx.y) * g.words * kVec;
+  const auto pack = [&](int colour, std::uint32_t place) {
+    return load<kVec>(words + (static_cast<std::size_t>(g.colour_base[colour]) + place) * kVec);
+  };
+  Counter<bit_width(kCells * kDegree)> counter[2][kVec];
   const std::uint32_t half = g.sites / 2;
+#pragma unroll 2
   for (unsigned n = 0; n < kCells; ++n) {
     const std::uint32_t i = (blockIdx.x * kCells + n) * kThreads + threadIdx.x;
     if (i >= half) break;
     const Around<kDim> around(g, 0, i);
-    std::uint32_t at[2 * kDim];
+    std::uint32_t at[kDegree];
     around.places(g, at);
-    const std::uint32_t own = words[(g.colour_base[0] + i) * v];
+    const Pack<kVec> own = pack(0, i), beside = pack(1, i);
+    Pack<kVec> neighbour[kDegree];
 #pragma unroll
-    for (int k = 0; k < 2 * kDim; ++k) {
-      bonds.add(own ^ words[(g.colour_base[1] + at[k]) * v]);
+    for (int k = 0; k < kDegree; ++k) neighbour[k] = pack(1, at[k]);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      std::uint32_t x[kDegree];
+#pragma unroll
+      for (int k = 0; k < kDegree; ++k) x[k] = own.w[v] ^ neighbour[k].w[v];
+      const Planes<kDegree> planes(x);
+      counter[0][v].template add<Planes<kDegree>::kCount>(planes.p);
+      const std::uint32_t both[2] = {own.w[v] ^ beside.w[v], own.w[v] & beside.w[v]};
+      counter[1][v].template add<2>(both);
     }
-    spins_up.add(own);
-    spins_up.add(words[(g.colour_base[1] + i) * v]);
   }
-  add_block(bonds.of_lane(), false, disagreeing + std::size_t{blockIdx.y} * kReplicas);
-  add_block(spins_up.of_lane(), false, up + std::size_t{blockIdx.y} * kReplicas);
+  const std::size_t first = std::size_t{blockIdx.y} * kVec * kReplicas;
+  unsigned long long* const sums[2] = {disagreeing + first, up + first};
+  add_counters(counter, sums);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -128,25 +181,25 @@ dim3 blocks_for(std::uint32_t items, std::uint32_t bundles, std::uint32_t graphs
 
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
   const std::uint32_t bundles = m.graphs * m.bundles;
-  const dim3 lattice = blocks_for(g.sites / 2, bundles);
-  const auto count = [&](auto kernel) {
-    kernel<<<lattice, kThreads, 0, stream>>>(g, m.vec, m.spins, m.disagreeing, m.up);
+  const dim3 lattice = blocks_for(g.sites / 2, m.vec == 4 ? bundles / 4 : bundles);
+  const auto count = [&](auto four, auto one) {
+    (m.vec == 4 ? four : one)<<<lattice, kThreads, 0, stream>>>(g, m.spins, m.disagreeing, m.up);
   };
   switch (g.dim) {
     case 0:
       count_up<<<blocks_for(g.sites, bundles), kThreads, 0, stream>>>(g, m.vec, m.spins, m.up);
       break;
     case 1:
-      count(count_lattice<1>);
+      count(count_lattice<1, 4>, count_lattice<1, 1>);
       break;
     case 2:
-      count(count_lattice<2>);
+      count(count_lattice<2, 4>, count_lattice<2, 1>);
       break;
     case 3:
-      count(count_lattice<3>);
+      count(count_lattice<3, 4>, count_lattice<3, 1>);
       break;
     default:
-      count(count_lattice<4>);
+      count(count_lattice<4, 4>, count_lattice<4, 1>);
   }
   check_cuda(cudaGetLastError(), "launching a measurement");
   if (m.most == 0) return;

@@ -11,6 +11,7 @@ constexpr unsigned kThreads = 128;
 constexpr unsigned kQueue = 128;     // words of a block that may wait; about 60 of 512 do
 constexpr unsigned kQuickCalls = 2;  // eight digits settle nine words in ten
 constexpr unsigned kPlanes = 4;      // counts up to 15
+constexpr unsigned kMostRegularClasses = 9;
 
 // Words that need more digits than the quick ones, settled by full warps at the end of the block.
 struct Queue {
@@ -25,6 +26,7 @@ struct Queue {
 template <int kVec>
 struct Block {
   CallWords call_words[kVec][8];
+  uint4 regular[kVec][kMostRegularClasses][kQuickCalls];  // digits of the classes of regular cells
   Queue queue;
 };
 
@@ -98,9 +100,21 @@ __device__ std::uint32_t finish_word(const Settle& s, const SharedItem& shared,
   return below & ~undecided;
 }
 
+// The quick digits of regular cells into shared memory; the block waits in open_block().
+template <int kVec>
+__device__ __forceinline__ void load_regular_digits(const Settle& s, Block<kVec>& block,
+                                                    unsigned classes) {
+  const unsigned c = threadIdx.x / kQuickCalls % kMostRegularClasses;
+  const unsigned v = threadIdx.x / kQuickCalls / kMostRegularClasses;
+  if (v >= kVec || c >= classes) return;
+  const unsigned call = threadIdx.x % kQuickCalls;
+  block.regular[v][c][call] =
+      digits(s.thresholds, s.quad * kVec + v, s.thresholds.regular, c, call);
+}
+
 // Flips of one word whose disagreements are counted in `plane`, for C classes. A word that stays
 // open after the quick digits is queued, or, where the queue is full, settled on the spot.
-template <int C, int kVec>
+template <int C, int kVec, bool kRegular = false>
 __device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Block<kVec>& block, int v,
                                                      std::uint32_t slot, std::uint32_t site,
                                                      std::uint32_t first_class,
@@ -123,7 +137,8 @@ __device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Block<kVec
 #pragma unroll
     for (int c = 0; c < C; ++c) {
       const uint4 digit =
-          digits(s.thresholds, bundle, first_class, static_cast<std::uint32_t>(c), call);
+          kRegular ? block.regular[v][c][call]
+                   : digits(s.thresholds, bundle, first_class, static_cast<std::uint32_t>(c), call);
       t.x |= mask[c] & digit.x;
       t.y |= mask[c] & digit.y;
       t.z |= mask[c] & digit.z;

@@ -41,8 +41,12 @@ __device__ __forceinline__ unsigned run_updates(const DeviceWolff& g, const Devi
 // Takes back a cluster that outgrew the limit and leaves its sites in the plane of reached ones.
 __device__ void take_back(const DeviceWolff& g, const DeviceWolffRun& run, const Replica& r,
                           Shared& shared, unsigned replica) {
-  std::uint32_t* reached = run.reached + static_cast<std::size_t>(replica) * g.plane_words;
-  for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) reached[w] = 0;
+  std::uint32_t* reached = run.reached == nullptr
+                               ? nullptr
+                               : run.reached + static_cast<std::size_t>(replica) * g.plane_words;
+  for (std::uint32_t w = threadIdx.x; reached != nullptr && w < g.plane_words; w += blockDim.x) {
+    reached[w] = 0;
+  }
   // Chunks that nobody took.
   for (std::uint32_t c = shared.head; c != shared.tail; ++c) {
     const std::size_t slot = c & (run.pool_chunks - 1);
@@ -52,7 +56,7 @@ __device__ void take_back(const DeviceWolff& g, const DeviceWolffRun& run, const
   for (std::uint32_t k = threadIdx.x; k < shared.claimed; k += blockDim.x) {
     const std::uint32_t site = r.trail[k];
     atomicXor(r.plane + site / 32, 1u << site % 32);
-    atomicOr(reached + site / 32, 1u << site % 32);
+    if (reached != nullptr) atomicOr(reached + site / 32, 1u << site % 32);
   }
   if (threadIdx.x == 0) shared.flipped -= shared.claimed;
   __syncthreads();
@@ -94,9 +98,10 @@ __global__ void __launch_bounds__(kMostThreads)
     if (threadIdx.x == 0 && part > 0) await(run.progress[1 + replica], part);
     __syncthreads();
     const unsigned stop = min(run.updates, (part + 1) * length);
-    const unsigned start = max(part * length, run.limit > 0 ? run.stopped[replica] : 0u);
+    const unsigned place = run.stopped != nullptr ? run.stopped[replica] : part * length;
+    const unsigned start = max(part * length, place);
     // Where start lies in a later part, or the replica stopped in an earlier one.
-    const bool idle = start >= stop || (run.limit > 0 && run.stopped[replica] < part * length);
+    const bool idle = start >= stop || place < part * length;
     if (!idle) {
       std::uint32_t* home = run.planes + static_cast<std::size_t>(replica) * g.plane_words;
       if (kShared) {
@@ -118,7 +123,7 @@ __global__ void __launch_bounds__(kMostThreads)
       if (shared.over != 0) take_back(g, run, r, shared, replica);
       if (threadIdx.x == 0) {
         run.flipped[replica] += shared.flipped;
-        if (run.limit > 0) run.stopped[replica] = reached;
+        if (run.stopped != nullptr) run.stopped[replica] = reached;
       }
       if (kShared) {
         for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) home[w] = own[w];
@@ -190,7 +195,7 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
   const unsigned per = std::clamp(std::min(fit, 2048 / plan.threads), 1u, 32u);
   plan.blocks = std::min(multiprocessors * per, replicas);
   // Parts so that blocks end at about the same time.
-  plan.parts = plan.blocks == replicas ? 1 : std::clamp(32 * plan.blocks / replicas, 1u, 8u);
+  plan.parts = plan.blocks == replicas ? 1 : std::clamp(64 * plan.blocks / replicas, 1u, 8u);
   plan.pool_chunks = std::bit_ceil(static_cast<std::uint32_t>(bonds / kChunk) + 64);
   return plan;
 }

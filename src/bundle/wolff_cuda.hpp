@@ -28,13 +28,18 @@ struct DeviceWolff {
   std::uint32_t plane_words = 0;
 };
 
-// WolffGeometry on the device.
+// WolffGeometry on the device. Links (site, bond) of a special site fill a row, which one load of
+// some lanes reads; its rest is kNoLink. A site with more links ends its row with (kMoreLinks, k),
+// and more[k] holds their number, the links behind it.
 struct DeviceWolffGraph {
   std::uint64_t seed;
-  const uint2* special;         // [plane_words] (bit per site, special sites in earlier words)
-  const std::uint64_t* offset;  // [specials + 1]
-  const uint2* link;            // (site, bond)
+  const uint2* special;  // [plane_words] (bit per site, special sites in earlier words)
+  const uint2* row;      // [specials][link_row(dim)]
+  const uint2* more;
 };
+
+RW_HD constexpr std::uint32_t link_row(int dim) { return dim == 4 ? 16 : 8; }
+inline constexpr std::uint32_t kNoLink = ~0u, kMoreLinks = ~0u - 1;
 
 // Candidates and pool chunks; all ones is no candidate.
 inline constexpr std::uint32_t kChunk = 32;
@@ -52,12 +57,13 @@ struct DeviceWolffRun {
   std::uint32_t pool_chunks;       // a power of two
   unsigned long long* flipped;     // [replicas] += flipped sites
   unsigned* progress;              // [1 + replicas] zero at the start
+  // A replica starts at update stopped[replica] (null: all at 0) and ends with it at `updates`.
   // Where limit > 0, a cluster that outgrows it is taken back, its sites so far are set in the
   // replica's plane of `reached`, and the replica stops: stopped[replica] is the number of the
-  // update it stopped at. A replica starts at stopped[replica] and ends with it at `updates`.
+  // update it stopped at.
   std::uint32_t limit;
   std::uint32_t* stopped;  // [replicas]
-  std::uint32_t* reached;  // [replicas][plane_words], written for stopped replicas only
+  std::uint32_t* reached;  // [replicas][plane_words] or null, written for stopped replicas only
   std::uint32_t* trail;    // [blocks][trail_length(limit)] scratch
 };
 

@@ -175,7 +175,7 @@ class Grower {
         break;
       } else {
         while (peek(shared_.head) == peek(shared_.tail) && peek(shared_.done) == 0) {
-          __nanosleep(100);
+          __nanosleep(40);
         }
       }
     }
@@ -212,7 +212,7 @@ class Grower {
       } else {
         visit_specials();
       }
-      if (count_ >= 64) share();
+      if (count_ >= 48) share();
       if (run_.limit > 0 && agree(peek(shared_.over) != 0)) count_ = special_count_ = 0;
     }
     __syncwarp();
@@ -333,26 +333,33 @@ class Grower {
     if (lane_ == 0 && base + static_cast<unsigned>(__popc(who)) > run_.limit) poke(shared_.over, 1);
   }
 
-  // Candidates of up to eight special sites, whose neighbours are listed: lanes share out a site's
-  // links.
+  // Candidates of a few special sites, whose neighbours are listed: a lane per place in their rows.
   __device__ __forceinline__ void visit_specials() {
-    const unsigned sites = min(special_count_, 8u);
-    const unsigned width = sites == 1 ? 32 : sites == 2 ? 16 : sites <= 4 ? 8 : 4;
+    constexpr unsigned kRow = link_row(kDim);
+    const unsigned sites = min(special_count_, 32 / kRow);
     special_count_ -= sites;
-    std::uint64_t k = 0, end = 0;
-    if (lane_ / width < sites) {
-      const std::uint32_t rank = specials_[special_count_ + lane_ / width];
-      k = __ldg(r_.graph.offset + rank) + lane_ % width;
-      end = __ldg(r_.graph.offset + rank + 1);
+    make_room(32);
+    uint2 link = make_uint2(kNoLink, 0);
+    if (lane_ / kRow < sites) {
+      const std::size_t rank = specials_[special_count_ + lane_ / kRow];
+      link = __ldg(r_.graph.row + rank * kRow + lane_ % kRow);
     }
-    while (__any_sync(~0u, k < end)) {
-      make_room(32);
-      uint2 link = make_uint2(0, 0);
-      if (k < end) link = __ldg(r_.graph.link + k);
-      push(k < end && unvisited(link.x), link);
-      k += width;
+    push(link.x < kMoreLinks && unvisited(link.x), link);
+    for (unsigned todo = __ballot_sync(~0u, link.x == kMoreLinks); todo != 0; todo &= todo - 1) {
+      visit_more(__shfl_sync(~0u, link.y, __ffs(static_cast<int>(todo)) - 1));
     }
     __syncwarp();
+  }
+
+  __device__ __forceinline__ void visit_more(std::uint32_t first) {
+    const std::uint32_t links = __ldg(r_.graph.more + first).x;
+    for (std::uint32_t k = 0; k < links; k += 32) {
+      make_room(32);
+      uint2 link = make_uint2(0, 0);
+      const bool mine = k + lane_ < links;
+      if (mine) link = __ldg(r_.graph.more + first + 1 + k + lane_);
+      push(mine && unvisited(link.x), link);
+    }
   }
 
   // Gives candidates away: where warps wait for some, and where the buffer grows full.
