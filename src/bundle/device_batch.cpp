@@ -29,8 +29,8 @@ int use_device(int device) {
 
 }  // namespace
 
-DeviceBatch::DeviceBatch(std::vector<BooksView> books, int device)
-    : device_(use_device(device)), books_(std::move(books)) {
+DeviceBatch::DeviceBatch(std::vector<BooksView> books, const EngineOptions& options)
+    : options_(options), device_(use_device(options.device)), books_(std::move(books)) {
   check_memory();
   graphs_ = std::make_unique<DeviceGraphs>(books_, stream_.get());
   replicas_ = std::size_t{graphs()} * graphs_->bundles() * kReplicas;
@@ -70,8 +70,9 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
                       std::uint64_t cycles) {
   choose();
   if (schedule.cluster > 0 && !wolff_) {
-    wolff_ = std::make_unique<DeviceWolffBatch>(books_, *graphs_, device_, stream_.get());
+    wolff_ = std::make_unique<DeviceWolffBatch>(books_, *graphs_, options_, stream_.get());
   }
+  if (schedule.cluster > 0) wolff_->count(range, schedule.cluster * cycles);
   launch_set_step(step_.data(), step, stream_.get());
   if (schedule.local <= kMostSteps) return replay(range, schedule, cycles);
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
@@ -81,7 +82,8 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
 }
 
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
-  const std::uint32_t steps = schedule.local + (schedule.cluster > 0 ? 1 : 0);
+  const std::uint32_t steps =
+      schedule.local + (schedule.cluster > 0 ? wolff_->launches(schedule.cluster) : 0);
   for (std::uint32_t piece = kMostCycles; piece > 0; piece /= 4) {
     if (piece > std::max(1u, kMostSteps / steps) || cycles < piece) continue;
     const CudaGraph& graph = captured(range, schedule, piece);
@@ -91,7 +93,8 @@ void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std:
 
 const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& schedule,
                                        std::uint32_t cycles) {
-  const std::tuple key{range, schedule.local, schedule.cluster, cycles};
+  const std::tuple key{range, schedule.local, schedule.cluster, cycles,
+                       schedule.cluster > 0 ? wolff_->mix() : 0};
   const auto found = captured_.find(key);
   if (found != captured_.end()) return found->second;
   if (captured_.size() >= kMostCaptured) {
@@ -105,25 +108,44 @@ const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& 
 void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule,
                                std::uint32_t cycles) {
   std::uint32_t step = 0;
-  for (std::uint32_t cycle = 0; cycle < cycles; ++cycle) {
-    for (std::uint32_t m = 0; m < schedule.local; ++m, ++step) queue_sweep(range, step);
-    if (schedule.cluster == 0) continue;
+  if (schedule.cluster == 0) {
+    step = cycles * schedule.local;
+    queue_sweeps(range, 0, step);
+  }
+  for (std::uint32_t cycle = 0; schedule.cluster > 0 && cycle < cycles; ++cycle) {
+    queue_sweeps(range, step, schedule.local);
+    step += schedule.local;
     wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream_.get());
     step += schedule.cluster;
   }
   launch_add_steps(step_.data(), step, stream_.get());
 }
 
-void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {
+// The graphs in several chains of launches that know nothing of each other, so that one chain works
+// while another waits for its next launch.
+void DeviceBatch::queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t sweeps) {
+  if (sweeps == 0) return;
+  const std::uint32_t chains = std::min(kChains, range.count);
+  for (std::uint32_t k = 0; k < chains; ++k) {
+    const std::uint32_t first = range.count * k / chains, last = range.count * (k + 1) / chains;
+    const GraphRange part{range.first + first, last - first};
+    cudaStream_t stream = k == 0 ? stream_.get() : chain_[k].begin(stream_.get());
+    for (std::uint32_t m = 0; m < sweeps; ++m) queue_sweep(part, step + m, stream, beside_[k]);
+  }
+  for (std::uint32_t k = 1; k < chains; ++k) chain_[k].join(stream_.get());
+}
+
+void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step, cudaStream_t stream,
+                              const CudaBranch& beside) {
   const DeviceSweep sweep = graphs_->sweep(range, spins_.data(), step_.data(), step);
   const DeviceLattice lattice = graphs_->lattice(range);
   for (int colour = 0; colour < graphs_->colours(); ++colour) {
     const std::uint32_t modified = graphs_->most_modified(colour);
     const bool both = modified > 0 && lattice.dim > 0;
-    cudaStream_t beside = both ? branch_.begin(stream_.get()) : stream_.get();
-    launch_modified(lattice, graphs_->cells(range), sweep, colour, modified, beside);
-    launch_regular(lattice, sweep, colour, stream_.get());
-    if (both) branch_.join(stream_.get());
+    cudaStream_t side = both ? beside.begin(stream) : stream;
+    launch_modified(lattice, graphs_->cells(range), sweep, colour, modified, side);
+    launch_regular(lattice, sweep, colour, stream);
+    if (both) beside.join(stream);
   }
 }
 
@@ -160,6 +182,13 @@ std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
   std::vector<Sums> taken;
   for (std::size_t slot = 0; slot < slots; ++slot) {
     taken.push_back({&host[place(slot, 0)], &host[place(slot, 1)], &host[place(slot, 2)]});
+  }
+  if (wolff_) {
+    std::vector<unsigned long long> flipped(replicas_, 0);
+    for (const Sums& sums : taken) {
+      for (std::size_t k = 0; k < replicas_; ++k) flipped[k] += sums.flipped[k];
+    }
+    wolff_->learn(flipped, stream_.get());
   }
   return taken;
 }

@@ -20,11 +20,15 @@
 
 namespace rewise::bundle {
 
+#ifndef REWISE_CHAINS
+#define REWISE_CHAINS 2
+#endif
 class DeviceBatch {
  public:
+  static constexpr std::uint32_t kChains = REWISE_CHAINS;
   // Error(device) where the device's memory is too small: how much is needed, what to reduce.
   // What `books` refer to must outlive the batch's work.
-  DeviceBatch(std::vector<BooksView> books, int device);
+  DeviceBatch(std::vector<BooksView> books, const EngineOptions& options);
 
   int device() const { return device_; }
   std::uint32_t graphs() const { return graphs_->graphs(); }
@@ -60,7 +64,9 @@ class DeviceBatch {
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
-  void queue_sweep(const GraphRange& range, std::uint32_t step);
+  void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t sweeps);
+  void queue_sweep(const GraphRange& range, std::uint32_t step, cudaStream_t stream,
+                   const CudaBranch& beside);
   // Where kind 0..2 of a slot begins in the sums.
   std::size_t place(std::size_t slot, std::size_t kind) const {
     return (slot * 3 + kind) * replicas_;
@@ -68,10 +74,12 @@ class DeviceBatch {
   std::uint32_t* bundle_words(std::size_t bundle);
   void choose() const { check_cuda(cudaSetDevice(device_)); }
 
+  const EngineOptions options_;
   const int device_;
   const std::vector<BooksView> books_;
   CudaStream stream_;
-  CudaBranch branch_;
+  CudaBranch chain_[kChains];   // of graphs; the first is the stream itself
+  CudaBranch beside_[kChains];  // of their modified cells
   CudaEvent measuring_{true}, measured_{true};
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
@@ -79,8 +87,8 @@ class DeviceBatch {
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
   DeviceBuffer<unsigned long long> sums_;     // [kSlots][3][replicas]
   PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host
-  std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t>, CudaGraph>
-      captured_;  // by range, M, W and cycles
+  std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t, unsigned>, CudaGraph>
+      captured_;  // by range, M, W, cycles and forms of Wolff updates
 };
 
 }  // namespace rewise::bundle

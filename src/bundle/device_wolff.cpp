@@ -6,17 +6,14 @@
 
 #include "src/base/error.hpp"
 #include "src/bundle/wolff.hpp"
+#include "src/bundle/wolff_switch.hpp"
 
 namespace rewise::bundle {
-
-DeviceWolffBatch::DeviceWolffBatch(std::span<const BooksView> books, const DeviceGraphs& graphs,
-                                   int device, cudaStream_t stream)
-    : graphs_(graphs), replicas_(graphs.graphs() * graphs.bundles() * kReplicas) {
-  lay_graphs(books, stream);
-  make_room(device, stream);
-}
-
 namespace {
+
+// The mean share of sites that a cluster flips at which the forms break even
+// (tests/bench/RESULTS.md).
+constexpr double kDenseShare = 0.12;
 
 // The links of special sites by rows (wolff_cuda.hpp).
 void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<uint2>& more) {
@@ -42,7 +39,31 @@ void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<ui
 
 }  // namespace
 
-void DeviceWolffBatch::lay_graphs(std::span<const BooksView> books, cudaStream_t stream) {
+DeviceWolffBatch::DeviceWolffBatch(std::span<const BooksView> books, const DeviceGraphs& graphs,
+                                   const EngineOptions& options, cudaStream_t stream)
+    : books_(books),
+      graphs_(graphs),
+      options_(options),
+      replicas_(graphs.graphs() * graphs.bundles() * kReplicas),
+      updates_(graphs.graphs(), 0),
+      dense_bundles_(replicas_ / kReplicas, 0) {
+  flipped_ = DeviceBuffer<unsigned long long>(replicas_);
+  flipped_.clear(stream);
+  const bool by_limit = options.wolff_form == WolffForm::automatic && options.dense_above > 0 &&
+                        options.dense_above < graphs.sites();
+  if (options.wolff_form == WolffForm::dense) mix_ = kDense;
+  if (by_limit) {
+    mix_ = kLimit;
+    limit_ = static_cast<std::uint32_t>(options.dense_above);
+  }
+  lay_graphs(stream);
+  if (mix_ != kDense) make_room(stream);
+  if (mix_ != kSparse) {
+    dense_ = std::make_unique<DenseWolffBatch>(books_, graphs_, options_.device, stream);
+  }
+}
+
+void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   std::vector<uint2> special, row, more;
   std::vector<std::uint32_t> bond;
   struct Start {

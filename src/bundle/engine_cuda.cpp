@@ -194,7 +194,7 @@ class CudaBatch final : public EngineBatch {
       engines_.push_back(std::make_unique<CudaEngine>(task.graph, task.spec));
       books.push_back(engines_.back()->view());
     }
-    const auto batch = std::make_shared<DeviceBatch>(std::move(books), options.device);
+    const auto batch = std::make_shared<DeviceBatch>(std::move(books), options);
     for (std::uint32_t k = 0; k < engines_.size(); ++k) engines_[k]->join(batch, k);
   }
 

@@ -12,87 +12,137 @@ using namespace device;
 
 constexpr unsigned kWarps = 4;  // per block
 
-// What a warp needs to know of the tile it visits.
+// Bonds to neighbouring tiles of one lane: two along x, and both faces along the others.
+template <int kDim>
+constexpr unsigned borders() {
+  unsigned n = kDim >= 2 ? 2 : 0;
+  for (int k = 1; k < kDim; ++k) n += 2 * 32 / TileShape<kDim>::length(k);
+  return n;
+}
+
+// What a warp works with in shared memory.
+template <int kDim>
+struct Desk {
+  std::uint32_t board[kBoard];
+  // What the bonds to neighbouring tiles let through; four dimensions would need too much room.
+  static constexpr bool kKeeps = kDim >= 2 && kDim <= 3;
+  std::uint32_t through[kKeeps ? borders<kDim>() : 1][32];
+};
+
+// A warp's visit to a tile.
 template <int kDim>
 struct Visit {
   const DeviceTiles& g;
   const DeviceDenseRun& run;
+  Desk<kDim>& desk;
   std::uint32_t item, tile;
-  std::uint32_t* board;
-  std::size_t bundle_item;  // of the bundle's tile 0
+  std::size_t first_item;  // of the bundle
   unsigned lane;
+  const TileEnd* end;                // the graph's
+  std::size_t first_end;             // of the bundle, in what lies by bundle and end
+  std::uint32_t inner, outer, last;  // its inner ends [inner, outer), outer ends [outer, last)
 
   __device__ __forceinline__ Visit(const DeviceTiles& tiles, const DeviceDenseRun& r,
-                                   std::uint32_t what, std::uint32_t* words)
-      : g(tiles), run(r), item(what), tile(what % tiles.count), board(words) {
-    bundle_item = item - tile;
+                                   std::uint32_t what, Desk<kDim>& d)
+      : g(tiles), run(r), desk(d), item(what), tile(what % tiles.count) {
+    first_item = item - tile;
     lane = threadIdx.x % 32;
+    const std::uint32_t bundle = item / g.count, graph = (run.first + bundle) / g.bundles;
+    end = g.end + static_cast<std::size_t>(graph) * g.ends;
+    first_end = static_cast<std::size_t>(bundle) * g.ends;
+    const std::uint32_t* ends =
+        g.end_first + static_cast<std::size_t>(graph) * (2 * g.count + 1) + 2 * tile;
+    inner = ends[0];
+    outer = ends[1];
+    last = ends[2];
   }
   __device__ __forceinline__ std::uint32_t* reached(std::uint32_t of_tile) const {
-    return run.reached + (bundle_item + of_tile) * kTileSites;
+    return run.reached + (first_item + of_tile) * kTileSites;
+  }
+  __device__ __forceinline__ std::uint32_t* edge(std::uint32_t of_tile, unsigned which) const {
+    return run.edge + (first_item + of_tile) * 64 + which * 32;
   }
   __device__ __forceinline__ std::size_t direction_stride() const {
     return static_cast<std::size_t>(g.count) * kTileSites;
   }
-  __device__ __forceinline__ const std::uint32_t* open(int k, std::uint32_t of_tile) const {
-    return run.open + bundle_item * kTileSites * kDim +
+  __device__ __forceinline__ std::uint32_t* open(int k, std::uint32_t of_tile) const {
+    return run.open + first_item * kTileSites * kDim +
            static_cast<std::size_t>(k) * direction_stride() +
            static_cast<std::size_t>(of_tile) * kTileSites;
   }
-  __device__ __forceinline__ const std::uint32_t* open_end() const {
-    return run.open_end + bundle_item / g.count * g.ends;
+  __device__ __forceinline__ std::uint32_t& on(std::uint32_t local) const {
+    return on_board(desk.board, local);
   }
-  __device__ __forceinline__ void wake(std::uint32_t of_tile) const {
-    wake_tile(run.queue, run.state, item - tile + of_tile);
+  __device__ __forceinline__ unsigned last_column() const {
+    if constexpr (kDim < 2) return 31;
+    const TileAt<kDim> at(g, tile);
+    return at.last(0, at.at[0]);
   }
 
-  // Calls f(own local number, what the bond lets through, the neighbour's tile) for this lane's
-  // share of the bonds to neighbouring tiles; f must not diverge.
+  // Calls f(side, number, own site, the neighbour's word, the bond's word, the neighbour's tile)
+  // for this lane's bonds to neighbouring tiles; f must not diverge.
   template <class F>
   __device__ __forceinline__ void for_each_border(F&& f) const {
     if constexpr (kDim >= 2) {
       const TileAt<kDim> at(g, tile);
-      const std::uint32_t left = at.tile_with(0, at.behind(0)),
-                          right = at.tile_with(0, at.ahead(0));
+      const std::uint32_t left = at.tile_with(0, at.behind(0));
+      const std::uint32_t right = at.tile_with(0, at.ahead(0));
       const unsigned left_last = at.last(0, at.behind(0)), last = at.last(0, at.at[0]);
-      f(lane * 32, __ldcg(reached(left) + lane * 32 + left_last),
-        open(0, left)[left_last * 32 + lane], left);
-      f(lane * 32 + last, __ldcg(reached(right) + lane * 32), open(0, tile)[last * 32 + lane],
-        right);
+      unsigned n = 0;
+      f(0, n++, lane * 32, edge(left, 1) + lane, open(0, left) + left_last * 32 + lane, left);
+      f(1, n++, lane * 32 + last, edge(right, 0) + lane, open(0, tile) + last * 32 + lane, right);
 #pragma unroll
       for (int k = 1; k < kDim; ++k) {
         using Shape = TileShape<kDim>;
-        const std::uint32_t low = at.tile_with(k, at.behind(k)),
-                            high = at.tile_with(k, at.ahead(k));
+        const std::uint32_t low = at.tile_with(k, at.behind(k));
+        const std::uint32_t high = at.tile_with(k, at.ahead(k));
         const unsigned low_up = at.last(k, at.behind(k)) * Shape::stride(k);
         const unsigned up = at.last(k, at.at[k]) * Shape::stride(k);
 #pragma unroll
         for (unsigned face = 0; face < 32 / Shape::length(k); ++face) {
           const unsigned row = Shape::face_row(k, face);
-          f(row * 32 + lane, __ldcg(reached(low) + (row + low_up) * 32 + lane),
-            open(k, low)[(row + low_up) * 32 + lane], low);
-          f((row + up) * 32 + lane, __ldcg(reached(high) + row * 32 + lane),
-            open(k, tile)[(row + up) * 32 + lane], high);
+          f(2 * k, n++, row * 32 + lane, reached(low) + (row + low_up) * 32 + lane,
+            open(k, low) + (row + low_up) * 32 + lane, low);
+          f(2 * k + 1, n++, (row + up) * 32 + lane, reached(high) + row * 32 + lane,
+            open(k, tile) + (row + up) * 32 + lane, high);
         }
       }
     }
   }
 
-  // Adds what the neighbours have reached; whether that is new here.
+  // Puts the tile's words and what the neighbours and the mail add on the board; whether that is
+  // new. In two dimensions all of it is on its way at once.
   __device__ __forceinline__ bool pull() const {
-    std::uint32_t gained = 0;
-    for_each_border(
-        [&](std::uint32_t local, std::uint32_t far, std::uint32_t through, std::uint32_t) {
-          const std::uint32_t gain = far & through;
-          // Lanes of one call have words of their own; a later call may have the same word.
-          gained |= gain & ~atomicOr(&on_board(board, local), gain);
-        });
-    const std::uint32_t last = g.end_first[2 * tile + 2];
-    for (std::uint32_t e = g.end_first[2 * tile + 1] + lane; e < last; e += 32) {
-      const TileEnd end = g.end[e];
-      const std::uint32_t gain =
-          open_end()[e] & __ldcg(reached(end.far_tile) + (end.near_far >> 10));
-      if (gain != 0) gained |= gain & ~atomicOr(&on_board(board, end.near_far & 1023u), gain);
+    std::uint32_t gained = 0, first_mail = 0, first_near = 0;
+    if (outer + lane < last) {
+      first_mail = peek(run.mail + first_end + outer + lane);
+      first_near = end[outer + lane].near_far & 1023u;
+    }
+    constexpr unsigned kAhead = kDim == 2 ? borders<kDim>() : 1;
+    std::uint32_t gain[kAhead]{}, through[kAhead]{};
+    if constexpr (kDim == 2) {
+      for_each_border([&](int, unsigned n, std::uint32_t, std::uint32_t* far, std::uint32_t* bond,
+                          std::uint32_t) {
+        through[n] = peek(bond);
+        gain[n] = peek(far);
+      });
+    }
+    const std::uint32_t* own = reached(tile);
+#pragma unroll
+    for (unsigned j = 0; j < 32; ++j) desk.board[j * 33 + lane] = __ldcg(own + j * 32 + lane);
+    __syncwarp();
+    for_each_border([&](int, unsigned n, std::uint32_t local, std::uint32_t* far,
+                        std::uint32_t* bond, std::uint32_t) {
+      const std::uint32_t lets = kDim == 2 ? through[n % kAhead] : peek(bond);
+      const std::uint32_t more = (kDim == 2 ? gain[n % kAhead] : peek(far)) & lets;
+      if constexpr (Desk<kDim>::kKeeps) desk.through[n][lane] = lets;
+      // Lanes of one call have sites of their own; a later call may have the same sites.
+      gained |= more & ~atomicOr(&on(local), more);
+    });
+    if (first_mail != 0) gained |= first_mail & ~atomicOr(&on(first_near), first_mail);
+    for (std::uint32_t e = outer + 32 + lane; e < last; e += 32) {
+      const std::uint32_t more = peek(run.mail + first_end + e);
+      if (more != 0) gained |= more & ~atomicOr(&on(end[e].near_far & 1023u), more);
     }
     __syncwarp();
     return __any_sync(~0u, gained);
@@ -100,13 +150,13 @@ struct Visit {
 
   // Once over the listed bonds within the tile; whether any was crossed.
   __device__ __forceinline__ bool cross_inner() const {
+    if (inner == outer) return false;
     std::uint32_t gained = 0;
-    const std::uint32_t last = g.end_first[2 * tile + 1];
-    for (std::uint32_t e = g.end_first[2 * tile] + lane; e < last; e += 32) {
-      std::uint32_t& near = on_board(board, g.end[e].near_far & 1023u);
-      std::uint32_t& far = on_board(board, g.end[e].near_far >> 10);
+    for (std::uint32_t e = inner + lane; e < outer; e += 32) {
+      std::uint32_t& near = on(end[e].near_far & 1023u);
+      std::uint32_t& far = on(end[e].near_far >> 10);
       const std::uint32_t a = atomicOr(&near, 0u), b = atomicOr(&far, 0u);
-      const std::uint32_t gain = (a ^ b) & open_end()[e];
+      const std::uint32_t gain = (a ^ b) & run.open_end[first_end + e];
       if (gain == 0) continue;
       atomicOr(&near, gain);
       atomicOr(&far, gain);
@@ -116,46 +166,93 @@ struct Visit {
     return __any_sync(~0u, gained);
   }
 
-  // Queues the tiles that lack something that this one has.
-  __device__ __forceinline__ void push() const {
-    for_each_border([&](std::uint32_t local, std::uint32_t far, std::uint32_t through,
-                        std::uint32_t neighbour) {
-      const bool gains = (on_board(board, local) & through & ~far) != 0;
-      if (__any_sync(~0u, gains) && lane == 0) wake(neighbour);
+  // Leaves what goes out over a listed bond in its far end's mail; false where the far tile had it.
+  __device__ __forceinline__ bool send(std::uint32_t e) const {
+    const std::size_t at = first_end + e;
+    const TileEnd to = end[e];
+    const std::uint32_t lets = run.open_end[at], sent = __ldcg(run.sent + at);
+    const std::uint32_t out = lets & on(to.near_far & 1023u);
+    if ((out & ~sent) == 0) return false;
+    __stcg(run.sent + at, out);
+    if ((out & ~peek(reached(to.far_tile) + (to.near_far >> 10))) == 0) return false;
+    post(run.mail + first_end + to.far_end, out);
+    return true;
+  }
+
+  // Wakes the tiles that lack something that this one has. Whether they do may be asked before this
+  // tile's words are fenced, since what a tile has it keeps.
+  __device__ __forceinline__ void push(const TileWorker& worker) const {
+    unsigned gaining = 0;
+    std::uint32_t neighbour = 0;  // of lane `side`
+    for_each_border([&](int side, unsigned n, std::uint32_t local, std::uint32_t* far,
+                        std::uint32_t* bond, std::uint32_t of_tile) {
+      const std::uint32_t through = Desk<kDim>::kKeeps ? desk.through[n][lane] : peek(bond);
+      const bool gains = (on(local) & through & ~peek(far)) != 0;
+      if (__any_sync(~0u, gains)) gaining |= 1u << side;
+      if (static_cast<int>(lane) == side) neighbour = of_tile;
     });
-    const std::uint32_t last = g.end_first[2 * tile + 2];
-    for (std::uint32_t e = g.end_first[2 * tile + 1] + lane; e < last; e += 32) {
-      const TileEnd end = g.end[e];
-      const std::uint32_t out = open_end()[e] & on_board(board, end.near_far & 1023u);
-      if (out == 0) continue;
-      if ((out & ~__ldcg(reached(end.far_tile) + (end.near_far >> 10))) != 0) wake(end.far_tile);
+    for (std::uint32_t first = outer;; first += kTileSites) {
+      unsigned told = 0;  // bit i: end first + 32 i + lane
+      for (unsigned i = 0; i < 32 && first + 32 * i < last; ++i) {
+        const std::uint32_t e = first + 32 * i + lane;
+        if (e < last && send(e)) told |= 1u << i;
+      }
+      fence();
+      __syncwarp();
+      if (gaining != 0) worker.wake((gaining >> lane & 1u) != 0, item - tile + neighbour);
+      gaining = 0;
+      for (; __any_sync(~0u, told); told &= told - 1) {
+        const unsigned i = told == 0 ? 0 : static_cast<unsigned>(__ffs(static_cast<int>(told)) - 1);
+        const std::uint32_t far = told == 0 ? 0 : end[first + 32 * i + lane].far_tile;
+        worker.wake(told != 0, item - tile + far);
+      }
+      if (last - min(first, last) <= kTileSites) return;
     }
   }
 
-  __device__ __forceinline__ void run_to_fixed_point(bool fresh) const {
+  __device__ __forceinline__ void write_back() const {
     std::uint32_t* own = reached(tile);
 #pragma unroll
-    for (unsigned j = 0; j < 32; ++j) {
-      board[j * 33 + lane] = __ldcg(own + j * 32 + lane);
+    for (unsigned j = 0; j < 32; ++j) post(own + j * 32 + lane, desk.board[j * 33 + lane]);
+    if constexpr (kDim >= 2) {
+      post(edge(tile, 0) + lane, desk.board[lane * 33]);
+      post(edge(tile, 1) + lane, desk.board[lane * 33 + last_column()]);
     }
+  }
+
+  // Asks for the words of the tile that is next, if it is known already.
+  __device__ __forceinline__ void prefetch(std::uint32_t next) const {
+    if (next == kNoTile) return;
+    const std::uint32_t of_tile = next % g.count;
+    const std::size_t of_bundle = next - of_tile, line = of_tile * kTileSites + lane * 32;
+    prefetch_line(run.reached + of_bundle * kTileSites + line);
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+      prefetch_line(run.open + of_bundle * kTileSites * kDim + k * direction_stride() + line);
+    }
+  }
+
+  __device__ __forceinline__ void run_to_fixed_point(bool first, bool fresh,
+                                                     TileWorker& worker) const {
     TileBonds<kDim> bonds;
     if constexpr (kDim > 0) bonds.load(open(0, tile), direction_stride());
-    __syncwarp();
+    if constexpr (kDim >= 2) {
+      if (first) {
+        bonds.close_plaquettes(desk.board);
+        bonds.store(open(0, tile), direction_stride());
+      }
+    }
     bool grew = pull();
     do {
-      if constexpr (kDim > 0) grew = close_tile<kDim>(board, bonds) || grew;
+      if constexpr (kDim > 0) grew = close_tile<kDim>(desk.board, bonds) || grew;
       if (!cross_inner()) break;
       grew = true;
     } while (true);
-    if (!grew && !fresh) return;
-    if (grew) {
-#pragma unroll
-      for (unsigned j = 0; j < 32; ++j) __stcg(own + j * 32 + lane, board[j * 33 + lane]);
-    }
-    __threadfence();
-    __syncwarp();
-    push();
-    __syncwarp();
+    worker.queue_up();
+    if (!grew && !fresh && !first) return;
+    write_back();
+    prefetch(worker.next());
+    push(worker);
   }
 };
 
@@ -164,12 +261,14 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 2   ? 4
                                                : kDim == 3 ? 3
                                                            : 2)
     grow_tiles(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
-  __shared__ std::uint32_t boards[kWarps][kBoard];
-  std::uint32_t item;
-  bool fresh;
-  while (take_tile(run.queue, run.state, item, fresh)) {
-    Visit<kDim>(g, run, item, boards[threadIdx.x / 32]).run_to_fixed_point(fresh);
-    leave_tile(run.queue, run.state, item);
+  __shared__ Desk<kDim> desks[kWarps];
+  TileWorker worker(run.queue, run.state);
+  TakenTile taken;
+  worker.queue_up();
+  while (worker.take(taken)) {
+    Visit<kDim>(g, run, taken.item, desks[threadIdx.x / 32])
+        .run_to_fixed_point(taken.first, taken.fresh, worker);
+    worker.leave(taken.item);
   }
 }
 
@@ -208,81 +307,84 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
   const unsigned lane = threadIdx.x % 32;
   const std::uint32_t b = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   if (b >= run.bundles) return;
-  const std::uint32_t who = run.first + b;
-  const std::uint32_t active = run.active == nullptr ? ~0u : run.active[who];
-  const std::uint32_t step = run.steps == nullptr ? run.step : run.steps[who];
-  const std::uint32_t seed = wolff_seed_site({run.seed, who, step}, lane, g.lattice.sites);
+  const std::uint32_t all = run.first + b, graph = all / g.bundles;
+  const std::uint32_t active = run.active == nullptr ? ~0u : run.active[all];
+  const std::uint64_t key = std::uint64_t{g.seeds.high[graph]} << 32 | g.seeds.low[graph];
+  const std::uint32_t seed =
+      wolff_seed_site({key, all % g.bundles, step_of(run, all)}, lane, g.lattice.sites);
   const SitePlace place = place_site(g, seed);
   const auto vec = static_cast<std::uint32_t>(run.vec);
   const std::uint32_t word =
-      run.spins[(static_cast<std::size_t>(who / vec) * g.lattice.words + place.slot) * vec +
-                who % vec];
+      run.spins[(static_cast<std::size_t>(all / vec) * g.lattice.words + place.slot) * vec +
+                all % vec];
   const std::uint32_t seed_spin = __ballot_sync(~0u, (word >> lane & 1u) != 0);
   if (lane == 0) run.seed_spin[b] = seed_spin;
-  if ((active >> lane & 1u) == 0) return;
+  const bool takes_part = (active >> lane & 1u) != 0;
   const std::uint32_t item = b * g.count + place.tile;
-  atomicOr(run.reached + static_cast<std::size_t>(item) * kTileSites + place.local, 1u << lane);
-  wake_tile(run.queue, run.state, item, kTileFresh);
+  if (takes_part) {
+    atomicOr(run.reached + static_cast<std::size_t>(item) * kTileSites + place.local, 1u << lane);
+  }
+  TileWorker(run.queue, run.state).wake(takes_part, item, kTileFresh);
 }
 
-// A warp per tile and pack of bundles.
+// A block per tile and pack of bundles, a warp per eight rows.
 template <int kDim, int kVec>
 __global__ void __launch_bounds__(kWarps * 32)
     flip_reached(const __grid_constant__ DeviceTiles g,
                  const __grid_constant__ DeviceDenseRun run) {
-  const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t tile = blockIdx.x * kWarps + threadIdx.x / 32;
-  if (tile >= g.count) return;
-  const std::uint32_t b = blockIdx.y * kVec;
+  __shared__ unsigned flipped[kVec][32];
+  constexpr unsigned kRows = 32 / kWarps;
+  const unsigned lane = threadIdx.x % 32, first_row = threadIdx.x / 32 * kRows;
+  const std::uint32_t tile = blockIdx.x, b = blockIdx.y * kVec;
+  const auto item = [&](int v) {
+    return static_cast<std::size_t>(b + static_cast<unsigned>(v)) * g.count + tile;
+  };
   bool touched[kVec], any = false;
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
-    touched[v] = run.state[(b + static_cast<unsigned>(v)) * g.count + tile] != 0;
+    touched[v] = run.state[item(v)] != 0;
     any = any || touched[v];
   }
   if (!any) return;
+  if (threadIdx.x < kVec * 32) flipped[threadIdx.x / 32][lane] = 0;
+  __syncthreads();
+  if (threadIdx.x < kVec) run.state[item(static_cast<int>(threadIdx.x))] = 0;
   std::uint32_t* spins =
       run.spins + static_cast<std::size_t>((run.first + b) / kVec) * g.lattice.words * kVec;
-  Counter<6> count[kVec];
+  Counter<4> count[kVec];
   const TileSites<kDim> sites(g, tile);
-#pragma unroll 4
-  for (unsigned j = 0; j < 32; ++j) {
+#pragma unroll
+  for (unsigned j = first_row; j < first_row + kRows; ++j) {
     Pack<kVec> gain;
     std::uint32_t any_gain = 0;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
-      std::uint32_t* at =
-          run.reached +
-          (static_cast<std::size_t>(b + static_cast<unsigned>(v)) * g.count + tile) * kTileSites +
-          j * 32 + lane;
+      std::uint32_t* at = run.reached + item(v) * kTileSites + j * 32 + lane;
       gain.w[v] = touched[v] ? __ldcg(at) : 0;
       if (gain.w[v] != 0) *at = 0;
       any_gain |= gain.w[v];
     }
     std::uint32_t site, slot;
-    if (!sites.find(j, lane, site, slot)) any_gain = 0;
-    if (any_gain != 0) {
-      Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
+    if (!sites.find(j, lane, site, slot) || any_gain == 0) continue;
+    Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
 #pragma unroll
-      for (int v = 0; v < kVec; ++v) {
-        own.w[v] ^= gain.w[v];
-        count[v].add(gain.w[v]);
-      }
-      store<kVec>(spins + static_cast<std::size_t>(slot) * kVec, own);
+    for (int v = 0; v < kVec; ++v) {
+      own.w[v] ^= gain.w[v];
+      count[v].add(gain.w[v]);
     }
+    store<kVec>(spins + static_cast<std::size_t>(slot) * kVec, own);
   }
+  __syncwarp();
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
     if (!touched[v]) continue;
-    const unsigned flipped = count[v].of_lane();
-    if (flipped != 0) {
-      atomicAdd(run.flipped +
-                    static_cast<std::size_t>(run.first + b + static_cast<unsigned>(v)) * kReplicas +
-                    lane,
-                static_cast<unsigned long long>(flipped));
-    }
-    __syncwarp();
-    if (lane == 0) run.state[(b + static_cast<unsigned>(v)) * g.count + tile] = 0;
+    if (kDim >= 2 && threadIdx.x < 64) run.edge[item(v) * 64 + threadIdx.x] = 0;
+    atomicAdd(&flipped[v][lane], count[v].of_lane());
+  }
+  __syncthreads();
+  if (threadIdx.x < kVec * 32 && flipped[threadIdx.x / 32][lane] != 0) {
+    atomicAdd(run.flipped + static_cast<std::size_t>(run.first + b) * kReplicas + threadIdx.x,
+              static_cast<unsigned long long>(flipped[threadIdx.x / 32][lane]));
   }
 }
 
@@ -301,7 +403,7 @@ void grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) 
 template <int kDim>
 void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
   const auto vec = static_cast<unsigned>(run.vec);
-  const dim3 blocks((g.count + kWarps - 1) / kWarps, run.bundles / vec);
+  const dim3 blocks(g.count, run.bundles / vec);
   if (vec == 4) {
     flip_reached<kDim, 4><<<blocks, kWarps * 32, 0, stream>>>(g, run);
   } else {
@@ -313,8 +415,13 @@ void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) 
 }  // namespace
 
 void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  for (std::uint32_t* counter : {run.queue.head, run.queue.tail, run.queue.busy}) {
-    check_cuda(cudaMemsetAsync(counter, 0, sizeof(*counter), stream), "clearing a queue");
+  check_cuda(cudaMemsetAsync(run.queue.head, 0, sizeof(std::uint32_t), stream), "clearing a queue");
+  check_cuda(cudaMemsetAsync(run.queue.added_done, 0, sizeof(unsigned long long), stream),
+             "clearing a queue");
+  if (g.ends > 0) {
+    const std::size_t bytes = static_cast<std::size_t>(run.bundles) * g.ends * 4;
+    check_cuda(cudaMemsetAsync(run.sent, 0, bytes, stream), "clearing what was sent");
+    check_cuda(cudaMemsetAsync(run.mail, 0, bytes, stream), "clearing mail");
   }
   launch(begin_update, cover(std::uint64_t{run.bundles} * 32, 128), stream, g, run);
 }

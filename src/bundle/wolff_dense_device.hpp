@@ -1,47 +1,55 @@
-// Owns what the dense Wolff update needs on the device (wolff_dense_cuda.hpp): the tiles of one
-// graph, and the working memory of as many bundles at a time as fit.
+// Owns what the dense Wolff updates of a batch need on the device (wolff_dense_cuda.hpp): the tiles
+// of its graphs, and the working memory of as many bundles at a time as fit.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 
+#include "src/bundle/device_graphs.hpp"
 #include "src/bundle/wolff_dense_cuda.hpp"
 #include "src/cuda/device_buffer.hpp"
 
 namespace rewise::bundle {
 
-// The bundles of one graph, as the engine keeps them on the device.
-struct DeviceBundles {
-  std::uint32_t count = 0;
-  int vec = 1;
-  std::uint64_t seed = 0;
-  const std::uint32_t* threshold = nullptr;  // [count] of bonds, below certainty
+// Arrays are of the whole batch, on the device.
+struct DenseUpdates {
+  const std::uint32_t* first_step = nullptr;  // the first update is step *first_step + step
+  std::uint32_t step = 0, updates = 1;
+  const std::uint32_t* later = nullptr;      // [bundles] steps to be added, or null
+  const std::uint32_t* active = nullptr;     // [bundles] replicas that take part, or null: all
+  const std::uint32_t* threshold = nullptr;  // [bundles] of bonds, below certainty
   std::uint32_t* spins = nullptr;
-  unsigned long long* flipped = nullptr;  // [32 count] += flipped sites
+  unsigned long long* flipped = nullptr;  // [replicas] += flipped sites
 };
 
-class DenseWolffDevice {
+class DenseWolffBatch {
  public:
-  // Error(device) where not even one pack of bundles fits beside what is allocated.
-  DenseWolffDevice(const Graph& graph, const Layout& layout, const DeviceLattice& lattice,
-                   std::uint32_t bundles, int vec, int device, cudaStream_t stream);
+  // Waits for the stream. Error(device) where not even one pack of bundles fits into the memory
+  // that is left.
+  DenseWolffBatch(std::span<const BooksView> books, const DeviceGraphs& graphs, int device,
+                  cudaStream_t stream);
 
-  // `updates` updates of every replica, from `step` on. Queued.
-  void update(const DeviceBundles& bundles, std::uint32_t step, std::uint32_t updates,
-              cudaStream_t stream);
-  // One update of the replicas active[bundle], bundle by bundle at steps[bundle]. Queued.
-  void update_some(const DeviceBundles& bundles, const std::uint32_t* steps,
-                   const std::uint32_t* active, cudaStream_t stream);
+  // Bytes of working memory for one pack of bundles.
+  static std::uint64_t least_bytes(const BooksView& books, int vec);
+
+  // Queues updates of a range of graphs.
+  void queue(const GraphRange& range, const DenseUpdates& updates, cudaStream_t stream);
 
   std::uint32_t bundles_at_a_time() const { return group_; }
 
  private:
-  DeviceDenseRun run_of(const DeviceBundles& bundles, std::uint32_t first);
+  void lay_graphs(std::span<const BooksView> books, cudaStream_t stream);
+  void make_room(int device, cudaStream_t stream);
 
-  DeviceTiles tiles_;
+  const DeviceGraphs& graphs_;
+  DeviceTiles tiles_;  // of all graphs; without seeds
+  DeviceDenseRun run_;
   std::uint32_t group_ = 0;
-  DeviceTileQueue queue_;
-  DeviceBuffer<std::uint32_t> bonds_, end_first_, seed_spin_, reached_, open_, open_end_, state_,
-      entry_, counters_;
+  std::vector<std::uint64_t> seeds_;
+  DeviceBuffer<std::uint32_t> bonds_, end_first_, listed_count_, seed_spin_, reached_, edge_, open_,
+      open_end_, sent_, mail_, state_, entry_;
+  DeviceBuffer<unsigned long long> counters_;
   DeviceBuffer<TileEnd> end_;
   DeviceBuffer<ListedBond> listed_;
 };

@@ -17,6 +17,10 @@ constexpr unsigned kDrawQuick = 2;   // calls of four digits each
 constexpr unsigned kDrawRoom = 640;  // words that may wait for more digits
 constexpr unsigned kDrawFull = 256;  // settled when there are so many
 
+struct Key {
+  std::uint32_t low, high;
+};
+
 // What a block knows of its bundles.
 template <int kVec>
 struct Drawer {
@@ -25,40 +29,40 @@ struct Drawer {
   std::uint32_t step[kVec], active[kVec], seed_spin[kVec];
 
   // By all threads of a block, before its first barrier.
-  __device__ __forceinline__ void open(const DeviceDenseRun& run, std::uint32_t bundle) {
+  __device__ __forceinline__ void open(const DeviceTiles& g, const DeviceDenseRun& run,
+                                       const Key& key, std::uint32_t bundle) {
     if (threadIdx.x < kVec * 8u) {
       const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
-      const std::uint32_t who = run.first + bundle + v;
-      const std::uint32_t own = run.steps == nullptr ? run.step : run.steps[who];
-      const std::uint32_t t = run.threshold[who] << 4 * call;
-      call_words[v][call] = CallWords(static_cast<std::uint32_t>(run.seed),
-                                      static_cast<std::uint32_t>(run.seed >> 32), who, call, own);
+      const std::uint32_t all = run.first + bundle + v;
+      const std::uint32_t own = step_of(run, all);
+      const std::uint32_t t = run.threshold[all] << 4 * call;
+      call_words[v][call] = CallWords(key.low, key.high, all % g.bundles, call, own);
       digit[v][call] =
           make_uint4(0u - (t >> 31), 0u - (t >> 30 & 1u), 0u - (t >> 29 & 1u), 0u - (t >> 28 & 1u));
       if (call == 0) {
         step[v] = own;
-        active[v] = run.active == nullptr ? ~0u : run.active[who];
+        active[v] = run.active == nullptr ? ~0u : run.active[all];
         seed_spin[v] = run.seed_spin[bundle + v];
       }
     }
   }
-  __device__ __forceinline__ SharedItem item(const DeviceDenseRun& run, int v,
-                                             std::uint32_t bond) const {
-    return SharedItem(static_cast<std::uint32_t>(run.seed),
-                      static_cast<std::uint32_t>(run.seed >> 32),
-                      static_cast<std::uint32_t>(Stream::bond), step[v], bond);
+  __device__ __forceinline__ SharedItem item(const Key& key, int v, std::uint32_t bond) const {
+    return SharedItem(key.low, key.high, static_cast<std::uint32_t>(Stream::bond), step[v], bond);
   }
   __device__ __forceinline__ bool same_step(int v) const { return step[v] == step[v - 1]; }
+  __device__ __forceinline__ bool idle() const {
+    std::uint32_t any = 0;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) any |= active[v];
+    return any == 0;
+  }
 
   // Replicas among `undecided` that digits 4 call .. 4 call + 3 find below the threshold; those
   // that they leave open stay in `undecided`.
-  __device__ __forceinline__ std::uint32_t four_digits(const DeviceDenseRun& run,
-                                                       const SharedItem& shared, int v,
-                                                       unsigned call,
+  __device__ __forceinline__ std::uint32_t four_digits(const Key& key, const SharedItem& shared,
+                                                       int v, unsigned call,
                                                        std::uint32_t& undecided) const {
-    const Words4 words =
-        finish_call(shared, call_words[v][call], static_cast<std::uint32_t>(run.seed),
-                    static_cast<std::uint32_t>(run.seed >> 32));
+    const Words4 words = finish_call(shared, call_words[v][call], key.low, key.high);
     const uint4 t = digit[v][call];
     std::uint32_t below = 0;
     compare(words.w[0], t.x, undecided, below);
@@ -102,17 +106,17 @@ __device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const De
 // Settles what waits; by all threads, between barriers.
 template <int kDim, int kVec>
 __device__ void settle_draws(const DeviceTiles& g, const DeviceDenseRun& run,
-                             DrawBlock<kDim, kVec>& block, std::uint32_t bundle,
+                             DrawBlock<kDim, kVec>& block, const Key& key, std::uint32_t bundle,
                              std::uint32_t tile) {
   __syncthreads();
   const unsigned waiting = min(block.queue.count, kDrawRoom);
   for (unsigned q = threadIdx.x; q < waiting; q += kDrawThreads) {
     const std::uint32_t where = block.queue.where[q];
     const int v = static_cast<int>(where >> 12), k = static_cast<int>(where >> 10 & 3u);
-    const SharedItem shared = block.drawer.item(run, v, block.queue.bond[q]);
+    const SharedItem shared = block.drawer.item(key, v, block.queue.bond[q]);
     std::uint32_t undecided = block.queue.undecided[q], below = 0;
     for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
-      below |= block.drawer.four_digits(run, shared, v, call, undecided);
+      below |= block.drawer.four_digits(key, shared, v, call, undecided);
     }
     if (below == 0) continue;
     if (k == 0) {
@@ -133,13 +137,12 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
                  const __grid_constant__ DeviceDenseRun run) {
   __shared__ DrawBlock<kDim, kVec> block;
   const std::uint32_t tile = blockIdx.x, bundle = blockIdx.y * kVec;
-  block.drawer.open(run, bundle);
+  const std::uint32_t graph = (run.first + bundle) / g.bundles;
+  const Key key{g.seeds.low[graph], g.seeds.high[graph]};
+  block.drawer.open(g, run, key, bundle);
   if (threadIdx.x == 0) block.queue.count = 0;
   __syncthreads();
-  std::uint32_t any = 0;
-#pragma unroll
-  for (int v = 0; v < kVec; ++v) any |= block.drawer.active[v];
-  if (any == 0) return;
+  if (block.drawer.idle()) return;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t* spins =
       run.spins + static_cast<std::size_t>((run.first + bundle) / kVec) * g.lattice.words * kVec;
@@ -157,21 +160,24 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
 #pragma unroll
     for (int k = 0; k < kDim; ++k) {
       const std::uint32_t rows =
-          g.bonds[(static_cast<std::size_t>(tile) * kDim + static_cast<unsigned>(k)) * 32 + j];
+          g.bonds[((static_cast<std::size_t>(graph) * g.count + tile) * kDim +
+                   static_cast<unsigned>(k)) *
+                      32 +
+                  j];
       const bool exists = (rows >> lane & 1u) != 0;
       Pack<kVec> other{};
       if (exists) other = load<kVec>(spins + static_cast<std::size_t>(ahead[k]) * kVec);
       const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
-      SharedItem shared = block.drawer.item(run, 0, bond);
+      SharedItem shared = block.drawer.item(key, 0, bond);
 #pragma unroll
       for (int v = 0; v < kVec; ++v) {
-        if (v > 0 && !block.drawer.same_step(v)) shared = block.drawer.item(run, v, bond);
+        if (v > 0 && !block.drawer.same_step(v)) shared = block.drawer.item(key, v, bond);
         std::uint32_t undecided =
             exists ? own.w[v] & ~(other.w[v] ^ block.drawer.seed_spin[v]) : 0u;
         std::uint32_t below = 0;
 #pragma unroll
         for (unsigned call = 0; call < kDrawQuick; ++call) {
-          below |= block.drawer.four_digits(run, shared, v, call, undecided);
+          below |= block.drawer.four_digits(key, shared, v, call, undecided);
         }
         if (undecided != 0) {
           const unsigned q = atomicAdd(&block.queue.count, 1u);
@@ -182,7 +188,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
             block.queue.undecided[q] = undecided;
           } else {
             for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
-              below |= block.drawer.four_digits(run, shared, v, call, undecided);
+              below |= block.drawer.four_digits(key, shared, v, call, undecided);
             }
           }
         }
@@ -196,7 +202,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
     __syncthreads();
     // Settled above kDrawFull, so that about as many fit again.
     const bool full = block.queue.count >= kDrawFull;
-    if (full || row + kDrawThreads / 32 == 32) settle_draws(g, run, block, bundle, tile);
+    if (full || row + kDrawThreads / 32 == 32) settle_draws(g, run, block, key, bundle, tile);
     __syncthreads();
   }
 #pragma unroll
@@ -214,24 +220,26 @@ __global__ void __launch_bounds__(kDrawThreads)
     draw_listed(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
   __shared__ Drawer<kVec> drawer;
   const std::uint32_t bundle = blockIdx.y * kVec;
-  drawer.open(run, bundle);
+  const std::uint32_t graph = (run.first + bundle) / g.bundles;
+  const Key key{g.seeds.low[graph], g.seeds.high[graph]};
+  drawer.open(g, run, key, bundle);
   __syncthreads();
   const std::uint32_t i = blockIdx.x * kDrawThreads + threadIdx.x;
-  if (i >= g.listed_count) return;
-  const ListedBond listed = g.listed[i];
+  if (drawer.idle() || i >= g.listed_count[graph]) return;
+  const ListedBond listed = g.listed[static_cast<std::size_t>(graph) * g.listed_most + i];
   const std::uint32_t* spins =
       run.spins + static_cast<std::size_t>((run.first + bundle) / kVec) * g.lattice.words * kVec;
   const Pack<kVec> a = load<kVec>(spins + static_cast<std::size_t>(listed.a) * kVec);
   const Pack<kVec> b = load<kVec>(spins + static_cast<std::size_t>(listed.b) * kVec);
-  SharedItem shared = drawer.item(run, 0, listed.bond);
+  SharedItem shared = drawer.item(key, 0, listed.bond);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
-    if (v > 0 && !drawer.same_step(v)) shared = drawer.item(run, v, listed.bond);
+    if (v > 0 && !drawer.same_step(v)) shared = drawer.item(key, v, listed.bond);
     std::uint32_t undecided =
         ~(a.w[v] ^ drawer.seed_spin[v]) & ~(b.w[v] ^ drawer.seed_spin[v]) & drawer.active[v];
     std::uint32_t below = 0;
     for (unsigned call = 0; call < 8 && undecided != 0; ++call) {
-      below |= drawer.four_digits(run, shared, v, call, undecided);
+      below |= drawer.four_digits(key, shared, v, call, undecided);
     }
     std::uint32_t* out =
         run.open_end + static_cast<std::size_t>(bundle + static_cast<unsigned>(v)) * g.ends;
@@ -259,8 +267,8 @@ void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t str
       draw_lattice<4, kVec><<<lattice, kDrawThreads, 0, stream>>>(g, run);
   }
   check_cuda(cudaGetLastError(), "launching the draws of lattice bonds");
-  if (g.listed_count == 0) return;
-  const dim3 listed((g.listed_count + kDrawThreads - 1) / kDrawThreads, run.bundles / kVec);
+  if (g.listed_most == 0) return;
+  const dim3 listed((g.listed_most + kDrawThreads - 1) / kDrawThreads, run.bundles / kVec);
   draw_listed<kVec><<<listed, kDrawThreads, 0, stream>>>(g, run);
   check_cuda(cudaGetLastError(), "launching the draws of listed bonds");
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/base/error.hpp"
 
 namespace rewise::bundle {
@@ -87,11 +89,11 @@ void file_ends(const Lattice& lattice, const Layout& layout, const std::vector<P
     const auto [a, b] = lists_of(near, far);
     ListedBond bond{p.bond, layout.slot(p.a), layout.slot(p.b), 0, 0};
     bond.end_a = bond.end_b = next[a]++;
-    tiles.end[bond.end_a] = {near.local | far.local << 10, far.tile};
     if (a != b) {
       bond.end_b = next[b]++;
-      tiles.end[bond.end_b] = {far.local | near.local << 10, near.tile};
+      tiles.end[bond.end_b] = {far.local | near.local << 10, near.tile, bond.end_a};
     }
+    tiles.end[bond.end_a] = {near.local | far.local << 10, far.tile, bond.end_b};
     tiles.listed.push_back(bond);
   }
 }

@@ -8,7 +8,7 @@
 // row. Listed are the rewired bonds (on graphs without a lattice: all) and, in one dimension, the
 // lattice's bonds between tiles. A listed bond within a tile has one end, others have one in each
 // tile; the ends of a tile follow one another, those within the tile first.
-// Memory: 4 dim bytes per row of 32 sites, 28 to 36 per listed bond.
+// Memory: 4 dim bytes per row of 32 sites, 32 to 44 per listed bond.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kTileSites = 1024;
 struct TileEnd {
   std::uint32_t near_far;  // local numbers: near | far << 10
   std::uint32_t far_tile;
+  std::uint32_t far_end;  // where the far end is filed
 };
 
 struct ListedBond {
