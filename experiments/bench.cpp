@@ -10,6 +10,7 @@
 
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/engine/batch.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {
@@ -46,16 +47,22 @@ std::vector<double> seconds_per_round(const std::vector<Piece>& pieces) {
 class Group {
  public:
   Group(const BenchGroup& group, const BenchEffort& effort, const StopToken& stop)
-      : group_(group), effort_(effort), stop_(stop), graph_(build_graph(group.graph)) {
+      : group_(group), effort_(effort), stop_(stop) {
+    for (std::uint32_t k = 0; k < group.graphs; ++k) {
+      GraphSpec spec = group.graph;
+      spec.seed += k;
+      graphs_.push_back(std::make_unique<const Graph>(build_graph(spec)));
+      all_.push_back(k);
+    }
     equilibrate();
   }
 
   BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
-    const auto engine = make(update);
-    engine->restore(state_);
+    const auto batch = make(update);
+    for (const std::size_t k : all_) batch->engine(k).restore(states_[k]);
     const Schedule schedule = schedule_of(update.name);
     const auto pieces =
-        time_pieces(*engine, [&](std::uint64_t cycles) { engine->advance(schedule, cycles); });
+        time_pieces(*batch, [&](std::uint64_t cycles) { batch->advance(all_, schedule, cycles); });
     BenchRow row = describe(update, schedule);
     std::vector<double> rate;
     double cluster_sites = 0, rounds = 0;
@@ -69,20 +76,23 @@ class Group {
     const double updates =
         update.name == "mix" ? 1 : static_cast<double>(schedule.steps_per_cycle());
     const double seconds_per_update = median(seconds_per_round(pieces)) / updates;
-    row.us_per_update = 1e6 * seconds_per_update / group_.replicas;
+    const double systems = static_cast<double>(group_.replicas) * group_.graphs;
+    row.us_per_update = 1e6 * seconds_per_update / systems;
     if (update.name == "wolff") {
-      row.cluster_fraction = cluster_sites / (rounds * updates * group_.replicas *
-                                              static_cast<double>(graph_.sites()));
+      row.cluster_fraction =
+          cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
     }
     if (update.name != "mix") share(update.name, seconds_per_update, limits, row);
     if (schedule.cluster == 0) {
-      row.measure_per_sweep = measurement_seconds(*engine) / seconds_per_update;
+      row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
     }
     return row;
   }
 
  private:
-  std::unique_ptr<Engine> make(const BenchUpdate& update) const {
+  const Graph& graph() const { return *graphs_.front(); }
+
+  std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
     spec.betas = {1 / group_.temperature};
     spec.replicas = group_.replicas;
@@ -95,21 +105,35 @@ class Group {
     options.device = group_.device.index;
     options.threads = effort_.threads;
     (swendsen_wang ? options.label_method : options.wolff_method) = update.method;
-    return group_.engine == "bundle" ? make_bundle_engine(graph_, spec, options)
-                                     : make_single_engine(graph_, spec, options);
+    if (group_.engine == "bundle") {
+      std::vector<BundleTask> tasks;
+      for (const auto& graph : graphs_) {
+        tasks.push_back({*graph, spec});
+        ++spec.seed;
+      }
+      return make_bundle_batch(tasks, options);
+    }
+    std::vector<std::unique_ptr<Engine>> engines;
+    for (const auto& graph : graphs_) {
+      engines.push_back(make_single_engine(*graph, spec, options));
+      ++spec.seed;
+    }
+    return make_plain_batch(std::move(engines));
   }
 
   void equilibrate() {
     const bool bundle = group_.engine == "bundle";
-    const auto engine = make({bundle ? "wolff" : "swendsen-wang", ""});
+    const auto batch = make({bundle ? "wolff" : "swendsen-wang", ""});
     const Schedule schedule = bundle ? Schedule{1, 4} : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
-      engine->advance(schedule, 1);
+      batch->advance(all_, schedule, 1);
       check_stop();
     }
     Observation pending;
-    engine->measure(pending);
-    state_ = engine->save();
+    for (const std::size_t k : all_) {
+      batch->engine(k).measure(pending);
+      states_.push_back(batch->engine(k).save());
+    }
   }
 
   Schedule schedule_of(const std::string& update) const {
@@ -123,7 +147,7 @@ class Group {
   // `repeats` pieces of at least `seconds` each, after a warm-up that finds how many rounds that
   // takes.
   template <class F>
-  std::vector<Piece> time_pieces(const Engine& engine, const F& run) const {
+  std::vector<Piece> time_pieces(EngineBatch& batch, const F& run) const {
     std::uint64_t rounds = 1;
     for (double taken = 0;;) {
       const double begin = now();
@@ -137,12 +161,12 @@ class Group {
     }
     std::vector<Piece> pieces;
     for (int k = 0; k < effort_.repeats; ++k) {
-      const Work before = engine.work();
+      const Work before = work_of(batch);
       const double begin = now();
       run(rounds);
       Piece piece;
       piece.seconds = now() - begin;
-      const Work after = engine.work();
+      const Work after = work_of(batch);
       piece.rounds = static_cast<double>(rounds);
       piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
       piece.sites =
@@ -153,12 +177,25 @@ class Group {
     return pieces;
   }
 
-  double measurement_seconds(Engine& engine) const {
-    Observation observation;
-    const auto pieces = time_pieces(engine, [&](std::uint64_t count) {
-      for (std::uint64_t k = 0; k < count; ++k) engine.measure(observation);
+  Work work_of(EngineBatch& batch) const {
+    Work sum;
+    for (const std::size_t k : all_) {
+      const Work work = batch.engine(k).work();
+      sum.local_attempts += work.local_attempts;
+      sum.cluster_sites += work.cluster_sites;
+    }
+    return sum;
+  }
+
+  // What a measurement after each sweep adds to the sweeps, as in a run.
+  double measurement_seconds(EngineBatch& batch, double sweep_seconds) const {
+    const auto pieces = time_pieces(batch, [&](std::uint64_t count) {
+      constexpr std::uint64_t most = 64;  // observations kept at a time
+      for (std::uint64_t left = count; left > 0; left -= std::min(left, most)) {
+        batch.sample(all_, {1, 0}, 1, std::min(left, most));
+      }
     });
-    return median(seconds_per_round(pieces));
+    return std::max(0.0, median(seconds_per_round(pieces)) - sweep_seconds);
   }
 
   BenchRow describe(const BenchUpdate& update, const Schedule& schedule) const {
@@ -171,20 +208,24 @@ class Group {
     row.p = group_.graph.p;
     row.temperature = group_.temperature;
     row.replicas = group_.replicas;
+    row.graphs = group_.graphs;
     row.schedule = to_string(schedule);
     return row;
   }
 
   void share(const std::string& update, double seconds, const DeviceLimits& limits,
              BenchRow& row) const {
-    const double bytes = least_bytes(group_.engine, update, graph_, group_.replicas);
+    double bytes = 0;
+    for (const auto& graph : graphs_) {
+      bytes += least_bytes(group_.engine, update, *graph, group_.replicas);
+    }
     if (bytes > 0) {
       row.bytes_per_update = bytes;
       if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
     }
     if (limits.integer_rate > 0) {
       row.integer_share = 1e9 * row.flips_per_ns *
-                          least_instructions(group_.engine, update, graph_) / limits.integer_rate;
+                          least_instructions(group_.engine, update, graph()) / limits.integer_rate;
     }
   }
 
@@ -197,8 +238,9 @@ class Group {
   const BenchGroup& group_;
   const BenchEffort& effort_;
   const StopToken& stop_;
-  Graph graph_;
-  EngineState state_;  // equilibrated
+  std::vector<std::unique_ptr<const Graph>> graphs_;
+  std::vector<std::size_t> all_;     // 0 .. graphs - 1
+  std::vector<EngineState> states_;  // [graphs], equilibrated
 };
 
 bool same_task(const BenchRow& a, const BenchRow& b) {

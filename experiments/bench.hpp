@@ -1,9 +1,9 @@
 // How fast an engine is: `rewise bench` without its options and its output.
 //
-// A group is one engine on one device at one size, p, temperature and number of replicas. Its spins
-// start cold and are equilibrated by a mixed schedule; then each of its updates is timed, on
-// configurations of that temperature, in pieces of at least a given time: a row is the median
-// over the pieces and half of their range.
+// A group is one engine on one device at one size, p, temperature and number of replicas, on one
+// graph or on several that share the device's launches. Its spins start cold and are equilibrated
+// by a mixed schedule; then each of its updates is timed, on configurations of that temperature, in
+// pieces of at least a given time: a row is the median over the pieces and half of their range.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ struct BenchGroup {
   Device device;
   GraphSpec graph;
   double temperature = 0;
-  std::uint32_t replicas = 32;
+  std::uint32_t replicas = 32;  // of each graph
+  std::uint32_t graphs = 1;     // bundle engine: more than one share every launch on CUDA
   std::vector<BenchUpdate> updates;
 };
 
@@ -48,7 +49,7 @@ struct BenchRow {
   std::string engine, update, method, device;
   std::vector<std::uint32_t> extents;
   double p = 0, temperature = 0;
-  std::uint32_t replicas = 0;
+  std::uint32_t replicas = 0, graphs = 1;
   std::string schedule;  // of the timed cycles, M:W
   // Sites per ns of all replicas: attempted by local sweeps, flipped by Wolff, visited by
   // Swendsen-Wang; in a mix, all of them.

@@ -15,6 +15,7 @@
 #include "experiments/options.hpp"
 #include "experiments/progress.hpp"
 #include "src/base/words.hpp"
+#include "src/bundle/bundle.hpp"
 
 namespace rewise {
 namespace {
@@ -33,6 +34,7 @@ Examples:
   rewise bench --size 64,256,1024 --p 0.01 --engine bundle --json > before.json
   rewise bench --size 64,256,1024 --p 0.01 --engine bundle --vs before.json
   rewise bench --size 1024 --p 0.01 --temperature 2.38 --update wolff --device cuda
+  rewise bench --size 32,64 --p 0.01 --replicas 256 --graphs 1,64 --device cuda
   rewise bench --engine single --wolff-method frontier,ccl --size 1024
   rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
 
@@ -40,7 +42,8 @@ struct BenchOptions {
   std::uint64_t dim = 2, threads = 0, repeats = 5, cluster_updates = 0, equilibrate = 100;
   std::uint64_t seed = 1;
   std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
-  std::string replicas, systems, schedule, wolff_method, label_method, seconds = "0.1s", vs;
+  std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method,
+                                 seconds = "0.1s", vs;
   bool json = false;
 };
 
@@ -85,7 +88,7 @@ struct Plan {
   std::vector<Device> devices;
   std::vector<GraphSpec> graphs;  // size by size, p by p
   std::vector<double> temperatures;
-  std::vector<std::uint32_t> replicas, systems;
+  std::vector<std::uint32_t> replicas, systems, graphs_together;
   BenchEffort effort;
 };
 
@@ -133,6 +136,10 @@ Plan make_plan(const BenchOptions& options) {
   plan.replicas = counts_of(options.replicas, "--replicas");
   for (const auto count : plan.replicas) check_replicas("bundle", count, "--replicas");
   plan.systems = counts_of(options.systems, "--systems");
+  for (const std::string& part : split_list(options.graphs)) {
+    plan.graphs_together.push_back(
+        static_cast<std::uint32_t>(parse_whole(part, 1, kMostBatch, "--graphs")));
+  }
   plan.effort.threads = thread_count(static_cast<int>(options.threads));
   plan.effort.repeats = static_cast<int>(options.repeats);
   plan.effort.seconds = parse_duration(options.seconds, "--seconds").count();
@@ -188,7 +195,10 @@ std::vector<BenchGroup> groups_of(const Plan& plan, const BenchOptions& options)
         for (const Device& device : plan.devices) {
           if (device.index >= 0 && !why_no_cuda(engine).empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device)) {
-            groups.push_back({engine, device, graph, temperature, replicas, updates});
+            for (const auto together :
+                 engine == "bundle" ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
+              groups.push_back({engine, device, graph, temperature, replicas, together, updates});
+            }
           }
         }
       }
@@ -270,6 +280,8 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures [near Tc(p)]");
   add_text(app, "--replicas", o.replicas, "N[,N..]",
            "of the bundle engine, multiples of 32 [CPU: 32 per\nthread; CUDA: 1024]");
+  add_text(app, "--graphs", o.graphs, "N[,N..]",
+           "bundle engine: graphs side by side, which share\nevery launch on CUDA");
   add_text(app, "--systems", o.systems, "N[,N..]",
            "of the single engine [CPU: one per thread; CUDA: 1]");
   add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,

@@ -27,11 +27,17 @@ std::string update_text(const BenchRow& row) {
   return row.method.empty() ? text : fmt::format("{} ({})", text, row.method);
 }
 
+// "1024", or "1024 x 64 graphs"
+std::string replicas_text(const BenchRow& row) {
+  return row.graphs == 1 ? fmt::format("{}", row.replicas)
+                         : fmt::format("{} x {} graphs", row.replicas, row.graphs);
+}
+
 // "bundle wolff, cuda:0, 1024x1024, p = 0.01, T = 2.4342, 1024 replicas"
 std::string row_text(const BenchRow& row) {
   return fmt::format("{} {}, {}, {}, p = {}, T = {:.6g}, {} replicas", row.engine, update_text(row),
                      row.device, extents_text(row.extents), number_text(row.p), row.temperature,
-                     row.replicas);
+                     replicas_text(row));
 }
 
 Json number_json(const std::optional<double>& value) {
@@ -48,6 +54,7 @@ Json row_json(const BenchRow& row) {
   json["p"] = row.p;
   json["temperature"] = row.temperature;
   json["replicas"] = row.replicas;
+  json["graphs"] = row.graphs;
   json["schedule"] = row.schedule;
   json["flips_per_ns"] = number_json(row.flips_per_ns);
   json["spread"] = number_json(row.spread);
@@ -71,6 +78,7 @@ BenchRow row_of(const Json& json) {
   row.p = json.at("p").get<double>();
   row.temperature = json.at("temperature").get<double>();
   row.replicas = json.at("replicas").get<std::uint32_t>();
+  row.graphs = json.at("graphs").get<std::uint32_t>();
   row.schedule = json.at("schedule").get<std::string>();
   row.flips_per_ns = json.at("flips_per_ns").get<double>();
   row.us_per_update = json.at("us_per_update").get<double>();
@@ -80,7 +88,8 @@ BenchRow row_of(const Json& json) {
 // What makes two rows the same, replicas apart.
 auto identity(const BenchRow& row) {
   return std::tuple(row.engine, row.update, row.method, row.device, row.extents, row.p,
-                    row.temperature, row.update == "mix" ? row.schedule : std::string());
+                    row.temperature, row.graphs,
+                    row.update == "mix" ? row.schedule : std::string());
 }
 
 // The row of `rows` that is the same as `row`; nothing where replicas leave a doubt.
@@ -106,11 +115,10 @@ std::string bench_table(const BenchResult& result) {
     std::optional<double> megabytes;
     if (row.bytes_per_update) megabytes = 1e-6 * *row.bytes_per_update;
     rows.push_back({row.engine, update_text(row), row.device, extents_text(row.extents),
-                    number_text(row.p), fmt::format("{:.6g}", row.temperature),
-                    fmt::format("{}", row.replicas), fmt::format("{:.3g}", row.flips_per_ns),
-                    percent(row.spread), fmt::format("{:.3g}", row.us_per_update),
-                    shown(row.cluster_fraction, "{:.2g}"), shown(megabytes, "{:.3g}"),
-                    percent(row.copy_share), percent(row.integer_share),
+                    number_text(row.p), fmt::format("{:.6g}", row.temperature), replicas_text(row),
+                    fmt::format("{:.3g}", row.flips_per_ns), percent(row.spread),
+                    fmt::format("{:.3g}", row.us_per_update), shown(row.cluster_fraction, "{:.2g}"),
+                    shown(megabytes, "{:.3g}"), percent(row.copy_share), percent(row.integer_share),
                     shown(row.measure_per_sweep, "{:.2f}"), shown(row.over_cpu, "{:.3g}")});
   }
   std::string out = aligned_table(rows) + "\n";
@@ -191,13 +199,12 @@ std::string comparison_table(const BenchComparison& comparison, const std::strin
   for (const auto& pair : comparison.pairs) {
     const BenchRow& row = pair.now;
     const bool same = row.replicas == pair.then.replicas;
-    rows.push_back({row.engine, update_text(row), row.device, extents_text(row.extents),
-                    number_text(row.p), fmt::format("{:.6g}", row.temperature),
-                    same ? fmt::format("{}", row.replicas)
-                         : fmt::format("{}, {}", row.replicas, pair.then.replicas),
-                    fmt::format("{:.3g}", row.flips_per_ns),
-                    fmt::format("{:.3g}", pair.then.flips_per_ns),
-                    fmt::format("{:.2f}", pair.ratio())});
+    rows.push_back(
+        {row.engine, update_text(row), row.device, extents_text(row.extents), number_text(row.p),
+         fmt::format("{:.6g}", row.temperature),
+         same ? replicas_text(row) : fmt::format("{}, {}", row.replicas, pair.then.replicas),
+         fmt::format("{:.3g}", row.flips_per_ns), fmt::format("{:.3g}", pair.then.flips_per_ns),
+         fmt::format("{:.2f}", pair.ratio())});
   }
   std::string out = "\nflips/ns of this run over those of " + file + "\n" + aligned_table(rows);
   for (const BenchRow& row : comparison.only_now) {

@@ -119,7 +119,7 @@ DeviceChoice choose_devices(std::string_view text, std::string_view engine, std:
 }
 
 DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
-                           const CudaReport& report) {
+                           double cpu_seconds, const CudaReport& report) {
   const Wish wish = parse_wish(text, origin);
   if (wish.listed.size() > 1) {
     throw Error(ExitCode::usage,
@@ -127,7 +127,14 @@ DeviceChoice choose_device(std::string_view text, std::string_view engine, std::
                             "tasks out to several)",
                             origin, text, wish.listed.size()));
   }
-  return choose_devices(text, engine, origin, report);
+  DeviceChoice choice = choose_devices(text, engine, origin, report);
+  if (wish.asked == Asked::automatic && choice.devices.front().index >= 0 &&
+      cpu_seconds < kGpuStart) {
+    return {{{"cpu", -1}},
+            fmt::format("auto: so small a task, some {:.1g} s, is done before {} has started",
+                        cpu_seconds, choice.devices.front().name)};
+  }
+  return choice;
 }
 
 void tell_device(const DeviceChoice& choice) {

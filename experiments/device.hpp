@@ -2,7 +2,8 @@
 // `--threads` ask for against what there is. A missing device is an error, never a silent
 // fall-back; `auto` takes a GPU where one can be used and says what it took.
 //
-//   auto       a GPU where this build, this machine and the engine allow, else the CPU
+//   auto       a GPU where this build, this machine and the engine allow, unless the CPU will be
+//              done before a GPU has started; else the CPU
 //   cpu        the CPU
 //   cuda       the first CUDA device that can be used
 //   cuda:1     that one; cuda:0,1: several, for commands that deal out tasks
@@ -38,9 +39,13 @@ std::string why_no_cuda(std::string_view engine);
 // for by name cannot be used, saying why and which there are.
 DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
                             const CudaReport& report = cuda_report());
-// The same for a command that takes one: several are Error(usage).
+// The same for a command that takes one: several are Error(usage). `cpu_seconds` is what the CPU
+// will take for the whole task; below kGpuStart `auto` stays there.
 DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
-                           const CudaReport& report = cuda_report());
+                           double cpu_seconds, const CudaReport& report = cuda_report());
+
+// Seconds that a process takes to start CUDA and bring the first graph to the device (H200: 0.4).
+inline constexpr double kGpuStart = 0.5;
 
 // "device: cuda:0 (NVIDIA H200; ..)" on standard error, where there is a reason to say.
 void tell_device(const DeviceChoice& choice);

@@ -83,6 +83,23 @@ TaskSpec make_spec(const RunOptions& options) {
   return spec;
 }
 
+// About what the CPU engines take for all of a task (RESULTS.md: ns per attempted site and, for
+// clusters near Tc, per site of the lattice), by their slower figures.
+double cpu_seconds(const TaskSpec& spec, int threads) {
+  double sites = 1;
+  if (spec.imported != nullptr) {
+    sites = static_cast<double>(spec.imported->sites());
+  } else {
+    for (const auto extent : spec.graph.extents) sites *= extent;
+  }
+  const bool bundle = spec.engine == "bundle";
+  const double local = bundle ? 0.2 : 6;
+  const double cluster = spec.cluster == ClusterUpdate::wolff ? 1 : 8;
+  return 1e-9 * sites * static_cast<double>(spec.temperatures.size()) * spec.replicas *
+         static_cast<double>(spec.cycles()) *
+         (local * spec.schedule.local + cluster * spec.schedule.cluster) / threads;
+}
+
 // t.h5 -> t.h5, t.part.h5, t.lease
 std::optional<TaskPaths> output_paths(const std::string& out) {
   if (out.empty()) return std::nullopt;
@@ -142,12 +159,13 @@ ExitCode run_run(const RunOptions& options) {
   }
   const TaskSpec spec = make_spec(options);
   const auto paths = output_paths(options.out);
-  const DeviceChoice device = choose_device(options.device, spec.engine, "--device");
   TaskRun run;
   run.engine = engine_options(options);
-  run.engine.device = device.devices.front().index;
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, thread_count(0));
+  const DeviceChoice device =
+      choose_device(options.device, spec.engine, "--device", cpu_seconds(spec, run.engine.threads));
+  run.engine.device = device.devices.front().index;
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
@@ -222,7 +240,8 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "bundle (32 replicas per word, fastest) or single\n(one byte per site)");
   add_text(app, "--device", o.device, "DEVICE",
            "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
-           "cannot be used, auto takes a GPU where it can and\nsays what it took");
+           "cannot be used; auto takes a GPU where it can, unless\n"
+           "the CPU is done first, and says what it took");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the numbers do not depend on it");
   add_text(app, "--wolff-method", o.wolff_method, "WORD",

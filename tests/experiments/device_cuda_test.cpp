@@ -81,12 +81,16 @@ TEST_CASE("run on CUDA: JSON, trajectory hash and task file of the CPU", "[gpu]"
   }
 }
 
-TEST_CASE("auto takes a CUDA device and says so", "[gpu]") {
+TEST_CASE("auto takes a CUDA device and says so, unless the task is tiny", "[gpu]") {
   const Workplace place;
-  const Output output =
-      place.run("run --size 8 --temperature 2 --measure 4 --equilibrate 4 --device auto --json");
-  numbers(output, first_device());
-  CHECK(output.err.find("device: " + first_device() + " (") != std::string::npos);
+  const Output large = place.run(
+      "run --size 256 --temperature 2 --replicas 256 --measure 40 --equilibrate 4 --threads 1 "
+      "--device auto --json");
+  numbers(large, first_device());
+  CHECK(large.err.find("device: " + first_device() + " (") != std::string::npos);
+  const Output tiny = place.run("run --size 8 --temperature 2 --measure 4 --device auto --json");
+  numbers(tiny, "cpu");
+  CHECK(tiny.err.find("device: cpu (auto: so small a task") != std::string::npos);
 }
 
 TEST_CASE("a run goes on from one device to the other", "[gpu]") {
@@ -135,7 +139,9 @@ TEST_CASE("tc on CUDA: summary and task files of the CPU; on several devices too
 TEST_CASE("bench lists CUDA rows beside the CPU's, with their ratio", "[gpu]") {
   const Workplace place;
   const Output output = place.run(
-      "bench --engine bundle --size 64 --p 0.1 --seconds 0.005 --repeats 3 --threads 2 --json");
+      "bench --engine bundle --size 64 --p 0.1 --graphs 1,3 --seconds 0.005 --repeats 3 --threads "
+      "2 "
+      "--json");
   INFO(output.err);
   REQUIRE(output.status == 0);
   std::size_t on_cuda = 0;
@@ -148,7 +154,7 @@ TEST_CASE("bench lists CUDA rows beside the CPU's, with their ratio", "[gpu]") {
     CHECK(row["integer_share"] < 1);
     if (row["update"] == "wolff") continue;
     CHECK(row["copy_share"] > 0);
-    CHECK(row["measure_per_sweep"] > 0);
+    CHECK(row["measure_per_sweep"] >= 0);
   }
-  CHECK(on_cuda == 3 * rewise::cuda_devices().size());
+  CHECK(on_cuda == 2 * 3 * rewise::cuda_devices().size());
 }

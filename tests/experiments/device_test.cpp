@@ -118,8 +118,20 @@ TEST_CASE("words that are no device end with status 64, whatever the machine") {
 }
 
 TEST_CASE("a command that takes one device refuses several") {
-  const Failure several = failure([] { choose_device("cuda:1,2", "bundle", "--device", three()); });
+  const Failure several =
+      failure([] { choose_device("cuda:1,2", "bundle", "--device", 100, three()); });
   CHECK(several.code == ExitCode::usage);
   CHECK(contains(several.text, "cuda:1,2 names 2 devices"));
-  CHECK(names(choose_device("cuda:2", "bundle", "--device", three())) == "cuda:2");
+  CHECK(names(choose_device("cuda:2", "bundle", "--device", 100, three())) == "cuda:2");
+}
+
+TEST_CASE("auto leaves a task to the CPU that is done there before a GPU has started") {
+  const DeviceChoice small = choose_device("auto", "bundle", "--device", 0.02, three());
+  CHECK(names(small) == "cpu");
+  CHECK(contains(small.reason, "0.02 s"));
+  CHECK(contains(small.reason, "before cuda:1 has started"));
+  CHECK(names(choose_device("auto", "bundle", "--device", 2, three())) == "cuda:1");
+  CHECK(names(choose_device("cuda", "bundle", "--device", 0.02, three())) == "cuda:1");
+  CHECK(choose_device("auto", "bundle", "--device", 0.02, none()).reason ==
+        "auto: no CUDA device: no CUDA driver is installed");
 }
