@@ -108,44 +108,25 @@ const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& 
 void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule,
                                std::uint32_t cycles) {
   std::uint32_t step = 0;
-  if (schedule.cluster == 0) {
-    step = cycles * schedule.local;
-    queue_sweeps(range, 0, step);
-  }
-  for (std::uint32_t cycle = 0; schedule.cluster > 0 && cycle < cycles; ++cycle) {
-    queue_sweeps(range, step, schedule.local);
-    step += schedule.local;
+  for (std::uint32_t cycle = 0; cycle < cycles; ++cycle) {
+    for (std::uint32_t m = 0; m < schedule.local; ++m, ++step) queue_sweep(range, step);
+    if (schedule.cluster == 0) continue;
     wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream_.get());
     step += schedule.cluster;
   }
   launch_add_steps(step_.data(), step, stream_.get());
 }
 
-// The graphs in several chains of launches that know nothing of each other, so that one chain works
-// while another waits for its next launch.
-void DeviceBatch::queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t sweeps) {
-  if (sweeps == 0) return;
-  const std::uint32_t chains = std::min(kChains, range.count);
-  for (std::uint32_t k = 0; k < chains; ++k) {
-    const std::uint32_t first = range.count * k / chains, last = range.count * (k + 1) / chains;
-    const GraphRange part{range.first + first, last - first};
-    cudaStream_t stream = k == 0 ? stream_.get() : chain_[k].begin(stream_.get());
-    for (std::uint32_t m = 0; m < sweeps; ++m) queue_sweep(part, step + m, stream, beside_[k]);
-  }
-  for (std::uint32_t k = 1; k < chains; ++k) chain_[k].join(stream_.get());
-}
-
-void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step, cudaStream_t stream,
-                              const CudaBranch& beside) {
+void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {
   const DeviceSweep sweep = graphs_->sweep(range, spins_.data(), step_.data(), step);
   const DeviceLattice lattice = graphs_->lattice(range);
   for (int colour = 0; colour < graphs_->colours(); ++colour) {
     const std::uint32_t modified = graphs_->most_modified(colour);
     const bool both = modified > 0 && lattice.dim > 0;
-    cudaStream_t side = both ? beside.begin(stream) : stream;
-    launch_modified(lattice, graphs_->cells(range), sweep, colour, modified, side);
-    launch_regular(lattice, sweep, colour, stream);
-    if (both) beside.join(stream);
+    cudaStream_t beside = both ? branch_.begin(stream_.get()) : stream_.get();
+    launch_modified(lattice, graphs_->cells(range), sweep, colour, modified, beside);
+    launch_regular(lattice, sweep, colour, stream_.get());
+    if (both) branch_.join(stream_.get());
   }
 }
 

@@ -20,12 +20,8 @@
 
 namespace rewise::bundle {
 
-#ifndef REWISE_CHAINS
-#define REWISE_CHAINS 2
-#endif
 class DeviceBatch {
  public:
-  static constexpr std::uint32_t kChains = REWISE_CHAINS;
   // Error(device) where the device's memory is too small: how much is needed, what to reduce.
   // What `books` refer to must outlive the batch's work.
   DeviceBatch(std::vector<BooksView> books, const EngineOptions& options);
@@ -64,9 +60,7 @@ class DeviceBatch {
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
-  void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t sweeps);
-  void queue_sweep(const GraphRange& range, std::uint32_t step, cudaStream_t stream,
-                   const CudaBranch& beside);
+  void queue_sweep(const GraphRange& range, std::uint32_t step);
   // Where kind 0..2 of a slot begins in the sums.
   std::size_t place(std::size_t slot, std::size_t kind) const {
     return (slot * 3 + kind) * replicas_;
@@ -78,8 +72,7 @@ class DeviceBatch {
   const int device_;
   const std::vector<BooksView> books_;
   CudaStream stream_;
-  CudaBranch chain_[kChains];   // of graphs; the first is the stream itself
-  CudaBranch beside_[kChains];  // of their modified cells
+  CudaBranch branch_;  // modified cells, beside the regular ones
   CudaEvent measuring_{true}, measured_{true};
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
