@@ -107,7 +107,7 @@ TEST_CASE("a run goes on from one device to the other", "[gpu]") {
   }
 }
 
-TEST_CASE("tc on CUDA: summary and task files of the CPU; on several devices too", "[gpu]") {
+TEST_CASE("tc on CUDA: summary and task files of the CPU, on several devices too", "[gpu]") {
   Workplace place;
   place.write("s.toml",
               "[study]\nname = \"tiny\"\nseed = 11\n[lattice]\ndim = 2\nsizes = [8, 12, 16]\n"
