@@ -81,7 +81,7 @@ TEST_CASE("tau does not depend on scale, offset or order of replicas") {
   CHECK(broken == "");
 }
 
-TEST_CASE("a constant series is white and exact; an alternating one is not negative") {
+TEST_CASE("a constant series is white and exact, an alternating one is not negative") {
   const GammaResult constant = gamma_method(RealSeries::Constant(50, 2, 0.1));
   CHECK(constant.tau.value == 0.5);
   CHECK(constant.mean.value == 0.1);

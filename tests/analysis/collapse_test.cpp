@@ -49,7 +49,7 @@ TEST_CASE("quality is about 1 at the truth and large elsewhere") {
   CHECK(std::isinf(collapse_quality(data, {3.5, 0.5, -0.5})));  // nothing overlaps
 }
 
-TEST_CASE("free exponents are found; the S + 1 rule gives generous errors") {
+TEST_CASE("free exponents are found, the S + 1 rule gives generous errors") {
   test::Dice dice(122);
   int inside = 0, total = 0;
   for (int i = 0; i < 20; ++i) {

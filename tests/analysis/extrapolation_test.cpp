@@ -36,7 +36,7 @@ TEST_CASE("mean-field crossings shift as 1/sqrt(N1 N2), heights as N1^-1/2 + N2^
   CHECK(crossing_height_shift(1024, 4096, e) == Approx(1 / 32.0 + 1 / 64.0));
 }
 
-TEST_CASE("regular exponents: 2D shifts fall as L^-11/4; one dimension is refused") {
+TEST_CASE("regular exponents: 2D shifts fall as L^-11/4, one dimension is refused") {
   const ScalingExponents e = regular_exponents(2);
   const double ratio = crossing_shift(32 * 32, 64 * 64, e) / crossing_shift(64 * 64, 128 * 128, e);
   CHECK(ratio == Approx(std::pow(2.0, 2.75)));
@@ -100,7 +100,7 @@ TEST_CASE("Tc from U and sqrt(N) m^2 together: intervals hold it as often as the
   CHECK(shifted > 950);
 }
 
-TEST_CASE("crossings that were not found are skipped; one pair gives itself; none gives nothing") {
+TEST_CASE("crossings that were not found are skipped, one pair gives itself, none gives nothing") {
   const TransitionModel model;
   test::Dice dice(103);
   auto crossings = both_crossings(model, 4, 30, dice);

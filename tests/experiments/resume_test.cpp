@@ -97,7 +97,7 @@ TEST_CASE("without --out nothing is kept, and the program says so") {
   CHECK(place.files().empty());
 }
 
-TEST_CASE("a finished task is kept; a larger --measure adds to it; other physics is refused") {
+TEST_CASE("a finished task is kept, a larger --measure adds to it, other physics is refused") {
   const Workplace place;
   REQUIRE(place.run(kRun + "--measure 20 --out t.h5").status == 0);
   const std::string before = place.read("t.h5");

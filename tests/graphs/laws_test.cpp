@@ -167,7 +167,7 @@ TEST_CASE("exact means: moved ends and sum of squared degrees, over many graphs"
   }
 }
 
-TEST_CASE("swap: the sum of squared degrees is exact; moments match a plain count") {
+TEST_CASE("swap: the sum of squared degrees is exact, moments match a plain count") {
   const GraphSpec spec{{10, 8}, 0.3, Rule::swap, 4};
   CHECK(moments_of(build_graph(spec)).sum_k2 == exact_means(spec).sum_k2);
   CHECK(std::isnan(exact_means(spec).rewired_ends));
