@@ -1,0 +1,34 @@
+// Curves that are averages over independent members (replicas, or graphs), with errors that come
+// from the spread of the members alone: no assumption on how points of one curve are correlated.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "analysis/autocorrelation.hpp"
+#include "analysis/statistics.hpp"
+
+namespace rewise {
+
+struct MeanCurve {
+  Eigen::ArrayXd value, error;  // [point]; error NaN for one member
+};
+
+// `rows` [member, point].
+MeanCurve mean_curve(const Eigen::ArrayXXd& rows);
+
+// Rows of one group averaged: [member, point] -> [group, point]; `members` rows to a group.
+Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members);
+
+// Where the mean curve first comes down to `level`, between points by a straight line; the error by
+// jackknife over members. Infinite where it never does, with an error of NaN; the error is NaN too
+// where a leave-one-out curve never does.
+Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level);
+
+// rho(t) at the given lags about the mean of all replicas, sum over replicas of the products over
+// that of the squares; errors by jackknife over replicas. `lags` ascending, below the series'
+// length. A constant series has rho = 0 without error.
+// Cost: replicas x times x lags.
+MeanCurve autocorrelation_curve(RealSeriesRef series, const std::vector<Eigen::Index>& lags);
+
+}  // namespace rewise
