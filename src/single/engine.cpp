@@ -8,6 +8,9 @@
 
 #include "src/base/error.hpp"
 #include "src/single/books.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/single/engine_cuda.hpp"
+#endif
 #include "src/single/metropolis.hpp"
 #include "src/single/observe.hpp"
 #include "src/single/plan.hpp"
@@ -213,6 +216,13 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
   if (options.threads < 0) {
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
+  }
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    return make_cuda_engine(graph, spec, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
   }
   return std::make_unique<SingleEngine>(graph, spec, options);
 }

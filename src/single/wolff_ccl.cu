@@ -1,158 +1,130 @@
-// Wolff's cluster by labelling: all bonds are drawn, sets that a bond joins are united, and the
-// sites whose set is the seed's flip (DESIGN's method `ccl`).
-//
-// Union-find over sites in global memory: a site's parent is never larger than itself, a root is
-// hooked below a smaller one by compare-and-swap, and finds halve the paths they walk (Jaiganesh &
-// Burtscher 2018). Three kernels per update over all sites of all systems, whatever the cluster's
-// size; no wait.
-#include <cuda/atomic>
-
-#include "src/cuda/device_buffer.hpp"
+// Wolff's cluster by labelling (the method `ccl`): the first three steps of a Swendsen-Wang update
+// (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; then the sites flip whose root is
+// the seed's. Four kernels per update whatever the cluster's size, no wait. Cost: that of a
+// Swendsen-Wang update without its settling; tiles without a site of the cluster are not flipped.
 #include "src/cuda/launch.hpp"
+#include "src/single/flip_sites.cuh"
+#include "src/single/forest.cuh"
+#include "src/single/swendsen_wang_kernels.hpp"
 #include "src/single/wolff_cuda.hpp"
-#include "src/single/wolff_growth.cuh"
 
 namespace rewise::single {
 namespace {
 
 using namespace device;
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = 8;  // per block
 
-struct LabelRun {
-  DevicePlan plan;
-  DeviceSystems systems;
-  Site* parents;    // [systems][sites]
-  unsigned blocks;  // per system
-};
-
-// Which sites a thread takes, and of which system.
-struct Share {
-  std::uint32_t who;
-  std::uint64_t first, step;
-
-  __device__ explicit Share(const LabelRun& run)
-      : who(blockIdx.x / run.blocks),
-        first(std::uint64_t{blockIdx.x % run.blocks} * blockDim.x + threadIdx.x),
-        step(std::uint64_t{run.blocks} * blockDim.x) {}
-};
-
-__device__ __forceinline__ Site parent_of(Site* parents, Site site) {
-  return peek<cuda::thread_scope_device>(parents[site]);
-}
-
-// The root as far as it can be seen; every second site on the way is hung below its grandparent.
-__device__ __forceinline__ Site find(Site* parents, Site site) {
-  Site parent = parent_of(parents, site);
-  while (parent != site) {
-    const Site above = parent_of(parents, parent);
-    if (above != parent) atomicMin(parents + site, above);
-    site = parent;
-    parent = above;
-  }
-  return site;
-}
-
-__device__ __forceinline__ void unite(Site* parents, Site a, Site b) {
-  a = find(parents, a);
-  b = find(parents, b);
-  while (a != b) {
-    if (a < b) {
-      const Site low = a;
-      a = b;
-      b = low;
-    }
-    const Site seen = atomicCAS(parents + a, a, b);
-    if (seen == a) return;
-    a = find(parents, seen);
-    b = find(parents, b);
-  }
-}
-
-__global__ void alone(const __grid_constant__ LabelRun run) {
-  const Share share(run);
-  Site* const parents = run.parents + share.who * run.plan.sites;
-  for (std::uint64_t k = share.first; k < run.plan.sites; k += share.step) {
-    parents[k] = static_cast<Site>(k);
-  }
-}
-
-// Every bond is seen from both ends and taken from the smaller one.
+// The tile that a site lies in.
 template <int kDim>
-__global__ void join(const __grid_constant__ LabelRun run, std::uint32_t ahead) {
-  const Share share(run);
-  Site* const parents = run.parents + share.who * run.plan.sites;
-  const std::uint8_t* const spins = run.systems.system(share.who);
-  const Update update{run.systems.key(share.who, ahead),
-                      run.plan.bond[run.systems.temperature(share.who)], false};
-  for (std::uint64_t k = share.first; k < run.plan.sites; k += share.step) {
-    const auto site = static_cast<Site>(k);
-    const std::uint8_t spin = spins[site];
-    run.plan.for_each_neighbour<kDim>(site, [&](Site to, std::uint64_t slot) {
-      if (site < to && spins[to] == spin && update.drawn(slot)) unite(parents, site, to);
-    });
+__device__ __forceinline__ std::uint32_t tile_of(const DeviceLabels& labels, Site site) {
+  if (kDim < 2) return site / kTileSites;
+  std::uint32_t c[kDim > 0 ? kDim : 1];
+  labels.geometry.coordinates<kDim>(site, c);
+  std::uint32_t tile = 0;
+#pragma unroll
+  for (int k = kDim - 1; k > 0; --k) {
+    tile = tile * labels.tiles.along[k].divisor + (c[k] >> tile_bits<kDim>(k));
   }
+  return tile * labels.tiles.per_row + c[0] / kWordSites;
 }
 
-__global__ void flip_one(const __grid_constant__ LabelRun run, std::uint32_t ahead) {
-  const Share share(run);
-  Site* const parents = run.parents + share.who * run.plan.sites;
-  std::uint8_t* const spins = run.systems.system(share.who);
-  __shared__ Site root;
-  __shared__ unsigned flipped;
-  if (threadIdx.x == 0) {
-    root = find(parents, seed_of(run.systems.key(share.who, ahead), run.plan.sites));
-    flipped = 0;
-  }
-  __syncthreads();
-  unsigned mine = 0;
-  for (std::uint64_t k = share.first; k < run.plan.sites; k += share.step) {
-    if (find(parents, static_cast<Site>(k)) != root) continue;
-    spins[k] ^= 1u;
-    ++mine;
-  }
-  if (mine > 0) atomicAdd(&flipped, mine);
-  __syncthreads();
-  if (threadIdx.x == 0 && flipped > 0) {
-    atomicAdd(run.systems.pending + share.who, static_cast<unsigned long long>(flipped));
-  }
+// The root of the seed's cluster: in the lattice's forest where the cluster of its tile is open, in
+// the tile where it is closed.
+template <int kDim>
+__device__ __forceinline__ Site seed_root(const DeviceLabels& labels, const SystemLabels& system,
+                                          const DrawKey& key, std::uint64_t sites) {
+  const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
+  const Site seed = wolff_seed(words, sites);
+  const std::uint32_t place = system.place[seed];
+  const Site root = site_at<kDim>(labels.geometry, seed, place);
+  const std::uint64_t nodes =
+      system.nodes[std::size_t{tile_of<kDim>(labels, seed)} * kTileLanes + place / kWordSites];
+  const bool open = (nodes >> place % kWordSites & 1u) != 0;
+  return open ? LatticeForest{system.parent}.find(root) : root;
 }
 
-using Kernel = void (*)(LabelRun, std::uint32_t);
+// The places of a word whose clusters have this root.
+__device__ __forceinline__ std::uint64_t places_of(const SystemLabels& system, const TileWord& word,
+                                                   std::uint64_t nodes, Site root) {
+  const LatticeForest forest{system.parent};
+  std::uint64_t places =
+      root - word.first < word.count ? std::uint64_t{1} << (root - word.first) : 0;
+  for (; nodes != 0; nodes &= nodes - 1) {
+    const unsigned x = lowest(nodes);
+    if (forest.find(word.first + x) == root) places |= std::uint64_t{1} << x;
+  }
+  return places;
+}
+
+template <int kDim, bool kWide>
+__device__ __forceinline__ void flip_tile(const DeviceLabels& labels, const DeviceSystems& systems,
+                                          std::uint64_t sites, std::uint32_t who,
+                                          std::uint32_t tile, std::uint64_t* places) {
+  const unsigned lane = threadIdx.x % 32;
+  const SystemLabels system(labels, who, systems.stride);
+  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
+  const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
+  const Site root = seed_root<kDim>(labels, system, systems.key(who), sites);
+  const std::uint64_t mine = places_of(system, word, nodes, root);
+  if (!__any_sync(~0u, mine != 0)) return;
+  places[lane] = mine;
+  __syncwarp();
+  const unsigned flipped = warp_sum(flip_sites<kWide>(
+      system, word, reinterpret_cast<const std::uint32_t*>(places), systems.system(who)));
+  if (lane == 0) atomicAdd(systems.pending + who, static_cast<unsigned long long>(flipped));
+}
+
+template <int kDim, bool kWide>
+__global__ void __launch_bounds__(32 * kWarps)
+    flip_seed(const __grid_constant__ DeviceLabels labels,
+              const __grid_constant__ DeviceSystems systems, std::uint64_t sites,
+              FastDiv tiles_per_system) {
+  __shared__ std::uint64_t places[kWarps][kTileLanes];
+  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  flip_tile<kDim, kWide>(labels, systems, sites, who, index - who * tiles_per_system.divisor,
+                         places[threadIdx.x / 32]);
+}
+
+void launch_flip_seed(const DevicePlan& plan, const DeviceLabels& labels,
+                      const DeviceSystems& systems, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool wide = labels.tiles.length % 16 == 0;
+    launch(wide ? flip_seed<kDim, true> : flip_seed<kDim, false>, shape, stream, labels, systems,
+           plan.sites, FastDiv(labels.tiles.count));
+  });
+}
 
 class Ccl final : public WolffCuda {
  public:
-  Ccl(const DevicePlan& plan, std::uint32_t systems)
-      : parents_(plan.sites * systems),
-        join_(with_dim(plan.lattice.dim, [&]<int kDim>() -> Kernel { return join<kDim>; })) {
-    run_.plan = plan;
-    run_.parents = parents_.data();
-    // As many blocks as sites ask for, within what a grid may have.
-    const std::uint64_t most = (1u << 30) / systems;
-    run_.blocks = static_cast<unsigned>(
-        std::clamp<std::uint64_t>((plan.sites + kThreads - 1) / kThreads, 1, most));
-  }
+  Ccl(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream)
+      : plan_(plan), labelling_(plan, systems, stream) {}
 
   void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
-    run_.systems = systems;
-    const LaunchShape shape{systems.systems * run_.blocks, kThreads};
-    for (std::uint32_t ahead = 0; ahead < updates; ++ahead) {
-      launch(alone, shape, stream, run_);
-      launch(join_, shape, stream, run_, ahead);
-      launch(flip_one, shape, stream, run_, ahead);
+    const DeviceLabels& labels = labelling_.labels();
+    DeviceSystems now = systems;
+    for (std::uint32_t update = 0; update < updates; ++update, ++now.step) {
+      launch_draw(plan_, labels, now, stream);
+      launch_label_tiles(plan_, labels, now, 0, stream);
+      launch_join(plan_, labels, now, stream);
+      launch_flip_seed(plan_, labels, now, stream);
     }
   }
 
  private:
-  DeviceBuffer<Site> parents_;
-  Kernel join_;
-  LabelRun run_{};
+  DevicePlan plan_;
+  SwendsenWangCuda labelling_;
 };
 
 }  // namespace
 
-std::unique_ptr<WolffCuda> make_wolff_ccl(const DevicePlan& plan, std::uint32_t systems) {
-  return std::make_unique<Ccl>(plan, systems);
+std::unique_ptr<WolffCuda> make_wolff_ccl(const DevicePlan& plan, const DeviceSystems& systems,
+                                          cudaStream_t stream) {
+  return std::make_unique<Ccl>(plan, systems, stream);
 }
 
 }  // namespace rewise::single

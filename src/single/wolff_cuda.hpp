@@ -33,21 +33,26 @@ class WolffCuda {
   virtual void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) = 0;
 };
 
-// Bytes of work space on the device.
-std::uint64_t wolff_bytes(WolffMethod method, std::uint64_t sites, std::uint32_t systems);
+// Bytes of work space on the device; `stride` is DeviceSystems::stride, of `plan` only the numbers
+// are used.
+std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t systems,
+                          std::uint64_t stride);
 
-// `plan` points to device memory that must outlive the result. Error(device) where the work space
-// does not fit.
+// For these systems, whose spins stay where they are. `plan` points to device memory that must
+// outlive the result. Error(device) where the work space does not fit, Error(usage) where the
+// method does not take so large a graph.
 std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan& plan,
-                                           std::uint32_t systems);
+                                           const DeviceSystems& systems, cudaStream_t stream);
 
-// The method that the engine takes if none is asked for: the fastest near Tc (RESULTS.md).
-WolffMethod default_wolff_method(std::uint64_t sites, std::uint32_t systems);
+// The method that the engine takes if none is asked for: the fastest near Tc (RESULTS.md). Of
+// `plan` only the numbers are used.
+WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t systems);
 
 // Used by make_wolff_cuda().
 std::unique_ptr<WolffCuda> make_wolff_frontier(const DevicePlan& plan, std::uint32_t systems,
                                                bool local);
 std::unique_ptr<WolffCuda> make_wolff_persistent(const DevicePlan& plan, std::uint32_t systems);
-std::unique_ptr<WolffCuda> make_wolff_ccl(const DevicePlan& plan, std::uint32_t systems);
+std::unique_ptr<WolffCuda> make_wolff_ccl(const DevicePlan& plan, const DeviceSystems& systems,
+                                          cudaStream_t stream);
 
 }  // namespace rewise::single

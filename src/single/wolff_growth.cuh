@@ -11,6 +11,7 @@
 #include <cuda/atomic>
 
 #include "src/single/device_plan.hpp"
+#include "src/single/geometry.hpp"
 
 namespace rewise::single::device {
 
@@ -21,6 +22,15 @@ constexpr unsigned kWays = kDim == 0 ? 8 : 2 * kDim;
 template <cuda::thread_scope kScope>
 __device__ __forceinline__ std::uint32_t peek(std::uint32_t& word) {
   return cuda::atomic_ref<std::uint32_t, kScope>(word).load(cuda::memory_order_relaxed);
+}
+// The same for a word in shared memory, whose address the compiler would take for a general one.
+__device__ __forceinline__ std::uint32_t peek_shared(const std::uint32_t* word) {
+  std::uint32_t value;
+  asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];"
+               : "=r"(value)
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(word)))
+               : "memory");
+  return value;
 }
 
 // Sets or clears a bit; whether it was this thread that changed it.
@@ -40,18 +50,50 @@ struct ByteSpins {
   }
 };
 
-// Spins packed to bits: in a block's shared memory, or in global memory for several blocks.
+// Spins packed to bits: in shared memory (block scope), or in global memory for several blocks.
 template <cuda::thread_scope kScope>
 struct BitSpins {
   std::uint32_t* words;  // [sites / 32]
 
   __device__ __forceinline__ bool up(Site site) const {
-    return (peek<kScope>(words[site >> 5]) >> (site & 31u) & 1u) != 0;
+    std::uint32_t* const word = words + (site >> 5);
+    const std::uint32_t bits =
+        kScope == cuda::thread_scope_block ? peek_shared(word) : peek<kScope>(*word);
+    return (bits >> (site & 31u) & 1u) != 0;
   }
   __device__ __forceinline__ bool claim(Site site, bool to) const {
     return claim_bit(words + (site >> 5), 1u << (site & 31u), to);
   }
 };
+
+// Lattice neighbours: way 2 k is a step forward in direction k, way 2 k + 1 one back.
+template <int kDim>
+struct Ways {
+  Site to[2 * kDim];
+
+  __device__ __forceinline__ Ways(const Geometry& geometry, Site site) {
+    std::uint32_t c[kDim];
+    geometry.coordinates<kDim>(site, c);
+#pragma unroll
+    for (int k = 0; k < kDim; ++k) {
+      to[2 * k] = geometry.ahead(site, c[k], k);
+      to[2 * k + 1] = geometry.behind(site, c[k], k);
+    }
+  }
+  // Without an array that would be indexed at run time.
+  __device__ __forceinline__ Site operator[](unsigned way) const {
+    Site site = to[0];
+#pragma unroll
+    for (unsigned k = 1; k < 2 * kDim; ++k) site = way == k ? to[k] : site;
+    return site;
+  }
+};
+
+// The slot of a lattice bond from one end and its way.
+template <int kDim>
+__device__ __forceinline__ std::uint64_t way_slot(Site site, Site to, unsigned way) {
+  return DevicePlan::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
+}
 
 // One update of one system; `up` is the spin that the cluster takes.
 struct Update {
@@ -77,9 +119,11 @@ struct Queue {
 
 // What a block needs of shared memory to grow a cluster.
 inline constexpr unsigned kFrontier = 2048;
-struct GrowthShared {
-  Site frontier[2][kFrontier];  // of the present and of the next level
-  unsigned claimed[3];          // at level k: claimed[k % 3], the next one zero
+struct GrowthFrontier {
+  Site sites[2][kFrontier];  // of the present and of the next level
+};
+struct GrowthCounts {
+  unsigned claimed[3];  // at level k: claimed[k % 3], the next one zero
   unsigned base;
 };
 
@@ -89,8 +133,10 @@ struct GrowthShared {
 template <int kDim>
 class BlockGrowth {
  public:
-  __device__ BlockGrowth(const DevicePlan& plan, GrowthShared& shared) : g_(plan), shared_(shared) {
-    if (threadIdx.x < 3) shared.claimed[threadIdx.x] = 0;
+  __device__ BlockGrowth(const DevicePlan& plan, const Geometry& geometry, GrowthFrontier& frontier,
+                         GrowthCounts& counts)
+      : g_(plan), geometry_(geometry), frontier_(frontier), counts_(counts) {
+    if (threadIdx.x < 3) counts_.claimed[threadIdx.x] = 0;
     __syncthreads();
   }
 
@@ -99,13 +145,13 @@ class BlockGrowth {
   template <class Spins, class Count, class Source>
   __device__ __forceinline__ unsigned level(const Update& update, const Spins& spins, Queue queue,
                                             Count first, Count n, Count step, Source&& source) {
-    if (threadIdx.x == 0) shared_.claimed[(turn_ + 1) % 3] = 0;
+    if (threadIdx.x == 0) counts_.claimed[(turn_ + 1) % 3] = 0;
     for (Count item = first + threadIdx.x; item < n; item += step) {
       visit(update, spins, queue, source(item / kWays<kDim>),
             static_cast<unsigned>(item % kWays<kDim>));
     }
     __syncthreads();
-    return shared_.claimed[turn_++ % 3];
+    return counts_.claimed[turn_++ % 3];
   }
 
   // A level from the frontier of `n` <= kFrontier sites that the level before has left.
@@ -118,22 +164,22 @@ class BlockGrowth {
   }
 
   // Where next_level() reads.
-  __device__ __forceinline__ Site* frontier() { return shared_.frontier[turn_ & 1u]; }
+  __device__ __forceinline__ Site* frontier() { return frontier_.sites[turn_ & 1u]; }
 
   // Puts the frontier of the level before, of which `claimed` joined, behind the system's queue.
   __device__ __forceinline__ void flush(Queue queue, unsigned claimed) {
     const unsigned here = min(claimed, kFrontier);
-    if (threadIdx.x == 0) shared_.base = queue.end + atomicAdd(queue.added, here);
+    if (threadIdx.x == 0) counts_.base = queue.end + atomicAdd(queue.added, here);
     __syncthreads();
-    const unsigned base = shared_.base;
+    const unsigned base = counts_.base;
     for (unsigned k = threadIdx.x; k < here; k += blockDim.x) queue.sites[base + k] = frontier()[k];
     __syncthreads();
   }
 
  private:
-  // Bond `way` of a site, and every kWays-th from it on where the site has more. What a plain
-  // lattice cell needs is fetched before it is known that the cell is one: the loads and the draw
-  // run side by side.
+  // Bond `way` of a site, and every kWays-th from it on where the site has more. What a lattice
+  // cell needs is fetched before it is known that the cell is one: the loads and the draw run side
+  // by side.
   template <class Spins>
   __device__ __forceinline__ void visit(const Update& update, const Spins& spins,
                                         const Queue& queue, Site site, unsigned way) {
@@ -141,41 +187,19 @@ class BlockGrowth {
     const std::uint32_t bit = 1u << (site & 31u);
     const std::uint32_t modified = __ldg(&group->modified);
     if constexpr (kDim > 0) {
-      const std::uint32_t edge = __ldg(&group->edge);
-      const unsigned direction = way / 2;
-      const std::uint32_t stride = stride_of(direction);
-      const Site to = way % 2 == 0 ? site + stride : site - stride;
-      const bool same = spins.up(to < g_.sites ? to : site) != update.up;
-      const bool drawn = update.drawn(
-          DevicePlan::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(direction)));
-      if (((modified | edge) & bit) == 0) {
+      const Site to = Ways<kDim>(geometry_, site)[way];
+      const bool same = spins.up(to) != update.up;
+      const bool drawn = update.drawn(way_slot<kDim>(site, to, way));
+      if ((modified & bit) == 0) {
         if (same && drawn && spins.claim(to, update.up)) put(queue, to);
         return;
       }
     }
-    if (kDim > 0 && (modified & bit) == 0) {
-      visit_edge(update, spins, queue, site, way);
-    } else {
-      const std::uint32_t index = group->index(bit);
-      const std::uint64_t end = g_.offsets[index + 1];
-      for (std::uint64_t k = g_.offsets[index] + way; k < end; k += kWays<kDim>) {
-        const Entry entry = g_.entries[k];
-        try_bond(update, spins, queue, entry.to, entry.slot());
-      }
-    }
-  }
-
-  // An unmodified cell at the periodic boundary.
-  template <class Spins>
-  __device__ __forceinline__ void visit_edge(const Update& update, const Spins& spins,
-                                             const Queue& queue, Site site, unsigned way) {
-    const auto direction = static_cast<int>(way / 2);
-    if (way % 2 == 0) {
-      try_bond(update, spins, queue, g_.lattice.forward(site, direction),
-               DevicePlan::slot_of<kDim>(site, direction));
-    } else {
-      const Site back = g_.lattice.backward(site, direction);
-      try_bond(update, spins, queue, back, DevicePlan::slot_of<kDim>(back, direction));
+    const std::uint32_t index = group->index(bit);
+    const std::uint64_t end = g_.offsets[index + 1];
+    for (std::uint64_t k = g_.offsets[index] + way; k < end; k += kWays<kDim>) {
+      const Entry entry = g_.entries[k];
+      try_bond(update, spins, queue, entry.to, entry.slot());
     }
   }
 
@@ -187,25 +211,18 @@ class BlockGrowth {
   }
 
   __device__ __forceinline__ void put(const Queue& queue, Site site) {
-    const unsigned at = atomicAdd(&shared_.claimed[turn_ % 3], 1u);
+    const unsigned at = atomicAdd(&counts_.claimed[turn_ % 3], 1u);
     if (at < kFrontier) {
-      shared_.frontier[(turn_ + 1) & 1u][at] = site;
+      frontier_.sites[(turn_ + 1) & 1u][at] = site;
     } else {
       queue.sites[queue.end + atomicAdd(queue.added, 1u)] = site;
     }
   }
 
-  // Without an array that would be indexed at run time.
-  __device__ __forceinline__ std::uint32_t stride_of(unsigned direction) const {
-    std::uint32_t stride = 1;
-    if (kDim > 1 && direction == 1) stride = g_.stride[1];
-    if (kDim > 2 && direction == 2) stride = g_.stride[2];
-    if (kDim > 3 && direction == 3) stride = g_.stride[3];
-    return stride;
-  }
-
   const DevicePlan& g_;
-  GrowthShared& shared_;
+  const Geometry& geometry_;
+  GrowthFrontier& frontier_;
+  GrowthCounts& counts_;
   unsigned turn_ = 0;
 };
 

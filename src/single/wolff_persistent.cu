@@ -12,14 +12,16 @@
 // The systems' spins are packed to bits for the length of the launch. The leader holds them in
 // shared memory where they fit (L = 1024 in 2D does) and gives them to the team for wide levels.
 //
-// Cost per level: some 400 cycles in shared memory, 900 where spins stay in global memory, and
-// about 1.5 us across a team.
+// Cost: near Tc about a microsecond per level, the latency of a candidate's way through one block
+// (its draw, two atomics, a barrier), and about 2 us where the team takes it; per launch the spins
+// are read and written once.
 #include <algorithm>
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/launch.hpp"
+#include "src/single/wolff_candidates.cuh"
 #include "src/single/wolff_cuda.hpp"
-#include "src/single/wolff_growth.cuh"
+#include "src/single/wolff_team.cuh"
 
 namespace rewise::single {
 namespace {
@@ -39,60 +41,24 @@ struct Team {
 
 struct PersistentRun {
   DevicePlan plan;
+  Geometry geometry;
   DeviceSystems systems;
   std::uint32_t updates;
-  unsigned teams, blocks;    // blocks to a team
-  unsigned together, alone;  // common levels from more than `together` sites on, down to `alone`
-  std::uint64_t words;       // of a system's bits
-  Team* team;                // [teams]
-  std::uint32_t* planes;     // [teams][words]
-  Site* queues;              // [teams][sites]
+  unsigned teams, blocks;  // blocks to a team
+  unsigned capacity;       // of a half of the candidates' buffer
+  // Common levels begin above so many candidates and end at so many sites.
+  unsigned together, alone;
+  std::uint64_t words;    // of a system's bits
+  Team* team;             // [teams]
+  std::uint32_t* planes;  // [teams][words]
+  Site* queues;           // [teams][sites]
 };
 
-// Waits for all blocks of a team, as grid.sync() of cooperative groups does for all of a grid.
-class TeamBarrier {
- public:
-  __device__ TeamBarrier(unsigned& arrived, unsigned blocks) : arrived_(arrived), blocks_(blocks) {}
-
-  __device__ __forceinline__ void wait() {
-    __syncthreads();
-    if (blocks_ == 1) return;
-    if (threadIdx.x == 0) {
-      cuda::atomic_ref<unsigned, cuda::thread_scope_device> word(arrived_);
-      target_ += blocks_;
-      word.fetch_add(1, cuda::memory_order_release);
-      while (static_cast<int>(word.load(cuda::memory_order_acquire) - target_) < 0) continue;
-    }
-    __syncthreads();
-  }
-
- private:
-  unsigned& arrived_;
-  const unsigned blocks_;
-  unsigned target_ = 0;
+// The shared memory of a block; the candidates' place serves common levels, too.
+struct Memory {
+  std::uint32_t* bits;    // [words] where the leader holds the spins
+  Candidate* candidates;  // [2][capacity]
 };
-
-// 32 spins in 32 bytes as bits, and back.
-__device__ __forceinline__ std::uint32_t packed(const std::uint8_t* spins, std::uint64_t word) {
-  const auto* const from = reinterpret_cast<const uint4*>(spins + 32 * word);
-  const uint4 low = from[0], high = from[1];
-  const std::uint32_t bytes[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  std::uint32_t bits = 0;
-#pragma unroll
-  for (unsigned k = 0; k < 8; ++k) {
-    bits |= ((bytes[k] & 0x01010101u) * 0x01020408u >> 24 & 15u) << 4 * k;
-  }
-  return bits;
-}
-__device__ __forceinline__ void unpack(std::uint32_t bits, std::uint8_t* spins,
-                                       std::uint64_t word) {
-  std::uint32_t bytes[8];
-#pragma unroll
-  for (unsigned k = 0; k < 8; ++k) bytes[k] = (bits >> 4 * k & 15u) * 0x00204081u & 0x01010101u;
-  auto* const to = reinterpret_cast<uint4*>(spins + 32 * word);
-  to[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
-  to[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
-}
 
 // A block's part in the updates of its team's systems; rank 0 leads. kShared: the leader holds the
 // spins in shared memory. All members are called by all threads of a block.
@@ -102,15 +68,19 @@ class Member {
   using TeamSpins = BitSpins<cuda::thread_scope_device>;
   using OwnSpins = BitSpins<kShared ? cuda::thread_scope_block : cuda::thread_scope_device>;
 
-  __device__ Member(const PersistentRun& run, GrowthShared& shared, std::uint32_t* own)
+  __device__ Member(const PersistentRun& run, const Memory& memory, CandidateShared& counts,
+                    GrowthCounts& common)
       : run_(run),
         rank_(blockIdx.x % run.blocks),
         team_(run.team[blockIdx.x / run.blocks]),
         barrier_(team_.arrived, run.blocks),
         plane_(run.planes + blockIdx.x / run.blocks * run.words),
-        own_(kShared ? own : plane_),
+        own_(kShared ? memory.bits : plane_),
         sites_(run.queues + blockIdx.x / run.blocks * run.plan.sites),
-        growth_(run.plan, shared) {}
+        growth_(run.plan, run.geometry, OwnSpins{own_}, counts, memory.candidates, run.capacity,
+                sites_),
+        common_(run.plan, run.geometry, *reinterpret_cast<GrowthFrontier*>(memory.candidates),
+                common) {}
 
   __device__ __forceinline__ void serve(std::uint32_t who) {
     std::uint8_t* const spins = run_.systems.system(who);
@@ -122,6 +92,8 @@ class Member {
       follow(who);
     }
     for (std::uint64_t w = thread(); w < run_.words; w += threads()) unpack(plane_[w], spins, w);
+    if (flipped_ > 0) atomicAdd(run_.systems.pending + who, flipped_);
+    flipped_ = 0;
     barrier_.wait();
   }
 
@@ -136,14 +108,10 @@ class Member {
 
   __device__ __forceinline__ void lead(std::uint32_t who) {
     take_plane();
-    unsigned long long flipped = 0;
     if (threadIdx.x == 0) team_.over = 0;
-    for (std::uint32_t ahead = 0; ahead < run_.updates; ++ahead) flipped += update(who, ahead);
+    for (std::uint32_t ahead = 0; ahead < run_.updates; ++ahead) update(who, ahead);
     give_plane();
-    if (threadIdx.x == 0) {
-      run_.systems.pending[who] += flipped;
-      team_.over = 1;
-    }
+    if (threadIdx.x == 0) team_.over = 1;
     barrier_.wait();
   }
 
@@ -154,7 +122,7 @@ class Member {
       const Update update{{run_.systems.seed, who, team_.step},
                           run_.plan.bond[run_.systems.temperature(who)],
                           team_.up != 0};
-      common_levels(update, TeamSpins{plane_}, team_.begin, team_.end);
+      common_levels(update, team_.begin, team_.end);
     }
   }
 
@@ -172,80 +140,61 @@ class Member {
     }
   }
 
-  // One update, by the leader; returns the size of the cluster.
-  __device__ __forceinline__ unsigned update(std::uint32_t who, std::uint32_t ahead) {
+  // One update, by the leader.
+  __device__ __forceinline__ void update(std::uint32_t who, std::uint32_t ahead) {
     const DrawKey key = run_.systems.key(who, ahead);
-    const OwnSpins spins{own_};
-    const Site seed = seed_of(key, run_.plan.sites);
-    const Update update{key, run_.plan.bond[run_.systems.temperature(who)], !spins.up(seed)};
-    __syncthreads();
-    if (threadIdx.x == 0) spins.claim(seed, update.up);
-    Queue queue{sites_, &team_.added[turn_ % 3], 0};
-    unsigned size = 1;
-    unsigned claimed = growth_.level(update, spins, queue, 0u, kWays<kDim>, blockDim.x,
-                                     [seed](unsigned) { return seed; });
-    while (claimed > 0) {
-      size += claimed;
-      if (claimed > run_.together) {
-        growth_.flush(queue, claimed);
-        claimed = call_team(update, spins, queue.end, queue.end + claimed, size);
-        queue = {sites_, &team_.added[turn_ % 3], end_};
+    const Threshold bond = run_.plan.bond[run_.systems.temperature(who)];
+    growth_.start(BondDraws(key, bond), seed_of(key, run_.plan.sites));
+    while (!growth_.complete()) {
+      if (growth_.wants_refill()) {
+        growth_.refill();
+      } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
+        growth_.level_into_queue();
+        call_team({key, bond, growth_.up()});
+      } else {
+        growth_.level();
       }
-      claimed = claimed > 0 ? growth_.next_level(update, spins, queue, claimed) : 0;
     }
-    return size;
+    flipped_ += growth_.take_flipped();
   }
 
-  // Common levels, from sites [begin, end) of the queue on, until they are narrow again; what is
-  // left is then the frontier in the leader's shared memory. Returns its size.
-  __device__ __forceinline__ unsigned call_team(const Update& update, const OwnSpins& spins,
-                                                unsigned begin, unsigned end, unsigned& size) {
-    if (threadIdx.x == 0) team_.added[turn_ % 3] = 0;
-    if (run_.blocks == 1) {
-      __syncthreads();
-      common_levels(update, spins, begin, end);
-    } else {
-      give_plane();
-      if (threadIdx.x == 0) {
-        team_.begin = begin;
-        team_.end = end;
-        team_.step = update.key.step;
-        team_.up = update.up ? 1 : 0;
-      }
-      barrier_.wait();
-      common_levels(update, TeamSpins{plane_}, begin, end);
-      take_plane();
+  // Common levels from what is in the queue until it is narrow again.
+  __device__ __forceinline__ void call_team(const Update& update) {
+    give_plane();
+    if (threadIdx.x == 0) {
+      team_.begin = growth_.queue_begin();
+      team_.end = growth_.queue_end();
+      team_.step = update.key.step;
+      team_.up = update.up ? 1 : 0;
     }
-    size += end_ - end;
-    const unsigned left = end_ - begin_;
-    for (unsigned k = threadIdx.x; k < left; k += blockDim.x) {
-      growth_.frontier()[k] = sites_[begin_ + k];
-    }
-    __syncthreads();
-    return left;
+    barrier_.wait();
+    common_levels(update, growth_.queue_begin(), growth_.queue_end());
+    take_plane();
+    growth_.set_queue(begin_, end_);
   }
 
   // By all blocks of the team alike. Leaves the last frontier in begin_, end_.
-  template <class Spins>
-  __device__ __forceinline__ void common_levels(const Update& update, const Spins& spins,
-                                                unsigned begin, unsigned end) {
+  __device__ __forceinline__ void common_levels(const Update& update, unsigned begin,
+                                                unsigned end) {
+    const TeamSpins spins{plane_};
     begin_ = begin;
     end_ = end;
-    do {
+    while (end_ - begin_ > run_.alone) {
       const Queue queue{sites_, &team_.added[turn_ % 3], end_};
       if (rank_ == 0 && threadIdx.x == 0) team_.added[(turn_ + 1) % 3] = 0;
       const Site* const from = sites_ + begin_;
       const unsigned claimed =
-          growth_.level(update, spins, queue, std::uint64_t{rank_} * blockDim.x,
+          common_.level(update, spins, queue, std::uint64_t{rank_} * blockDim.x,
                         std::uint64_t{end_ - begin_} * kWays<kDim>, threads(),
                         [from](std::uint64_t k) { return from[k]; });
-      if (claimed > 0) growth_.flush(queue, claimed);
+      if (claimed > 0) common_.flush(queue, claimed);
+      if (threadIdx.x == 0) flipped_ += claimed;
       barrier_.wait();
       cuda::atomic_ref<unsigned, cuda::thread_scope_device> added(team_.added[turn_ % 3]);
       ++turn_;
       begin_ = end_;
       end_ += added.load(cuda::memory_order_relaxed);
-    } while (end_ - begin_ > run_.alone);
+    }
   }
 
   const PersistentRun& run_;
@@ -255,17 +204,22 @@ class Member {
   std::uint32_t* const plane_;  // [words] in global memory
   std::uint32_t* const own_;    // [words] the leader's
   Site* const sites_;           // [sites]
-  BlockGrowth<kDim> growth_;
+  CandidateGrowth<kDim, OwnSpins> growth_;
+  BlockGrowth<kDim> common_;
   unsigned turn_ = 0;  // common levels so far
   unsigned begin_ = 0, end_ = 0;
+  unsigned long long flipped_ = 0;
 };
 
 template <int kDim, bool kShared>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kMostThreads, 1)
     wolff_updates(const __grid_constant__ PersistentRun run) {
-  extern __shared__ std::uint32_t own[];
-  __shared__ GrowthShared shared;
-  Member<kDim, kShared> member(run, shared, own);
+  extern __shared__ uint4 dynamic[];
+  __shared__ CandidateShared counts;
+  __shared__ GrowthCounts common;
+  auto* const candidates = reinterpret_cast<Candidate*>(dynamic);
+  const Memory memory{reinterpret_cast<std::uint32_t*>(candidates + 2 * run.capacity), candidates};
+  Member<kDim, kShared> member(run, memory, counts, common);
   for (std::uint32_t who = blockIdx.x / run.blocks; who < run.systems.systems; who += run.teams) {
     member.serve(who);
   }
@@ -286,25 +240,35 @@ unsigned attribute(cudaDeviceAttr which) {
   return static_cast<unsigned>(value);
 }
 
+// Never lowered: an engine with a larger lattice may have set it.
+void raise_shared_memory(Kernel kernel, int bytes) {
+  cudaFuncAttributes now{};
+  check_cuda(cudaFuncGetAttributes(&now, kernel));
+  if (now.maxDynamicSharedSizeBytes >= bytes) return;
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
 class Persistent final : public WolffCuda {
  public:
   Persistent(const DevicePlan& plan, std::uint32_t systems) {
     run_.plan = plan;
+    run_.geometry = Geometry::make(plan.lattice);
     run_.words = (plan.sites + 31) / 32;
     run_.together = 1024;
     run_.alone = 512;
+    run_.capacity = plan.sites < 16384 ? 512 : plan.sites < 131072 ? 2048 : 4096;
+    const std::size_t candidates = 2 * run_.capacity * sizeof(Candidate);
     const std::size_t plane = run_.words * sizeof(std::uint32_t);
     const bool fits =
-        plane + sizeof(GrowthShared) + 1024 <= attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+        plane + candidates + 1024 <= attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     kernel_ = kernel_for(plan.lattice.dim, fits);
     shape_.cooperative = true;
-    shape_.shared = fits ? plane : 0;
+    shape_.shared = candidates + (fits ? plane : 0);
     shape_.threads = plan.sites <= 4096    ? 64
                      : plan.sites <= 16384 ? 128
                      : plan.sites <= 65536 ? 256
                                            : kMostThreads;
-    check_cuda(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shape_.shared)));
+    raise_shared_memory(kernel_, static_cast<int>(shape_.shared));
     int per = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &per, kernel_, static_cast<int>(shape_.threads), shape_.shared));
@@ -312,7 +276,7 @@ class Persistent final : public WolffCuda {
     const unsigned most = processors * std::max(1u, static_cast<unsigned>(per));
     run_.teams = std::min(systems, most);
     // Small systems have no levels to share.
-    const auto useful = static_cast<unsigned>(plan.sites / 8192 + 1);
+    const auto useful = plan.sites < 16384 ? 1 : static_cast<unsigned>(plan.sites / 8192);
     run_.blocks = std::clamp(std::min(most, processors) / run_.teams, 1u, useful);
     shape_.blocks = run_.teams * run_.blocks;
     team_ = DeviceBuffer<Team>(run_.teams);

@@ -1,0 +1,224 @@
+// The single engine on a CUDA device: owns the device's memory, queues the kernels of all systems
+// on one stream, waits only where a caller needs numbers. Kernels: local.cu, observe.cu,
+// swendsen_wang_*.cu, wolff_*.cu.
+#include "src/single/engine_cuda.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "src/base/error.hpp"
+#include "src/cuda/devices.hpp"
+#include "src/cuda/stream.hpp"
+#include "src/single/books.hpp"
+#include "src/single/device_graph.hpp"
+#include "src/single/local_cuda.hpp"
+#include "src/single/observe_cuda.hpp"
+#include "src/single/swendsen_wang_cuda.hpp"
+#include "src/single/timer_cuda.hpp"
+#include "src/single/wolff_cuda.hpp"
+
+namespace rewise::single {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int use_device(int device) {
+  const auto devices = cuda_devices();
+  const auto found = std::find_if(devices.begin(), devices.end(),
+                                  [&](const CudaDevice& d) { return d.index == device; });
+  if (found == devices.end()) {
+    throw Error(ExitCode::device, fmt::format("--device cuda:{}: no such device ({} usable here)",
+                                              device, devices.size()));
+  }
+  check_cuda(cudaSetDevice(device), "choosing the device");
+  return device;
+}
+
+std::uint64_t stride_of(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
+
+}  // namespace
+
+class CudaEngine final : public Books {
+ public:
+  CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+
+  std::string_view device() const override { return device_name_; }
+  int threads() const override { return 1; }
+  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  void measure(Observation& out) override;
+
+ private:
+  std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
+  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
+  void check_memory() const;
+  void prepare_clusters();
+  // `updates` updates from the systems' step on.
+  void local_updates(std::uint32_t updates);
+  void cluster_updates(std::uint32_t updates);
+  // Cluster sums on the device go to pending_. Waits. Returns the sizes that were added.
+  std::uint64_t fetch_sums();
+
+  void read_system(std::size_t who, std::span<std::uint8_t> out) const override;
+  void write_system(std::size_t who, std::span<const std::uint8_t> spins) override;
+
+  const int device_;
+  const std::string device_name_;
+  const WolffMethod wolff_method_;
+  CudaStream stream_;
+  std::unique_ptr<DeviceGraph> graph_;
+  std::unique_ptr<LocalCuda> local_;
+  std::unique_ptr<WolffCuda> wolff_;
+  std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
+  DeviceBuffer<std::uint8_t> spins_;               // [systems][stride]
+  DeviceBuffer<unsigned long long> pending_sums_;  // [systems] sizes, then [systems][2] quartic
+  DeviceBuffer<unsigned long long> measured_;      // [2][systems] unequal bonds, spins up
+  DeviceSystems device_systems_;
+};
+
+CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+    : Books(graph, spec),
+      device_(use_device(options.device)),
+      device_name_(fmt::format("cuda:{}", device_)),
+      wolff_method_(options.wolff_method.empty() ? default_wolff_method(DeviceGraph::outline(plan_), systems())
+                                                 : parse_wolff_method(options.wolff_method, true)) {
+  check_memory();
+  const std::uint64_t stride = stride_of(plan_.sites);
+  graph_ = std::make_unique<DeviceGraph>(plan_, stream_.get());
+  local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), stream_.get());
+  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
+  pending_sums_ = DeviceBuffer<unsigned long long>(3 * systems_);
+  measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
+  spins_.clear(stream_.get());
+  pending_sums_.clear(stream_.get());
+  device_systems_ = {spec.seed, systems(),     spec.replicas,       0,
+                     stride,    spins_.data(), pending_sums_.data()};
+  launch_start(graph_->plan(), device_systems_, spec.start, stream_.get());
+  stream_.wait();
+}
+
+void CudaEngine::check_memory() const {
+  const std::uint64_t stride = stride_of(plan_.sites);
+  std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
+                       systems_ * (stride + 5 * sizeof(unsigned long long)) + (64u << 20);
+  need += is_wolff() ? wolff_bytes(wolff_method_, DeviceGraph::outline(plan_), systems(), stride)
+                     : SwendsenWangCuda::bytes(DeviceGraph::outline(plan_), systems(), stride);
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  if (need <= free) return;
+  throw Error(ExitCode::device,
+              fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are "
+                          "free (reduce replicas, temperatures or the size)",
+                          device_name_, static_cast<double>(need) / (1ull << 30), plan_.sites,
+                          systems_, static_cast<double>(free) / (1ull << 30)));
+}
+
+void CudaEngine::prepare_clusters() {
+  if (is_wolff() && !wolff_) {
+    wolff_ = make_wolff_cuda(wolff_method_, graph_->plan(), device_systems_, stream_.get());
+  } else if (!is_wolff() && !swendsen_wang_) {
+    swendsen_wang_ =
+        std::make_unique<SwendsenWangCuda>(graph_->plan(), device_systems_, stream_.get());
+  }
+}
+
+void CudaEngine::local_updates(std::uint32_t updates) {
+  for (std::uint32_t m = 0; m < updates; ++m, ++device_systems_.step) {
+    local_->sweep(device_systems_, stream_.get());
+  }
+}
+
+void CudaEngine::cluster_updates(std::uint32_t updates) {
+  if (is_wolff()) {
+    wolff_->run(device_systems_, updates, stream_.get());
+  } else {
+    swendsen_wang_->run(device_systems_, updates, pending_sums_.data() + systems_, stream_.get());
+  }
+  device_systems_.step += updates;
+}
+
+void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  check_steps(schedule, cycles);
+  use();
+  if (schedule.cluster > 0) prepare_clusters();
+  device_systems_.step = static_cast<std::uint32_t>(step_);
+  const double start = now();
+  PhaseTimer timer(schedule, stream_.get());
+  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+    timer.start_local();
+    if (schedule.local > 0) local_updates(schedule.local);
+    timer.start_cluster();
+    if (schedule.cluster > 0) cluster_updates(schedule.cluster);
+    timer.end_cycle();
+  }
+  const std::uint64_t sizes = schedule.cluster > 0 ? fetch_sums() : 0;
+  stream_.wait();
+  const double seconds = now() - start, share = timer.cluster_share();
+  work_.cluster_seconds += share * seconds;
+  work_.local_seconds += (1 - share) * seconds;
+  work_.local_attempts += schedule.local * cycles * systems_ * plan_.sites;
+  work_.cluster_updates += schedule.cluster * cycles * systems_;
+  work_.cluster_sites += is_wolff() ? sizes : schedule.cluster * cycles * systems_ * plan_.sites;
+  step_ += cycles * schedule.steps_per_cycle();
+  pending_updates_ += cycles * schedule.cluster;
+}
+
+std::uint64_t CudaEngine::fetch_sums() {
+  const auto sums = pending_sums_.to_host(stream_.get());
+  pending_sums_.clear(stream_.get());
+  std::uint64_t sizes = 0;
+  for (std::size_t who = 0; who < systems_; ++who) {
+    const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
+    sizes += sums[who];
+    pending_[who].size += sums[who];
+    pending_[who].quartic += Wide{quartic[1]} << 64 | quartic[0];
+  }
+  return sizes;
+}
+
+void CudaEngine::measure(Observation& out) {
+  use();
+  const double start = now();
+  measured_.clear(stream_.get());
+  launch_measure(graph_->plan(), Geometry::make(plan_.lattice), device_systems_, measured_.data(),
+                 measured_.data() + systems_, stream_.get());
+  const auto sums = measured_.to_host(stream_.get());
+  const auto bonds = static_cast<std::int64_t>(plan_.graph.bonds());
+  const auto sites = static_cast<std::int64_t>(plan_.sites);
+  out.bond_sum.resize(systems_);
+  out.magnetisation.resize(systems_);
+  for (std::size_t who = 0; who < systems_; ++who) {
+    out.bond_sum[who] = bonds - 2 * static_cast<std::int64_t>(sums[who]);
+    out.magnetisation[who] = 2 * static_cast<std::int64_t>(sums[systems_ + who]) - sites;
+  }
+  close_sums(out);
+  work_.measure_seconds += now() - start;
+}
+
+void CudaEngine::read_system(std::size_t who, std::span<std::uint8_t> out) const {
+  use();
+  spins_.copy_out(out, stream_.get(), who * device_systems_.stride);
+  stream_.wait();
+}
+
+void CudaEngine::write_system(std::size_t who, std::span<const std::uint8_t> spins) {
+  use();
+  spins_.copy_in(spins, stream_.get(), who * device_systems_.stride);
+  stream_.wait();
+}
+
+std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
+                                         const EngineOptions& options) {
+  if (spec.model == ModelKind::potts) {
+    throw Error(ExitCode::usage,
+                fmt::format("model 'potts' on cuda:{} comes with a later version (take --device "
+                            "cpu)",
+                            options.device));
+  }
+  return std::make_unique<CudaEngine>(graph, spec, options);
+}
+
+}  // namespace rewise::single

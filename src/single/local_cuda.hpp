@@ -1,0 +1,65 @@
+// Metropolis and Glauber sweeps on a CUDA device (metropolis.hpp says what they do; same bits).
+//
+// Two kernels per colour (Hawick, Leist & Playne 2010, section 4): unmodified cells compute their
+// neighbours; a thread makes one Philox call and decides the four sites whose draws it holds, 32
+// sites apart. Modified cells are sorted by degree and cut into slices of 32, a slice's neighbours
+// stored column-wise, so that a warp reads whole lines and has one loop length; a call serves one
+// site there. Every thread writes sites of one colour and reads the others'.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "src/cuda/device_buffer.hpp"
+#include "src/single/device_plan.hpp"
+#include "src/single/geometry.hpp"
+#include "src/single/plan.hpp"
+
+namespace rewise::single {
+
+// What is to be known of 32 sites, as one 16-byte load.
+struct alignas(16) LocalGroup {
+  std::uint32_t modified, edge;  // as SiteGroup
+  std::uint32_t colour;          // bit: colour 1
+  std::uint32_t unused;
+};
+
+// Modified cells by colour and degree, padded to whole slices of 32 per colour.
+struct CellSlices {
+  const Site* site = nullptr;             // [32 slices], kNoCell where padded
+  const std::uint32_t* degree = nullptr;  // [32 slices]
+  const std::uint64_t* offset =
+      nullptr;  // [slices] neighbour j of cell 32 s + i: offset + 32 j + i
+  const Site* neighbour = nullptr;
+};
+inline constexpr Site kNoCell = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
+
+class LocalCuda {
+ public:
+  // `device` points to the plan's memory on the device; the copy waits for the stream.
+  LocalCuda(const Plan& plan, const DevicePlan& device, cudaStream_t stream);
+
+  // Bytes on the device.
+  static std::uint64_t bytes(const Plan& plan);
+
+  // One sweep of all systems, queued.
+  void sweep(const DeviceSystems& systems, cudaStream_t stream) const;
+
+ private:
+  void sort_cells(const Plan& plan, cudaStream_t stream);
+
+  DevicePlan plan_;
+  Geometry geometry_;
+  int colours_;
+  std::vector<std::uint32_t> first_slice_;  // [colours + 1]
+  bool any_regular_ = false;
+  CellSlices cells_;
+  DeviceBuffer<LocalGroup> groups_;
+  DeviceBuffer<Site> site_, neighbour_;
+  DeviceBuffer<std::uint32_t> degree_;
+  DeviceBuffer<std::uint64_t> offset_;
+};
+
+}  // namespace rewise::single

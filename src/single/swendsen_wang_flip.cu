@@ -1,0 +1,152 @@
+// Step 5 of a Swendsen-Wang update: sites follow their roots; sums over clusters.
+#include "src/cuda/launch.hpp"
+#include "src/single/labels.cuh"
+#include "src/single/swendsen_wang_kernels.hpp"
+
+namespace rewise::single {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kWarps = 8;  // per block
+
+// The flips of a word's sites as if each were a root: right for closed clusters and for nodes that
+// are roots; the other nodes take their root's. Sums over the roots.
+template <int kDim>
+__device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
+                                                    const TileWord& word, std::uint64_t nodes,
+                                                    std::uint64_t& square, Wide& fourth) {
+  if (word.count == 0) return 0;
+  std::uint64_t flips = bits_from(system.flips, 1, word.first);
+  for (; nodes != 0; nodes &= nodes - 1) {
+    const unsigned x = lowest(nodes);
+    const Site node = word.first + x;
+    const Site root = system.parent[node];
+    if (root == node) {
+      const std::uint64_t n = system.size[node], n2 = n * n;
+      square += n2;
+      fourth += static_cast<Wide>(n2) * n2;
+    } else {
+      const auto flip = static_cast<std::uint64_t>(bit_at(system.flips, root));
+      flips = (flips & ~(std::uint64_t{1} << x)) | flip << x;
+    }
+  }
+  return flips;
+}
+
+__device__ __forceinline__ std::uint32_t flip_of(const std::uint32_t* flips, std::uint32_t place) {
+  return flips[place >> 5] >> (place & 31u) & 1u;
+}
+
+// Two places as two bytes, 0 or 1.
+__device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
+                                                   std::uint32_t places) {
+  return flip_of(flips, places & 0xffffu) | flip_of(flips, places >> 16) << 8;
+}
+
+// kWide: rows are multiples of 16 sites; a lane takes eight sites of four rows at a time.
+template <bool kWide>
+__device__ __forceinline__ void flip_sites(const SystemLabels& system, const TileWord& word,
+                                           const std::uint32_t* flips, std::uint8_t* spins) {
+  constexpr unsigned kSites = kWide ? 8 : 2;
+  constexpr unsigned kRows = 32 * kSites / kWordSites;
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned x = kSites * (lane % (kWordSites / kSites));
+#pragma unroll 4
+  for (unsigned n = 0; n < kTileLanes; n += kRows) {
+    const unsigned row = n + lane / (kWordSites / kSites);
+    const std::uint32_t count = __shfl_sync(~0u, word.count, row);
+    const Site first = __shfl_sync(~0u, word.first, row);
+    if (x >= count) continue;
+    const Site site = first + x;
+    if constexpr (kWide) {
+      const uint4 places = *reinterpret_cast<const uint4*>(system.place + site);
+      auto* out = reinterpret_cast<uint2*>(spins + site);
+      uint2 eight = *out;
+      eight.x ^= two_flips(flips, places.x) | two_flips(flips, places.y) << 16;
+      eight.y ^= two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
+      *out = eight;
+    } else {
+      for (unsigned j = 0; j < 2 && x + j < count; ++j) {
+        spins[site + j] ^= static_cast<std::uint8_t>(flip_of(flips, system.place[site + j]));
+      }
+    }
+  }
+}
+
+template <int kDim, bool kWide>
+__global__ void __launch_bounds__(32 * kWarps)
+    flip_tiles(const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ DeviceSystems systems, std::uint32_t update,
+               FastDiv tiles_per_system) {
+  __shared__ std::uint64_t flips[kWarps][kTileLanes];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const std::uint32_t index = blockIdx.x * kWarps + warp;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  const std::uint32_t tile = index - who * tiles_per_system.divisor;
+  const SystemLabels system(labels, who, systems.stride);
+  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
+  const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
+  std::uint64_t square = 0;
+  Wide fourth = 0;
+  flips[warp][lane] = root_flips<kDim>(system, word, nodes, square, fourth);
+  __syncwarp();
+  flip_sites<kWide>(system, word, reinterpret_cast<const std::uint32_t*>(flips[warp]),
+                    systems.system(who));
+  if (!__any_sync(~0u, square != 0)) return;
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (lane == 0) add_sums(labels, systems.systems, update, who, tile, square, fourth);
+}
+
+__device__ __forceinline__ void close_system(const DeviceLabels& labels,
+                                             const DeviceSystems& systems, std::uint32_t updates,
+                                             std::uint32_t who, unsigned long long* quartic) {
+  std::uint64_t size = 0;
+  Wide total = static_cast<Wide>(quartic[2 * who + 1]) << 64 | quartic[2 * who];
+  for (std::uint32_t update = 0; update < updates; ++update) {
+    unsigned long long* sum =
+        labels.sums +
+        (static_cast<std::size_t>(update) * systems.systems + who) * labels.copies * 3;
+    std::uint64_t square = 0;
+    Wide fourth = 0;
+    for (std::uint32_t copy = 0; copy < labels.copies; ++copy, sum += 3) {
+      square += sum[0];
+      fourth += static_cast<Wide>(sum[2]) << 64 | sum[1];
+      sum[0] = sum[1] = sum[2] = 0;
+    }
+    size += square;
+    total += 3 * (static_cast<Wide>(square) * square) - 2 * fourth;
+  }
+  systems.pending[who] += size;
+  quartic[2 * who] = static_cast<unsigned long long>(total);
+  quartic[2 * who + 1] = static_cast<unsigned long long>(total >> 64);
+}
+
+__global__ void close_systems(const __grid_constant__ DeviceLabels labels,
+                              const __grid_constant__ DeviceSystems systems, std::uint32_t updates,
+                              unsigned long long* quartic) {
+  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
+  if (who < systems.systems) close_system(labels, systems, updates, who, quartic);
+}
+
+}  // namespace
+
+void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 std::uint32_t update, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool wide = labels.tiles.length % 16 == 0;
+    launch(wide ? flip_tiles<kDim, true> : flip_tiles<kDim, false>, shape, stream, labels, systems,
+           update, FastDiv(labels.tiles.count));
+  });
+}
+
+void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
+                  unsigned long long* quartic, cudaStream_t stream) {
+  launch(close_systems, cover(systems.systems, 64), stream, labels, systems, updates, quartic);
+}
+
+}  // namespace rewise::single

@@ -1,0 +1,164 @@
+// Steps 3 and 4 of a Swendsen-Wang update: joining what tiles left apart, and every node's root.
+#include "src/cuda/launch.hpp"
+#include "src/single/forest.cuh"
+#include "src/single/labels.cuh"
+#include "src/single/swendsen_wang_kernels.hpp"
+
+namespace rewise::single {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kSettleThreads = 128;
+
+// Bonds across tile borders of one system, by direction, then its rewired bonds. A list begins at a
+// multiple of 32, so that a warp has bonds of one list.
+struct Seams {
+  std::uint64_t first[kMaxDim + 2]{};  // of each list; [dim + 1] the end
+  FastDiv inner[kMaxDim]{};            // sites of a hyperplane below direction k
+  FastDiv across[kMaxDim]{};           // borders along direction k
+};
+
+template <int kDim>
+Seams make_seams(const DevicePlan& plan, const DeviceLabels& labels) {
+  Seams seams;
+  for (int k = 0; k < kDim; ++k) {
+    const std::uint32_t across = k == 0 ? labels.tiles.per_row : labels.tiles.along[k].divisor;
+    const std::uint64_t bonds = plan.sites / labels.geometry.extent[k] * across;
+    seams.across[k] = FastDiv(across);
+    seams.inner[k] = FastDiv(labels.geometry.stride[k]);
+    seams.first[k + 1] = seams.first[k] + (bonds + 31) / 32 * 32;
+  }
+  seams.first[kDim + 1] = seams.first[kDim] + plan.rewired_count;
+  return seams;
+}
+
+struct Pair {
+  bool joined = false;
+  Site a = 0, b = 0;
+};
+
+// Bond number `index` across borders along direction k.
+template <int kDim>
+__device__ __forceinline__ Pair seam_bond(const DevicePlan& plan, const DeviceLabels& labels,
+                                          const Seams& seams, const std::uint32_t* drawn,
+                                          const std::uint8_t* spins, int k, std::uint32_t index) {
+  const Geometry& g = labels.geometry;
+  std::uint32_t inner = 0, rest = index;
+  if (k > 0) {
+    rest = seams.inner[k].quotient(index);
+    inner = index - rest * seams.inner[k].divisor;
+  }
+  const std::uint32_t outer = seams.across[k].quotient(rest);
+  const std::uint32_t border = rest - outer * seams.across[k].divisor;
+  const std::uint64_t width =
+      k == 0 ? (kDim < 2 ? kTileSites : kWordSites) : 1u << tile_bits<kDim>(k);
+  const std::uint64_t end = (border + 1) * width;
+  const std::uint32_t c = (end < g.extent[k] ? static_cast<std::uint32_t>(end) : g.extent[k]) - 1;
+  const std::uint64_t base = static_cast<std::uint64_t>(outer) * g.extent[k] * g.stride[k] + inner;
+  if (base + static_cast<std::uint64_t>(c) * g.stride[k] >= plan.sites) return {};
+  Pair pair;
+  pair.a = static_cast<Site>(base + static_cast<std::uint64_t>(c) * g.stride[k]);
+  pair.b = g.ahead(pair.a, c, k);
+  pair.joined =
+      bit_at(drawn, DevicePlan::slot_of<kDim>(pair.a, k)) && spins[pair.a] == spins[pair.b];
+  return pair;
+}
+
+template <int kDim>
+__device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLabels& labels,
+                                          const Seams& seams, const DeviceSystems& systems,
+                                          std::uint32_t who, std::uint64_t index) {
+  const SystemLabels system(labels, who, systems.stride);
+  Pair pair;
+  if (index >= seams.first[kDim]) {
+    const std::uint64_t i = index - seams.first[kDim];
+    if (i < plan.rewired_count && labels.rewired_on[who * plan.rewired_count + i] != 0) {
+      pair = {true, plan.rewired[i].a, plan.rewired[i].b};
+    }
+  } else {
+    if constexpr (kDim > 0) {
+      int k = 0;
+      while (k + 1 < kDim && index >= seams.first[k + 1]) ++k;
+      pair = seam_bond<kDim>(plan, labels, seams, system.drawn, systems.system(who), k,
+                             static_cast<std::uint32_t>(index - seams.first[k]));
+    }
+  }
+  std::uint32_t a = 0, b = 0;
+  if (pair.joined) {
+    a = site_at<kDim>(labels.geometry, pair.a, system.place[pair.a]);
+    b = site_at<kDim>(labels.geometry, pair.b, system.place[pair.b]);
+  }
+  // The bond to the left often joins the same two clusters.
+  const bool left_joined = __shfl_up_sync(~0u, pair.joined, 1);
+  const std::uint32_t left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
+  const bool known = threadIdx.x % 32 != 0 && left_joined && left_a == a && left_b == b;
+  if (pair.joined && !known) LatticeForest{system.parent}.unite(a, b);
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kThreads)
+    join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ Seams seams, const __grid_constant__ DeviceSystems systems,
+               FastDiv blocks_per_system) {
+  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+  join_bond<kDim>(plan, labels, seams, systems, who, block * kThreads + threadIdx.x);
+}
+
+// A lane goes over the nodes of its word. No set changes any more; each parent is set once.
+template <int kDim>
+__device__ __forceinline__ void settle_tile(const DeviceLabels& labels,
+                                            const DeviceSystems& systems, std::uint32_t who,
+                                            std::uint32_t tile, unsigned lane) {
+  const SystemLabels system(labels, who, systems.stride);
+  const LatticeForest forest{system.parent};
+  std::uint64_t rest = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
+  if (rest == 0) return;
+  const Site first = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane).first;
+  for (; rest != 0; rest &= rest - 1) {
+    const Site node = first + lowest(rest);
+    const Site root = forest.climb(node);
+    if (root == node) continue;
+    forest.store(node, root);
+    atomicAdd(system.size + root, system.size[node]);
+  }
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kSettleThreads)
+    settle_nodes(const __grid_constant__ DeviceLabels labels,
+                 const __grid_constant__ DeviceSystems systems, FastDiv tiles_per_system) {
+  const std::uint32_t index = blockIdx.x * (kSettleThreads / 32) + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  const std::uint32_t tile = index - who * tiles_per_system.divisor;
+  settle_tile<kDim>(labels, systems, who, tile, threadIdx.x % 32);
+}
+
+}  // namespace
+
+void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const Seams seams = make_seams<kDim>(plan, labels);
+    const auto blocks =
+        static_cast<std::uint32_t>((seams.first[kDim + 1] + kThreads - 1) / kThreads);
+    if (blocks == 0) return;
+    launch(join_bonds<kDim>, {blocks * systems.systems, kThreads}, stream, plan, labels, seams,
+           systems, FastDiv(blocks));
+  });
+}
+
+void launch_settle(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                   cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  constexpr unsigned kWarps = kSettleThreads / 32;
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    launch(settle_nodes<kDim>, {(tiles + kWarps - 1) / kWarps, kSettleThreads}, stream, labels,
+           systems, FastDiv(labels.tiles.count));
+  });
+}
+
+}  // namespace rewise::single

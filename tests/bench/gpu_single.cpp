@@ -1,0 +1,92 @@
+// Speeds of the single engine on CUDA device 0, for RESULTS.md: bench_single_gpu [name ...]
+// Names: swendsen-wang, metropolis, measure; all by default. Medians of five pieces after a
+// warm-up. With --brief one row of each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/single/single.hpp"
+
+namespace {
+
+using namespace rewise;
+
+using Row = std::tuple<std::vector<std::uint32_t>, double, double, std::uint32_t>;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uint32_t replicas) {
+  EngineSpec spec;
+  spec.betas = {1 / temperature};
+  spec.replicas = replicas;
+  spec.start = Start::cold;
+  spec.cluster = ClusterUpdate::swendsen_wang;
+  EngineOptions options;
+  options.device = 0;
+  return make_single_engine(graph, spec, options);
+}
+
+double seconds_per_cycle(Engine& engine, const Schedule& schedule, std::uint64_t cycles) {
+  engine.advance(schedule, cycles);
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) {
+    const double start = now();
+    engine.advance(schedule, cycles);
+    seconds.push_back((now() - start) / static_cast<double>(cycles));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[2];
+}
+
+const std::vector<Row> kRows{{{4096, 4096}, 0.0, 2.269185, 1}, {{4096, 4096}, 0.01, 2.43, 1},
+                             {{4096, 4096}, 0.1, 2.78, 1},     {{1024, 1024}, 0.0, 2.269185, 1},
+                             {{1024, 1024}, 0.01, 2.43, 1},    {{1024, 1024}, 0.0, 2.269185, 64},
+                             {{32, 32}, 0.0, 2.269185, 4096},  {{128, 128, 128}, 0.0, 4.5115, 1}};
+
+void time_rows(const char* what, const Schedule& schedule, bool brief) {
+  fmt::print("single {}, sites per ns\n", what);
+  for (const auto& [extents, p, t, systems] : kRows) {
+    const Graph graph = build_graph({extents, p, Rule::rewire, 1});
+    auto e = prepare(graph, t, systems);
+    e->advance({0, 1}, 30);
+    const double s = seconds_per_cycle(*e, schedule, brief ? 4 : 100);
+    fmt::print("  d={} L={:<5} p={:<5} T={:<7.4f} systems={:<5} {:8.1f}   {:.1f} us\n",
+               extents.size(), extents[0], p, t, systems,
+               static_cast<double>(graph.sites()) * systems / s * 1e-9, s * 1e6);
+    if (brief) return;
+  }
+}
+
+void measure() {
+  for (const double p : {0.0, 0.01}) {
+    const Graph graph = build_graph({{4096, 4096}, p, Rule::rewire, 1});
+    auto e = prepare(graph, 2.3, 1);
+    const double sweep = seconds_per_cycle(*e, {1, 0}, 50);
+    Observation observation;
+    e->measure(observation);
+    const double start = now();
+    for (int i = 0; i < 50; ++i) e->measure(observation);
+    const double seconds = (now() - start) / 50;
+    fmt::print("measurement, L = 4096, p = {}: {:.1f} us, {:.2f} of a Metropolis sweep\n", p,
+               seconds * 1e6, seconds / sweep);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::set<std::string> names(argv + 1, argv + argc);
+  const bool brief = names.erase("--brief") > 0;
+  const auto wanted = [&](const char* name) { return names.empty() || names.count(name) > 0; };
+  if (wanted("swendsen-wang")) time_rows("Swendsen-Wang", {0, 1}, brief);
+  if (wanted("metropolis")) time_rows("Metropolis", {1, 0}, brief);
+  if (wanted("measure")) measure();
+}
