@@ -118,6 +118,12 @@ std::optional<TaskPaths> output_paths(const std::string& out) {
 }
 
 EngineOptions engine_options(const RunOptions& options) {
+  if (options.engine != "single" && !(options.wolff_method + options.label_method).empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: is for --engine single, not {}",
+                            options.wolff_method.empty() ? "--label-method" : "--wolff-method",
+                            options.engine));
+  }
   EngineOptions engine;
   engine.wolff_method = options.wolff_method;
   engine.label_method = options.label_method;
@@ -249,7 +255,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "ccl, on CUDA also frontier-local or persistent; the\n"
            "device's fastest if not given");
   add_text(app, "--label-method", o.label_method, "WORD",
-           "single engine: how clusters are labelled");
+           "single engine, how clusters are labelled:\nunion-find");
   app.option_defaults()->group("Output");
   add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
   add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
