@@ -1,5 +1,6 @@
 // Step 5 of a Swendsen-Wang update: sites follow their roots; sums over clusters.
 #include "src/cuda/launch.hpp"
+#include "src/single/flip_sites.cuh"
 #include "src/single/labels.cuh"
 #include "src/single/swendsen_wang_kernels.hpp"
 
@@ -32,46 +33,6 @@ __device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
     }
   }
   return flips;
-}
-
-__device__ __forceinline__ std::uint32_t flip_of(const std::uint32_t* flips, std::uint32_t place) {
-  return flips[place >> 5] >> (place & 31u) & 1u;
-}
-
-// Two places as two bytes, 0 or 1.
-__device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
-                                                   std::uint32_t places) {
-  return flip_of(flips, places & 0xffffu) | flip_of(flips, places >> 16) << 8;
-}
-
-// kWide: rows are multiples of 16 sites; a lane takes eight sites of four rows at a time.
-template <bool kWide>
-__device__ __forceinline__ void flip_sites(const SystemLabels& system, const TileWord& word,
-                                           const std::uint32_t* flips, std::uint8_t* spins) {
-  constexpr unsigned kSites = kWide ? 8 : 2;
-  constexpr unsigned kRows = 32 * kSites / kWordSites;
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned x = kSites * (lane % (kWordSites / kSites));
-#pragma unroll 4
-  for (unsigned n = 0; n < kTileLanes; n += kRows) {
-    const unsigned row = n + lane / (kWordSites / kSites);
-    const std::uint32_t count = __shfl_sync(~0u, word.count, row);
-    const Site first = __shfl_sync(~0u, word.first, row);
-    if (x >= count) continue;
-    const Site site = first + x;
-    if constexpr (kWide) {
-      const uint4 places = *reinterpret_cast<const uint4*>(system.place + site);
-      auto* out = reinterpret_cast<uint2*>(spins + site);
-      uint2 eight = *out;
-      eight.x ^= two_flips(flips, places.x) | two_flips(flips, places.y) << 16;
-      eight.y ^= two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
-      *out = eight;
-    } else {
-      for (unsigned j = 0; j < 2 && x + j < count; ++j) {
-        spins[site + j] ^= static_cast<std::uint8_t>(flip_of(flips, system.place[site + j]));
-      }
-    }
-  }
 }
 
 template <int kDim, bool kWide>
