@@ -7,50 +7,10 @@
 // a queue in global memory until there is room again. Order does not matter to the cluster.
 #pragma once
 
+#include "src/single/bond_draws.hpp"
 #include "src/single/wolff_growth.cuh"
 
 namespace rewise::single::device {
-
-// Draws for bonds of one system and step: slot_draw() with the products that all bonds share made
-// once (Philox's first round of the step, and what the second makes of it).
-class BondDraws {
- public:
-  __device__ __forceinline__ BondDraws() {}
-  __device__ __forceinline__ BondDraws(const DrawKey& key, Threshold bond)
-      : low_(static_cast<std::uint32_t>(key.seed)),
-        high_(static_cast<std::uint32_t>(key.seed >> 32)),
-        step_low_(kPhiloxM1 * key.step),
-        bond_(bond) {
-    const std::uint32_t c0 = __umulhi(kPhiloxM1, key.step) ^ lane_word(key.who, 0) ^ low_;
-    second_high_ = __umulhi(kPhiloxM0, c0);
-    second_low_ = kPhiloxM0 * c0;
-  }
-
-  __device__ __forceinline__ bool drawn(std::uint32_t slot) const {
-    const std::uint32_t item = (slot >> 6) << 4 | (slot & 15u);
-    const std::uint32_t c2 =
-        __umulhi(kPhiloxM0, item) ^ static_cast<std::uint32_t>(Stream::single_bond) ^ high_;
-    std::uint32_t w0 = __umulhi(kPhiloxM1, c2) ^ step_low_ ^ (low_ + kPhiloxW0);
-    std::uint32_t w1 = kPhiloxM1 * c2;
-    std::uint32_t w2 = second_high_ ^ (kPhiloxM0 * item) ^ (high_ + kPhiloxW1);
-    std::uint32_t w3 = second_low_;
-#pragma unroll
-    for (std::uint32_t round = 2; round < kPhiloxRounds; ++round) {
-      const std::uint32_t hi0 = __umulhi(kPhiloxM0, w0), lo0 = kPhiloxM0 * w0;
-      const std::uint32_t hi1 = __umulhi(kPhiloxM1, w2), lo1 = kPhiloxM1 * w2;
-      w0 = hi1 ^ w1 ^ (low_ + round * kPhiloxW0);
-      w1 = lo1;
-      w2 = hi0 ^ w3 ^ (high_ + round * kPhiloxW1);
-      w3 = lo0;
-    }
-    const std::uint32_t low = (slot & 16u) != 0 ? w1 : w0, high = (slot & 16u) != 0 ? w3 : w2;
-    return happens((slot & 32u) != 0 ? high : low, bond_);
-  }
-
- private:
-  std::uint32_t low_ = 0, high_ = 0, step_low_ = 0, second_high_ = 0, second_low_ = 0;
-  Threshold bond_ = 0;
-};
 
 // A site and the slot of the bond that leads to it; slots of such systems fit 32 bits.
 using Candidate = uint2;

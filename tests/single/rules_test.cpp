@@ -2,6 +2,7 @@
 #include <set>
 #include <vector>
 
+#include "src/single/bond_draws.hpp"
 #include "src/single/draws.hpp"
 #include "src/single/rules.hpp"
 #include "tests/support/catch.hpp"
@@ -65,6 +66,18 @@ TEST_CASE("draws of whole blocks equal single draws") {
         equal &= happens(words[s], t) == ((masks[s / 64] >> s % 64 & 1) != 0);
       }
       CHECK(equal);
+    }
+  }
+}
+
+TEST_CASE("bond draws with shared products are the addressed draws") {
+  std::uint32_t slot = 0;
+  for (const DrawKey& key : {DrawKey{0, 0, 0}, DrawKey{0x123456789abcdef0ull, 0xabcdef, 77},
+                             DrawKey{~0ull, 1, 0xffffffffu}}) {
+    for (int n = 0; n < 500; ++n, slot = slot * 1664525u + 1013904223u) {
+      const std::uint32_t word = slot_draw(key, Stream::single_bond, slot);
+      CHECK(BondDraws(key, Threshold{word} + 1).drawn(slot));
+      CHECK(!BondDraws(key, Threshold{word}).drawn(slot));
     }
   }
 }
