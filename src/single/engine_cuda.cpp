@@ -83,8 +83,9 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
     : Books(graph, spec),
       device_(use_device(options.device)),
       device_name_(fmt::format("cuda:{}", device_)),
-      wolff_method_(options.wolff_method.empty() ? default_wolff_method(DeviceGraph::outline(plan_), systems())
-                                                 : parse_wolff_method(options.wolff_method, true)) {
+      wolff_method_(options.wolff_method.empty()
+                        ? default_wolff_method(DeviceGraph::outline(plan_), systems())
+                        : parse_wolff_method(options.wolff_method, true)) {
   check_memory();
   const std::uint64_t stride = stride_of(plan_.sites);
   graph_ = std::make_unique<DeviceGraph>(plan_, stream_.get());
