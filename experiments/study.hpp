@@ -40,9 +40,9 @@ class Study {
   std::filesystem::path finished_file(const TaskSpec& spec) const;
 
   // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:
-  // several threads each), on CUDA one per device. The numbers do not depend on it. Tasks that
-  // another process holds are waited for. Error(interrupted) when told to stop, after every running
-  // task wrote its checkpoint.
+  // several threads each), on CUDA as many alike per device as fill it. The numbers do not depend
+  // on it. Tasks that another process holds are waited for. Error(interrupted) when told to stop,
+  // after every running task wrote its checkpoint.
   void run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
            const TaskHandler& handle);
 
