@@ -2,6 +2,7 @@
 
     plot.py STUDY-FOLDER [--out FOLDER]     into FOLDER, or STUDY-FOLDER/plots
     plot.py TASK.h5 [--out FOLDER]          into FOLDER, or beside the file
+    plot.py TUNE.json [--out FOLDER]        what `rewise tune --out` kept; likewise
 
 Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 input/output.
 """
@@ -24,6 +25,9 @@ def draw(target, out):
     import plot_task
     import rewise_data
 
+    if target.suffix == ".json":
+        import plot_tune
+        return plot_tune.draw(rewise_data.read_tuning(target), target.stem, out or target.parent)
     if target.is_dir():
         return plot_study.draw(rewise_data.read_summary(target), out or target / "plots")
     return plot_task.draw(rewise_data.read_task(target), out or target.parent)
@@ -31,8 +35,9 @@ def draw(target, out):
 
 def main(arguments):
     parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
-    parser.add_argument("target", type=pathlib.Path, help="a study's folder, or a task file")
+    parser.add_argument("target", type=pathlib.Path, help="a study's folder, a task file, or what `rewise tune --out` kept")
     parser.add_argument("--out", type=pathlib.Path, help="where the plots go")
+    parser.add_argument("--quiet", action="store_true", help="do not name the files")
     options = parser.parse_args(arguments)
     try:
         import rewise_data
@@ -55,7 +60,7 @@ def main(arguments):
         print(f"plot.py: '{options.target}' holds nothing to plot yet", file=sys.stderr)
         return EXIT_DATA
     for path in written:
-        if path.suffix == ".png":
+        if path.suffix == ".png" and not options.quiet:
             print(path)
     return 0
 

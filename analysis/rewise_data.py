@@ -55,18 +55,29 @@ def extents_label(extents):
 def read_summary(folder):
     """The summary of a study as a dict, checked for being one."""
     path = pathlib.Path(folder) / "summary.json"
+    return _read_json(path, "rewise summary", "summary of a rewise study",
+                      f"is '{folder}' a finished study?")
+
+
+def read_tuning(path):
+    """What `rewise tune --out` kept, or a study's schedules/*.json, as a dict."""
+    return _read_json(pathlib.Path(path), "rewise tune", "result of 'rewise tune'",
+                      "did 'rewise tune --out' write it?")
+
+
+def _read_json(path, form, what, where_from):
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError(f"'{path}' does not exist: is '{folder}' a finished study?") from None
+        raise DataError(f"'{path}' does not exist: {where_from}") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"'{path}' cannot be read: {error}") from None
-    if not isinstance(summary, dict) or summary.get("format") != "rewise summary":
-        raise DataError(f"'{path}' is no summary of a rewise study")
-    version = summary.get("format_version")
+    if not isinstance(value, dict) or value.get("format") != form:
+        raise DataError(f"'{path}' is no {what}")
+    version = value.get("format_version")
     if version != 1:
         raise DataError(f"'{path}' has format version {version}; this program reads 1")
-    return summary
+    return value
 
 
 def _text(value):

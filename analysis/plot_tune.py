@@ -1,0 +1,130 @@
+"""Figures of `rewise tune`: decorrelated measurements per second against the schedule, one panel
+per setting, and a heat map where the optimum moves with p."""
+
+import math
+
+import numpy as np
+
+import plot_style as style
+from rewise_data import value_and_error
+
+MOST_PANELS = 8
+
+
+def label(candidate):
+    """'1:4', or '1:4 SW' with Swendsen-Wang."""
+    labels = candidate["cluster"] == "swendsen-wang" and not candidate["schedule"].endswith(":0")
+    return candidate["schedule"] + (" SW" if labels else "")
+
+
+def share(candidate):
+    """Orders schedules by cluster updates per sweep: 1:0 first, 0:1 last, Swendsen-Wang behind."""
+    sweeps, updates = (int(part) for part in candidate["schedule"].split(":"))
+    return (label(candidate).endswith("SW"), updates / sweeps if sweeps else math.inf)
+
+
+def setting_name(setting):
+    extents = setting["graph"]["extents"]
+    size = "imported graph" if not extents else (
+        f"$L = {extents[0]}$" if len(set(extents)) == 1 else "x".join(map(str, extents)))
+    p = setting["graph"]["p"]
+    return f"{size}, " + (f"$p = {p:g}$, " if p is not None else "") + \
+        f"$T = {setting['temperature']:g}$"
+
+
+def same(candidate, winner):
+    return (candidate["schedule"], candidate["cluster"]) == (winner["schedule"], winner["cluster"])
+
+
+def plot_rates(settings):
+    """The rate of every candidate with its error; filled: kept to the end, open: dropped early,
+    star: the winner."""
+    settings = settings[:MOST_PANELS]
+    columns = 1 if len(settings) == 1 else 2
+    figure, axes = style.new_figure(columns=columns, rows=-(-len(settings) // columns))
+    for panel in axes.flat[len(settings):]:
+        panel.set_axis_off()
+    for panel, setting in zip(axes.flat, settings):
+        candidates = sorted(setting["candidates"], key=share)
+        for kept in (True, False):
+            at = [k for k, c in enumerate(candidates) if (c["dropped"] is None) == kept]
+            rate = np.array([value_and_error(candidates[k]["rate"]) for k in at]).reshape(-1, 2)
+            face = {} if kept else {"markerfacecolor": "white"}
+            style.points(panel, at, rate[:, 0], rate[:, 1], 0,
+                         "measured to the end" if kept else "dropped early", **face)
+        best = [k for k, c in enumerate(candidates) if same(c, setting["winner"])][0]
+        panel.plot(best, value_and_error(candidates[best]["rate"])[0], marker="*", markersize=9,
+                   color=style.COLOURS[1], linestyle="none", zorder=5,
+                   label=f"best: {label(candidates[best])}")
+        panel.set_yscale("log")
+        style.plain_log_ticks(panel.yaxis, [value_and_error(c["rate"])[0] for c in candidates
+                                            if c["rate"]["value"]])
+        panel.set_xticks(range(len(candidates)), [label(c) for c in candidates], rotation=90)
+        panel.set_xticks([], minor=True)
+        panel.set_xlim(-0.6, len(candidates) - 0.4)
+        panel.set_xlabel("schedule, sweeps : cluster updates")
+        panel.set_ylabel("decorrelated $m^2$ per s")
+        panel.set_title(setting_name(setting))
+        panel.legend(loc="best")
+    return figure, "tune"
+
+
+def p_text(p):
+    return "imported" if p is None else f"{p:g}"
+
+
+def plot_scan(settings):
+    """Rates over the best of their row, rows by p; a frame around each row's best."""
+    columns = sorted({label(c): c for s in settings for c in s["candidates"]}.values(), key=share)
+    names = [label(c) for c in columns]
+    ratio = np.full((len(settings), len(columns)), np.nan)
+    best = []
+    for row, setting in enumerate(settings):
+        rates = {label(c): value_and_error(c["rate"])[0] for c in setting["candidates"]}
+        best.append(names.index(label(setting["winner"])))
+        for column, name in enumerate(names):
+            ratio[row, column] = rates.get(name, np.nan) / rates[names[best[-1]]]
+    figure, axes = style.new_figure(columns=1, width=style.TWO_COLUMNS,
+                                    height=1.6 + 0.32 * len(settings))
+    panel = axes[0, 0]
+    shades = style.plt.get_cmap("cividis").copy()
+    shades.set_bad("#dddddd")
+    image = panel.imshow(np.log10(np.clip(ratio, 1e-3, None)), aspect="auto", cmap=shades,
+                         vmin=-2, vmax=0)
+    for row, column in np.ndindex(ratio.shape):
+        value = ratio[row, column]
+        if np.isfinite(value):
+            panel.text(column, row, f"{value:.2g}" if value < 9.95e-3 else f"{value:.2f}",
+                       ha="center", va="center", fontsize=7,
+                       color="white" if value < 0.15 else "black")
+    for row, column in enumerate(best):
+        panel.add_patch(style.plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False,
+                                            edgecolor=style.COLOURS[1], linewidth=1.6, zorder=4))
+    panel.set_xticks(range(len(names)), names, rotation=90 if len(names) > 14 else 0)
+    several = len({s["temperature"] for s in settings}) > 1
+    panel.set_yticks(range(len(settings)),
+                     [p_text(s["graph"]["p"]) + (f", $T={s['temperature']:g}$" if several else "")
+                      for s in settings])
+    panel.minorticks_off()
+    panel.tick_params(top=False, right=False)
+    panel.set_xlabel("schedule, sweeps : cluster updates (grey: not measured, too long a cycle)")
+    panel.set_ylabel(style.REWIRED)
+    bar = figure.colorbar(image, ax=panel, ticks=[-2, -1, 0])
+    bar.ax.set_yticklabels(["0.01", "0.1", "1"])
+    bar.set_label("rate over the best")
+    return figure, "tune-scan"
+
+
+def figures(tuning):
+    """Figures and their names, drawn one after the other."""
+    settings = tuning["settings"]
+    if settings:
+        yield plot_rates(settings)
+    if len(settings) > 1:
+        yield plot_scan(settings)
+
+
+def draw(tuning, stem, folder):
+    """Writes STEM-tune and STEM-tune-scan; gives the paths."""
+    return [path for figure, name in figures(tuning)
+            for path in style.save(figure, folder, f"{stem}-{name}")]

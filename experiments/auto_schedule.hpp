@@ -1,0 +1,57 @@
+// `schedule = "auto"`: which schedule a study's tasks take, decided once and kept in its folder.
+//
+//   DIR/schedules/<class>.json   the choice for one lattice, p, rule, engine and pair of updates,
+//                                with the tuner's figures where it was tuned
+//
+// A schedule is part of what determines a task's numbers, while tuning rests on the clock: so the
+// first process that needs a class's schedule decides, under a lease, and every later one, here or
+// elsewhere, takes what is stored. Little work is not worth tuning: then a rule of thumb decides,
+// and is kept likewise.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "experiments/task.hpp"
+#include "experiments/tune.hpp"
+
+namespace rewise {
+
+struct ChosenSchedule {
+  Schedule schedule;
+  std::string reason;   // one line for people
+  bool stored = false;  // it was there already
+};
+
+// "64x64_p0.01_rewire_bundle_metropolis_wolff": the file's name without .json.
+std::string schedule_class(const TaskSpec& spec);
+
+// What the folder holds for the class of `spec`. Error(data) naming the file where it is unfit.
+std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folder,
+                                              const TaskSpec& spec);
+
+// Keeps the winner for the class of its setting, replacing what was there; gives the file.
+std::filesystem::path store_schedule(const std::filesystem::path& folder, const TuneResult& result);
+
+struct ScheduleWish {
+  TaskSpec spec;    // of any task of the class, temperatures ascending: the middle one counts
+  double work = 0;  // seconds that all the tasks of the class will take, about
+  Schedule rule_of_thumb;  // where tuning is not worth it
+  EngineOptions options;   // device, threads of one task
+};
+
+// Tuning may take this share of the work, between these seconds; below the least there is none.
+inline constexpr double kTuneShare = 0.03, kLeastTuning = 1, kMostTuning = 60;
+
+// The schedule of a class: stored, or decided now and stored. Waits while another process is at it.
+// Error(interrupted) when told to stop.
+ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
+                               const StopToken& stop);
+
+// For one run without a folder: the winner at the middle temperature.
+ChosenSchedule tuned_schedule(const TaskSpec& spec, const EngineOptions& options, double budget,
+                              const StopToken& stop);
+
+}  // namespace rewise

@@ -1,0 +1,64 @@
+// Who is best, when every look costs time: contenders take turns in rounds, and one whose
+// optimistic bound lies below the leader's pessimistic one gets no more time (successive halving
+// with bounds in place of halves). What is saved goes to those still in.
+//
+// Bounds are rate * exp(+-z sigma), sigma the relative error: with z = 2.5 and honest errors a pair
+// of equals is told apart wrongly once in 5000 looks (2 z / sqrt 2 = 3.5 standard deviations), and
+// the best of 13, better than the rest by a tenth, is dropped in less than one race of a hundred.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/statistics.hpp"
+#include "src/store/signals.hpp"
+
+namespace rewise {
+
+// What is known of a contender so far.
+struct Standing {
+  Value rate{0, 0};    // the more the better; 0 while nothing is known
+  bool sound = false;  // the estimate may lead: enough was measured for its error to be honest
+  double most = std::numeric_limits<double>::infinity();  // a bound that needs no measurement
+};
+
+class Contender {
+ public:
+  virtual ~Contender() = default;
+  virtual Standing standing() const = 0;
+  // Works for about this long, at least one step; gives the seconds that it took.
+  virtual double run(double seconds) = 0;
+  virtual void dropped() {}  // no more turns: memory may go
+};
+
+struct RaceRules {
+  double budget = 30;    // seconds
+  int rounds = 6;        // if nobody drops out; each twice as long as the one before
+  double z = 2.5;        // of the bounds
+  double enough = 0.03;  // relative error at which a contender has been looked at enough
+};
+
+struct Place {
+  bool dropped = false;
+  int round = 0;       // in which it was dropped, from 1
+  double seconds = 0;  // spent on it
+};
+
+struct RaceResult {
+  std::vector<Place> places;         // [contender]
+  std::vector<std::size_t> ranking;  // those still in, best first; then those dropped, likewise
+  double seconds = 0;
+  bool settled = false;  // one is left, or all who are left are known well enough
+};
+
+// Whether `one` cannot be the best any more, given the leader's pessimistic bound.
+bool is_hopeless(const Standing& one, double leaders_low, double z);
+
+// At least one contender. Ends early, unsettled, when told to stop.
+RaceResult race(std::span<const std::unique_ptr<Contender>> contenders, const RaceRules& rules,
+                const StopToken& stop);
+
+}  // namespace rewise

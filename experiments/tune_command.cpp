@@ -1,0 +1,274 @@
+// `rewise tune`: the schedule M:W that yields decorrelated measurements fastest, for one setting or
+// for a scan over p.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "experiments/auto_schedule.hpp"
+#include "experiments/bench.hpp"
+#include "experiments/commands.hpp"
+#include "experiments/config.hpp"
+#include "experiments/device.hpp"
+#include "experiments/options.hpp"
+#include "experiments/progress.hpp"
+#include "experiments/python.hpp"
+#include "experiments/tune_report.hpp"
+#include "graphs/graph_io.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Find the schedule M:W that decorrelates fastest.\n\n"
+    "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
+    "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2 and of the\n"
+    "configuration, and ranks them by decorrelated measurements of m^2 per second of one\n"
+    "replica, 1 / (2 tau_int x seconds per cycle).";
+constexpr const char* kExamples = R"(
+Times are of one replica; tau_int is 1/2 for white noise, in cycles. "measured": with a
+measurement in each cycle. All candidates start from one equilibrated state; one whose
+optimistic bound falls below the leader's pessimistic one gets no more time. Several p
+(or temperatures) make a scan: where does the optimum move?
+
+With --study the winner goes where schedule = "auto" of that study finds it; 'rewise tc'
+does the same by itself, once per p and size.
+
+Examples:
+  rewise tune --size 64 --p 0.01
+  rewise tune --size 128 --p 0,1e-3,1e-2,0.1 --budget 60s --out scan.json
+  rewise plot scan.json
+  rewise tune --dim 3 --size 16 --p 0.01 --engine single --budget 60s
+  rewise tune --size 64 --p 0.01 --candidates 1:0,1:3,1:5,0:1 --json)";
+
+struct TuneOptions {
+  std::uint64_t dim = 2, graph_seed = 1, seed = 1, replicas = 0, threads = 0;
+  std::string size, p = "0", rule = "rewire", graph, temperature, engine = "bundle";
+  std::string device = "auto", local = "auto", cluster = "auto", candidates, budget = "30s";
+  std::string wolff_method, label_method, out, study;
+  bool json = false, plots = true;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
+  if (options.cluster == "auto") return clusters_of(options.engine);
+  const ClusterUpdate one = parse_cluster_update(options.cluster, "--cluster");
+  const auto offered = clusters_of(options.engine);
+  if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
+    throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} here",
+                                             options.engine, options.cluster));
+  }
+  return {one};
+}
+
+std::vector<Candidate> candidates(const TuneOptions& options) {
+  const auto kinds = clusters(options);
+  if (options.candidates.empty()) return standard_candidates(kinds);
+  std::vector<Candidate> list;
+  for (const ClusterUpdate kind : kinds) {
+    for (const std::string& part : split(options.candidates)) {
+      const Candidate one{parse_schedule(part, "--candidates"), kind};
+      if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
+      if (std::find(list.begin(), list.end(), one) != list.end()) {
+        throw Error(ExitCode::usage, fmt::format("--candidates: {} is given twice", part));
+      }
+      list.push_back(one);
+    }
+  }
+  return list;
+}
+
+// Without a temperature: near Tc(p).
+double default_temperature(int dim, double p, Rule rule) {
+  const auto t = rule == Rule::rewire ? bench_temperature(dim, p) : std::nullopt;
+  if (!t) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc(p) is known here for rule rewire in two "
+                            "and three dimensions, not for {} in {})",
+                            to_string(rule), dim));
+  }
+  return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
+}
+
+// One setting for every p and temperature.
+std::vector<TaskSpec> specs(const TuneOptions& options) {
+  check_engine_name(options.engine, "--engine");
+  TaskSpec spec;
+  spec.engine = options.engine;
+  spec.seed = options.seed;
+  const bool imported = !options.graph.empty();
+  const int dim = imported ? 0 : static_cast<int>(options.dim);
+  spec.local = choose_local_update(options.local, dim, "--local");
+  std::vector<double> temperatures;
+  if (!options.temperature.empty()) {
+    temperatures = parse_temperatures(options.temperature, "--temperature");
+  }
+  if (imported) {
+    spec.imported = std::make_shared<const Graph>(read_graph(options.graph));
+    if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
+  } else if (options.size.empty()) {
+    throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --graph FILE)");
+  } else {
+    spec.graph.extents = parse_extents(options.size, dim, "--size");
+    check_extents(spec.graph.extents, "--size");
+    spec.graph.rule = parse_rule(options.rule);
+    spec.graph.seed = options.graph_seed;
+  }
+  std::vector<TaskSpec> list;
+  for (const std::string& p : split(options.p)) {
+    spec.graph.p = parse_p(p, "--p");
+    auto at = temperatures;
+    if (at.empty()) at = {default_temperature(dim, spec.graph.p, spec.graph.rule)};
+    for (const double t : at) {
+      spec.temperatures = {t};
+      list.push_back(spec);
+    }
+  }
+  return list;
+}
+
+TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device) {
+  TuneSetting setting;
+  setting.options.device = device.devices.front().index;
+  spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
+                                       : tuning_replicas(spec, setting.options.device);
+  setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                                : useful_threads(spec, thread_count(0));
+  setting.options.wolff_method = options.wolff_method;
+  setting.options.label_method = options.label_method;
+  setting.candidates = candidates(options);
+  setting.budget = parse_duration(options.budget, "--budget").count();
+  setting.spec = std::move(spec);
+  return setting;
+}
+
+void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
+  if (!options.study.empty()) {
+    for (const TuneResult& result : results) {
+      const auto file = store_schedule(options.study, result);
+      fmt::print(stderr, "schedule = \"auto\": {} in {}\n", candidate_text(result.best().candidate),
+                 file.string());
+    }
+  }
+  if (options.out.empty()) return;
+  write_text_file(options.out, tune_json(results).dump(2) + "\n");
+  fmt::print(stderr, "written to {}\n", options.out);
+  if (!options.plots) return;
+  const std::string why = plots_missing();
+  if (!why.empty()) {
+    fmt::print(stderr, "no plots: {}\n", why);
+  } else if (const int status = run_plot_script({options.out, "--quiet"}); status != 0) {
+    fmt::print(stderr, "no plots: plot.py ended with status {}\n", status);
+  }
+}
+
+void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
+  if (options.replicas > 0) check_replicas(options.engine, options.replicas, "--replicas");
+  if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
+    throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .json", options.out));
+  }
+  if (!options.study.empty() && !options.graph.empty()) {
+    throw Error(ExitCode::usage, "--study and --graph exclude each other (a study builds graphs)");
+  }
+  if (!options.study.empty()) {
+    for (std::size_t k = 1; k < list.size(); ++k) {
+      if (list[k].graph.p == list[k - 1].graph.p) {
+        throw Error(ExitCode::usage,
+                    "--study: one temperature for each p (a study keeps one schedule for it)");
+      }
+    }
+  }
+}
+
+ExitCode run_tune(const TuneOptions& options) {
+  const auto list = specs(options);
+  check(options, list);
+  candidates(options);
+  const DeviceChoice device = choose_device(options.device, options.engine, "--device",
+                                            parse_duration(options.budget, "--budget").count());
+  tell_device(device);
+  const StopToken stop;
+  Progress progress("tune", static_cast<double>(list.size()));
+  std::vector<TuneResult> results;
+  for (const TaskSpec& spec : list) {
+    const std::string name = fmt::format("p = {}, T = {}", number_text(spec.graph.p),
+                                         number_text(spec.temperatures.front()));
+    progress.stage(name);
+    const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
+    results.push_back(tune(setting_of(options, spec, device), stop, note));
+    progress.add(1);
+  }
+  progress.close();
+  if (options.json) {
+    fmt::print("{}\n", tune_json(results).dump(2));
+  } else {
+    for (const TuneResult& result : results) fmt::print("{}\n", tune_table(result));
+    if (results.size() > 1) fmt::print("{}", scan_table(results));
+  }
+  std::fflush(stdout);
+  keep(options, results);
+  return ExitCode::done;
+}
+
+void add_setting_options(CLI::App& app, TuneOptions& o) {
+  app.option_defaults()->group("Setting");
+  add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
+  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
+  add_text(app, "--size", o.size, "L[,L..]", "edge, or one extent per direction: even, 4 or more");
+  add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities, 0..1; several make a scan");
+  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
+  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed, "seed of the graphs");
+  add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures [near Tc(p)]");
+  add_text(app, "--engine", o.engine, "WORD", "bundle or single");
+  add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");
+  add_text(app, "--cluster", o.cluster, "WORD",
+           "wolff, swendsen-wang or auto: what the engine\nhas, both with the single engine");
+  add_text(app, "--candidates", o.candidates, "M:W[,..]",
+           "schedules to compare [1:0, 64:1, 8:1, 4:1, 2:1, 1:1,\n"
+           "1:2, 1:4, 1:8, 1:64, 1:256, 1:1024, 0:1]");
+  add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
+            "0: 32 of the bundle engine, on CUDA as many as fill\n"
+            "the device; 8 of the single engine, on CUDA 4");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the runs");
+}
+
+void add_effort_options(CLI::App& app, TuneOptions& o) {
+  app.option_defaults()->group("Effort");
+  add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
+  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
+  add_whole(app, "--threads", o.threads, 0, 4096, "0: as many as help");
+  add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: as 'rewise run'");
+  add_text(app, "--label-method", o.label_method, "WORD", "single engine: as 'rewise run'");
+  app.option_defaults()->group("Output");
+  add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
+  add_text(app, "--study", o.study, "DIR",
+           "keep the winners for schedule = \"auto\" of this study");
+  app.add_flag("!--no-plots", o.plots, "do not draw plots");
+  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+}
+
+}  // namespace
+
+AddedCommand add_tune_command(CLI::App& program) {
+  auto options = std::make_shared<TuneOptions>();
+  CLI::App& app = *program.add_subcommand("tune", kAbout);
+  app.footer(kExamples);
+  add_setting_options(app, *options);
+  add_effort_options(app, *options);
+  return {&app, [options, &app] {
+            refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+            return run_tune(*options);
+          }};
+}
+
+}  // namespace rewise

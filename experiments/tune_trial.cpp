@@ -1,0 +1,283 @@
+#include "experiments/tune_trial.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "analysis/autocorrelation.hpp"
+#include "analysis/decorrelation.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kFirstSamples = 16;
+constexpr std::size_t kEnoughToJudge = 64;  // samples, for `every`
+constexpr double kSoundLength = 20;         // of a series, in its tau
+constexpr std::size_t kLags = 64;           // of the configuration correlation
+constexpr double kWatchShare = 0.25;        // of a turn, with configurations compared
+// What a cycle may cost less than its updates were expected to: launches shared by many updates.
+constexpr double kCheaper = 0.5;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// On one thread of the CPU that thread's own time, which other programs hardly disturb; else the
+// clock on the wall.
+double working_time(const Engine& engine) {
+  if (engine.device() != "cpu" || engine.threads() != 1) return now();
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::size_t even(double count) { return 2 * static_cast<std::size_t>(std::max(1.0, count / 2)); }
+
+// Few, spread over the hot and the cold halves; fewer where reading them takes long.
+std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t replicas) {
+  const std::uint32_t wanted = sites <= 65536 ? 8 : 4;
+  const std::uint32_t count = std::min(wanted, replicas);
+  std::vector<std::uint32_t> list;
+  for (std::uint32_t k = 0; k < count; ++k) list.push_back(k * replicas / count);
+  return list;
+}
+
+}  // namespace
+
+std::string candidate_text(const Candidate& candidate) {
+  const bool labels = candidate.cluster == ClusterUpdate::swendsen_wang;
+  return to_string(candidate.schedule) + (labels && candidate.schedule.cluster > 0 ? " SW" : "");
+}
+
+void TuneEngine::enter(EngineState& state) {
+  if (user_ == &state) return;
+  if (user_ != nullptr) *user_ = engine().save();
+  engine().restore(state);
+  user_ = &state;
+}
+
+void TuneEngine::forget(const EngineState& state) {
+  if (user_ == &state) user_ = nullptr;
+}
+
+void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  const std::size_t who[] = {0};
+  batch_->advance(who, schedule, cycles);
+}
+
+std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint64_t every,
+                                            std::size_t count) {
+  const std::size_t who[] = {0};
+  return std::move(batch_->sample(who, schedule, every, count).front());
+}
+
+void TuneSeries::add(const Observation& observation, double sites) {
+  for (std::uint32_t r = 0; r < replicas_; ++r) {
+    const double m = static_cast<double>(observation.magnetisation[r]) / sites;
+    energy_.push_back(-static_cast<double>(observation.bond_sum[r]) / sites);
+    abs_m_.push_back(std::abs(m));
+    m2_.push_back(m * m);
+  }
+}
+
+void TuneSeries::halve() {
+  const std::size_t left = times() / 2, odd = times() % 2;
+  for (auto* values : {&energy_, &abs_m_, &m2_}) {
+    for (std::size_t t = 0; t < left; ++t) {
+      const auto from =
+          values->begin() + static_cast<std::ptrdiff_t>((2 * t + 1 + odd) * replicas_);
+      std::copy_n(from, replicas_, values->begin() + static_cast<std::ptrdiff_t>(t * replicas_));
+    }
+  }
+  for (auto* values : {&energy_, &abs_m_, &m2_}) values->resize(left * replicas_);
+}
+
+void TuneSeries::clear() {
+  for (auto* values : {&energy_, &abs_m_, &m2_}) values->clear();
+}
+
+TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, EngineState state,
+                     double expected)
+    : candidate_(candidate),
+      engine_(engine),
+      state_(std::move(state)),
+      expected_(expected),
+      series_(engine.replicas()),
+      correlation_(watched_replicas(engine.sites(), engine.replicas()).size(), kLags),
+      watched_(watched_replicas(engine.sites(), engine.replicas())) {}
+
+Standing TuneTrial::standing() const {
+  Standing standing;
+  const double replicas = engine_.replicas();
+  if (pieces_.empty() || tau_.value == 0) {
+    // tau is at least half a cycle: never more than one measurement a cycle.
+    standing.most = replicas / (kCheaper * expected_);
+    return standing;
+  }
+  standing.rate = rate();
+  standing.sound = tau_found_ && pieces_.size() >= 3 &&
+                   static_cast<double>(series_.times()) >= kSoundLength * tau_.value;
+  if (!standing.sound) {
+    standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
+  }
+  return standing;
+}
+
+double TuneTrial::run(double seconds) {
+  const double begin = now();
+  piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
+  engine_.enter(state_);
+  const double bulk = begin + (1 - kWatchShare) * seconds;
+  do {
+    const double room = (bulk - now()) / sample_seconds();
+    const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
+    step(even(std::clamp(room, series_.times() == 0 ? 4.0 : 2.0, wished)), false);
+    adapt();
+  } while (now() < bulk);
+  const double room = (begin + seconds - now()) / (sample_seconds() + watching_seconds_);
+  const std::size_t watch = even(std::min<double>(room, kLags));
+  if (room >= 4) {
+    correlation_.interrupt();
+    step(watch, true);
+    adapt();
+  }
+  close_piece();
+  refresh();
+  return now() - begin;
+}
+
+// Only samples taken in one call of the engine are timed: a run makes them like that.
+void TuneTrial::step(std::size_t count, bool configurations) {
+  const double sites = static_cast<double>(engine_.sites());
+  if (configurations) {
+    for (std::size_t k = 0; k < count; ++k) {
+      series_.add(engine_.sample(candidate_.schedule, every_, 1).front(), sites);
+      const double begin = now();
+      take_configurations();
+      watching_seconds_ = now() - begin;
+    }
+    return;
+  }
+  const Engine& engine = engine_.engine();
+  const double measured = engine.work().measure_seconds;
+  const double begin = now(), working = working_time(engine);
+  const auto taken = engine_.sample(candidate_.schedule, every_, count);
+  const double share = (engine.work().measure_seconds - measured) / (now() - begin);
+  const double seconds = working_time(engine) - working;
+  book(count, seconds, std::clamp(share, 0.0, 1.0) * seconds);
+  for (const Observation& observation : taken) series_.add(observation, sites);
+}
+
+void TuneTrial::book(std::size_t count, double seconds, double measuring) {
+  open_.cycles += static_cast<double>(count * every_);
+  open_.measurements += static_cast<double>(count);
+  open_.measure_seconds += measuring;
+  open_.update_seconds += std::max(seconds - measuring, 1e-9);
+  if (open_.update_seconds + open_.measure_seconds >= piece_seconds_) close_piece();
+}
+
+void TuneTrial::close_piece() {
+  if (open_.cycles > 0) pieces_.push_back(open_);
+  open_ = {};
+}
+
+void TuneTrial::take_configurations() {
+  std::vector<std::uint8_t> spins(engine_.sites());
+  std::vector<SpinBits> bits;
+  for (const std::uint32_t r : watched_) {
+    engine_.engine().spins(0, r, spins);
+    bits.emplace_back(spins);
+  }
+  correlation_.add(std::move(bits));
+}
+
+// Seconds of one sample of all replicas, as far as known.
+double TuneTrial::sample_seconds() const {
+  const Piece& last = pieces_.empty() ? open_ : pieces_.back();
+  if (last.cycles == 0) return expected_ * static_cast<double>(every_);
+  return last.update_seconds / last.cycles * static_cast<double>(every_) +
+         last.measure_seconds / last.measurements;
+}
+
+void TuneTrial::refresh() {
+  if (series_.times() < 4) return;
+  const GammaResult gamma = gamma_method(series_.m2());
+  tau_ = gamma.tau;
+  tau_found_ = gamma.window_found;
+}
+
+void TuneTrial::adapt() {
+  if (series_.times() < kEnoughToJudge) return;
+  refresh();
+  if (tau_.value > kMostTau || !tau_found_) {
+    series_.halve();
+    every_ *= 2;
+  } else if (tau_.value < kLeastTau && every_ > 1) {
+    series_.clear();
+    every_ = std::max<std::uint64_t>(1, every_ / 4);
+  } else {
+    return;
+  }
+  correlation_.restart();
+  refresh();
+}
+
+// A short series may give a tau below that of white noise, which would be worth too much.
+Value TuneTrial::rate() const {
+  const double every = static_cast<double>(every_);
+  const Value tau{std::max(0.5, tau_.value * every), tau_.error * every};
+  return decorrelated_rate(tau, cost(false));
+}
+
+Value TuneTrial::cost(bool measured) const {
+  std::vector<double> updates, measurements;
+  for (const Piece& piece : pieces_) {
+    updates.push_back(piece.update_seconds / piece.cycles);
+    measurements.push_back(piece.measure_seconds / piece.measurements);
+  }
+  const double replicas = engine_.replicas();
+  const Value a = typical_cost(updates), b = typical_cost(measurements);
+  if (!measured) return {a.value / replicas, a.error / replicas};
+  return {(a.value + b.value) / replicas, std::hypot(a.error, b.error) / replicas};
+}
+
+void TuneTrial::dropped() {
+  last_ = figures();
+  is_dropped_ = true;
+  engine_.forget(state_);
+  state_ = {};
+}
+
+TrialFigures TuneTrial::figures() const {
+  if (is_dropped_) return last_;
+  TrialFigures f;
+  const Value unknown{kUnknown, kUnknown};
+  f.seconds = f.seconds_measured = f.rate = unknown;
+  f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_configuration = unknown;
+  f.every = every_;
+  f.samples = series_.times();
+  if (pieces_.empty() || f.samples < 4) return f;
+  const double every = static_cast<double>(every_);
+  const auto cycles = [every](Value samples) {
+    return Value{samples.value * every, samples.error * every};
+  };
+  f.seconds = cost(false);
+  f.seconds_measured = cost(true);
+  f.tau_energy = cycles(gamma_method(series_.energy()).tau);
+  f.tau_abs_m = cycles(gamma_method(series_.abs_m()).tau);
+  f.tau_m2 = cycles(tau_);
+  f.tau_found = tau_found_;
+  f.rate = rate();
+  const RealSeries curves = correlation_.curves();
+  if (curves.rows() > 0) {
+    const CurveTau tau = curve_tau(curves, static_cast<double>(correlation_.times()));
+    if (tau.window_found) f.tau_configuration = cycles(tau.tau);
+  }
+  return f;
+}
+
+}  // namespace rewise

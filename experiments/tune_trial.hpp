@@ -1,0 +1,135 @@
+// One candidate of the tuner at work: an engine that runs a schedule from an equilibrated state,
+// its series so far, its clocks.
+//
+// Measurements are `every` cycles apart. Where tau_int of m^2 comes out longer than kMostTau
+// samples, every second sample is dropped and `every` doubles; below kLeastTau samples (which only
+// happens when an early guess was off) the series starts anew with a quarter of `every`. So tau
+// stays within 2 to 20 samples however short a cycle is.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "experiments/configuration_correlation.hpp"
+#include "experiments/race.hpp"
+#include "src/engine/batch.hpp"
+
+namespace rewise {
+
+struct Candidate {
+  Schedule schedule;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
+  bool operator==(const Candidate&) const = default;
+};
+
+// "1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff.
+std::string candidate_text(const Candidate& candidate);
+
+inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
+
+// One engine that candidates of one cluster update take turns on: its state goes with them.
+class TuneEngine {
+ public:
+  TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas)
+      : batch_(std::move(batch)), sites_(sites), replicas_(replicas) {}
+
+  std::uint64_t sites() const { return sites_; }
+  std::uint32_t replicas() const { return replicas_; }
+  Engine& engine() { return batch_->engine(0); }
+  const Engine& engine() const { return const_cast<TuneEngine*>(this)->batch_->engine(0); }
+
+  // Puts a user's state in place of the last one's, which is saved.
+  void enter(EngineState& state);
+  void forget(const EngineState& state);  // its user leaves
+
+  void advance(const Schedule& schedule, std::uint64_t cycles);
+  std::vector<Observation> sample(const Schedule& schedule, std::uint64_t every, std::size_t count);
+
+ private:
+  std::unique_ptr<EngineBatch> batch_;
+  std::uint64_t sites_;
+  std::uint32_t replicas_;
+  EngineState* user_ = nullptr;
+};
+
+// Series of one temperature, [time][replica].
+class TuneSeries {
+ public:
+  explicit TuneSeries(std::uint32_t replicas) : replicas_(replicas) {}
+
+  void add(const Observation& observation, double sites);
+  void halve();  // keeps every second time, the last one among them
+  void clear();
+  std::size_t times() const { return m2_.size() / replicas_; }
+
+  using View = Eigen::Map<const RealSeries>;
+  View energy() const { return view(energy_); }
+  View abs_m() const { return view(abs_m_); }
+  View m2() const { return view(m2_); }
+
+ private:
+  View view(const std::vector<double>& values) const {
+    return {values.data(), static_cast<Eigen::Index>(times()),
+            static_cast<Eigen::Index>(replicas_)};
+  }
+  std::uint32_t replicas_;
+  std::vector<double> energy_, abs_m_, m2_;
+};
+
+// A trial's figures. Times in cycles; seconds per cycle and replica; NaN where not measured.
+struct TrialFigures {
+  Value seconds{0, 0};           // updates only
+  Value seconds_measured{0, 0};  // and a measurement in each cycle
+  Value tau_energy, tau_abs_m, tau_m2, tau_configuration;
+  bool tau_found = false;  // false: tau_m2 is a lower bound
+  Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
+  std::uint64_t every = 1, samples = 0;
+};
+
+class TuneTrial final : public Contender {
+ public:
+  // `expected`: seconds per cycle of all replicas, about (for the first turn's steps and for the
+  // bound before it); `state`: in equilibrium.
+  TuneTrial(const Candidate& candidate, TuneEngine& engine, EngineState state, double expected);
+
+  const Candidate& candidate() const { return candidate_; }
+  Standing standing() const override;
+  double run(double seconds) override;
+  void dropped() override;
+  TrialFigures figures() const;
+
+ private:
+  struct Piece {
+    double cycles = 0, update_seconds = 0, measurements = 0, measure_seconds = 0;
+  };
+
+  void step(std::size_t count, bool configurations);
+  void book(std::size_t count, double seconds, double measuring);
+  void close_piece();
+  void adapt();
+  void refresh();
+  void take_configurations();
+  double sample_seconds() const;
+  Value cost(bool measured) const;
+  Value rate() const;
+
+  Candidate candidate_;
+  TuneEngine& engine_;
+  EngineState state_;
+  double expected_;
+  double piece_seconds_ = 0.02;  // a timed piece, at least
+  std::uint64_t every_ = 1;
+  TuneSeries series_;
+  ConfigurationCorrelation correlation_;
+  std::vector<std::uint32_t> watched_;  // replicas whose configurations are compared
+  double watching_seconds_ = 0;         // per look at them
+  std::vector<Piece> pieces_;
+  Piece open_;
+  Value tau_{0, 0};  // of m^2, samples
+  bool tau_found_ = false;
+  bool is_dropped_ = false;
+  TrialFigures last_;  // when it was dropped
+};
+
+}  // namespace rewise
