@@ -1,7 +1,7 @@
 // Disjoint sets on the device, in an array of parents that threads change together. Invariant: a
 // parent is never larger than its child, so a root is the smallest of its set. Only a root's parent
 // is changed by unite(), by compare-and-swap; find() shortens paths and may lose that race without
-// harm, since it stores an ancestor.
+// harm, since it stores an ancestor. (ECL-CC: Jaiganesh & Burtscher 2018.)
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace rewise::single::device {
 
-template <cuda::thread_scope kScope>
-struct Forest {
-  using Ref = cuda::atomic_ref<std::uint32_t, kScope>;
+struct LatticeForest {
+  using Ref = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
 
   std::uint32_t* parent;
 
@@ -57,8 +56,5 @@ struct Forest {
     }
   }
 };
-
-using TileForest = Forest<cuda::thread_scope_block>;
-using LatticeForest = Forest<cuda::thread_scope_device>;
 
 }  // namespace rewise::single::device

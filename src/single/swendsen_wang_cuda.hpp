@@ -3,11 +3,9 @@
 //
 //   1 draw     masks of drawn bonds and of flips, a Philox call a thread, 64 bits by four ballots;
 //              then the drawn rewired bonds are noted and bonds that are gone taken out
-//   2 tiles    a warp labels a tile (tiles.hpp) in shared memory: a lane holds 64 sites of a row as
-//              bit masks, runs are found by bit tricks, a bond across rows is skipped where its
-//              left neighbour joins the same two runs, the rest is joined by compare-and-swap. A
-//              cluster that touches neither the tile's border nor a modified cell is closed: its
-//              size is final. The others become the nodes of a forest over the whole lattice
+//   2 tiles    a warp labels a tile in shared memory (tile_labeller.cuh). A cluster that touches
+//              neither the tile's border nor a modified cell is closed: its size is final. The
+//              others become the nodes of a forest over the whole lattice
 //   3 join     bonds across tile borders and rewired bonds join that forest
 //   4 settle   every node learns its root, the root its cluster's size
 //   5 flip     a tile's nodes learn their flips, and the sites follow
