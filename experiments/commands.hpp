@@ -25,6 +25,9 @@ AddedCommand add_run_command(CLI::App& program);
 AddedCommand add_tc_command(CLI::App& program);
 AddedCommand add_plot_command(CLI::App& program);
 AddedCommand add_bench_command(CLI::App& program);
+AddedCommand add_decorrelate_command(CLI::App& program);
+AddedCommand add_equilibrate_command(CLI::App& program);
+AddedCommand add_clusters_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
 
 // Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the

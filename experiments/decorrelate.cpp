@@ -1,0 +1,268 @@
+#include "experiments/decorrelate.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "analysis/correlation_curve.hpp"
+#include "experiments/options.hpp"
+#include "graphs/graph.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint32_t kGraphsForErrors = 4;
+constexpr Eigen::Index kMostLags = 100;
+
+// The spins of every replica at one time.
+class Snapshot {
+ public:
+  Snapshot(const Engine& engine, std::uint32_t replicas, std::uint64_t sites)
+      : sites_(sites), spins_(replicas * sites) {
+    for (std::uint32_t r = 0; r < replicas; ++r) engine.spins(0, r, row(r));
+  }
+
+  // Pearson's correlation of replica r's spins here and `now`, eq. 14; 0 where one of them has all
+  // spins equal (no variance).
+  double correlation(std::uint32_t r, std::span<const std::uint8_t> now) const {
+    const std::uint8_t* then = spins_.data() + r * sites_;
+    std::uint64_t equal = 0, up_then = 0, up_now = 0;
+    for (std::uint64_t i = 0; i < sites_; ++i) {
+      equal += then[i] == now[i];
+      up_then += then[i];
+      up_now += now[i];
+    }
+    const auto n = static_cast<double>(sites_);
+    const double overlap = 2 * static_cast<double>(equal) / n - 1;
+    const double m_then = 2 * static_cast<double>(up_then) / n - 1;
+    const double m_now = 2 * static_cast<double>(up_now) / n - 1;
+    const double variances = (1 - m_then * m_then) * (1 - m_now * m_now);
+    return variances > 0 ? (overlap - m_then * m_now) / std::sqrt(variances) : 0;
+  }
+
+ private:
+  std::span<std::uint8_t> row(std::uint32_t r) { return {spins_.data() + r * sites_, sites_}; }
+
+  std::uint64_t sites_;
+  std::vector<std::uint8_t> spins_;  // [replica][site]
+};
+
+// What one mix at one temperature gives, before averaging.
+struct Sums {
+  Eigen::ArrayXXd correlation, abs_correlation;  // [graph and replica, lag]
+  RealSeries energy, abs_m, m2;   // [cycle, graph and replica], less their graph's mean
+  double local = 0, cluster = 0;  // seconds per step, mean of the graphs
+};
+
+class Follower {
+ public:
+  Follower(const CurveSpec& spec, const Mix& mix)
+      : spec_(spec), mix_(mix), lags_(step_grid(spec.steps, spec.points, spec.linear)) {
+    const std::uint64_t cycle = mix.schedule.steps_per_cycle();
+    cycles_ = (spec.steps + cycle - 1) / cycle;
+    std::set<std::uint64_t> all(lags_.begin(), lags_.end());
+    for (std::uint64_t c = 1; c <= cycles_; ++c) all.insert(c * cycle);
+    stops_.assign(all.begin(), all.end());
+    const auto rows = static_cast<Eigen::Index>(spec.graphs * spec.replicas);
+    const auto points = static_cast<Eigen::Index>(lags_.size());
+    const auto times = static_cast<Eigen::Index>(spec.origins * cycles_);
+    sums_.correlation = sums_.abs_correlation = Eigen::ArrayXXd::Zero(rows, points);
+    sums_.energy = sums_.abs_m = sums_.m2 = RealSeries(times, rows);
+  }
+
+  void graph(Engine& engine, std::uint32_t g, const StopToken& stop) {
+    const Work before = engine.work();
+    for (std::uint64_t origin = 0; origin < spec_.origins; ++origin) {
+      stretch(engine, g, static_cast<Eigen::Index>(origin), stop);
+    }
+    const StepCost cost = step_cost(before, engine.work(), spec_.sites());
+    sums_.local += cost.local / spec_.graphs;
+    sums_.cluster += cost.cluster / spec_.graphs;
+    const auto replicas = static_cast<Eigen::Index>(spec_.replicas);
+    for (RealSeries* series : {&sums_.energy, &sums_.abs_m, &sums_.m2}) {
+      auto columns = series->middleCols(g * replicas, replicas);
+      columns -= columns.mean();
+    }
+  }
+
+  const Sums& sums() const { return sums_; }
+  const std::vector<std::uint64_t>& lags() const { return lags_; }
+
+ private:
+  void stretch(Engine& engine, std::uint32_t g, Eigen::Index origin, const StopToken& stop) {
+    const Snapshot then(engine, spec_.replicas, spec_.sites());
+    const std::uint64_t cycle = mix_.schedule.steps_per_cycle();
+    Stepper stepper(engine, mix_.schedule);
+    std::size_t lag = 0;
+    for (const std::uint64_t step : stops_) {
+      check_stop(stop);
+      stepper.to(step);
+      if (lag < lags_.size() && lags_[lag] == step) compare(engine, then, g, lag++);
+      if (step % cycle == 0) {
+        observe(engine, g,
+                origin * static_cast<Eigen::Index>(cycles_) +
+                    static_cast<Eigen::Index>(step / cycle) - 1);
+      }
+    }
+  }
+
+  void compare(const Engine& engine, const Snapshot& then, std::uint32_t g, std::size_t lag) {
+    std::vector<std::uint8_t> now(spec_.sites());
+    for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
+      engine.spins(0, r, now);
+      const double c = then.correlation(r, now);
+      const auto row = static_cast<Eigen::Index>(g * spec_.replicas + r);
+      const auto column = static_cast<Eigen::Index>(lag);
+      sums_.correlation(row, column) += c / static_cast<double>(spec_.origins);
+      sums_.abs_correlation(row, column) += std::abs(c) / static_cast<double>(spec_.origins);
+    }
+  }
+
+  void observe(Engine& engine, std::uint32_t g, Eigen::Index time) {
+    engine.measure(seen_);
+    const auto sites = static_cast<double>(spec_.sites());
+    for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
+      const auto column = static_cast<Eigen::Index>(g * spec_.replicas + r);
+      const double m = static_cast<double>(seen_.magnetisation[r]) / sites;
+      sums_.energy(time, column) = -static_cast<double>(seen_.bond_sum[r]) / sites;
+      sums_.abs_m(time, column) = std::abs(m);
+      sums_.m2(time, column) = m * m;
+    }
+  }
+
+  const CurveSpec& spec_;
+  Mix mix_;
+  std::vector<std::uint64_t> lags_, stops_;
+  std::uint64_t cycles_ = 0;
+  Sums sums_;
+  Observation seen_;
+};
+
+Eigen::ArrayXd seconds_at(const StepCost& cost, const Schedule& schedule,
+                          const std::vector<std::uint64_t>& steps) {
+  Eigen::ArrayXd seconds(static_cast<Eigen::Index>(steps.size()));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    seconds[static_cast<Eigen::Index>(i)] = seconds_of(cost, schedule, steps[i]);
+  }
+  return seconds;
+}
+
+Eigen::ArrayXd as_array(const std::vector<std::uint64_t>& numbers) {
+  Eigen::ArrayXd x(static_cast<Eigen::Index>(numbers.size()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    x[static_cast<Eigen::Index>(i)] = static_cast<double>(numbers[i]);
+  }
+  return x;
+}
+
+void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
+                         const Schedule& schedule, double cycle_seconds) {
+  const Eigen::Index times = sums.energy.rows();
+  std::vector<Eigen::Index> lags;
+  for (const auto lag : step_grid(static_cast<std::uint64_t>(std::max<Eigen::Index>(times / 4, 1)),
+                                  kMostLags, false)) {
+    if (static_cast<Eigen::Index>(lag) < times) lags.push_back(static_cast<Eigen::Index>(lag));
+  }
+  if (lags.empty()) return;
+  Curve& curve = set.table("autocorrelation").curves.emplace_back(Curve{keys, {}});
+  Eigen::ArrayXd cycles(static_cast<Eigen::Index>(lags.size()));
+  for (std::size_t i = 0; i < lags.size(); ++i) {
+    cycles[static_cast<Eigen::Index>(i)] = static_cast<double>(lags[i]);
+  }
+  const Eigen::ArrayXd steps = cycles * static_cast<double>(schedule.steps_per_cycle());
+  const Eigen::ArrayXd seconds = cycles * cycle_seconds;
+  curve.add("cycles", cycles);
+  curve.add("steps", steps);
+  curve.add("seconds", seconds);
+  for (const auto& [name, series] : {std::pair<std::string, const RealSeries*>{"e", &sums.energy},
+                                     {"abs_m", &sums.abs_m},
+                                     {"m2", &sums.m2}}) {
+    const MeanCurve rho = autocorrelation_curve(*series, lags);
+    curve.add("rho_" + name, rho.value);
+    curve.add("rho_" + name + "_error", rho.error);
+  }
+}
+
+Value scaled(Value v, double factor) { return {v.value * factor, v.error * factor}; }
+
+void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mix& mix,
+              const Follower& follower) {
+  const CurveKeys keys = curve_keys(temperature, mix);
+  const Sums& sums = follower.sums();
+  const StepCost cost{sums.local, sums.cluster};
+  const std::uint64_t cycle = mix.schedule.steps_per_cycle();
+  const double cycle_seconds = seconds_of(cost, mix.schedule, cycle);
+  const Eigen::ArrayXd steps = as_array(follower.lags());
+  const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
+  const auto members =
+      static_cast<Eigen::Index>(spec.graphs >= kGraphsForErrors ? spec.replicas : 1);
+  const Eigen::ArrayXXd signed_rows = group_means(sums.correlation, members);
+  const Eigen::ArrayXXd rows = group_means(sums.abs_correlation, members);
+
+  Curve& curve = set.table("correlation").curves.emplace_back(Curve{keys, {}});
+  const MeanCurve plain = mean_curve(signed_rows), absolute = mean_curve(rows);
+  curve.add("steps", steps);
+  curve.add("seconds", seconds);
+  curve.add("correlation", plain.value);
+  curve.add("correlation_error", plain.error);
+  curve.add("abs_correlation", absolute.value);
+  curve.add("abs_correlation_error", absolute.error);
+  add_autocorrelation(set, keys, sums, mix.schedule, cycle_seconds);
+
+  MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
+  row.add("sweep_seconds", {cost.local, 0});
+  row.add("cluster_seconds", {cost.cluster, 0});
+  row.add("cycle_seconds", {cycle_seconds, 0});
+  const Eigen::Index last = steps.size() - 1;
+  row.add("correlation_end", {absolute.value[last], absolute.error[last]});
+  row.add("seconds_end", {seconds[last], 0});
+  for (const auto& [name, level] :
+       {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 0.1}}) {
+    row.add(std::string("steps_to_1/") + name, time_to_level(steps, rows, level));
+    row.add(std::string("seconds_to_1/") + name, time_to_level(seconds, rows, level));
+  }
+  for (const auto& [name, series] : {std::pair<std::string, const RealSeries*>{"e", &sums.energy},
+                                     {"abs_m", &sums.abs_m},
+                                     {"m2", &sums.m2}}) {
+    if (series->rows() < 4) continue;
+    const GammaResult gamma = gamma_method(*series);
+    row.add("tau_" + name + "_steps", scaled(gamma.tau, static_cast<double>(cycle)));
+    row.add("tau_" + name + "_seconds", scaled(gamma.tau, cycle_seconds));
+  }
+}
+
+}  // namespace
+
+CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
+  CurveSet set;
+  set.kind = "decorrelate";
+  set.about = spec_json(spec);
+  std::vector<Graph> graphs;
+  for (std::uint32_t g = 0; g < spec.graphs; ++g)
+    graphs.push_back(build_graph(graph_spec(spec, g)));
+  for (const double temperature : spec.temperatures) {
+    std::vector<Follower> followers;
+    for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix);
+    for (std::uint32_t g = 0; g < spec.graphs; ++g) {
+      // One equilibration serves every mix.
+      auto engine = curve_engine(spec, graphs[g], g, temperature, spec.prepare, Start::mixed);
+      for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
+        check_stop(stop);
+        engine->advance(spec.prepare.schedule, 1);
+      }
+      const EngineState start = engine->save();
+      for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
+        engine = curve_engine(spec, graphs[g], g, temperature, spec.mixes[k], Start::mixed);
+        engine->restore(start);
+        followers[k].graph(*engine, g, stop);
+        progress.add(1.0 / spec.graphs);
+      }
+    }
+    for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
+      conclude(set, spec, temperature, spec.mixes[k], followers[k]);
+    }
+  }
+  set.notes.push_back("tau_int: 1/2 cycle for white noise; a step is one sweep or cluster update");
+  return set;
+}
+
+}  // namespace rewise

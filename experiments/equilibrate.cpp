@@ -1,0 +1,125 @@
+#include "experiments/equilibrate.hpp"
+
+#include <cmath>
+
+#include "analysis/correlation_curve.hpp"
+#include "analysis/equilibrium_time.hpp"
+#include "graphs/graph.hpp"
+
+namespace rewise {
+namespace {
+
+// One start's curves: rows (graph, replica), columns points of the grid.
+struct StartCurves {
+  Eigen::ArrayXXd energy, abs_magnetisation;
+  Eigen::ArrayXd seconds;  // [point] since the start, mean of the graphs
+};
+
+StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, double temperature,
+                   const Mix& mix, Start start, const std::vector<std::uint64_t>& grid,
+                   const StopToken& stop) {
+  const auto rows = static_cast<Eigen::Index>(graphs.size() * spec.replicas);
+  const auto points = static_cast<Eigen::Index>(grid.size());
+  const auto sites = static_cast<double>(spec.sites());
+  StartCurves curves{Eigen::ArrayXXd(rows, points), Eigen::ArrayXXd(rows, points),
+                     Eigen::ArrayXd::Zero(points)};
+  Observation seen;
+  for (std::uint32_t g = 0; g < graphs.size(); ++g) {
+    const auto engine = curve_engine(spec, graphs[g], g, temperature, mix, start);
+    Stepper stepper(*engine, mix.schedule);
+    for (Eigen::Index i = 0; i < points; ++i) {
+      check_stop(stop);
+      stepper.to(grid[static_cast<std::size_t>(i)]);
+      engine->measure(seen);
+      for (std::uint32_t r = 0; r < spec.replicas; ++r) {
+        const auto row = static_cast<Eigen::Index>(g * spec.replicas + r);
+        curves.energy(row, i) = -static_cast<double>(seen.bond_sum[r]) / sites;
+        curves.abs_magnetisation(row, i) =
+            std::abs(static_cast<double>(seen.magnetisation[r])) / sites;
+      }
+      const Work work = engine->work();
+      curves.seconds[i] += (work.local_seconds + work.cluster_seconds) / spec.replicas /
+                           static_cast<double>(graphs.size());
+    }
+  }
+  return curves;
+}
+
+void add_mean(Curve& curve, const std::string& name, const Eigen::ArrayXXd& rows) {
+  const MeanCurve mean = mean_curve(rows);
+  curve.add(name, mean.value);
+  curve.add(name + "_error", mean.error);
+}
+
+Eigen::ArrayXd per_step(const Eigen::ArrayXd& steps, const Eigen::ArrayXd& seconds) {
+  Eigen::ArrayXd result = seconds / steps;
+  const Eigen::Index n = steps.size();
+  result.tail(n - 1) =
+      (seconds.tail(n - 1) - seconds.head(n - 1)) / (steps.tail(n - 1) - steps.head(n - 1));
+  return result;
+}
+
+Value last_of(const Eigen::ArrayXXd& rows) {
+  const MeanCurve mean = mean_curve(rows.rightCols(1));
+  return {mean.value[0], mean.error[0]};
+}
+
+void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
+              const StartCurves& hot, const StartCurves& cold) {
+  Curve& curve = set.table("energy").curves.emplace_back(Curve{keys, {}});
+  curve.add("steps", steps);
+  add_mean(curve, "energy_hot", hot.energy);
+  add_mean(curve, "energy_cold", cold.energy);
+  add_mean(curve, "m_hot", hot.abs_magnetisation);
+  add_mean(curve, "m_cold", cold.abs_magnetisation);
+  curve.add("seconds_hot", hot.seconds);
+  curve.add("seconds_cold", cold.seconds);
+  curve.add("step_seconds_hot", per_step(steps, hot.seconds));
+  curve.add("step_seconds_cold", per_step(steps, cold.seconds));
+
+  const EquilibriumTime found = equilibrium_time(steps, hot.energy, cold.energy);
+  Value seconds = found.time;
+  if (found.reached) {
+    Eigen::Index at = 0;
+    while (steps[at] < found.time.value) ++at;
+    seconds = {hot.seconds[at], hot.seconds[at] * found.time.error / found.time.value};
+  }
+  MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
+  row.add("equilibrium_steps", found.time);
+  row.add("equilibrium_seconds", seconds);
+  row.add("apart_until_steps", {found.last, 0});
+  row.add("energy_hot", last_of(hot.energy));
+  row.add("energy_cold", last_of(cold.energy));
+  const Eigen::ArrayXd pace = per_step(steps, hot.seconds);
+  row.add("first_step_seconds", {pace[0], 0});
+  row.add("last_step_seconds", {pace[pace.size() - 1], 0});
+}
+
+}  // namespace
+
+CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
+  CurveSet set;
+  set.kind = "equilibrate";
+  set.about = spec_json(spec);
+  const auto grid = step_grid(spec.steps, spec.points, spec.linear);
+  Eigen::ArrayXd steps(static_cast<Eigen::Index>(grid.size()));
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    steps[static_cast<Eigen::Index>(i)] = static_cast<double>(grid[i]);
+  }
+  std::vector<Graph> graphs;
+  for (std::uint32_t g = 0; g < spec.graphs; ++g)
+    graphs.push_back(build_graph(graph_spec(spec, g)));
+  for (const double temperature : spec.temperatures) {
+    for (const Mix& mix : spec.mixes) {
+      const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
+      const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
+      conclude(set, curve_keys(temperature, mix), steps, hot, cold);
+      progress.add(1);
+    }
+  }
+  set.notes.push_back(
+      "equilibrium: hot and cold starts agree, averages over [t, 2t] within two errors");
+  return set;
+}
+
+}  // namespace rewise
