@@ -3,18 +3,25 @@
 
 #include <cstdint>
 
+#include "src/bundle/local.cuh"
+
 namespace rewise::bundle::device {
 
 template <int kPlanes>
 struct Counter {
   std::uint32_t plane[kPlanes]{};
 
-  __device__ __forceinline__ void add(std::uint32_t x) {
+  __device__ __forceinline__ void add(std::uint32_t x) { add<1>(&x); }
+  // A number of N planes.
+  template <int N>
+  __device__ __forceinline__ void add(const std::uint32_t* x) {
+    std::uint32_t carry = 0;
 #pragma unroll
     for (int p = 0; p < kPlanes; ++p) {
-      const std::uint32_t carry = plane[p] & x;
-      plane[p] ^= x;
-      x = carry;
+      const std::uint32_t y = p < N ? x[p] : 0;
+      const std::uint32_t next = majority(plane[p], y, carry);
+      plane[p] = xor3(plane[p], y, carry);
+      carry = next;
     }
   }
   // Sum over the warp's lanes of bit position `lane`.

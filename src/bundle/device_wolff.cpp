@@ -13,7 +13,7 @@ namespace {
 
 // The mean share of sites that a cluster flips at which the forms break even
 // (tests/bench/RESULTS.md).
-constexpr double kDenseShare = 0.12;
+constexpr double kDenseShare = 0.08;
 
 // The links of special sites by rows (wolff_cuda.hpp).
 void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<uint2>& more) {

@@ -1,3 +1,4 @@
+#include "src/bundle/counter.cuh"
 #include "src/bundle/local.cuh"
 #include "src/bundle/measure_cuda.hpp"
 #include "src/cuda/launch.hpp"
@@ -9,43 +10,6 @@ using namespace device;
 
 constexpr unsigned kThreads = 128;
 constexpr unsigned kCells = 8;  // per thread
-
-// A binary counter per bit position.
-template <int kPlanes>
-struct Counter {
-  std::uint32_t plane[kPlanes]{};
-
-  __device__ __forceinline__ void add(std::uint32_t x) { add<1>(&x); }
-  // A number of N planes.
-  template <int N>
-  __device__ __forceinline__ void add(const std::uint32_t* x) {
-    std::uint32_t carry = 0;
-#pragma unroll
-    for (int p = 0; p < kPlanes; ++p) {
-      const std::uint32_t y = p < N ? x[p] : 0;
-      const std::uint32_t next = majority(plane[p], y, carry);
-      plane[p] = xor3(plane[p], y, carry);
-      carry = next;
-    }
-  }
-  // Sum over the warp's lanes of bit position `lane`.
-  __device__ __forceinline__ unsigned of_lane() const {
-    const unsigned lane = threadIdx.x % 32;
-    unsigned sum = 0;
-#pragma unroll
-    for (int p = 0; p < kPlanes; ++p) {
-      std::uint32_t x = plane[p], mask = 0x0000FFFFu;
-#pragma unroll
-      for (unsigned j = 16; j != 0; j >>= 1) {
-        const std::uint32_t y = __shfl_xor_sync(~0u, x, j);
-        x = (lane & j) == 0 ? (x & mask) | (y & mask) << j : (x & ~mask) | (y & ~mask) >> j;
-        mask ^= mask << (j >> 1);
-      }
-      sum += static_cast<unsigned>(__popc(x)) << p;
-    }
-    return sum;
-  }
-};
 
 // Adds a warp's count of replica `lane` to the block's, and the block's to the global sum.
 __device__ void add_block(unsigned count, bool negative, unsigned long long* sums) {

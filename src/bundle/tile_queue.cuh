@@ -64,6 +64,7 @@ class TileWorker {
         fence();
       }
     }
+    __syncwarp();
     got = __shfl_sync(~0u, got, 0);
     old = __shfl_sync(~0u, old, 0);
     taken.item = got - 1;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <vector>
 
 #include "src/bundle/device_graphs.hpp"
 #include "src/bundle/wolff_dense_cuda.hpp"

@@ -1,7 +1,7 @@
 // Speeds of the bundle engine on CUDA device 0, for RESULTS.md: bench_gpu [name ...]
-// Names: metropolis, many, many-wolff, wolff, measure; all by default. Medians of five pieces after
-// a warm-up. The Wolff row nearest Tc sits where the mean cluster is about 0.0035 N (T = 2.4345 on
-// this graph).
+// Names: metropolis, many, many-wolff, wolff, wolff-forms, measure; all by default. Medians of five
+// pieces after a warm-up. The Wolff row nearest Tc sits where the mean cluster is about 0.0035 N (T
+// = 2.4345 on this graph).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,13 +24,14 @@ double now() {
 }
 
 std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uint32_t replicas,
-                                Start start) {
+                                Start start, WolffForm form = WolffForm::automatic) {
   EngineSpec spec;
   spec.betas = {1 / temperature};
   spec.replicas = replicas;
   spec.start = start;
   EngineOptions options;
   options.device = 0;
+  options.wolff_form = form;
   return make_bundle_engine(graph, spec, options);
 }
 
@@ -147,6 +148,41 @@ void wolff() {
   }
 }
 
+// The same in the one form and the other, from the same configurations.
+void wolff_forms() {
+  fmt::print("bundle Wolff by form, 2D L = 1024, 1024 replicas, us per update and replica\n");
+  for (const auto& [p, t] : std::vector<std::pair<double, double>>{{0.01, 2.4345},
+                                                                   {0.01, 2.42},
+                                                                   {0.01, 2.40},
+                                                                   {0.01, 2.38},
+                                                                   {0.01, 2.2},
+                                                                   {0.1, 2.6},
+                                                                   {0.0, 2.269185},
+                                                                   {0.0, 2.0}}) {
+    const Graph graph = build_graph({{1024, 1024}, p, Rule::rewire, 1});
+    auto source = prepare(graph, t, 1024, Start::cold, WolffForm::dense);
+    source->advance({1, 4}, 60);
+    const EngineState state = source->save();
+    source.reset();
+    fmt::print("  p={:<5} T={:<6.4f}", p, t);
+    double share = 0;
+    for (const WolffForm form : {WolffForm::sparse, WolffForm::dense, WolffForm::automatic}) {
+      auto e = prepare(graph, t, 1024, Start::cold, form);
+      e->restore(state);
+      e->advance({0, 16}, 1);
+      const std::uint64_t before = e->work().cluster_sites;
+      const double s = seconds_per_cycle(*e, {0, 16}, 1);
+      share = static_cast<double>(e->work().cluster_sites - before) / (6 * 16.0 * 1024);
+      fmt::print("  {} {:6.3f}",
+                 form == WolffForm::sparse  ? "sparse"
+                 : form == WolffForm::dense ? "dense"
+                                            : "automatic",
+                 s / (16.0 * 1024) * 1e6);
+    }
+    fmt::print("  mean cluster {:.4f} N\n", share / static_cast<double>(graph.sites()));
+  }
+}
+
 void measure() {
   const Graph graph = build_graph({{1024, 1024}, 0.01, Rule::rewire, 1});
   auto e = prepare(graph, 2.43, 256, Start::cold);
@@ -170,5 +206,6 @@ int main(int argc, char** argv) {
   if (wanted("many")) many();
   if (wanted("many-wolff")) many_wolff();
   if (wanted("wolff")) wolff();
+  if (wanted("wolff-forms")) wolff_forms();
   if (wanted("measure")) measure();
 }

@@ -1,0 +1,145 @@
+// Wolff clusters are the same on CUDA in every form (sparse, dense, switching at any limit) as on
+// the CPU.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/bundle/bundle.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+using namespace rewise;
+
+struct Form {
+  WolffForm form;
+  std::uint64_t dense_above;
+};
+
+const std::vector<Form> kForms{{WolffForm::sparse, 0},         {WolffForm::dense, 0},
+                               {WolffForm::automatic, 0},      {WolffForm::automatic, 1},
+                               {WolffForm::automatic, 7},      {WolffForm::automatic, 100},
+                               {WolffForm::automatic, 1000000}};
+
+EngineSpec spec_of(std::vector<double> temperatures, std::uint32_t replicas) {
+  EngineSpec spec;
+  for (const double t : temperatures) spec.betas.push_back(1 / t);
+  spec.replicas = replicas;
+  spec.seed = 20260102;
+  return spec;
+}
+
+EngineOptions options_of(int device, const Form& form) {
+  EngineOptions options;
+  options.threads = 4;
+  options.device = device;
+  options.wolff_form = form.form;
+  options.dense_above = form.dense_above;
+  return options;
+}
+
+struct Result {
+  std::uint64_t hash;
+  std::vector<std::uint64_t> cluster_size;
+  bool operator==(const Result&) const = default;
+};
+
+// Two pieces, so that the second may take another form than the first.
+Result result_of(const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
+                 const Schedule& schedule, std::uint64_t cycles) {
+  auto engine = make_bundle_engine(graph, spec, options);
+  engine->advance(schedule, cycles / 2);
+  engine->advance(schedule, cycles - cycles / 2);
+  Observation observation;
+  engine->measure(observation);
+  return {engine->trajectory_hash(), observation.cluster_size};
+}
+
+// Returns the number of comparisons.
+std::size_t compare_forms(const Graph& graph, const EngineSpec& spec, const Schedule& schedule,
+                          std::uint64_t cycles) {
+  const Result cpu =
+      result_of(graph, spec, options_of(-1, {WolffForm::automatic, 0}), schedule, cycles);
+  for (const Form& form : kForms) {
+    INFO("form " << static_cast<int>(form.form) << " dense above " << form.dense_above);
+    CHECK(result_of(graph, spec, options_of(0, form), schedule, cycles) == cpu);
+  }
+  return kForms.size();
+}
+
+// A hub, isolated sites, odd cycles, more than a tile.
+Graph irregular() {
+  const std::uint32_t sites = 2300;
+  std::vector<std::uint8_t> colour(sites, 0);
+  for (std::uint32_t s = 1; s < sites; ++s) colour[s] = static_cast<std::uint8_t>(1 + s % 2);
+  std::vector<RewiredBond> bonds;
+  const auto join = [&](std::uint32_t a, std::uint32_t b) {
+    if (colour[a] != colour[b]) bonds.push_back({bonds.size(), a, b});
+  };
+  for (std::uint32_t s = 1; s <= 90; ++s) join(0, s * 25);
+  for (std::uint32_t s = 1; s < 2200; ++s) join(s, s + 1);
+  for (std::uint32_t s = 1; s + 32 < 2280; s += 2) join(s, s + 31 + (s + 32) % 2);
+  return Graph(sites, bonds, colour, 3, "irregular");
+}
+
+}  // namespace
+
+TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on lattices", "[gpu]") {
+  const std::vector<std::vector<std::uint32_t>> shapes{
+      {70},      {3000},      {4, 6},      {36, 34},      {64, 64},    {130, 22},
+      {6, 4, 8}, {34, 10, 6}, {64, 8, 12}, {36, 4, 6, 4}, {8, 8, 8, 8}};
+  std::size_t comparisons = 0;
+  for (const auto& shape : shapes) {
+    for (const auto& [p, rule] :
+         {std::pair{0.0, Rule::rewire}, std::pair{0.05, Rule::rewire}, std::pair{0.5, Rule::swap},
+          std::pair{0.3, Rule::add}, std::pair{1.0, Rule::rewire}}) {
+      const Graph graph = build_graph({shape, p, rule, 7});
+      INFO("dim " << shape.size() << " x " << shape[0] << " p " << p << " rule "
+                  << std::string(to_string(rule)));
+      comparisons += compare_forms(graph, spec_of({1.5, 3.0}, 32), {1, 4}, 6);
+      comparisons += compare_forms(graph, spec_of({2.2}, 128), {0, 3}, 4);
+    }
+  }
+  CHECK(comparisons >= 60);
+}
+
+TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on an imported graph",
+          "[gpu]") {
+  const Graph graph = irregular();
+  graph.validate();
+  compare_forms(graph, spec_of({1.5, 2.4}, 64), {1, 3}, 8);
+}
+
+TEST_CASE("forms of Wolff updates on CUDA, few cases", "[gpu]") {
+  for (const auto& shape : std::vector<std::vector<std::uint32_t>>{{1100}, {36, 34}, {6, 10, 6}}) {
+    compare_forms(build_graph({shape, 0.3, Rule::rewire, 7}), spec_of({2.0}, 32), {0, 2}, 2);
+  }
+}
+
+TEST_CASE("graphs of a batch take every form of Wolff updates on CUDA together", "[gpu]") {
+  std::vector<Graph> graphs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    graphs.push_back(build_graph({{40, 36}, 0.2, Rule::rewire, seed}));
+  }
+  for (const Form& form : kForms) {
+    std::vector<BundleTask> tasks;
+    for (const Graph& graph : graphs) {
+      EngineSpec spec = spec_of({1.8, 2.6}, 32);
+      spec.seed += tasks.size();
+      tasks.push_back({graph, spec});
+    }
+    auto batch = make_bundle_batch(tasks, options_of(0, form));
+    const std::vector<std::size_t> all{0, 1, 2}, last{1, 2};
+    batch->advance(all, {1, 4}, 3);
+    batch->advance(last, {1, 4}, 2);
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      auto alone =
+          make_bundle_engine(graphs[k], tasks[k].spec, options_of(-1, {WolffForm::automatic, 0}));
+      alone->advance({1, 4}, k == 0 ? 3 : 5);
+      INFO("graph " << k << " form " << static_cast<int>(form.form) << " above "
+                    << form.dense_above);
+      CHECK(batch->engine(k).trajectory_hash() == alone->trajectory_hash());
+    }
+  }
+}
