@@ -10,13 +10,24 @@ QUANTITIES = ["binder", "scaled_m2"]
 
 
 def p_label(point):
-    p = point["p"]
+    """The point's p, and what else tells it from others of a sweep."""
+    p, others = point["p"], point_label(point)
     exponent = int(np.floor(np.log10(p))) if p > 0 else 0
     if exponent > -4:
-        return f"$p = {p:g}$"
+        return f"$p = {p:g}${others}"
     mantissa = p / 10.0**exponent
     factor = "" if abs(mantissa - 1) < 1e-9 else rf"{mantissa:g}\times "
-    return rf"$p = {factor}10^{{{exponent}}}$"
+    return rf"$p = {factor}10^{{{exponent}}}${others}"
+
+
+def point_label(point):
+    """', 2D, swap, 1:1': dimension, rule and schedule, as far as a sweep has several."""
+    if not point.get("label"):
+        return ""
+    words = {f"{point['dim']}d": f"{point['dim']}D", point["rule"]: point["rule"],
+             point["schedule"].replace(":", "-"): point["schedule"]}
+    return "".join(f", {text}" for word, text in words.items()
+                   if f"-{word}-" in f"-{point['label']}-")
 
 
 def whole(entry):

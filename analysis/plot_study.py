@@ -4,6 +4,7 @@ per p the Binder ratio with its crossings, thermodynamics and tau_int."""
 import numpy as np
 
 import plot_style as style
+import plot_sweep
 from plot_sizes import QUANTITIES, found, p_label, plot_binder_limit, plot_extrapolation, tc_of
 from rewise_data import array, extents_label, value_and_error, with_error
 
@@ -13,7 +14,8 @@ ONE_OVER_GAMMA = {2: 4 / 7, 3: 1 / 1.237075}
 
 
 def p_name(point):
-    return f"p{point['p']:g}"
+    label = point.get("label")
+    return f"p{point['p']:g}" + (f"-{label}" if label else "")
 
 
 def window_of(point):
@@ -26,7 +28,7 @@ def window_of(point):
     width = narrow[1] - narrow[0]
     if width > 0 and high - low > 3 * width:
         low, high = max(low, narrow[0] - width / 2), min(high, narrow[1] + width / 2)
-    margin = 0.03 * (high - low)
+    margin = 0.03 * (high - low) or 0.01 * high  # one temperature
     return low - margin, high + margin
 
 
@@ -202,6 +204,7 @@ def draw_local_exponents(panel, local, theory):
 def figures(summary):
     """Every figure that the summary allows, as (figure, name), one at a time."""
     points = summary.get("points", [])
+    yield from plot_sweep.figures(points)
     with_tc = [p for p in points if np.isfinite(tc_of(p)[0])]
     if any(point["p"] > 0 for point in with_tc):
         yield plot_tc(summary)

@@ -109,6 +109,13 @@ Agreement compare_groups(std::span<const double> first, std::span<const double> 
   return judge(difference, student_two_sided(difference.value / difference.error, dof), level);
 }
 
+Agreement compare_to_zero(std::span<const double> differences, double level) {
+  const Value mean = mean_and_error(differences);
+  if (mean.error == 0) return judge(mean, mean.value == 0 ? 1 : 0, level);
+  const double dof = static_cast<double>(differences.size()) - 1;
+  return judge(mean, student_two_sided(mean.value / mean.error, dof), level);
+}
+
 Agreement compare_hot_cold(std::span<const double> replica_means, std::span<const char> cold,
                            double level) {
   if (replica_means.size() != cold.size()) {

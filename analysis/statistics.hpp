@@ -44,6 +44,9 @@ Agreement compare(Value first, Value second, double level = kAgreementLevel);
 Agreement compare_groups(std::span<const double> first, std::span<const double> second,
                          double level = kAgreementLevel);
 
+// Whether independent differences, two or more, are zero in the mean: Student's t test.
+Agreement compare_to_zero(std::span<const double> differences, double level = kAgreementLevel);
+
 // Hot and cold halves of one task. `replica_means` [replica]: time averages of one observable
 // (below Tc take |m|, not m); `cold` [replica]: nonzero where the replica started ordered.
 Agreement compare_hot_cold(std::span<const double> replica_means, std::span<const char> cold,

@@ -45,25 +45,46 @@ void refuse_repeats(const TomlSection& section, std::string_view key, const toml
   if (repeated) section.fail(key, node, fmt::format("{} is given twice", value));
 }
 
-std::vector<std::uint32_t> read_extents(const TomlSection& section, const toml::node& node,
-                                        std::size_t dim) {
-  std::vector<std::uint32_t> extents;
+// One entry of `sizes`: a list of extents, or an edge, which stands for a lattice of each
+// dimension.
+std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
+                                                     const toml::node& node,
+                                                     const std::vector<std::size_t>& dims) {
+  std::vector<std::vector<std::uint32_t>> found;
   const auto extent = [&](const toml::node& n) {
     return static_cast<std::uint32_t>(section.whole_at("sizes", n, 4, 0xFFFFFFFFu));
   };
   if (const auto* list = node.as_array()) {
+    auto& extents = found.emplace_back();
     for (const auto& n : *list) extents.push_back(extent(n));
-    if (extents.size() != dim) {
+    if (std::find(dims.begin(), dims.end(), extents.size()) == dims.end()) {
       section.fail("sizes", node,
-                   fmt::format("{} extents for dim = {} (one per direction)", extents.size(), dim));
+                   fmt::format("{} extents for dim = {} (one per direction)", extents.size(),
+                               fmt::join(dims, ", ")));
     }
   } else {
-    extents.assign(dim, extent(node));
+    for (const auto dim : dims) found.emplace_back(dim, extent(node));
   }
   const auto& begin = node.source().begin;
-  check_extents(extents,
-                fmt::format("{}:{}:{}: lattice.sizes", section.file(), begin.line, begin.column));
-  return extents;
+  for (const auto& extents : found) {
+    check_extents(extents,
+                  fmt::format("{}:{}:{}: lattice.sizes", section.file(), begin.line, begin.column));
+  }
+  return found;
+}
+
+std::vector<std::size_t> read_dims(const TomlSection& section) {
+  const auto* list = section.need("dim").as_array();
+  if (list == nullptr) return {static_cast<std::size_t>(section.whole("dim", 1, kMaxDim, 0))};
+  std::vector<std::size_t> dims;
+  for (const auto& node : need_list(section, "dim", "1..4 or a list such as [2, 3]")) {
+    const auto dim = static_cast<std::size_t>(section.whole_at("dim", node, 1, kMaxDim));
+    refuse_repeats(section, "dim", node, std::find(dims.begin(), dims.end(), dim) != dims.end(),
+                   fmt::format("{}", dim));
+    dims.push_back(dim);
+  }
+  std::sort(dims.begin(), dims.end());
+  return dims;
 }
 
 double site_count(const std::vector<std::uint32_t>& extents) {
@@ -72,26 +93,29 @@ double site_count(const std::vector<std::uint32_t>& extents) {
 
 // sizes and, beside them, graphs, both sorted by the number of sites.
 void read_sizes(const TomlSection& section, StudyConfig& config) {
-  section.need("dim");
-  const auto dim = static_cast<std::size_t>(section.whole("dim", 1, kMaxDim, 0));
+  const auto dims = read_dims(section);
   const auto& list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
   std::vector<std::vector<std::uint32_t>> sizes;
-  for (const auto& node : list) {
-    auto extents = read_extents(section, node, dim);
-    refuse_repeats(section, "sizes", node,
-                   std::find(sizes.begin(), sizes.end(), extents) != sizes.end(),
-                   extents_text(extents));
-    sizes.push_back(std::move(extents));
+  std::vector<std::size_t> entry;  // [size] of the list, that it comes from
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const toml::node& node = list[k];
+    for (auto& extents : read_extents(section, node, dims)) {
+      refuse_repeats(section, "sizes", node,
+                     std::find(sizes.begin(), sizes.end(), extents) != sizes.end(),
+                     extents_text(extents));
+      sizes.push_back(std::move(extents));
+      entry.push_back(k);
+    }
   }
 
   constexpr std::uint64_t most_graphs = 1'000'000;
-  std::vector<std::uint32_t> graphs(sizes.size(), 50);
+  std::vector<std::uint32_t> graphs(list.size(), 50);
   if (const auto* node = section.find("graphs")) {
     if (const auto* counts = node->as_array()) {
-      if (counts->size() != sizes.size()) {
+      if (counts->size() != list.size()) {
         section.fail(
             "graphs", *node,
-            fmt::format("{} numbers for {} sizes (one for each)", counts->size(), sizes.size()));
+            fmt::format("{} numbers for {} sizes (one for each)", counts->size(), list.size()));
       }
       for (std::size_t k = 0; k < graphs.size(); ++k) {
         graphs[k] =
@@ -110,7 +134,7 @@ void read_sizes(const TomlSection& section, StudyConfig& config) {
   });
   for (const auto k : order) {
     config.sizes.push_back(sizes[k]);
-    config.graphs.push_back(graphs[k]);
+    config.graphs.push_back(graphs[entry[k]]);
   }
 }
 
@@ -182,11 +206,47 @@ void read_temperatures(const TomlSection& section, StudyConfig& config) {
   std::sort(config.temperatures.begin(), config.temperatures.end());
 }
 
+// The words of a key that takes one or a list of them.
+std::vector<std::string> read_words(const TomlSection& section, std::string_view key,
+                                    std::string_view otherwise) {
+  const auto* node = section.find(key);
+  if (node == nullptr || !node->is_array()) return {section.text(key, otherwise)};
+  std::vector<std::string> words;
+  for (const auto& entry : need_list(section, key, "a word, or a list of them")) {
+    const auto* word = entry.as_string();
+    if (word == nullptr) {
+      section.fail(key, entry, fmt::format("{} where text is expected", toml_type(entry)));
+    }
+    refuse_repeats(section, key, entry,
+                   std::find(words.begin(), words.end(), word->get()) != words.end(), word->get());
+    words.push_back(word->get());
+  }
+  return words;
+}
+
+void read_rules(const TomlSection& section, StudyConfig& config) {
+  constexpr std::array<std::string_view, 3> known{"rewire", "swap", "add"};
+  config.rules.clear();
+  for (const auto& rule : read_words(section, "rule", "rewire")) {
+    parse_word(rule, known, "rule", section.origin("rule"));
+    config.rules.push_back(parse_rule(rule));
+  }
+  config.rule = config.rules.front();
+}
+
+void read_schedules(const TomlSection& section, StudyConfig& config) {
+  const auto words = read_words(section, "schedule", "auto");
+  if (words == std::vector<std::string>{"auto"}) return;
+  for (const auto& word : words) {
+    config.schedules.push_back(parse_schedule(word, section.origin("schedule")));
+  }
+  config.schedule = config.schedules.front();
+}
+
 void read_sampling(const TomlSection& section, StudyConfig& config) {
   config.engine = section.text("engine", "bundle");
   check_engine_name(config.engine, section.origin("engine"));
-  const std::string schedule = section.text("schedule", "auto");
-  if (schedule != "auto") config.schedule = parse_schedule(schedule, section.origin("schedule"));
+  read_schedules(section, config);
   config.local =
       choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
   config.cluster =
@@ -227,30 +287,15 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
   return *table;
 }
 
-std::string list_text(const std::vector<double>& values) {
-  std::vector<std::string> parts;
-  for (const double v : values) {
-    std::string text = fmt::format("{}", v);
-    if (text.find_first_of(".en") == std::string::npos) text += ".0";
-    parts.push_back(std::move(text));
-  }
-  return fmt::format("[{}]", fmt::join(parts, ", "));
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
-std::string number_or_auto(const std::optional<std::uint64_t>& value) {
-  return value ? fmt::format("{}", *value) : "\"auto\"";
-}
-
 }  // namespace
+
+std::vector<int> StudyConfig::dims() const {
+  std::vector<int> dims;
+  for (const auto& extents : sizes) dims.push_back(static_cast<int>(extents.size()));
+  std::sort(dims.begin(), dims.end());
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+  return dims;
+}
 
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin) {
   try {
@@ -299,10 +344,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   config.seed = study.whole("seed", 0, kMostU64, 1);
   read_sizes(lattice, config);
   read_p(lattice, config);
-  const std::string rule = lattice.text("rule", "rewire");
-  constexpr std::array<std::string_view, 3> rules{"rewire", "swap", "add"};
-  parse_word(rule, rules, "rule", lattice.origin("rule"));
-  config.rule = parse_rule(rule);
+  read_rules(lattice, config);
   read_sampling(sampling, config);
   read_run(run, config);
   return config;
@@ -310,31 +352,6 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
 
 StudyConfig read_study_config(const std::filesystem::path& file) {
   return parse_study_config(read_text_file(file), file.string());
-}
-
-std::string to_toml(const StudyConfig& config) {
-  std::vector<std::string> sizes;
-  for (const auto& extents : config.sizes) {
-    sizes.push_back(fmt::format("[{}]", fmt::join(extents, ", ")));
-  }
-  std::string schedule = config.schedule ? to_string(*config.schedule) : "auto";
-  std::string out;
-  out += fmt::format("[study]\nname = {}\nseed = {}\n\n", in_quotes(config.name), config.seed);
-  out += fmt::format("[lattice]\ndim = {}\nsizes = [{}]\np = {}\nrule = {}\ngraphs = [{}]\n\n",
-                     config.dim(), fmt::join(sizes, ", "), list_text(config.p),
-                     in_quotes(to_string(config.rule)), fmt::join(config.graphs, ", "));
-  out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
-                     in_quotes(config.engine), in_quotes(schedule),
-                     in_quotes(to_string(config.local)), in_quotes(to_string(config.cluster)));
-  out += fmt::format("replicas = {}\ntemperatures = {}\n", config.replicas,
-                     config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
-  out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n\n",
-                     number_or_auto(config.equilibrate), number_or_auto(config.measure),
-                     number_or_auto(config.every), config.target_error);
-  out += fmt::format("[run]\ndevice = {}\nthreads = {}\ncheckpoint = \"{}s\"\ntime_limit = {}\n",
-                     in_quotes(config.device), config.threads, config.checkpoint,
-                     config.time_limit ? fmt::format("\"{}s\"", *config.time_limit) : "\"none\"");
-  return out;
 }
 
 }  // namespace rewise

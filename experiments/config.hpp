@@ -10,7 +10,8 @@
 //
 // Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
 // {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
-// per size.
+// per size. A sweep's grid may have several of each of `dim` (edges then mean every dimension),
+// `rule` and `schedule`: lists of them.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +31,13 @@ struct StudyConfig {
 
   std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites
   std::vector<double> p;                          // ascending
-  Rule rule = Rule::rewire;
+  Rule rule = Rule::rewire;                       // the first of `rules`
+  std::vector<Rule> rules{Rule::rewire};
   std::vector<std::uint32_t> graphs;  // [size]
 
   std::string engine = "bundle";
-  std::optional<Schedule> schedule;  // nothing, here and below: "auto"
+  std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
+  std::vector<Schedule> schedules;   // empty: "auto"
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   std::uint32_t replicas = 32;
@@ -47,7 +50,8 @@ struct StudyConfig {
   double checkpoint = 300;           // seconds
   std::optional<double> time_limit;  // seconds
 
-  int dim() const { return static_cast<int>(sizes.front().size()); }
+  int dim() const { return static_cast<int>(sizes.front().size()); }  // of the first size
+  std::vector<int> dims() const;                                      // ascending
 };
 
 // `file` names the text in errors. Error(usage), one line, file:line:column and key.

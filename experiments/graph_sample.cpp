@@ -44,6 +44,7 @@ GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::Arra
   sample.simulated.resize(count, kMomentCount);
   sample.tau.resize(count);
   sample.hot_minus_cold.resize(count);
+  sample.cluster_fraction.resize(count);
   std::vector<MultiHistogram::Input> inputs;
   for (std::size_t k = 0; k < data.temperature.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
@@ -52,12 +53,15 @@ GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::Arra
     sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, sites).transpose();
     sample.tau(row) = tau_of_m2(data, k).value;
     sample.hot_minus_cold(row) = hot_minus_cold(magnetisations, sites);
+    sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
   }
-  const MultiHistogram histogram(inputs, sites);
   sample.fine.resize(grid.size(), kMomentCount);
-  for (Eigen::Index k = 0; k < grid.size(); ++k) {
-    sample.fine.row(k) = histogram.moments(1 / grid(k)).transpose();
+  if (grid.size() > 0) {
+    const MultiHistogram histogram(inputs, sites);
+    for (Eigen::Index k = 0; k < grid.size(); ++k) {
+      sample.fine.row(k) = histogram.moments(1 / grid(k)).transpose();
+    }
   }
   const GraphMoments moments = moments_of(*task_graph(spec));
   sample.rewired_ends = moments.rewired_ends;

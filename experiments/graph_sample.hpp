@@ -15,11 +15,12 @@ struct GraphSample {
   MomentRows fine;                // [grid, moment]
   Eigen::ArrayXd tau;             // [T] tau_int of m^2, cycles
   Eigen::ArrayXd hot_minus_cold;  // [T] <|m|> of the replicas that started hot, less the cold ones
+  Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
 };
 
-// `grid`: the fine temperatures, within the simulated ones. Cost: one pass over the samples and
-// (bins x temperatures) per grid point.
+// `grid`: the fine temperatures, within the simulated ones; may be empty. Cost: one pass over the
+// samples and (bins x temperatures) per grid point.
 GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid);
 
 // The samples of many graphs of one size at one p.

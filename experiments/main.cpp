@@ -22,6 +22,7 @@ constexpr const char* kFooter = R"(
 Examples:
   rewise graph --dim 2 --size 64 --p 0.01          what a rewired lattice looks like
   rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4
+  rewise sweep experiments/configs/sweep.toml      thermal averages on a grid
   rewise tc experiments/configs/quickstart.toml    critical temperatures, with plots
 
 Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input data;
@@ -95,7 +96,7 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   const std::vector<AddedCommand> commands{
       add_graph_command(program),       add_run_command(program),
-      add_tc_command(program),          add_plot_command(program),
+      add_sweep_command(program),       add_tc_command(program),          add_plot_command(program),
       add_decorrelate_command(program), add_equilibrate_command(program),
       add_clusters_command(program),    add_bench_command(program),
       add_info_command(program)};

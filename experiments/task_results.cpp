@@ -27,31 +27,6 @@ Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times) {
   return std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, std::max<Eigen::Index>(times, 1));
 }
 
-Value cluster_fraction(const TaskData& task, std::size_t temperature) {
-  const auto& sizes = task.cluster_size;
-  if (sizes.empty()) return {kNan, kNan};
-  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
-  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
-  const auto sites = static_cast<double>(task.graph.sites);
-  // Swendsen-Wang sums n_c^2, Wolff n_c.
-  const bool all_clusters = task.configuration.at("sampling.cluster") == "swendsen-wang";
-  const double unit = updates * sites * (all_clusters ? sites : 1.0);
-  const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
-                                                        static_cast<Eigen::Index>(sizes.time())));
-  const std::size_t length = sizes.time() / parts;
-  std::vector<double> means;
-  for (std::size_t r = 0; r < sizes.replicas(); ++r) {
-    for (std::size_t part = 0; part < parts; ++part) {
-      double sum = 0;
-      for (std::size_t t = part * length; t < (part + 1) * length; ++t) {
-        sum += static_cast<double>(sizes.at(temperature, t, r));
-      }
-      means.push_back(sum / static_cast<double>(length) / unit);
-    }
-  }
-  return mean_and_error(means);
-}
-
 Agreement compare_halves(const TaskData& task, const RealSeries& abs_m) {
   if (task.configuration.at("sampling.start") != "mixed" || abs_m.cols() < 4) return {};
   std::vector<double> means;
@@ -86,7 +61,7 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   result.binder = means.binder;
   result.specific_heat = means.specific_heat;
   result.susceptibility = means.susceptibility;
-  result.cluster_fraction = cluster_fraction(task, k);
+  result.cluster_fraction = cluster_fraction_of(task, k);
   result.hot_cold = compare_halves(task, abs_m);
   return result;
 }
@@ -111,6 +86,31 @@ Value tau_of_m2(const TaskData& task, std::size_t temperature) {
   const RealSeries m2 =
       (view_temperature(task.magnetisation, temperature).cast<double>() / sites).square();
   return tau_of(m2, configured(task, "sampling.every", 1));
+}
+
+Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
+  const auto& sizes = task.cluster_size;
+  if (sizes.empty()) return {kNan, kNan};
+  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
+  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  const auto sites = static_cast<double>(task.graph.sites);
+  // Swendsen-Wang sums n_c^2, Wolff n_c.
+  const bool all_clusters = task.configuration.at("sampling.cluster") == "swendsen-wang";
+  const double unit = updates * sites * (all_clusters ? sites : 1.0);
+  const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
+                                                        static_cast<Eigen::Index>(sizes.time())));
+  const std::size_t length = sizes.time() / parts;
+  std::vector<double> means;
+  for (std::size_t r = 0; r < sizes.replicas(); ++r) {
+    for (std::size_t part = 0; part < parts; ++part) {
+      double sum = 0;
+      for (std::size_t t = part * length; t < (part + 1) * length; ++t) {
+        sum += static_cast<double>(sizes.at(temperature, t, r));
+      }
+      means.push_back(sum / static_cast<double>(length) / unit);
+    }
+  }
+  return mean_and_error(means);
 }
 
 double configured(const TaskData& task, const std::string& key, double otherwise) {

@@ -25,7 +25,7 @@ struct TemperatureResult {
   std::uint64_t measurements = 0;  // per replica
   Timed energy, abs_magnetisation, m2, m4;
   Value binder, specific_heat, susceptibility;
-  Value cluster_fraction;  // <C>/N for Wolff, sum n_c^2/N^2 for Swendsen-Wang; NaN without clusters
+  Value cluster_fraction;
   Agreement hot_cold;  // of <|m|> in replicas that started hot and cold; z = 0 where there are none
 };
 
@@ -37,6 +37,9 @@ std::vector<TemperatureResult> results_of(const TaskData& task);
 
 // tau_int of m^2 at one temperature, in cycles.
 Value tau_of_m2(const TaskData& task, std::size_t temperature);
+
+// <C>/N for Wolff, sum n_c^2/N^2 for Swendsen-Wang; NaN without clusters.
+Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 
 // A value of the configuration, as a number; `otherwise` where the key is missing.
 double configured(const TaskData& task, const std::string& key, double otherwise);

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "experiments/options.hpp"
 
 namespace rewise {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 enum Observable { kBinder = 0, kScaledM2 = 1 };
 
@@ -19,67 +16,6 @@ std::vector<Value> values_of(const JackknifeCurve& curve) {
   std::vector<Value> values;
   for (Eigen::Index k = 0; k < curve.value.size(); ++k) values.push_back(curve.at(k));
   return values;
-}
-
-double m2_at(const Moments& m, double, double) { return m(kM2); }
-double energy_at(const Moments& m, double, double) { return m(kEnergy); }
-double abs_m_at(const Moments& m, double, double) { return m(kAbsMagnetisation); }
-
-// One graph has no spread: values without error.
-std::vector<Value> without_errors(std::vector<Value> values, const JackknifeCurve& curve) {
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    values[k] = {curve.value(static_cast<Eigen::Index>(k)), kNan};
-  }
-  return values;
-}
-
-SizeCurves simulated_curves(const SizeData& size) {
-  SizeCurves curves;
-  curves.temperatures = size.plan.temperatures;
-  const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
-  const ControlVariates known = controls(size.samples);
-  const auto of_means = [&](const MomentFunction& f) {
-    const JackknifeCurve curve = curve_over_graphs(0, table, f, known);
-    return size.samples.graphs.size() > 1
-               ? values_of(curve)
-               : without_errors(std::vector<Value>(curve.value.size()), curve);
-  };
-  const auto of_graphs = [&](const MomentFunction& f) {
-    const JackknifeCurve curve = curve_of_graph_values(0, table, f, known);
-    return size.samples.graphs.size() > 1
-               ? values_of(curve)
-               : without_errors(std::vector<Value>(curve.value.size()), curve);
-  };
-  curves.energy = of_means(energy_at);
-  curves.abs_magnetisation = of_means(abs_m_at);
-  curves.m2 = of_means(m2_at);
-  curves.binder = of_means(binder_at);
-  curves.scaled_m2 = of_means(scaled_m2_at);
-  curves.specific_heat = of_graphs(specific_heat);
-  curves.susceptibility = of_graphs(susceptibility);
-  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
-    std::vector<double> tau;
-    for (const auto& graph : size.samples.graphs)
-      tau.push_back(graph.tau(static_cast<Eigen::Index>(t)));
-    curves.tau.push_back(mean_and_error(tau));
-  }
-  return curves;
-}
-
-HotCold compare_halves(const SizeData& size) {
-  HotCold result;
-  if (size.samples.graphs.size() < 4) return result;
-  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
-    std::vector<double> differences;
-    for (const auto& graph : size.samples.graphs) {
-      differences.push_back(graph.hot_minus_cold(static_cast<Eigen::Index>(t)));
-    }
-    const Agreement agreement = compare({0, 0}, mean_and_error(differences));
-    ++result.checks;
-    result.agree = result.agree && agreement.agree;
-    if (std::abs(agreement.z) > std::abs(result.worst_z)) result.worst_z = agreement.z;
-  }
-  return result;
 }
 
 std::optional<double> known_tc(int dim, double p) {

@@ -12,22 +12,10 @@
 
 #include "analysis/exponents.hpp"
 #include "analysis/extrapolation.hpp"
+#include "experiments/size_curves.hpp"
 #include "experiments/tc_search.hpp"
 
 namespace rewise {
-
-// Observables at the simulated temperatures of one size, averaged over graphs.
-struct SizeCurves {
-  std::vector<double> temperatures;
-  std::vector<Value> energy, abs_magnetisation, m2, specific_heat, susceptibility, binder,
-      scaled_m2, tau;
-};
-
-struct HotCold {
-  bool agree = true;
-  double worst_z = 0;  // of <|m|>, hot minus cold over its error, over all temperatures
-  int checks = 0;
-};
 
 struct SizeResult {
   SizeCurves simulated, fine;  // fine: U and sqrt(N) m^2 only, reweighted

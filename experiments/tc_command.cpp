@@ -5,10 +5,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "experiments/commands.hpp"
-#include "experiments/device.hpp"
 #include "experiments/options.hpp"
-#include "experiments/python.hpp"
+#include "experiments/study_options.hpp"
 #include "experiments/tc_headline.hpp"
 #include "experiments/tc_report.hpp"
 
@@ -44,50 +42,13 @@ status 75. Several processes may work on the same DIR.
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
 
-struct TcOptions {
-  std::string study, out, device, time_limit;
-  std::uint64_t threads = 0;
-  bool plots = true;
-};
-
-StudyConfig configure(const TcOptions& options) {
-  StudyConfig config = read_study_config(options.study);
-  if (!options.device.empty()) {
-    check_device_words(options.device, "--device");
-    config.device = options.device;
-  }
-  if (options.threads > 0) config.threads = static_cast<int>(options.threads);
-  if (!options.time_limit.empty()) {
-    config.time_limit = parse_duration(options.time_limit, "--time-limit").count();
-  }
-  return config;
-}
-
-void draw_plots(const std::filesystem::path& folder) {
-  const std::string why = plots_missing();
-  const int status = why.empty() ? run_plot_script({folder.string()}) : 0;
-  if (!why.empty()) {
-    fmt::print(stderr, "no plots: {}\n", why);
-  } else if (status != 0) {
-    fmt::print(stderr, "no plots: plot.py ended with status {}\n", status);
-  }
-}
-
-ExitCode run_tc(const TcOptions& options) {
+ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = configure(options);
   check_tc_config(config, options.study);
-  const DeviceChoice devices = choose_devices(
-      config.device, config.engine,
-      options.device.empty() ? options.study + ": run.device" : std::string("--device"));
-  tell_device(devices);
+  const DeviceChoice devices = study_devices(options, config);
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<std::chrono::duration<double>> limit;
-  if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
-  const StopToken stop(limit);
-
-  const std::filesystem::path folder = options.out.empty()
-                                           ? std::filesystem::path("studies") / config.name
-                                           : std::filesystem::path(options.out);
+  const StopToken stop = study_stop(config);
+  const std::filesystem::path folder = study_folder(options, config);
   Study study(config, folder, devices.indices());
   Progress progress(config.name, 0);
   const auto points = search_tc(study, stop, progress);
@@ -109,20 +70,10 @@ ExitCode run_tc(const TcOptions& options) {
 }  // namespace
 
 AddedCommand add_tc_command(CLI::App& program) {
-  auto options = std::make_shared<TcOptions>();
+  auto options = std::make_shared<StudyOptions>();
   CLI::App& app = *program.add_subcommand("tc", kAbout);
   app.footer(kExamples);
-  app.add_option("study", options->study, "the study's configuration")
-      ->required()
-      ->type_name("STUDY.toml");
-  add_text(app, "--out", options->out, "DIR", "the study's folder [studies/NAME]");
-  add_text(app, "--device", options->device, "DEVICE",
-           "instead of run.device: auto, cpu, cuda, cuda:N, or\n"
-           "cuda:0,1 and so on to deal the tasks out to several");
-  add_whole(app, "--threads", options->threads, 0, 4096,
-            "instead of run.threads; the numbers do not depend on it");
-  add_text(app, "--time-limit", options->time_limit, "TIME", "instead of run.time_limit");
-  app.add_flag("!--no-plots", options->plots, "do not draw plots");
+  add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }
 

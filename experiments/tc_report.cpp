@@ -5,58 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/build_info.hpp"
-#include "experiments/options.hpp"
+#include "experiments/summary_parts.hpp"
 
 namespace rewise {
 namespace {
 
-Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
-Json printed_json(Value v) {
-  Json json = value_json(v);
-  if (std::isfinite(v.value)) json["text"] = format_value(v);
-  return json;
-}
-
-Json curve_json(const std::vector<Value>& values) {
-  Json value = Json::array(), error = Json::array();
-  for (const auto& v : values) {
-    value.push_back(number_json(v.value));
-    error.push_back(number_json(v.error));
-  }
-  return {{"value", value}, {"error", error}};
-}
-
-Json size_json(const SizeData& size, const SizeResult& result, std::uint32_t replicas) {
-  Json json;
-  json["extents"] = size.extents;
-  json["sites"] = static_cast<std::uint64_t>(size.samples.sites);
-  json["graphs"] = size.samples.graphs.size();
-  json["replicas"] = replicas;
-  json["schedule"] = to_string(size.plan.schedule);
-  json["equilibrate"] = size.plan.equilibrate;
-  json["measurements"] = size.plan.measure;
-  json["every"] = size.plan.every;
-  const SizeCurves& curves = result.simulated;
-  json["temperatures"] = curves.temperatures;
-  json["energy"] = curve_json(curves.energy);
-  json["abs_magnetisation"] = curve_json(curves.abs_magnetisation);
-  json["m2"] = curve_json(curves.m2);
-  json["specific_heat"] = curve_json(curves.specific_heat);
-  json["susceptibility"] = curve_json(curves.susceptibility);
-  json["binder"] = curve_json(curves.binder);
-  json["scaled_m2"] = curve_json(curves.scaled_m2);
-  json["tau"] = curve_json(curves.tau);
+Json tc_size_json(const SizeData& size, const SizeResult& result, std::uint32_t replicas) {
+  Json json = size_json(size, result.simulated, result.hot_cold, replicas);
   json["fine"]["temperatures"] = result.fine.temperatures;
   json["fine"]["binder"] = curve_json(result.fine.binder);
   if (!result.fine.scaled_m2.empty()) {
     json["fine"]["scaled_m2"] = curve_json(result.fine.scaled_m2);
   }
-  json["hot_cold"] = {{"agree", result.hot_cold.agree},
-                      {"worst_z", result.hot_cold.worst_z},
-                      {"checks", result.hot_cold.checks},
-                      {"level", kAgreementLevel}};
   return json;
 }
 
@@ -120,7 +80,7 @@ Json point_json(const StudyConfig& config, const PointData& point, const PointRe
   json["p"] = point.p;
   json["sizes"] = Json::array();
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-    json["sizes"].push_back(size_json(point.sizes[k], result.sizes[k], config.replicas));
+    json["sizes"].push_back(tc_size_json(point.sizes[k], result.sizes[k], config.replicas));
   }
   json["crossings"] = crossings_json(point, result);
   json["tc"] = tc_json(result);
@@ -159,30 +119,11 @@ Json power_laws_json(const TcResult& result) {
   return list;
 }
 
-std::string cell(Value v) {
-  const auto text = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; };
-  return fmt::format(",{},{}", text(v.value), text(v.error));
-}
-
 }  // namespace
 
 Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
                 const TcResult& result, double seconds) {
-  Json json;
-  json["format"] = "rewise summary";
-  json["format_version"] = 1;
-  json["kind"] = "tc";
-  json["name"] = config.name;
-  json["version"] = build_info().version;
-  json["revision"] = build_info().revision;
-  json["seed"] = config.seed;
-  json["seconds"] = seconds;
-  json["lattice"] = {{"dim", config.dim()}, {"rule", to_string(config.rule)}};
-  json["model"] = "ising";
-  json["sampling"] = {{"engine", config.engine},
-                      {"schedule", config.schedule ? to_string(*config.schedule) : "auto"},
-                      {"replicas", config.replicas},
-                      {"target_error", config.target_error}};
+  Json json = summary_head(config, "tc", seconds);
   json["points"] = Json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
     json["points"].push_back(point_json(config, points[i], result.points[i]));
@@ -201,26 +142,11 @@ Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
 
 std::string tc_csv(const StudyConfig& config, const std::vector<PointData>& points,
                    const TcResult& result) {
-  std::string out =
-      "p,dim,extents,sites,graphs,replicas,measurements,temperature,energy,energy_error,"
-      "abs_magnetisation,abs_magnetisation_error,m2,m2_error,binder,binder_error,scaled_m2,"
-      "scaled_m2_error,specific_heat,specific_heat_error,susceptibility,susceptibility_error,tau,"
-      "tau_error\n";
+  std::string out = csv_header();
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (std::size_t k = 0; k < points[i].sizes.size(); ++k) {
-      const SizeData& size = points[i].sizes[k];
-      const SizeCurves& c = result.points[i].sizes[k].simulated;
-      for (std::size_t t = 0; t < c.temperatures.size(); ++t) {
-        out +=
-            fmt::format("{},{},{},{},{},{},{},{}", points[i].p, config.dim(),
-                        extents_text(size.extents), size.samples.sites, size.samples.graphs.size(),
-                        config.replicas, size.plan.measure, c.temperatures[t]);
-        for (const auto* curve : {&c.energy, &c.abs_magnetisation, &c.m2, &c.binder, &c.scaled_m2,
-                                  &c.specific_heat, &c.susceptibility, &c.tau}) {
-          out += cell((*curve)[t]);
-        }
-        out += "\n";
-      }
+      out += csv_rows(config, points[i].p, config.rule, points[i].sizes[k],
+                      result.points[i].sizes[k].simulated);
     }
   }
   return out;

@@ -347,6 +347,14 @@ class Search {
 }  // namespace
 
 void check_tc_config(const StudyConfig& config, const std::string& file) {
+  const auto one = [&](std::size_t count, const char* key) {
+    if (count <= 1) return;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {}: tc takes one, not {} (sweep takes lists)", file, key, count));
+  };
+  one(config.dims().size(), "lattice.dim");
+  one(config.rules.size(), "lattice.rule");
+  one(config.schedules.size(), "sampling.schedule");
   if (config.sizes.size() < 2) {
     throw Error(ExitCode::usage,
                 file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");

@@ -12,17 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/graph_sample.hpp"
+#include "experiments/size_curves.hpp"
 #include "experiments/study.hpp"
-#include "experiments/tc_plan.hpp"
 
 namespace rewise {
-
-struct SizeData {
-  std::vector<std::uint32_t> extents;
-  SizePlan plan;
-  SizeSamples samples;
-};
 
 struct PointData {
   double p = 0;

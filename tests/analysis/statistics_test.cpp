@@ -98,6 +98,12 @@ TEST_CASE("two values agree or not") {
   CHECK_FALSE(compare({1.0, 0.03}, {2.0, 0.04}).agree);
   CHECK(compare({1.0, 0.0}, {1.0, 0.0}).agree);
   CHECK_FALSE(compare({1.0, 0.0}, {1.1, 0.0}).agree);
+  // Mean 3, error sqrt(5/3)/2 x 2 = 1.29: t = 2.3238 with 3 degrees of freedom, p = 0.1027.
+  const double four[] = {0.0, 2.0, 4.0, 6.0};
+  CHECK(compare_to_zero(four).z == Approx(2.32379).epsilon(1e-5));
+  CHECK(compare_to_zero(four).p_value == Approx(0.1027).epsilon(1e-3));
+  const double same[] = {0.0, 0.0, 0.0};
+  CHECK(compare_to_zero(same).agree);
 }
 
 TEST_CASE("hot and cold halves: false alarms come at the stated rate, real differences show") {

@@ -1,0 +1,43 @@
+"""Figures of a sweep: thermodynamics of the largest lattice for every p beside each other."""
+
+import plot_style as style
+from plot_sizes import p_label, point_label
+from rewise_data import array, extents_label
+
+QUANTITIES = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
+
+
+def groups(points):
+    """Points that differ in nothing but p, where there are several, by their label."""
+    found = {}
+    for point in points:
+        if point.get("sizes") and "label" in point:
+            found.setdefault(point["label"], []).append(point)
+    return {label: group for label, group in found.items() if len(group) > 1}
+
+
+def plot_over_p(label, group):
+    """e, |m|, C and chi against T, one curve per p."""
+    figure, axes = style.new_figure(columns=2, rows=2, height=2.3, sharex=True)
+    largest = [point["sizes"][-1] for point in group]
+    for panel, quantity in zip(axes.flat, QUANTITIES):
+        for index, (point, size) in enumerate(zip(group, largest)):
+            temperature = array(size["temperatures"])
+            value, error = (array(size[quantity][key]) for key in ("value", "error"))
+            name = p_label({"p": point["p"]})
+            style.points(panel, temperature, value, error, index, name)
+            panel.plot(temperature, value, color=style.look(index)["color"], linewidth=0.5,
+                       alpha=0.6, zorder=2)
+        panel.set_ylabel(style.LABELS[quantity])
+    style.log_if_wide(axes[1, 1], [size["susceptibility"]["value"] for size in largest])
+    for panel in axes[1]:
+        panel.set_xlabel(style.TEMPERATURE)
+    title = extents_label(largest[0]["extents"]) + point_label(group[0])
+    axes[0, 0].legend(loc="lower right", title=title, ncols=1 + (len(group) > 6))
+    return figure, f"sweep-{label}" if label else "sweep"
+
+
+def figures(points):
+    """(figure, name) for every set of points that differ in p."""
+    for label, group in groups(points).items():
+        yield plot_over_p(label, group)

@@ -1,0 +1,109 @@
+#include "experiments/size_curves.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace rewise {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+double energy_at(const Moments& m, double, double) { return m(kEnergy); }
+double abs_m_at(const Moments& m, double, double) { return m(kAbsMagnetisation); }
+double m2_at(const Moments& m, double, double) { return m(kM2); }
+double m4_at(const Moments& m, double, double) { return m(kM4); }
+
+// One graph has no spread: values without error.
+std::vector<Value> values_of(const JackknifeCurve& curve, bool with_errors) {
+  std::vector<Value> values;
+  for (Eigen::Index k = 0; k < curve.value.size(); ++k) {
+    values.push_back(with_errors ? curve.at(k) : Value{curve.value(k), kNan});
+  }
+  return values;
+}
+
+// Of a number that each graph has at each temperature.
+std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphSample::*number) {
+  std::vector<Value> means;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    std::vector<double> values;
+    for (const auto& graph : size.samples.graphs) {
+      values.push_back((graph.*number)(static_cast<Eigen::Index>(t)));
+    }
+    means.push_back(mean_and_error(values));
+  }
+  return means;
+}
+
+void add_check(HotCold& result, const Agreement& agreement) {
+  ++result.checks;
+  result.agree = result.agree && agreement.agree;
+  if (std::abs(agreement.z) > std::abs(result.worst_z)) result.worst_z = agreement.z;
+}
+
+}  // namespace
+
+SizeCurves simulated_curves(const SizeData& size) {
+  SizeCurves curves;
+  curves.temperatures = size.plan.temperatures;
+  const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
+  const ControlVariates known = controls(size.samples);
+  const bool several = size.samples.graphs.size() > 1;
+  const auto of_means = [&](const MomentFunction& f) {
+    return values_of(curve_over_graphs(0, table, f, known), several);
+  };
+  const auto of_graphs = [&](const MomentFunction& f) {
+    return values_of(curve_of_graph_values(0, table, f, known), several);
+  };
+  curves.energy = of_means(energy_at);
+  curves.abs_magnetisation = of_means(abs_m_at);
+  curves.m2 = of_means(m2_at);
+  curves.m4 = of_means(m4_at);
+  curves.binder = of_means(binder_at);
+  curves.scaled_m2 = of_means(scaled_m2_at);
+  curves.specific_heat = of_graphs(specific_heat);
+  curves.susceptibility = of_graphs(susceptibility);
+  curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
+  curves.tau = means_over_graphs(size, &GraphSample::tau);
+  return curves;
+}
+
+HotCold compare_halves(const SizeData& size) {
+  HotCold result;
+  if (size.samples.graphs.size() < 4) return result;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    std::vector<double> differences;
+    for (const auto& graph : size.samples.graphs) {
+      differences.push_back(graph.hot_minus_cold(static_cast<Eigen::Index>(t)));
+    }
+    add_check(result, compare_to_zero(differences));
+  }
+  return result;
+}
+
+SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results, double sites) {
+  SizeCurves curves;
+  for (const TemperatureResult& at : results) {
+    curves.temperatures.push_back(at.temperature);
+    curves.energy.push_back(at.energy.value);
+    curves.abs_magnetisation.push_back(at.abs_magnetisation.value);
+    curves.m2.push_back(at.m2.value);
+    curves.m4.push_back(at.m4.value);
+    curves.specific_heat.push_back(at.specific_heat);
+    curves.susceptibility.push_back(at.susceptibility);
+    curves.binder.push_back(at.binder);
+    const double root = std::sqrt(sites);
+    curves.scaled_m2.push_back({root * at.m2.value.value, root * at.m2.value.error});
+    curves.cluster_fraction.push_back(at.cluster_fraction);
+    curves.tau.push_back(at.m2.tau);
+  }
+  return curves;
+}
+
+HotCold compare_halves(const std::vector<TemperatureResult>& results) {
+  HotCold result;
+  for (const TemperatureResult& at : results) add_check(result, at.hot_cold);
+  return result;
+}
+
+}  // namespace rewise

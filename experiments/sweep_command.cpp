@@ -1,0 +1,79 @@
+// `rewise sweep`: thermal averages on a grid of dimensions, sizes, p, rules, schedules and
+// temperatures.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "experiments/options.hpp"
+#include "experiments/study_options.hpp"
+#include "experiments/sweep_report.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Thermal averages on a grid of lattices, p and temperatures.\n\n"
+    "Simulates every combination of dimension, size, p, rewiring rule and schedule that\n"
+    "STUDY.toml lists, many graphs each, and averages energy, magnetisation, its moments,\n"
+    "Binder's U, specific heat, susceptibility and cluster size over them, with errors.";
+constexpr const char* kExamples = R"(
+STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
+
+  [lattice]   dim = [2, 3]   sizes = [16, 32]   p = {from = 1e-3, to = 0.1, per_decade = 2}
+              rule = ["rewire", "swap"]   graphs = 8
+  [sampling]  schedule = ["1:1", "0:8"]   temperatures = {from = 2.0, to = 3.0, count = 21}
+
+(one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of
+each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or
+"auto": 13 around the transition of each size and p. equilibrate and every "auto" follow
+from tau_int of a short run; measure "auto" is 100. target_error is for tc alone.
+
+Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
+DIR/summary.json, DIR/summary.csv, DIR/plots. Running the same command again computes
+only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
+status 75. Several processes may work on the same DIR.
+
+Example:
+  rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
+
+struct SweepOptions : StudyOptions {
+  bool json = false;
+};
+
+ExitCode run_sweep(const SweepOptions& options) {
+  const StudyConfig config = configure(options);
+  const DeviceChoice devices = study_devices(options, config);
+  const auto begin = std::chrono::steady_clock::now();
+  const StopToken stop = study_stop(config);
+  const std::filesystem::path folder = study_folder(options, config);
+  Study study(config, folder, devices.indices());
+  Progress progress(config.name, 0);
+  const auto points = search_sweep(study, stop, progress);
+  progress.close();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const Json summary = sweep_summary(config, points, seconds);
+  write_text_file(folder / "summary.json", summary.dump(2) + "\n");
+  write_text_file(folder / "summary.csv", sweep_csv(config, points));
+  fmt::print("{}", options.json ? summary.dump(2) + "\n" : sweep_table(summary));
+  std::fflush(stdout);
+  if (options.plots) draw_plots(folder);
+  fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", study.computed(),
+             duration_text(seconds), folder.string());
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_sweep_command(CLI::App& program) {
+  auto options = std::make_shared<SweepOptions>();
+  CLI::App& app = *program.add_subcommand("sweep", kAbout);
+  app.footer(kExamples);
+  add_study_options(app, *options);
+  app.add_flag("--json", options->json, "print summary.json instead of the table");
+  return {&app, [options] { return run_sweep(*options); }};
+}
+
+}  // namespace rewise
