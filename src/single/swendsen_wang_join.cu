@@ -107,23 +107,37 @@ __global__ void __launch_bounds__(kThreads)
   join_bond<kDim>(plan, labels, seams, systems, who, block * kThreads + threadIdx.x);
 }
 
-// A lane goes over the nodes of its word. No set changes any more; each parent is set once.
+// A lane goes over the nodes of its word. No set changes any more; each parent is set once. Near
+// and below Tc most tiles have many nodes of one large cluster: sizes are summed up by the lane as
+// long as its nodes have the same root, then by the warp, before they are added to the root's.
 template <int kDim>
 __device__ __forceinline__ void settle_tile(const DeviceLabels& labels,
                                             const DeviceSystems& systems, std::uint32_t who,
                                             std::uint32_t tile, unsigned lane) {
+  constexpr Site kNone = 0xFFFFFFFFu;
   const SystemLabels system(labels, who, systems.stride);
   const LatticeForest forest{system.parent};
   std::uint64_t rest = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
-  if (rest == 0) return;
+  if (!__any_sync(~0u, rest != 0)) return;
   const Site first = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane).first;
+  Site sum_root = kNone;
+  std::uint32_t sum = 0;
   for (; rest != 0; rest &= rest - 1) {
     const Site node = first + lowest(rest);
     const Site root = forest.climb(node);
     if (root == node) continue;
     forest.store(node, root);
-    atomicAdd(system.size + root, system.size[node]);
+    if (root != sum_root && sum > 0) {
+      atomicAdd(system.size + sum_root, sum);
+      sum = 0;
+    }
+    sum_root = root;
+    sum += system.size[node];
   }
+  __syncwarp();
+  const std::uint32_t peers = __match_any_sync(~0u, sum_root);
+  const std::uint32_t total = __reduce_add_sync(peers, sum);
+  if (sum_root != kNone && lane == lowest(peers)) atomicAdd(system.size + sum_root, total);
 }
 
 template <int kDim>
