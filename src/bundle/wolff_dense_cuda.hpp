@@ -73,8 +73,12 @@ struct DeviceDenseRun {
   std::uint32_t* mail = nullptr;       // [bundles][ends] what came in by it
   std::uint32_t* state = nullptr;      // [items], zero between updates
   DeviceTileQueue queue;
+  unsigned grow_blocks = 1;               // resident at a time: dense_grow_blocks()
   unsigned long long* flipped = nullptr;  // [all replicas] += flipped sites
 };
+
+// Blocks of growth that the current device holds at a time; not while work is captured.
+unsigned dense_grow_blocks(int dim);
 
 void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
 

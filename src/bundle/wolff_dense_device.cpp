@@ -90,7 +90,10 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
   const std::uint64_t fixed = kLeastQueue * 4 + (64ull << 20);  // and some for the driver
-  const std::uint64_t room = free > fixed ? (free - fixed) / each : 0;
+  // A quarter stays for others, unless one pack needs it.
+  const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
+  const std::uint64_t room =
+      std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, pack));
   const std::uint64_t queue_room = kMostQueue / 2 / tiles_.count;
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, queue_room}) / pack * pack);
@@ -116,6 +119,7 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   counters_ = DeviceBuffer<unsigned long long>(2 * kLine);
   for (Words* zero : {&reached_, &edge_, &state_, &entry_}) zero->clear(stream);
   run_.vec = graphs_.vec();
+  run_.grow_blocks = dense_grow_blocks(tiles_.lattice.dim);
   run_.seed_spin = seed_spin_.data();
   run_.reached = reached_.data();
   run_.edge = edge_.data();

@@ -274,33 +274,37 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 2   ? 4
   }
 }
 
-template <int kDim>
-void grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  int device = 0, multiprocessors = 0, per = 0;
-  check_cuda(cudaGetDevice(&device));
-  check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, grow_tiles<kDim>, kWarps * 32, 0));
-  const std::uint64_t most = (std::uint64_t{run.bundles} * g.count + kWarps - 1) / kWarps;
-  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(
-      most, static_cast<std::uint64_t>(multiprocessors) * static_cast<unsigned>(std::max(per, 1))));
-  launch(grow_tiles<kDim>, {blocks, kWarps * 32}, stream, g, run);
+using Kernel = void (*)(DeviceTiles, DeviceDenseRun);
+
+Kernel kernel_for(int dim) {
+  switch (dim) {
+    case 0:
+      return grow_tiles<0>;
+    case 1:
+      return grow_tiles<1>;
+    case 2:
+      return grow_tiles<2>;
+    case 3:
+      return grow_tiles<3>;
+    default:
+      return grow_tiles<4>;
+  }
 }
 
 }  // namespace
 
+unsigned dense_grow_blocks(int dim) {
+  int device = 0, multiprocessors = 0, each = 0;
+  check_cuda(cudaGetDevice(&device));
+  check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_for(dim), kWarps * 32, 0));
+  return static_cast<unsigned>(multiprocessors * std::max(each, 1));
+}
+
 void launch_dense_grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  switch (g.lattice.dim) {
-    case 0:
-      return grow<0>(g, run, stream);
-    case 1:
-      return grow<1>(g, run, stream);
-    case 2:
-      return grow<2>(g, run, stream);
-    case 3:
-      return grow<3>(g, run, stream);
-    default:
-      return grow<4>(g, run, stream);
-  }
+  const std::uint64_t most = (std::uint64_t{run.bundles} * g.count + kWarps - 1) / kWarps;
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(most, run.grow_blocks));
+  launch(kernel_for(g.lattice.dim), {blocks, kWarps * 32}, stream, g, run);
 }
 
 }  // namespace rewise::bundle
