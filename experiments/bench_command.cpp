@@ -1,21 +1,16 @@
 // `rewise bench`: how fast every engine and update is on every device, beside what the devices
 // could do, and beside a saved run.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "experiments/bench.hpp"
+#include "experiments/bench_plan.hpp"
 #include "experiments/bench_report.hpp"
 #include "experiments/commands.hpp"
-#include "experiments/config.hpp"
-#include "experiments/device.hpp"
 #include "experiments/options.hpp"
 #include "experiments/progress.hpp"
-#include "src/base/words.hpp"
-#include "src/bundle/bundle.hpp"
 
 namespace rewise {
 namespace {
@@ -38,176 +33,7 @@ Examples:
   rewise bench --engine single --wolff-method frontier,ccl --size 1024
   rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
 
-struct BenchOptions {
-  std::uint64_t dim = 2, threads = 0, repeats = 5, cluster_updates = 0, equilibrate = 100;
-  std::uint64_t seed = 1;
-  std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
-  std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method,
-                                 seconds = "0.1s", vs;
-  bool json = false;
-};
-
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-template <std::size_t N>
-std::vector<std::string> known_words(const std::string& text,
-                                     const std::array<std::string_view, N>& known, const char* what,
-                                     const std::string& origin) {
-  if (text.empty()) return {known.begin(), known.end()};
-  std::vector<std::string> words;
-  for (const std::string& part : split_list(text)) {
-    words.emplace_back(known[parse_word(part, known, what, origin)]);
-  }
-  return words;
-}
-
-std::vector<std::uint32_t> counts_of(const std::string& text, const std::string& origin) {
-  std::vector<std::uint32_t> counts;
-  if (text.empty()) return counts;
-  for (const std::string& part : split_list(text)) {
-    counts.push_back(static_cast<std::uint32_t>(parse_whole(part, 1, 1u << 20, origin)));
-  }
-  return counts;
-}
-
-bool holds(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Everything that was asked for, checked.
-struct Plan {
-  std::vector<std::string> engines, updates, wolff_methods, label_methods;
-  std::vector<Device> devices;
-  std::vector<GraphSpec> graphs;  // size by size, p by p
-  std::vector<double> temperatures;
-  std::vector<std::uint32_t> replicas, systems, graphs_together;
-  BenchEffort effort;
-};
-
-std::vector<Device> all_devices() {
-  std::vector<Device> devices{{"cpu", -1}};
-  for (const CudaDevice& cuda : cuda_devices()) {
-    devices.push_back({fmt::format("cuda:{}", cuda.index), cuda.index});
-  }
-  return devices;
-}
-
-// An engine that was named must run on the devices that were named.
-std::vector<Device> devices_of(const BenchOptions& options, const Plan& plan) {
-  if (options.device == "all") return all_devices();
-  if (!options.engine.empty()) {
-    for (const auto& engine : plan.engines) choose_devices(options.device, engine, "--device");
-  }
-  return choose_devices(options.device, "bundle", "--device").devices;
-}
-
-Plan make_plan(const BenchOptions& options) {
-  constexpr std::array<std::string_view, 2> engines{"bundle", "single"};
-  constexpr std::array<std::string_view, 4> updates{"metropolis", "glauber", "wolff",
-                                                    "swendsen-wang"};
-  Plan plan;
-  plan.engines = known_words(options.engine, engines, "engine", "--engine");
-  plan.updates = known_words(options.update, updates, "update", "--update");
-  plan.wolff_methods = split_list(options.wolff_method);
-  plan.label_methods = split_list(options.label_method);
-  plan.devices = devices_of(options, plan);
-  for (const std::string& size : split_list(options.size)) {
-    const auto extents = parse_extents(size, static_cast<int>(options.dim), "--size");
-    check_extents(extents, "--size");
-    for (const std::string& p : split_list(options.p)) {
-      plan.graphs.push_back({extents, parse_p(p, "--p"), Rule::rewire, options.seed});
-    }
-  }
-  if (!options.temperature.empty()) {
-    plan.temperatures = parse_temperatures(options.temperature, "--temperature");
-  } else if (!bench_temperature(static_cast<int>(options.dim), 0)) {
-    throw Error(ExitCode::usage, fmt::format("--temperature is missing (Tc(p) is known here in two "
-                                             "and three dimensions, not in {})",
-                                             options.dim));
-  }
-  plan.replicas = counts_of(options.replicas, "--replicas");
-  for (const auto count : plan.replicas) check_replicas("bundle", count, "--replicas");
-  plan.systems = counts_of(options.systems, "--systems");
-  for (const std::string& part : split_list(options.graphs)) {
-    plan.graphs_together.push_back(
-        static_cast<std::uint32_t>(parse_whole(part, 1, kMostBatch, "--graphs")));
-  }
-  plan.effort.threads = thread_count(static_cast<int>(options.threads));
-  plan.effort.repeats = static_cast<int>(options.repeats);
-  plan.effort.seconds = parse_duration(options.seconds, "--seconds").count();
-  plan.effort.equilibrate = options.equilibrate;
-  plan.effort.cluster_updates = static_cast<std::uint32_t>(options.cluster_updates);
-  plan.effort.seed = options.seed;
-  if (!options.schedule.empty()) plan.effort.mix = parse_schedule(options.schedule, "--schedule");
-  return plan;
-}
-
-std::vector<BenchUpdate> updates_of(const Plan& plan, const std::string& engine) {
-  std::vector<BenchUpdate> updates;
-  for (const std::string& update : bench_updates(engine)) {
-    if (!holds(plan.updates, update)) continue;
-    const bool wolff = update == "wolff", labels = update == "swendsen-wang";
-    std::vector<std::string> methods{""};
-    if (engine == "single" && wolff) methods = plan.wolff_methods;
-    if (engine == "single" && labels) methods = plan.label_methods;
-    for (const std::string& method : methods) updates.push_back({update, method});
-  }
-  if (plan.effort.mix) updates.push_back({"mix", ""});
-  return updates;
-}
-
-// Enough replicas to keep the device busy, unless told how many.
-std::vector<std::uint32_t> replicas_of(const Plan& plan, const std::string& engine,
-                                       const Device& device) {
-  const auto threads = static_cast<std::uint32_t>(plan.effort.threads);
-  if (engine == "bundle") {
-    if (!plan.replicas.empty()) return plan.replicas;
-    return {device.index < 0 ? 32 * threads : 1024};
-  }
-  if (!plan.systems.empty()) return plan.systems;
-  return {device.index < 0 ? threads : 1};
-}
-
-std::vector<BenchGroup> groups_of(const Plan& plan, const BenchOptions& options) {
-  std::vector<BenchGroup> groups;
-  for (const std::string& engine : plan.engines) {
-    const auto updates = updates_of(plan, engine);
-    if (updates.empty()) {
-      if (options.engine.empty()) continue;
-      throw Error(ExitCode::usage,
-                  fmt::format("--update: the {} engine has no {} (it has {})", engine,
-                              options.update, fmt::join(bench_updates(engine), ", ")));
-    }
-    for (const GraphSpec& graph : plan.graphs) {
-      auto temperatures = plan.temperatures;
-      if (temperatures.empty()) {
-        temperatures = {bench_temperature(static_cast<int>(options.dim), graph.p).value()};
-      }
-      for (const double temperature : temperatures) {
-        for (const Device& device : plan.devices) {
-          if (device.index >= 0 && !why_no_cuda(engine).empty()) continue;
-          for (const auto replicas : replicas_of(plan, engine, device)) {
-            for (const auto together :
-                 engine == "bundle" ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
-              groups.push_back({engine, device, graph, temperature, replicas, together, updates});
-            }
-          }
-        }
-      }
-    }
-  }
-  return groups;
-}
-
-BenchResult run_groups(const Plan& plan, const std::vector<BenchGroup>& groups) {
+BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& groups) {
   std::size_t rows = 0;
   for (const BenchGroup& group : groups) rows += group.updates.size();
   const StopToken stop;
@@ -250,8 +76,8 @@ BenchResult run_groups(const Plan& plan, const std::vector<BenchGroup>& groups) 
 ExitCode run_bench_command(const BenchOptions& options) {
   std::vector<BenchRow> then;
   if (!options.vs.empty()) then = bench_rows(read_text_file(options.vs), options.vs);
-  const Plan plan = make_plan(options);
-  const BenchResult result = run_groups(plan, groups_of(plan, options));
+  const BenchPlan plan = make_bench_plan(options);
+  const BenchResult result = run_groups(plan, bench_groups(plan, options));
   if (options.json) {
     Json json = bench_json(result);
     if (!options.vs.empty()) {
@@ -283,7 +109,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--graphs", o.graphs, "N[,N..]",
            "bundle engine: graphs side by side, which share\nevery launch on CUDA");
   add_text(app, "--systems", o.systems, "N[,N..]",
-           "of the single engine [CPU: one per thread; CUDA: 1]");
+           "of the single engine [CPU: one per thread; CUDA: 2^24\nsites in all]");
   add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
             "cluster updates per cycle, in one launch where the\n"
             "engine can; 0: 64 of Wolff on CUDA, else 8");

@@ -90,7 +90,14 @@ void check_device_words(std::string_view text, std::string_view origin) {
 }
 
 std::string why_no_cuda(std::string_view engine) {
-  return engine == "bundle" ? "" : fmt::format("the {} engine runs on the CPU only", engine);
+  const bool has = engine == "bundle" || engine == "single";
+  return has ? "" : fmt::format("the {} engine runs on the CPU only", engine);
+}
+
+std::string why_not_by_itself(std::string_view engine) {
+  if (engine != "single") return "";
+  return "the single engine's kernels have yet to pass all their tests on a device; --device cuda "
+         "takes them";
 }
 
 DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
@@ -101,7 +108,9 @@ DeviceChoice choose_devices(std::string_view text, std::string_view engine, std:
   if (why_not.empty() && !report.reason_none.empty()) {
     why_not = "no CUDA device: " + report.reason_none;
   }
-  if (wish.asked == Asked::automatic) return choose_automatically(why_not, report);
+  if (wish.asked == Asked::automatic) {
+    return choose_automatically(why_not.empty() ? why_not_by_itself(engine) : why_not, report);
+  }
   if (!why_not.empty()) {
     throw Error(ExitCode::device,
                 fmt::format("{}: {} cannot be used: {} (use cpu or auto)", origin, text, why_not));

@@ -61,7 +61,7 @@ void print_cuda(const CudaReport& cuda) {
                device.reason_unfit.empty() ? "" : " (unfit: " + device.reason_unfit + ")");
   }
   if (!cuda.devices.empty()) {
-    fmt::print("                     (bundle engine: --device cuda)\n");
+    fmt::print("                     (--device cuda)\n");
   }
 }
 

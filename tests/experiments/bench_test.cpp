@@ -216,6 +216,8 @@ TEST_CASE("bench: bad input ends with one line and its status") {
            Bad{"--update wolf", 64, "did you mean 'wolff'"},
            Bad{"--engine bundle --update swendsen-wang", 64, "bundle engine has no swendsen-wang"},
            Bad{"--device gpu", 64, "--device"},
+           Bad{"--device cpu --wolff-method persistent", 64, "persistent"},
+           Bad{"--wolff-method frontir", 64, "did you mean 'frontier'"},
            Bad{"--device cuda:999", 69, "cuda:999"},
            Bad{"--replicas 33", 64, "64"},
            Bad{"--systems 0", 64, "--systems"},

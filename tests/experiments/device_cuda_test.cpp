@@ -70,6 +70,8 @@ TEST_CASE("run on CUDA: JSON, trajectory hash and task file of the CPU", "[gpu]"
        {"--dim 2 --size 32 --p 0.1 --temperature 2.5,2.8 --schedule 1:2 --every 3 --replicas 64",
         "--dim 2 --size 34,12 --p 0.05 --rule swap --temperature 2.4 --schedule 1:0",
         "--dim 3 --size 8,6,10 --p 0.2 --rule add --temperature 4.9,6 --local glauber",
+        "--engine single --dim 2 --size 30,44 --p 0.1 --temperature 2.5,2.9 --schedule 1:3",
+        "--engine single --dim 2 --size 64 --p 0.05 --temperature 2.6 --cluster swendsen-wang",
         "--dim 1 --size 250 --p 0.3 --temperature 1.1 --schedule 2:5",
         "--dim 4 --size 4,6,4,4 --p 0.02 --temperature 6.7 --schedule 0:7"}) {
     const std::string run = "run --equilibrate 30 --measure 40 --seed 5 --json " + line;

@@ -104,6 +104,13 @@ TEST_CASE("an engine without CUDA code runs on the CPU under auto, and not under
   CHECK(contains(cuda.text, "packed engine"));
 }
 
+TEST_CASE("auto leaves an engine to the CPU whose kernels are not proven, cuda takes them") {
+  const DeviceChoice choice = choose_devices("auto", "single", "--device", three());
+  CHECK(names(choice) == (why_not_by_itself("single").empty() ? "cuda:1" : "cpu"));
+  CHECK(names(choose_devices("cuda", "single", "--device", three())) == "cuda:1");
+  CHECK(why_not_by_itself("bundle").empty());
+}
+
 TEST_CASE("words that are no device end with status 64, whatever the machine") {
   for (const char* text : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1,", "cuda:1,1", "cuda:1,,2",
                            "cuda:cuda:1", "cuda1", "", "cpu,cuda"}) {
