@@ -107,7 +107,9 @@ TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]"
   std::size_t cases = 0;
   for (const Case& c : lattices()) {
     const Graph graph = build_graph({c.extents, c.p, c.rule, 7});
-    for (const Run& run : kRuns) {
+    for (std::size_t r = 0; r < kRuns.size(); ++r) {
+      if (c.rule != Rule::rewire && r != 1 && r != 3) continue;  // to save time
+      const Run& run = kRuns[r];
       const std::uint64_t cycles = 200 / run.schedule.steps_per_cycle();
       auto cpu = engine(graph, run, -1);
       auto gpu = engine(graph, run, 0);
