@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <thread>
 
 #include "experiments/options.hpp"
@@ -36,6 +38,21 @@ void keep(const std::filesystem::path& file, const TaskSpec& spec, const Schedul
   write_text_file(file, tuned.dump(2) + "\n");
 }
 
+// Isolated sites of the rule `rewire`, on average: all ends moved away, none to there. Metropolis
+// alone flips them all at every sweep, which is no random walk, so where there may be some it is no
+// candidate.
+constexpr double kMostIsolated = 0.01;
+
+double isolated_sites(const TaskSpec& spec) {
+  if (spec.local != LocalUpdate::metropolis) return 0;
+  if (spec.imported != nullptr) return std::numeric_limits<double>::infinity();
+  if (spec.graph.rule != Rule::rewire) return 0;
+  const double dim = static_cast<double>(spec.graph.extents.size());
+  double sites = 1;
+  for (const auto extent : spec.graph.extents) sites *= extent;
+  return sites * std::pow(spec.graph.p / 2, 2 * dim) * std::exp(-dim * spec.graph.p);
+}
+
 // Tuning takes one temperature, and the replicas of a study's task.
 TuneSetting setting_of(const TaskSpec& spec, const EngineOptions& options, double budget) {
   TuneSetting setting;
@@ -47,6 +64,9 @@ TuneSetting setting_of(const TaskSpec& spec, const EngineOptions& options, doubl
   }
   const ClusterUpdate cluster[] = {spec.cluster};
   setting.candidates = standard_candidates(cluster);
+  if (isolated_sites(spec) > kMostIsolated) {
+    std::erase_if(setting.candidates, [](const Candidate& c) { return c.schedule.cluster == 0; });
+  }
   setting.options = options;
   setting.budget = budget;
   return setting;
@@ -71,6 +91,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   const TuneResult result = tune(setting_of(wish.spec, wish.options, budget), stop, {});
   chosen.schedule = result.best().candidate.schedule;
   chosen.reason = reason_of(result);
+  chosen.tuned = true;
   keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json({result}));
   return chosen;
 }
@@ -109,7 +130,6 @@ std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folde
     throw Error(ExitCode::data, error.what());
   }
   chosen.reason = text("reason");
-  chosen.stored = true;
   return chosen;
 }
 
@@ -143,7 +163,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
 ChosenSchedule tuned_schedule(const TaskSpec& spec, const EngineOptions& options, double budget,
                               const StopToken& stop) {
   const TuneResult result = tune(setting_of(spec, options, budget), stop, {});
-  return {result.best().candidate.schedule, reason_of(result), false};
+  return {result.best().candidate.schedule, reason_of(result), true};
 }
 
 }  // namespace rewise

@@ -21,8 +21,8 @@ namespace rewise {
 
 struct ChosenSchedule {
   Schedule schedule;
-  std::string reason;   // one line for people
-  bool stored = false;  // it was there already
+  std::string reason;  // one line for people
+  bool tuned = false;  // just now; else it was stored, or is the rule of thumb
 };
 
 // "64x64_p0.01_rewire_bundle_metropolis_wolff": the file's name without .json.

@@ -105,6 +105,7 @@ class Race {
 }  // namespace
 
 bool is_hopeless(const Standing& one, double leaders_low, double z) {
+  if (std::isinf(z)) return false;
   if (one.most < leaders_low) return true;
   return one.rate.value > 0 && rate_bounds(one.rate, z).high < leaders_low;
 }

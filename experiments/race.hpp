@@ -37,7 +37,7 @@ class Contender {
 struct RaceRules {
   double budget = 30;    // seconds
   int rounds = 6;        // if nobody drops out; each twice as long as the one before
-  double z = 2.5;        // of the bounds
+  double z = 2.5;        // of the bounds; infinite: nobody is dropped
   double enough = 0.03;  // relative error at which a contender has been looked at enough
 };
 

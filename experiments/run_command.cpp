@@ -2,9 +2,11 @@
 // can be interrupted, resumed and extended.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
+#include "experiments/auto_schedule.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config.hpp"
 #include "experiments/device.hpp"
@@ -76,7 +78,7 @@ TaskSpec make_spec(const RunOptions& options) {
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   spec.start = parse_start(options.start, "--start");
   spec.seed = options.seed;
-  spec.schedule = parse_schedule(options.schedule, "--schedule");
+  if (options.schedule != "auto") spec.schedule = parse_schedule(options.schedule, "--schedule");
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;
   spec.every = options.every;
@@ -159,11 +161,31 @@ std::string metropolis_warning(const TaskSpec& spec) {
       cure);
 }
 
+// --schedule auto: that of the task file, so that a run goes on as it began; else tuned, for a
+// tenth of the time that the run will take.
+Schedule automatic_schedule(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
+                            const TaskRun& run) {
+  constexpr double least = 1, most = 30;  // seconds
+  for (const auto& file : paths ? std::vector{paths->finished, paths->checkpoint}
+                                : std::vector<std::filesystem::path>{}) {
+    const auto stored = load_task(file, OpenAs::reader);
+    if (!stored) continue;
+    const auto found = stored->task.configuration.find("sampling.schedule");
+    if (found != stored->task.configuration.end()) {
+      return parse_schedule(found->second, file.string());
+    }
+  }
+  const double budget = std::clamp(0.1 * cpu_seconds(spec, run.engine.threads), least, most);
+  const ChosenSchedule chosen = tuned_schedule(spec, run.engine, budget, run.stop);
+  fmt::print(stderr, "schedule: {} ({})\n", to_string(chosen.schedule), chosen.reason);
+  return chosen.schedule;
+}
+
 ExitCode run_run(const RunOptions& options) {
   if (options.temperature.empty()) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
   }
-  const TaskSpec spec = make_spec(options);
+  TaskSpec spec = make_spec(options);
   const auto paths = output_paths(options.out);
   TaskRun run;
   run.engine = engine_options(options);
@@ -177,6 +199,7 @@ ExitCode run_run(const RunOptions& options) {
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   tell_device(device);
+  if (options.schedule == "auto") spec.schedule = automatic_schedule(spec, paths, run);
 
   Progress progress("run", static_cast<double>(spec.cycles()));
   run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
@@ -225,7 +248,9 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;
   app.option_defaults()->group("Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures, J = k_B = 1");
-  add_text(app, "--schedule", o.schedule, "M:W", "a cycle: M local sweeps, then W cluster updates");
+  add_text(app, "--schedule", o.schedule, "M:W",
+           "a cycle: M local sweeps, then W cluster updates;\n"
+           "auto: tuned first (see 'rewise tune')");
   add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
             "independent systems per temperature; multiples of\n32 for the bundle engine");
   add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");

@@ -9,6 +9,7 @@
 
 #include "analysis/crossing.hpp"
 #include "experiments/options.hpp"
+#include "experiments/study_schedule.hpp"
 #include "experiments/task_results.hpp"
 #include "src/base/error.hpp"
 
@@ -170,7 +171,27 @@ class Search {
       size.samples.sites = site_count(size.extents);
       point.data.sizes.push_back(std::move(size));
       place_window(point, k);
+      tune_schedule(point, k);
     }
+  }
+
+  // Under schedule = "auto": at the middle of the first window, whatever becomes of it.
+  void tune_schedule(Point& point, std::size_t k) {
+    if (config_.schedule) return;
+    SizePlan plan = point.data.sizes[k].plan;
+    plan.equilibrate = 60;  // a likely plan, for the work to come
+    plan.measure = 20;
+    plan.every = 5;
+    const StudyTask task = task_of(point, k, 0, plan, "tune");
+    const double work = std::max(task.seconds, least_seconds(task.spec)) * config_.graphs[k];
+    point.data.sizes[k].plan.schedule =
+        study_schedule(study_, task.spec, work, plan.schedule, stop_, progress_);
+  }
+
+  // Of a task on one core, where no task has told yet.
+  static double least_seconds(const TaskSpec& spec) {
+    return 5e-9 * site_count(spec.graph.extents) *
+           static_cast<double>(spec.temperatures.size() * spec.cycles());
   }
 
   // Lays the window of size k around point.centre; samples of another window are dropped.

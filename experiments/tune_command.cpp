@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "experiments/auto_schedule.hpp"
@@ -47,7 +48,7 @@ struct TuneOptions {
   std::string size, p = "0", rule = "rewire", graph, temperature, engine = "bundle";
   std::string device = "auto", local = "auto", cluster = "auto", candidates, budget = "30s";
   std::string wolff_method, label_method, out, study;
-  bool json = false, plots = true;
+  bool json = false, plots = true, keep_all = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -147,6 +148,10 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   setting.options.wolff_method = options.wolff_method;
   setting.options.label_method = options.label_method;
   setting.candidates = candidates(options);
+  if (options.keep_all) {
+    setting.rules.z = std::numeric_limits<double>::infinity();
+    setting.rules.enough = 0.01;
+  }
   setting.budget = parse_duration(options.budget, "--budget").count();
   setting.spec = std::move(spec);
   return setting;
@@ -245,6 +250,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
 void add_effort_options(CLI::App& app, TuneOptions& o) {
   app.option_defaults()->group("Effort");
   add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
+  app.add_flag("--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--threads", o.threads, 0, 4096, "0: as many as help");
   add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: as 'rewise run'");

@@ -1,0 +1,109 @@
+"""Checks the tuner by brute force: its winner within a budget, against long runs of all candidates
+with another seed. Prints a line per setting and the count of winners within 10% of the true best;
+exit status 1 where fewer than 9 of 10 are.
+
+    tune_brute_force.py REWISE [--device cpu|cuda] [--size-2d 64] [--size-3d 16] [--budget 20]
+                        [--long 120] [--settings 2d-0-at,2d-0.01-below,..] [--json FILE]
+
+A setting is DIM-P-WHERE: below, at or above Tc, at 0.97, 1 and 1.03 of it. The default is 24 of
+them: both dimensions, p = 0, 1e-3, 1e-2 and 0.1. On a CPU that others use, times are those of one
+thread's own CPU time.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import subprocess
+import sys
+
+# Tc(0), exact or Ferrenberg, Xu & Landau 2018; Tc(p) as 'rewise tune' takes it (tree approximation).
+TC = {("2d", "0"): 2.269185, ("2d", "1e-3"): 2.3175, ("2d", "1e-2"): 2.4342, ("2d", "0.1"): 2.769,
+      ("3d", "0"): 4.5115232, ("3d", "1e-3"): 4.5266, ("3d", "1e-2"): 4.5913, ("3d", "0.1"): 4.855}
+WHERE = {"below": 0.97, "at": 1.0, "above": 1.03}
+ENOUGH = 0.9
+
+
+def known_settings():
+    return ["-".join((dim, p, where)) for (dim, p), where in itertools.product(TC, WHERE)]
+
+
+def parts(setting):
+    dim, rest = setting.split("-", 1)
+    p, where = rest.rsplit("-", 1)
+    return dim, p, where
+
+
+def tune(options, setting, *more):
+    dim, p, where = parts(setting)
+    size = options.size_2d if dim == "2d" else options.size_3d
+    command = [options.rewise, "tune", "--dim", dim[0], "--size", str(size), "--p", p,
+               "--temperature", f"{TC[dim, p] * WHERE[where]:.5g}", "--engine", options.engine,
+               "--device", options.device, "--json", *more]
+    if options.threads:
+        command += ["--threads", str(options.threads)]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return json.loads(output.stdout)["settings"][0]
+
+
+def rates(result):
+    """Candidate -> (rate, error)."""
+    return {(c["schedule"], c["cluster"]): (c["rate"]["value"], c["rate"]["error"])
+            for c in result["candidates"] if c["rate"]["value"] is not None}
+
+
+def name(candidate):
+    return candidate[0] + (" SW" if candidate[1] == "swendsen-wang" else "")
+
+
+def check(options, setting):
+    quick = tune(options, setting, "--budget", f"{options.budget}s", "--seed", "1")
+    brute = rates(tune(options, setting, "--budget", f"{options.long}s", "--keep-all",
+                       "--seed", "1001"))
+    winner = (quick["winner"]["schedule"], quick["winner"]["cluster"])
+    best = max(brute, key=lambda candidate: brute[candidate][0])
+    rate, error = brute[winner]
+    top, top_error = brute[best]
+    ratio = rate / top
+    spread = 0.0 if winner == best else ratio * math.hypot(error / rate, top_error / top)
+    return {"setting": setting, "winner": name(winner), "best": name(best), "ratio": ratio,
+            "error": spread, "seconds": quick["seconds"], "warnings": quick["warnings"],
+            "dropped": sum(c["dropped"] is not None for c in quick["candidates"]),
+            "candidates": len(quick["candidates"])}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("rewise")
+    parser.add_argument("--engine", default="bundle")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--size-2d", type=int, default=64)
+    parser.add_argument("--size-3d", type=int, default=16)
+    parser.add_argument("--budget", type=float, default=20, help="seconds of the tuner")
+    parser.add_argument("--long", type=float, default=120, help="seconds of the long runs")
+    parser.add_argument("--settings", default=",".join(known_settings()))
+    parser.add_argument("--json", help="keep the figures here")
+    options = parser.parse_args()
+    settings = options.settings.split(",")
+    unknown = [s for s in settings if s not in known_settings()]
+    if unknown:
+        parser.error(f"no such setting: {unknown[0]} (one of {', '.join(known_settings())})")
+    results = []
+    for setting in settings:
+        r = check(options, setting)
+        results.append(r)
+        print(f"{setting:16} chose {r['winner']:8} best {r['best']:8} "
+              f"ratio {r['ratio']:.3f} +- {r['error']:.3f}  "
+              f"({r['dropped']} of {r['candidates']} dropped, {r['seconds']:.0f} s)", flush=True)
+    good = sum(r["ratio"] >= ENOUGH for r in results)
+    print(f"{good} of {len(results)} winners within 10% of the true best")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"engine": options.engine, "device": options.device, "results": results},
+                      file, indent=2)
+    return 0 if good >= 0.9 * len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+// The tuner on small systems: what its figures mean, how the spacing of samples adapts, and what a
+// user sees. No time is asserted.
+#include "experiments/tune.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analysis/autocorrelation.hpp"
+#include "src/base/error.hpp"
+#include "tests/analysis/synthetic.hpp"
+#include "tests/experiments/program.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+TuneSetting setting(const std::string& engine, double p, double temperature) {
+  TuneSetting s;
+  s.spec.graph = {{8, 6}, p, Rule::rewire, 3};
+  s.spec.engine = engine;
+  s.spec.replicas = 32;
+  s.spec.temperatures = {temperature};
+  s.options.threads = 1;
+  const auto clusters = clusters_of(engine);
+  s.candidates = standard_candidates(clusters);
+  s.budget = 1;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("candidates: the papers' range and far beyond it; Swendsen-Wang beside Wolff") {
+  const auto bundle = standard_candidates(clusters_of("bundle"));
+  CHECK(bundle.size() == 13);
+  CHECK(candidate_text(bundle.front()) == "1:0");
+  CHECK(candidate_text(bundle.back()) == "0:1");
+  const auto single = standard_candidates(clusters_of("single"));
+  const auto count = [&](const char* text) {
+    return std::count_if(single.begin(), single.end(),
+                         [&](const Candidate& c) { return candidate_text(c) == text; });
+  };
+  CHECK(count("1:0") == 1);  // the same with either
+  CHECK(count("0:1 SW") == 1);
+  CHECK(count("1:1 SW") == 1);
+  CHECK(count("1:1") == 1);
+  CHECK(count("1:1024 SW") == 0);
+}
+
+TEST_CASE("tune: figures hang together, for both engines") {
+  for (const std::string engine : {"bundle", "single"}) {
+    const TuneResult result = tune(setting(engine, 0.1, 2.769), StopToken(), {});
+    INFO(engine);
+    CHECK(result.rows.size() == standard_candidates(clusters_of(engine)).size());
+    std::vector<int> ranks;
+    for (const TuneRow& row : result.rows) {
+      ranks.push_back(row.rank);
+      const TrialFigures& f = row.figures;
+      if (!std::isfinite(f.rate.value)) continue;
+      CHECK(f.rate.value == Approx(1 / (2 * std::max(0.5, f.tau_m2.value) * f.seconds.value)));
+      CHECK(f.rate.error > 0);
+      CHECK(f.seconds_measured.value > f.seconds.value);
+      CHECK(f.samples >= 4);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    for (std::size_t k = 0; k < ranks.size(); ++k) CHECK(ranks[k] == static_cast<int>(k) + 1);
+    CHECK(result.best().rank == 1);
+    CHECK_FALSE(result.best().place.dropped);
+    CHECK(std::isfinite(result.best().figures.tau_configuration.value));
+  }
+}
+
+// 32 replicas in equilibrium after long runs: tau of the trials agrees with that of a plain series
+// of the same schedule within 4 joint errors (false alarms 6e-5 for each).
+TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
+  TuneSetting s = setting("bundle", 0, 2.269185);
+  s.spec.graph = {{16, 16}, 0, Rule::rewire, 1};
+  s.candidates = {{{1, 0}, ClusterUpdate::wolff},
+                  {{0, 1}, ClusterUpdate::wolff},
+                  {{1, 1}, ClusterUpdate::wolff}};
+  s.rules.z = std::numeric_limits<double>::infinity();
+  s.rules.enough = 0.02;
+  s.budget = 3;
+  const TuneResult result = tune(s, StopToken(), {});
+  for (const TuneRow& row : result.rows) {
+    TaskSpec spec = s.spec;
+    spec.schedule = row.candidate.schedule;
+    spec.equilibrate = 500;
+    spec.measure = 4000;
+    spec.every = 1;
+    spec.seed = 77;
+    const TaskResult run = run_task(spec, std::nullopt, TaskRun{});
+    const auto& m = run.data.magnetisation;
+    RealSeries m2(static_cast<Eigen::Index>(m.time()), 32);
+    for (std::size_t t = 0; t < m.time(); ++t) {
+      for (std::size_t r = 0; r < 32; ++r) {
+        const double value = static_cast<double>(m.at(0, t, r)) / 256;
+        m2(static_cast<Eigen::Index>(t), static_cast<Eigen::Index>(r)) = value * value;
+      }
+    }
+    const Value plain = gamma_method(m2).tau, tuned = row.figures.tau_m2;
+    INFO(candidate_text(row.candidate)
+         << ": " << plain.value << "(" << plain.error << ") and " << tuned.value << "("
+         << tuned.error << "), every " << row.figures.every);
+    // A spacing of up to half a tau (kLeastTau samples) makes tau up to 2% larger.
+    CHECK(std::abs(plain.value - tuned.value) <
+          4 * std::hypot(plain.error, tuned.error) + 0.02 * plain.value);
+    const double samples = tuned.value / static_cast<double>(row.figures.every);
+    CHECK(samples < 20);
+    CHECK((samples >= kLeastTau || row.figures.every == 1));
+  }
+  CHECK(result.rows[0].figures.every > 1);  // tau of Metropolis is above 10
+}
+
+TEST_CASE("series: every second time is kept, the last among them") {
+  for (const int times : {6, 7}) {
+    TuneSeries series(2);
+    for (int t = 0; t < times; ++t) {
+      Observation o;
+      o.bond_sum = {t, 10 + t};
+      o.magnetisation = {t, -t};
+      series.add(o, 1);
+    }
+    series.halve();
+    REQUIRE(series.times() == 3);
+    for (int t = 0; t < 3; ++t) {
+      const double kept = times - 1 - 2 * (2 - t);
+      CHECK(series.energy()(t, 0) == -kept);
+      CHECK(series.energy()(t, 1) == -10 - kept);
+      CHECK(series.abs_m()(t, 1) == kept);
+      CHECK(series.m2()(t, 1) == kept * kept);
+    }
+  }
+}
+
+TEST_CASE("Pearson correlation of configurations, bit by bit and by its definition") {
+  test::Dice dice(8);
+  for (int k = 0; k < 20; ++k) {
+    const std::size_t sites = 50 + static_cast<std::size_t>(100 * dice.uniform());
+    std::vector<std::uint8_t> a(sites), b(sites);
+    double sa = 0, sb = 0, sab = 0;
+    for (std::size_t i = 0; i < sites; ++i) {
+      a[i] = dice.uniform() < 0.7;
+      b[i] = dice.uniform() < 0.6 ? a[i] : dice.uniform() < 0.3;
+      const double x = 2.0 * a[i] - 1, y = 2.0 * b[i] - 1;
+      sa += x;
+      sb += y;
+      sab += x * y;
+    }
+    const double n = static_cast<double>(sites), ma = sa / n, mb = sb / n;
+    const double expected = (sab / n - ma * mb) / std::sqrt((1 - ma * ma) * (1 - mb * mb));
+    CHECK(pearson(SpinBits(a), SpinBits(b)) == Approx(expected));
+    CHECK(pearson(SpinBits(a), SpinBits(a)) == Approx(1));
+  }
+  const std::vector<std::uint8_t> up(64, 1), down(64, 0);
+  CHECK(pearson(SpinBits(up), SpinBits(up)) == 1);
+  CHECK(pearson(SpinBits(up), SpinBits(down)) == 0);
+}
+
+TEST_CASE("configuration correlation: pairs by lag, none across an interruption") {
+  const auto bits = [](std::initializer_list<int> spins) {
+    const std::vector<std::uint8_t> bytes(spins.begin(), spins.end());
+    return std::vector<SpinBits>{SpinBits(bytes)};
+  };
+  ConfigurationCorrelation correlation(1, 2);
+  correlation.add(bits({1, 1, 0, 0}));
+  correlation.add(bits({1, 0, 1, 0}));  // uncorrelated with the first
+  correlation.add(bits({1, 1, 0, 0}));
+  REQUIRE(correlation.curves().rows() == 2);
+  CHECK(correlation.curves()(0, 0) == Approx(0).margin(1e-15));
+  CHECK(correlation.curves()(1, 0) == Approx(1));
+  correlation.interrupt();
+  correlation.add(bits({0, 0, 1, 1}));
+  CHECK(correlation.curves()(0, 0) == Approx(0).margin(1e-15));
+  correlation.add(bits({1, 1, 0, 0}));
+  CHECK(correlation.curves()(0, 0) == Approx(-1.0 / 3));
+  CHECK(correlation.times() == 5);
+  correlation.restart();
+  CHECK(correlation.curves().rows() == 0);
+}
+
+TEST_CASE("rewise tune: table, JSON, file") {
+  const Workplace place;
+  const Output table =
+      place.run("tune --size 8 --p 0,0.1 --budget 0.5s --device cpu --out t.json --no-plots");
+  REQUIRE(table.status == 0);
+  CHECK(table.out.find("best: ") != std::string::npos);
+  CHECK(table.out.find("over those of the best") != std::string::npos);
+  const auto file = nlohmann::json::parse(place.read("t.json"));
+  CHECK(file["format"] == "rewise tune");
+  REQUIRE(file["settings"].size() == 2);
+  CHECK(file["settings"][1]["graph"]["p"] == 0.1);
+  CHECK(file["settings"][0]["temperature"] == Approx(2.26919));
+  CHECK(file["settings"][0]["candidates"].size() == 13);
+
+  const Output json = place.run(
+      "tune --size 8 --candidates 1:0,1:3 --budget 0.3s --device cpu --json --temperature 2.5");
+  REQUIRE(json.status == 0);
+  const auto one = nlohmann::json::parse(json.out)["settings"][0];
+  CHECK(one["candidates"][1]["schedule"] == "1:3");
+  CHECK(one["winner"]["cluster"] == "wolff");
+  for (const auto& c : one["candidates"]) CHECK(c["tau"]["m2"]["value"].get<double>() > 0);
+}
+
+TEST_CASE("rewise tune: bad input is one line") {
+  const Workplace place;
+  struct Bad {
+    std::string line;
+    int status;
+    std::string words;
+  };
+  for (const Bad& bad :
+       {Bad{"", 64, "--size is missing"}, Bad{"--size 7", 64, "--size"},
+        Bad{"--size 8 --p 2", 64, "--p"}, Bad{"--size 8 --budget soon", 64, "--budget"},
+        Bad{"--size 8 --candidates 0:0", 64, "0:0"},
+        Bad{"--size 8 --candidates 1:1,1:1", 64, "given twice"},
+        Bad{"--size 8 --cluster swendsen-wang", 64, "swendsen-wang"},
+        Bad{"--size 8 --dim 4", 64, "--temperature is missing"},
+        Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
+        Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"}}) {
+    const Output output = place.run("tune " + bad.line);
+    INFO(bad.line << ": " << output.err);
+    CHECK(output.status == bad.status);
+    CHECK(output.err.find(bad.words) != std::string::npos);
+    CHECK(lines(output.err) == 1);
+    CHECK(output.out.empty());
+  }
+}
