@@ -32,14 +32,13 @@ DevicePlan DeviceGraph::outline(const Plan& plan) {
   out.site_slots = plan.site_slots;
   out.slots = plan.slots;
   out.rewired_count = plan.rewired.size();
-  out.gone_count = plan.gone.size();
   return out;
 }
 
 std::uint64_t DeviceGraph::bytes(const Plan& plan) {
   return plan.groups.size() * sizeof(SiteGroup) + plan.graph.offsets().size() * 8 +
          plan.entries.size() * sizeof(Entry) + plan.rewired.size() * sizeof(RewiredSlot) +
-         plan.gone.size() * 8 + plan.tables.size() * (2 * std::uint64_t{plan.max_degree} + 2) * 8;
+         plan.tables.size() * (2 * std::uint64_t{plan.max_degree} + 2) * 8;
 }
 
 DeviceGraph::DeviceGraph(const Plan& plan, cudaStream_t stream) : plan_(outline(plan)) {
@@ -53,14 +52,12 @@ DeviceGraph::DeviceGraph(const Plan& plan, cudaStream_t stream) : plan_(outline(
   groups.resize(groups.size() + 2);
   groups_ = upload(groups, stream);
   offsets_ = upload(plan.graph.offsets(), stream);
-  gone_ = upload(plan.gone, stream);
   entries_ = upload(plan.entries, stream);
   rewired_ = upload(plan.rewired, stream);
   flip_ = upload(flip, stream);
   bond_ = upload(bond, stream);
   plan_.groups = groups_.data();
   plan_.offsets = offsets_.data();
-  plan_.gone = gone_.data();
   plan_.entries = entries_.data();
   plan_.rewired = rewired_.data();
   plan_.flip = flip_.data();

@@ -23,7 +23,7 @@ class DeviceGraph {
  private:
   DevicePlan plan_;
   DeviceBuffer<SiteGroup> groups_;
-  DeviceBuffer<std::uint64_t> offsets_, gone_;
+  DeviceBuffer<std::uint64_t> offsets_;
   DeviceBuffer<Entry> entries_;
   DeviceBuffer<RewiredSlot> rewired_;
   DeviceBuffer<Threshold> flip_, bond_;

@@ -25,8 +25,7 @@ struct DevicePlan {
   const std::uint64_t* offsets = nullptr;  // [modified + 1] into entries
   const Entry* entries = nullptr;
   const RewiredSlot* rewired = nullptr;  // [rewired_count]
-  const std::uint64_t* gone = nullptr;   // [gone_count] slots of lattice bonds that are gone
-  std::uint64_t rewired_count = 0, gone_count = 0;
+  std::uint64_t rewired_count = 0;
   // Per temperature t: flip[t * (2 max_degree + 1) + field_index()], bond[t].
   const Threshold* flip = nullptr;
   const Threshold* bond = nullptr;

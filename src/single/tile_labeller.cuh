@@ -65,6 +65,8 @@ class TileLabeller {
       settle_row(row, count, __shfl_sync(~0u, starts_, row), __shfl_sync(~0u, opening, row),
                  __shfl_sync(~0u, word_.first, row));
     }
+    add_sum();
+    __syncwarp();
   }
 
   // Open roots become nodes of the lattice's forest; the sums of the closed clusters.
@@ -92,6 +94,7 @@ class TileLabeller {
  private:
   static constexpr std::uint32_t kPlace = kTileSites - 1;
   static constexpr std::uint32_t kOpen = 1u << 15;
+  static constexpr std::uint32_t kOneSite = 1u << 16;
 
   __device__ __forceinline__ std::uint64_t drawn(int k) const {
     return bits_from(system_.drawn + k, kDim, word_.first);
@@ -199,14 +202,22 @@ class TileLabeller {
       reinterpret_cast<std::uint32_t*>(system_.place + first)[lane_] = odd << 16 | even;
     }
     __syncwarp();
-    const auto add_run = [&](unsigned at, std::uint32_t root) {
-      const std::uint64_t after = starts & ~low_bits(at + 1);
-      const unsigned end = after != 0 ? lowest(after) : count;
-      if (root != base + at) forest_[base + at] = root;
-      atomicAdd(forest_ + root, (end - at) << 16);
-    };
-    if ((here & 1u) != 0) add_run(x, even);
-    if ((here & 2u) != 0) add_run(x + 1, odd);
+    if ((here & 1u) != 0 && even != base + x) forest_[base + x] = even;
+    if ((here & 2u) != 0 && odd != base + x + 1) forest_[base + x + 1] = odd;
+    if (x < count) {
+      if (even != sum_root_) {
+        add_sum();
+        sum_root_ = even;
+      }
+      ++sum_;
+    }
+    if (x + 1 < count) {
+      if (odd == sum_root_) {
+        ++sum_;
+      } else {
+        atomicAdd(forest_ + odd, kOneSite);
+      }
+    }
     if ((opening >> x & 1u) != 0) atomicOr(forest_ + even, kOpen);
     if ((opening >> x & 2u) != 0) atomicOr(forest_ + odd, kOpen);
     const std::uint32_t even_roots = __ballot_sync(~0u, (here & 1u) != 0 && even == base + x);
@@ -218,6 +229,12 @@ class TileLabeller {
     __syncwarp();
   }
 
+  // What the lane has counted for one root; a cluster mostly goes on from row to row.
+  __device__ __forceinline__ void add_sum() {
+    if (sum_ > 0) atomicAdd(forest_ + sum_root_, sum_ * kOneSite);
+    sum_ = 0;
+  }
+
   const DevicePlan& plan_;
   const SystemLabels system_;
   std::uint32_t* const forest_;
@@ -226,6 +243,7 @@ class TileLabeller {
   const TileWord word_;
   std::uint64_t starts_ = 0;  // bit x: a run starts here
   std::uint32_t roots_[2]{};  // bit i: site 2 i (2 i + 1) starts a run that is a root
+  std::uint32_t sum_root_ = 0, sum_ = 0;
 };
 
 }  // namespace rewise::single::device
