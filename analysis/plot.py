@@ -21,6 +21,7 @@ class Parser(argparse.ArgumentParser):
 
 def draw(target, out):
     """Draws `target`; gives the paths written. Raises rewise_data.DataError and OSError."""
+    import plot_curves
     import plot_study
     import plot_task
     import rewise_data
@@ -28,6 +29,8 @@ def draw(target, out):
     if target.suffix == ".json":
         import plot_tune
         return plot_tune.draw(rewise_data.read_tuning(target), target.stem, out or target.parent)
+    if target.is_dir() and (target / "curves.json").exists():
+        return plot_curves.draw(plot_curves.read(target), out or target / "plots")
     if target.is_dir():
         return plot_study.draw(rewise_data.read_summary(target), out or target / "plots")
     return plot_task.draw(rewise_data.read_task(target), out or target.parent)

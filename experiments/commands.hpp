@@ -30,6 +30,7 @@ AddedCommand add_bench_command(CLI::App& program);
 AddedCommand add_decorrelate_command(CLI::App& program);
 AddedCommand add_equilibrate_command(CLI::App& program);
 AddedCommand add_clusters_command(CLI::App& program);
+AddedCommand add_reproduce_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
 
 // Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the

@@ -59,6 +59,14 @@ Eigen::ArrayXd per_step(const Eigen::ArrayXd& steps, const Eigen::ArrayXd& secon
   return result;
 }
 
+// At the point nearest to `step`.
+Value value_at(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& rows, double step) {
+  Eigen::Index at = 0;
+  (steps - step).abs().minCoeff(&at);
+  const MeanCurve mean = mean_curve(rows.middleCols(at, 1));
+  return {mean.value[0], mean.error[0]};
+}
+
 Value last_of(const Eigen::ArrayXXd& rows) {
   const MeanCurve mean = mean_curve(rows.rightCols(1));
   return {mean.value[0], mean.error[0]};
@@ -88,6 +96,7 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   row.add("equilibrium_steps", found.time);
   row.add("equilibrium_seconds", seconds);
   row.add("apart_until_steps", {found.last, 0});
+  row.add("energy_at_100", value_at(steps, hot.energy, 100));
   row.add("energy_hot", last_of(hot.energy));
   row.add("energy_cold", last_of(cold.energy));
   const Eigen::ArrayXd pace = per_step(steps, hot.seconds);

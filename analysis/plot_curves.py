@@ -1,0 +1,224 @@
+"""Figures of curves.json: what `rewise decorrelate`, `equilibrate`, `clusters` and `reproduce`
+write. A panel is a table of curves, one column against another; a figure of `reproduce` names its
+panels itself, the others have theirs here."""
+
+import json
+import pathlib
+import textwrap
+
+import numpy as np
+
+import plot_style as style
+from rewise_data import DataError
+
+# name: [panels]; every panel: table, x, y and what a panel of `reproduce` may have.
+PANELS = {
+    "decorrelate": {
+        "correlation": [
+            {"table": "correlation", "x": "steps", "y": "abs_correlation", "yscale": "log"},
+            {"table": "correlation", "x": "seconds", "y": "abs_correlation", "xscale": "log",
+             "yscale": "log"}],
+        "autocorrelation": [
+            {"table": "autocorrelation", "x": "steps", "y": "rho_e"},
+            {"table": "autocorrelation", "x": "steps", "y": "rho_m2"},
+            {"table": "autocorrelation", "x": "seconds", "y": "rho_e", "xscale": "log"},
+            {"table": "autocorrelation", "x": "seconds", "y": "rho_m2", "xscale": "log"}]},
+    "equilibrate": {
+        "energy": [
+            {"table": "energy", "x": "steps", "y": "energy_hot", "also": "energy_cold",
+             "xscale": "log"},
+            {"table": "energy", "x": "seconds_hot", "y": "energy_hot", "also": "energy_cold",
+             "also_x": "seconds_cold", "xscale": "log"}]},
+    "clusters": {
+        "sizes": [
+            {"table": "sizes", "x": "size", "y": "density", "xscale": "log", "yscale": "log"},
+            {"table": "shares", "x": "size", "y": "share"}]},
+}
+
+AXES = {
+    "steps": "steps (sweeps or cluster updates)",
+    "seconds": "seconds per replica",
+    "seconds_hot": "seconds per replica",
+    "temperature": style.TEMPERATURE,
+    "p": style.REWIRED,
+    "size": "cluster size (sites)",
+    "density": "share per whole number",
+    "share": "share of clusters per bin",
+    "abs_correlation": r"$\langle|\rho_{\mathrm{spins}}|\rangle$",
+    "correlation": r"$\langle\rho_{\mathrm{spins}}\rangle$",
+    "rho_e": r"autocorrelation of $e$",
+    "rho_m2": r"autocorrelation of $m^2$",
+    "rho_abs_m": r"autocorrelation of $|m|$",
+    "energy_hot": r"energy per site $e$ ($J$)",
+    "step_seconds_hot": "seconds per step and replica",
+    "correlation_end": r"$\langle|\rho_{\mathrm{spins}}|\rangle$",
+    "seconds_end": "seconds per replica",
+    "shift": r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)",
+    "exponent": "local exponent",
+    "acceleration": "time on one core / accelerated",
+}
+
+
+def read(folder):
+    """curves.json of a folder as a dict, checked for being one."""
+    path = pathlib.Path(folder) / "curves.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"'{path}' cannot be read: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != "rewise curves":
+        raise DataError(f"'{path}' holds no curves of rewise")
+    if data.get("format_version") != 1:
+        raise DataError(f"'{path}' has format version {data.get('format_version')}; this program "
+                        "reads 1")
+    return data
+
+
+def column(curve, name):
+    """A column as numbers, null as NaN; nothing where there is none."""
+    values = curve["columns"].get(name)
+    return None if values is None else np.array([np.nan if v is None else v for v in values], float)
+
+
+def chosen(curves, only):
+    """The curves whose keys are `only`'s ("temperature=2.4,schedule=1:1|0:1"; | is or)."""
+    wanted = dict(part.split("=", 1) for part in only.split(",")) if only else {}
+    return [curve for curve in curves
+            if all(curve["keys"].get(key) in value.split("|") for key, value in wanted.items())]
+
+
+def labels(curves):
+    """What tells the curves of a panel apart."""
+    names = list(curves[0]["keys"]) if curves else []
+    varying = [name for name in names if len({curve["keys"].get(name) for curve in curves}) > 1]
+    shown = {"temperature": "$T = {}$", "p": "$p = {}$", "size": "$L = {}$"}
+    return [", ".join(shown.get(name, "{}").format(curve["keys"].get(name, "")) for name in varying)
+            for curve in curves]
+
+
+def label_of(name):
+    return AXES.get(name) or style.LABELS.get(name) or name.replace("_", " ")
+
+
+def bars(y, error, shown, panel):
+    """Error bars below and above; on a logarithmic axis the lower ones end at a tenth of y."""
+    if error is None:
+        return None
+    low = np.minimum(error, 0.9 * y) if panel.get("yscale") == "log" else error
+    return np.array([low[shown], error[shown]])
+
+
+def draw_panel(axes, tables, panel):
+    """One panel; gives whether it shows anything."""
+    curves = chosen(tables.get(panel["table"], []), panel.get("only", ""))
+    drawn = False
+    few = all(len(curve["columns"].get(panel["x"], [])) <= 40 for curve in curves)
+    for index, (curve, label) in enumerate(zip(curves, labels(curves))):
+        x, y = column(curve, panel["x"]), column(curve, panel["y"])
+        if x is None or y is None:
+            raise DataError(f"table '{panel['table']}' has no column '{panel['x']}' or "
+                            f"'{panel['y']}'")
+        error = column(curve, panel["y"] + "_error")
+        shown = np.isfinite(x) & np.isfinite(y)
+        for scale, values in (("xscale", x), ("yscale", y)):
+            if panel.get(scale) == "log":
+                shown &= values > 0
+        if not shown.any():
+            continue
+        look = style.look(index)
+        if few and panel.get("lines") != "only":
+            style.points(axes, x[shown], y[shown], bars(y, error, shown, panel), index,
+                         label=label or None)
+            axes.plot(x[shown], y[shown], color=look["color"], linewidth=0.6, alpha=0.7)
+        else:
+            axes.plot(x[shown], y[shown], color=look["color"], label=label or None, linewidth=0.9)
+            if error is not None:
+                low, high = bars(y, error, shown, panel)
+                axes.fill_between(x[shown], y[shown] - low, y[shown] + high, color=look["color"],
+                                  alpha=0.2, linewidth=0)
+        if panel.get("also"):
+            other_x = column(curve, panel.get("also_x", panel["x"]))
+            axes.plot(other_x, column(curve, panel["also"]), color=look["color"], linewidth=0.8,
+                      linestyle="--")
+        drawn = True
+    axes.set_xscale(panel.get("xscale", "linear"))
+    axes.set_yscale(panel.get("yscale", "linear"))
+    axes.set_xlabel(panel.get("xlabel") or label_of(panel["x"]))
+    axes.set_ylabel(panel.get("ylabel") or label_of(panel["y"]))
+    if panel.get("title"):
+        axes.set_title(panel["title"], loc="left")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=6.5, handlelength=1.2, labelspacing=0.25, borderaxespad=0.3)
+    return drawn
+
+
+def compose(panels, tables_of):
+    """A figure of the panels, two a row; tables_of(panel) gives the tables it draws from."""
+    columns = 1 if len(panels) == 1 else 2
+    figure, axes = style.new_figure(columns=columns, rows=-(-len(panels) // columns))
+    drawn = [draw_panel(panel_axes, tables_of(panel), panel)
+             for panel_axes, panel in zip(axes.flat, panels)]
+    for spare in list(axes.flat)[len(panels):]:
+        spare.set_axis_off()
+    return figure if any(drawn) else None
+
+
+def heading(data):
+    lattice = data["about"]["lattice"]
+    extents = lattice["extents"]
+    size = (f"$L = {extents[0]}$" if len(set(extents)) == 1
+            else r"$" + r" \times ".join(map(str, extents)) + "$")
+    return f"{lattice['dim']}D, {size}, $p = {lattice['p']:g}$"
+
+
+def metric_curves(sets):
+    """The metrics of runs as curves against temperature, one per schedule (or other keys)."""
+    curves = {}
+    for data in sets:
+        for row in data["metrics"]:
+            keys = {key: value for key, value in row["keys"].items() if key != "temperature"}
+            columns = curves.setdefault(json.dumps(keys), {"keys": keys, "columns": {}})["columns"]
+            columns.setdefault("temperature", []).append(float(row["keys"]["temperature"]))
+            for name, value in row["values"].items():
+                columns.setdefault(name, []).append(value["value"])
+                columns.setdefault(name + "_error", []).append(value["error"])
+    return list(curves.values())
+
+
+def tables_of(data, panel):
+    """The tables that a panel draws from: those of its run, or the metrics of one run or of all."""
+    if panel["table"] == "metrics":
+        runs = data["runs"].values() if panel["run"] == "*" else [data["runs"][panel["run"]]]
+        return {"metrics": metric_curves(runs)}
+    return data["runs"][panel["run"]]["tables"]
+
+
+VERDICTS = {"agrees": "+", "disagrees": "x", "undecided": "?"}
+
+
+def draw_figure(data, folder):
+    """A figure of `reproduce`: its panels, with the verdicts below."""
+    figure = compose(data["panels"], lambda panel: tables_of(data, panel))
+    if figure is None:
+        return []
+    figure.suptitle(f"{data['paper']}, {data['scale']} scale", fontsize=9, x=0.01, ha="left")
+    text = "\n".join(textwrap.shorten(f"[{VERDICTS[c['verdict']]}] {c['claim']}: {c['detail']}",
+                                      118 if len(data["panels"]) > 1 else 60, placeholder=" ...")
+                     for c in data["checks"])
+    if text:
+        figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
+    return style.save(figure, folder, data["name"])
+
+
+def draw(data, folder):
+    """Draws what curves.json allows into `folder`; gives the paths written."""
+    if data["kind"] == "figure":
+        return draw_figure(data, folder)
+    written = []
+    for name, panels in PANELS.get(data["kind"], {}).items():
+        figure = compose(panels, lambda panel: data["tables"])
+        if figure is None:
+            continue
+        figure.suptitle(heading(data), fontsize=9, x=0.01, ha="left")
+        written += style.save(figure, folder, name)
+    return written

@@ -1,0 +1,253 @@
+#include "experiments/figure.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "experiments/config.hpp"
+#include "experiments/options.hpp"
+#include "experiments/toml_reader.hpp"
+
+namespace rewise {
+namespace {
+
+const std::vector<std::string_view> kRunKeys{
+    "name",   "kind",  "quick",   "paper",   "dim",      "sizes",     "p",           "graphs",
+    "points", "steps", "origins", "measure", "linear",   "engine",    "equilibrate", "temperature",
+    "seed",   "rule",  "prepare", "fit_to",  "fit_from", "schedules", "replicas"};
+
+const toml::array& list_of(const TomlSection& section, std::string_view key) {
+  const auto* list = section.need(key).as_array();
+  if (list == nullptr || list->empty()) section.fail(key, section.need(key), "a list is wanted");
+  return *list;
+}
+
+std::vector<double> numbers(const TomlSection& section, std::string_view key, double least,
+                            double most) {
+  std::vector<double> values;
+  for (const auto& node : list_of(section, key)) {
+    values.push_back(section.number_at(key, node, least, most));
+  }
+  return values;
+}
+
+std::vector<std::string> texts(const TomlSection& section, std::string_view key) {
+  std::vector<std::string> values;
+  if (!section.has(key)) return values;
+  for (const auto& node : list_of(section, key)) {
+    const auto text = node.value<std::string>();
+    if (!text) section.fail(key, node, "texts are wanted");
+    values.push_back(*text);
+  }
+  return values;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += ',';
+    text += word;
+  }
+  return text;
+}
+
+// The run's own keys, with those of the scale over them.
+toml::table merged(const toml::table& run, const std::string& scale) {
+  toml::table all = run;
+  if (const auto* own = run[scale].as_table()) {
+    for (const auto& [key, node] : *own) all.insert_or_assign(key, node);
+  }
+  all.erase("quick");
+  all.erase("paper");
+  return all;
+}
+
+FigureRun read_run(const TomlSection& s) {
+  FigureRun run;
+  run.name = s.text("name", "");
+  run.kind = s.text("kind", "");
+  const auto dim = static_cast<std::size_t>(s.whole("dim", 1, kMaxDim, 2));
+  for (const double edge : numbers(s, "sizes", 4, 1e6)) {
+    run.sizes.emplace_back(dim, static_cast<std::uint32_t>(edge));
+    check_extents(run.sizes.back(), s.origin("sizes"));
+  }
+  run.ps = s.has("p") ? numbers(s, "p", 0, 1) : std::vector<double>{0.0};
+  CurveSpec& spec = run.spec;
+  spec.extents = run.sizes.front();
+  spec.p = run.ps.front();
+  spec.rule = parse_rule(s.text("rule", "rewire"));
+  spec.graphs = static_cast<std::uint32_t>(s.whole("graphs", 1, 1u << 16, 1));
+  if (run.kind != "tc") {
+    spec.temperatures = numbers(s, "temperature", 1e-6, 1e6);
+    const auto schedules = texts(s, "schedules");
+    spec.mixes = parse_mixes(schedules.empty() ? "1:1" : joined(schedules), s.origin("schedules"));
+  }
+  spec.engine = s.text("engine", "bundle");
+  check_engine_name(spec.engine, s.origin("engine"));
+  const std::uint64_t replicas = s.whole("replicas", 1, 1u << 20, 32);
+  check_replicas(spec.engine, replicas, s.origin("replicas"));
+  spec.replicas = static_cast<std::uint32_t>(replicas);
+  spec.seed = s.whole("seed", 0, std::numeric_limits<std::int64_t>::max(), 1);
+  spec.prepare = parse_mix(s.text("prepare", "1:8"), s.origin("prepare"));
+  constexpr std::uint64_t most = std::uint64_t{1} << 31;
+  spec.equilibrate = s.whole("equilibrate", 0, most, 200);
+  spec.steps = s.whole("steps", 1, most, 100);
+  spec.points = s.whole("points", 2, 100000, 60);
+  spec.linear = s.whole("linear", 0, 1, 0) == 1;
+  spec.origins = s.whole("origins", 1, 1u << 20, 10);
+  spec.measure = s.whole("measure", 1, most, 1000);
+  spec.fit_from = s.number("fit_from", 1, 1e12, 10);
+  spec.fit_to = s.number("fit_to", 0, 1e12, 0);
+  return run;
+}
+
+FigureCheck read_check(const TomlSection& s) {
+  FigureCheck check;
+  check.claim = s.text("claim", "");
+  check.why = s.text("why", "");
+  check.relation = s.text("relation", "less");
+  check.left = s.text("left", "");
+  check.right = s.text("right", "");
+  check.among = texts(s, "among");
+  check.factor = s.number("factor", -1e12, 1e12, 1);
+  check.tolerance = s.number("tolerance", 0, 1e12, 0);
+  return check;
+}
+
+// The tables of an array of tables; none where the key is missing.
+std::vector<const toml::table*> tables_of(const toml::table& root, std::string_view key) {
+  std::vector<const toml::table*> tables;
+  if (const auto* list = root[key].as_array()) {
+    for (const auto& node : *list) {
+      if (node.is_table()) tables.push_back(node.as_table());
+    }
+  }
+  return tables;
+}
+
+Json read_panel(const toml::table& table, const std::string& file) {
+  const std::vector<std::string_view> known{"run",    "table",  "x",      "y",
+                                            "title",  "also",   "xscale", "yscale",
+                                            "xlabel", "ylabel", "only",   "lines"};
+  const TomlSection s(table, "panel", file, known);
+  Json panel;
+  for (const auto key : known) {
+    if (s.has(key)) panel[std::string(key)] = s.text(key, "");
+  }
+  return panel;
+}
+
+// "run[key=value,..].metric" or a number.
+Value value_of(const std::string& text, const FigureResults& results) {
+  if (text.find('[') == std::string::npos) return {parse_number(text, "check"), 0};
+  const auto open = text.find('['), close = text.find("].");
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    throw Error(ExitCode::usage, fmt::format("check: '{}' is not run[key=value,..].metric", text));
+  }
+  CurveKeys keys;
+  std::string rest = text.substr(open + 1, close - open - 1);
+  while (!rest.empty()) {
+    const auto comma = rest.find(',');
+    const std::string part = rest.substr(0, comma);
+    const auto equals = part.find('=');
+    keys.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+  }
+  const std::string run = text.substr(0, open);
+  for (const auto& [name, set] : results) {
+    if (name == run)
+      return find_metric(set, keys, text.substr(close + 2), fmt::format("check '{}'", text));
+  }
+  throw Error(ExitCode::usage, fmt::format("check: no run '{}' in '{}'", run, text));
+}
+
+std::string shown(Value v) {
+  if (std::isinf(v.value)) return "never";
+  if (!std::isfinite(v.error) || v.error == 0) return fmt::format("{:.4g}", v.value);
+  return format_value(v);
+}
+
+double error_of(Value v) { return std::isfinite(v.error) ? v.error : 0; }
+
+// Is a < b? By two errors of the difference.
+std::string less(Value a, Value b) {
+  if (std::isnan(a.value) || std::isnan(b.value)) return "undecided";
+  if (std::isinf(a.value)) return std::isinf(b.value) ? "undecided" : "disagrees";
+  if (std::isinf(b.value)) return "agrees";
+  const double error = std::hypot(error_of(a), error_of(b));
+  if (std::abs(b.value - a.value) <= 2 * error) return "undecided";
+  return a.value < b.value ? "agrees" : "disagrees";
+}
+
+}  // namespace
+
+Figure parse_figure(const std::string& text, const std::string& name, const std::string& file,
+                    const std::string& scale) {
+  const toml::table root = parse_toml(text, file);
+  const TomlSection s(root, "", file, {"title", "paper", "found", "note", "run", "panel", "check"});
+  Figure figure;
+  figure.name = name;
+  figure.scale = scale;
+  figure.title = s.text("title", "");
+  figure.paper = s.text("paper", "");
+  figure.found = s.text("found", "");
+  figure.note = s.text("note", "");
+  for (const auto* table : tables_of(root, "run")) {
+    const toml::table all = merged(*table, scale);
+    FigureRun& run = figure.runs.emplace_back(read_run(TomlSection(all, "run", file, kRunKeys)));
+    std::ostringstream line;
+    line << toml::json_formatter{all};
+    run.parameters = line.str();
+  }
+  figure.panels = Json::array();
+  for (const auto* table : tables_of(root, "panel")) {
+    figure.panels.push_back(read_panel(*table, file));
+  }
+  for (const auto* table : tables_of(root, "check")) {
+    figure.checks.push_back(read_check(TomlSection(
+        *table, "check", file,
+        {"claim", "why", "relation", "left", "right", "among", "factor", "tolerance"})));
+  }
+  return figure;
+}
+
+Verdict check_figure(const FigureCheck& check, const FigureResults& results) {
+  const Value left = value_of(check.left, results);
+  if (check.relation == "least") {
+    Verdict verdict{"agrees", fmt::format("{} against", shown(left))};
+    for (const auto& text : check.among) {
+      const Value other = value_of(text, results);
+      verdict.detail += fmt::format(" {}", shown(other));
+      const std::string one = less(left, other);
+      if (one == "disagrees" || (one == "undecided" && verdict.verdict == "agrees")) {
+        verdict.verdict = one;
+      }
+    }
+    return verdict;
+  }
+  Value right = value_of(check.right, results);
+  const std::string factor = check.factor == 1 ? "" : fmt::format("{:g} x ", check.factor);
+  const std::string plain = factor + shown(right);
+  right.value *= check.factor;
+  right.error *= check.factor;
+  if (check.relation == "near") {
+    const double error = std::hypot(error_of(left), error_of(right));
+    const double off = std::abs(left.value - right.value);
+    const bool near = off <= check.tolerance + 3 * error;
+    return {std::isfinite(off) ? (near ? "agrees" : "disagrees") : "undecided",
+            fmt::format("{} against {}", shown(left), plain)};
+  }
+  if (check.relation == "less") {
+    return {less(left, right), fmt::format("{} against {}", shown(left), plain)};
+  }
+  if (check.relation == "greater") {
+    return {less(right, left), fmt::format("{} against {}", shown(left), plain)};
+  }
+  throw Error(ExitCode::usage, fmt::format("check: relation '{}' is none of less, greater, near, "
+                                           "least",
+                                           check.relation));
+}
+
+}  // namespace rewise

@@ -1,0 +1,61 @@
+// A figure of a paper, as data (experiments/configs/reproduce/NAME.toml): runs, panels to draw from
+// them, and checks of what the paper found.
+//
+//   title, paper, found   what it shows, where, and what the paper says about it
+//   note                  what to know about ours (optional)
+//   [[run]]               name, kind, parameters; [run.quick] and [run.paper] add those of a scale
+//   [[panel]]             run, table, x, y and how to draw them (analysis/plot_curves.py)
+//   [[check]]             claim, left, relation, right, ..: a computed verdict; `why` is said where
+//                         ours does not agree
+//
+// Kinds of runs: equilibrate, decorrelate, clusters (as the commands), moments (thermal averages
+// against temperature), tc (the study behind `rewise tc`), speed (time of a Wolff update).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/curve_spec.hpp"
+
+namespace rewise {
+
+struct FigureRun {
+  std::string name, kind;
+  CurveSpec spec;                                 // sizes.front(), ps.front()
+  std::vector<std::vector<std::uint32_t>> sizes;  // moments, tc: all of them
+  std::vector<double> ps;                         // moments, tc: all of them
+  std::string parameters;                         // all that determines the run, one line
+};
+
+struct FigureCheck {
+  std::string claim, why;
+  std::string relation;  // less, greater, near, least
+  // "run[key=value,..].metric", or a number.
+  std::string left, right;
+  std::vector<std::string> among;  // least: left is the smallest of these
+  double factor = 1;               // right is multiplied by it
+  double tolerance = 0;            // near: beside three errors
+};
+
+struct Figure {
+  std::string name, title, paper, found, note, scale;
+  std::vector<FigureRun> runs;
+  Json panels;
+  std::vector<FigureCheck> checks;
+};
+
+// Error(usage) with file, line and key. `scale`: "quick" or "paper".
+Figure parse_figure(const std::string& text, const std::string& name, const std::string& file,
+                    const std::string& scale);
+
+struct Verdict {
+  std::string verdict;  // agrees, disagrees, undecided
+  std::string detail;   // the numbers
+};
+
+using FigureResults = std::vector<std::pair<std::string, CurveSet>>;  // by run name
+
+// Differences below two errors are undecided. Error(usage) where a metric does not exist.
+Verdict check_figure(const FigureCheck& check, const FigureResults& results);
+
+}  // namespace rewise

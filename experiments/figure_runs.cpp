@@ -1,0 +1,287 @@
+#include "experiments/figure_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "analysis/jackknife.hpp"
+#include "experiments/options.hpp"
+#include "experiments/task_results.hpp"
+#include "experiments/tc_analysis.hpp"
+#include "graphs/graph.hpp"
+
+namespace rewise {
+namespace {
+
+using Results = std::vector<std::vector<TemperatureResult>>;  // [graph][temperature]
+
+TaskSpec moments_task(const FigureRun& run, const std::vector<std::uint32_t>& extents, double p,
+                      std::uint32_t graph) {
+  TaskSpec task;
+  task.graph.extents = extents;
+  task.graph.p = p;
+  task.graph.rule = run.spec.rule;
+  task.graph.seed = run.spec.graph_seed + graph;
+  task.engine = run.spec.engine;
+  task.local = run.spec.mixes.front().local;
+  task.cluster = run.spec.mixes.front().cluster;
+  task.schedule = run.spec.mixes.front().schedule;
+  task.temperatures = run.spec.temperatures;
+  task.replicas = run.spec.replicas;
+  task.seed = derived_seed(run.spec.seed, fmt::format("{} {} {}", extents_text(extents), p, graph));
+  task.equilibrate = run.spec.equilibrate;
+  task.measure = run.spec.measure;
+  return task;
+}
+
+// Mean of graphs, or the one graph's own value and error.
+Value over_graphs(const Results& graphs, std::size_t t, Value (*pick)(const TemperatureResult&)) {
+  if (graphs.size() == 1) return pick(graphs[0][t]);
+  std::vector<double> values;
+  for (const auto& graph : graphs) values.push_back(pick(graph[t]).value);
+  return mean_and_error(values);
+}
+
+// 1 - [m^4]/(3 [m^2]^2)
+Value binder_over_graphs(const Results& graphs, std::size_t t) {
+  if (graphs.size() == 1) return graphs[0][t].binder;
+  Eigen::ArrayXXd rows(static_cast<Eigen::Index>(graphs.size()), 2);
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    rows.row(static_cast<Eigen::Index>(g)) << graphs[g][t].m2.value.value,
+        graphs[g][t].m4.value.value;
+  }
+  return jackknife(rows, [](const Eigen::VectorXd& mean) {
+    return Eigen::VectorXd::Constant(1, 1 - mean[1] / (3 * mean[0] * mean[0]));
+  })[0];
+}
+
+void add_values(Curve& curve, const std::string& name, const std::vector<Value>& values) {
+  std::vector<double> value, error;
+  for (const Value& v : values) {
+    value.push_back(v.value);
+    error.push_back(v.error);
+  }
+  curve.add(name, value);
+  curve.add(name + "_error", error);
+}
+
+Value peak(const std::vector<double>& temperatures, const std::vector<Value>& values) {
+  std::size_t best = 0;
+  for (std::size_t t = 0; t < values.size(); ++t) {
+    if (values[t].value > values[best].value) best = t;
+  }
+  const std::size_t other = best + 1 < temperatures.size() ? best + 1 : best - 1;
+  return {temperatures[best], std::abs(temperatures[other] - temperatures[best])};
+}
+
+// Where the U of two sizes cross, by straight lines between temperatures: from above to below.
+MetricRow crossing(const CurveKeys& keys, const std::vector<double>& temperatures,
+                   const std::vector<Value>& small, const std::vector<Value>& large) {
+  MetricRow row{keys, {}};
+  const double nan = std::nan("");
+  Value at{nan, nan}, height{nan, nan};
+  double steepest = 0;
+  for (std::size_t t = 0; t + 1 < temperatures.size(); ++t) {
+    const double before = large[t].value - small[t].value;
+    const double after = large[t + 1].value - small[t + 1].value;
+    if (!(before > 0 && after <= 0) || before - after < steepest) continue;
+    steepest = before - after;
+    const double width = temperatures[t + 1] - temperatures[t];
+    const double share = before / (before - after);
+    const double noise = std::hypot(small[t].error, large[t].error);
+    at = {temperatures[t] + share * width, noise * width / (before - after)};
+    height = {small[t].value + share * (small[t + 1].value - small[t].value),
+              std::hypot(noise, (small[t].value - small[t + 1].value) * at.error / width)};
+  }
+  row.add("crossing_temperature", at);
+  row.add("crossing_binder", height);
+  return row;
+}
+
+}  // namespace
+
+CurveSet measure_moments(const FigureRun& run, const StopToken& stop, Progress& progress) {
+  CurveSet set;
+  set.kind = "moments";
+  set.about = spec_json(run.spec);
+  const auto& temperatures = run.spec.temperatures;
+  for (const double p : run.ps) {
+    std::vector<Value> smaller;
+    for (const auto& extents : run.sizes) {
+      const CurveKeys keys{{"size", number_text(extents.front())}, {"p", number_text(p)}};
+      Results graphs;
+      for (std::uint32_t g = 0; g < run.spec.graphs; ++g) {
+        TaskRun how;
+        how.engine.threads = run.spec.threads;
+        how.engine.device = run.spec.device;
+        how.stop = stop;
+        const TaskResult result = run_task(moments_task(run, extents, p, g), std::nullopt, how);
+        if (result.outcome == TaskOutcome::interrupted) check_stop(stop);
+        graphs.push_back(results_of(result.data));
+        progress.add(1.0 /
+                     (static_cast<double>(run.sizes.size() * run.ps.size()) * run.spec.graphs));
+      }
+      std::vector<Value> energy, m, heat, chi, binder;
+      for (std::size_t t = 0; t < temperatures.size(); ++t) {
+        using Row = const TemperatureResult&;
+        energy.push_back(over_graphs(graphs, t, [](Row r) { return r.energy.value; }));
+        m.push_back(over_graphs(graphs, t, [](Row r) { return r.abs_magnetisation.value; }));
+        heat.push_back(over_graphs(graphs, t, [](Row r) { return r.specific_heat; }));
+        chi.push_back(over_graphs(graphs, t, [](Row r) { return r.susceptibility; }));
+        binder.push_back(binder_over_graphs(graphs, t));
+      }
+      Curve& curve = set.table("moments").curves.emplace_back(Curve{keys, {}});
+      curve.add("temperature", temperatures);
+      add_values(curve, "energy", energy);
+      add_values(curve, "abs_magnetisation", m);
+      add_values(curve, "specific_heat", heat);
+      add_values(curve, "susceptibility", chi);
+      add_values(curve, "binder", binder);
+      MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
+      row.add("heat_peak_temperature", peak(temperatures, heat));
+      row.add("chi_peak_temperature", peak(temperatures, chi));
+      if (!smaller.empty()) {
+        const bool last = extents == run.sizes.back();
+        const CurveKeys pair{{"crossing", last ? "largest" : number_text(extents.front())},
+                             {"p", number_text(p)}};
+        set.metrics.push_back(crossing(pair, temperatures, smaller, binder));
+      }
+      smaller = binder;
+    }
+  }
+  return set;
+}
+
+CurveSet measure_tc(const FigureRun& run, const std::filesystem::path& folder,
+                    const StopToken& stop, Progress& progress) {
+  StudyConfig config;
+  config.name = run.name;
+  config.seed = run.spec.seed;
+  config.sizes = run.sizes;
+  config.p = run.ps;
+  config.rule = run.spec.rule;
+  config.graphs.assign(run.sizes.size(), run.spec.graphs);
+  config.threads = 0;
+  check_tc_config(config, "run " + run.name);
+  Study study(config, folder, {run.spec.device});
+  Progress inner(run.name, 0);
+  const TcResult result = analyse_tc(config, search_tc(study, stop, inner));
+  inner.close();
+  progress.add(1);
+
+  CurveSet set;
+  set.kind = "tc";
+  set.about = spec_json(run.spec);
+  std::vector<double> ps, local_p;
+  std::vector<Value> shifts, exponents;
+  for (const auto& point : result.points) {
+    MetricRow& row = set.metrics.emplace_back(MetricRow{{{"p", number_text(point.p)}}, {}});
+    row.add("tc", point.total());
+    row.add("shift", point.shift.value_or(Value{0, 0}));
+    for (const auto& warning : point.warnings) set.notes.push_back(warning);
+    if (!point.shift) continue;
+    ps.push_back(point.p);
+    shifts.push_back(*point.shift);
+  }
+  Curve& curve = set.table("shift").curves.emplace_back(Curve{{}, {}});
+  curve.add("p", ps);
+  add_values(curve, "shift", shifts);
+  for (Eigen::Index i = 0; i < result.local.p.size(); ++i) {
+    local_p.push_back(result.local.p[i]);
+    exponents.push_back(result.local.exponent[i]);
+  }
+  Curve& local = set.table("local").curves.emplace_back(Curve{{}, {}});
+  local.add("p", local_p);
+  add_values(local, "exponent", exponents);
+  MetricRow& row = set.metrics.emplace_back(MetricRow{{{"p", "all"}}, {}});
+  const double nan = std::nan("");
+  const bool law = !result.power_laws.empty() && result.power_laws.front().ok;
+  row.add("exponent", law ? result.power_laws.front().exponent : Value{nan, nan});
+  row.add("fit_q", {law ? result.power_laws.front().q : nan, 0});
+  row.add("exponent_lowest_p", exponents.empty() ? Value{nan, nan} : exponents.front());
+  row.add("exponent_highest_p", exponents.empty() ? Value{nan, nan} : exponents.back());
+  return set;
+}
+
+namespace {
+
+struct UpdateTime {
+  double alone = 0, measured = 0;  // microseconds per update and replica
+  double fraction = 0;             // mean cluster over N
+};
+
+UpdateTime time_updates(CurveSpec spec, const Graph& graph, double temperature,
+                        std::uint64_t updates, const StopToken& stop) {
+  const Mix wolff{{}, {}, {0, 1}};
+  const auto engine = curve_engine(spec, graph, 0, temperature, spec.prepare, Start::cold);
+  for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
+    check_stop(stop);
+    engine->advance(spec.prepare.schedule, 1);
+  }
+  const Work before = engine->work();
+  Observation seen;
+  for (std::uint64_t u = 0; u < updates; ++u) {
+    check_stop(stop);
+    engine->advance(wolff.schedule, 1);
+    engine->measure(seen);
+  }
+  const Work after = engine->work();
+  const double all = static_cast<double>(updates) * spec.replicas;
+  UpdateTime time;
+  time.alone = 1e6 * (after.cluster_seconds - before.cluster_seconds) / all;
+  time.measured = time.alone + 1e6 * (after.measure_seconds - before.measure_seconds) / all;
+  time.fraction = static_cast<double>(after.cluster_sites - before.cluster_sites) / all /
+                  static_cast<double>(spec.sites());
+  return time;
+}
+
+}  // namespace
+
+CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& progress) {
+  CurveSpec one = run.spec, fast = run.spec;
+  one.engine = "single";
+  one.device = -1;
+  one.threads = 1;
+  one.replicas = 1;
+  fast.engine = run.spec.device >= 0 ? "single" : "bundle";
+  fast.replicas = run.spec.device >= 0 ? 1 : 32;
+  fast.threads = 1;
+  CurveSet set;
+  set.kind = "speed";
+  set.about = spec_json(fast);
+  set.notes.push_back(run.spec.device >= 0
+                          ? "accelerated: the single engine on CUDA"
+                          : "accelerated: no CUDA device here, so 32 systems a word on one core");
+  const Graph graph = build_graph(graph_spec(one, 0));
+  std::vector<double> columns[7];
+  for (const double t : run.spec.temperatures) {
+    const UpdateTime slow = time_updates(one, graph, t, run.spec.measure, stop);
+    const UpdateTime quick =
+        time_updates(fast, graph, t, std::max<std::uint64_t>(run.spec.measure / 8, 8), stop);
+    const double row[7] = {slow.alone,
+                           slow.measured,
+                           quick.alone,
+                           quick.measured,
+                           slow.alone / quick.alone,
+                           slow.measured / quick.measured,
+                           slow.fraction};
+    for (std::size_t k = 0; k < 7; ++k) columns[k].push_back(row[k]);
+    MetricRow& metrics = set.metrics.emplace_back(MetricRow{{{"temperature", number_text(t)}}, {}});
+    metrics.add("acceleration", {row[4], 0});
+    metrics.add("acceleration_measured", {row[5], 0});
+    metrics.add("core_us", {row[0], 0});
+    metrics.add("fast_us", {row[2], 0});
+    metrics.add("cluster_fraction", {row[6], 0});
+    progress.add(1.0 / static_cast<double>(run.spec.temperatures.size()));
+  }
+  Curve& curve = set.table("speed").curves.emplace_back(Curve{{}, {}});
+  curve.add("temperature", run.spec.temperatures);
+  const char* names[] = {"core_us",          "core_us_measured", "fast_us",
+                         "fast_us_measured", "acceleration",     "acceleration_measured",
+                         "cluster_fraction"};
+  for (std::size_t k = 0; k < 7; ++k) curve.add(names[k], columns[k]);
+  return set;
+}
+
+}  // namespace rewise

@@ -1,0 +1,229 @@
+// `rewise reproduce`: a paper's figure, ours beside what the paper found.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "experiments/build_info.hpp"
+#include "experiments/clusters.hpp"
+#include "experiments/curve_options.hpp"
+#include "experiments/decorrelate.hpp"
+#include "experiments/device.hpp"
+#include "experiments/equilibrate.hpp"
+#include "experiments/figure_runs.hpp"
+#include "experiments/options.hpp"
+#include "src/base/words.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "A figure of a paper, ours beside theirs.\n\n"
+    "Measures what a figure of Hawick, Leist & Playne (2010) or Komura & Okabe (2012)\n"
+    "shows, draws our curves, says what the paper found and, by computed checks, whether\n"
+    "ours agrees; where not, why.";
+constexpr const char* kExamples = R"(
+Each figure is one file, experiments/configs/reproduce/NAME.toml; a file of the same form may
+be given instead of a name. The scale quick takes about a minute on two cores, with smaller
+lattices where needed; paper has the paper's sizes and wants a GPU. Runs that are finished stay
+in DIR/runs and are not computed again.
+
+Examples:
+  rewise reproduce --list
+  rewise reproduce hawick-fig02
+  rewise reproduce hawick-fig12 --scale paper --out studies/fig12)";
+
+struct ReproduceOptions {
+  std::string name, scale = "quick", out, device = "auto", time_limit;
+  std::uint64_t threads = 0;
+  bool list = false, plots = true, json = false;
+};
+
+// Of the source tree, as plot.py.
+std::filesystem::path figures_folder() {
+  return std::filesystem::path(build_info().plot_script).parent_path().parent_path() /
+         "experiments" / "configs" / "reproduce";
+}
+
+std::vector<std::string> figure_names() {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(figures_folder(), none)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Figure read_figure(const std::string& name, const std::string& scale) {
+  std::filesystem::path file(name);
+  if (file.extension() != ".toml") {
+    const auto names = figure_names();
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      const auto nearest = nearest_word(name, known);
+      throw Error(
+          ExitCode::usage,
+          fmt::format("unknown figure '{}'{}; see 'rewise reproduce --list'", name,
+                      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest)));
+    }
+    file = figures_folder() / (name + ".toml");
+  }
+  return parse_figure(read_text_file(file), file.stem().string(), file.string(), scale);
+}
+
+ExitCode list_figures() {
+  std::size_t width = 0;
+  const auto names = figure_names();
+  for (const auto& name : names) width = std::max(width, name.size());
+  for (const auto& name : names) {
+    const Figure figure = read_figure(name, "quick");
+    fmt::print("{:<{}}  {} ({})\n", name, width, figure.title, figure.paper);
+  }
+  return ExitCode::done;
+}
+
+CurveSet measure(const FigureRun& run, const std::filesystem::path& folder, const StopToken& stop,
+                 Progress& progress) {
+  if (run.kind == "tc") return measure_tc(run, folder / "tc" / run.name, stop, progress);
+  if (run.kind == "moments") return measure_moments(run, stop, progress);
+  if (run.kind == "speed") return measure_speed(run, stop, progress);
+  if (run.kind == "equilibrate") return measure_equilibration(run.spec, stop, progress);
+  if (run.kind == "decorrelate") return measure_decorrelation(run.spec, stop, progress);
+  if (run.kind == "clusters") return measure_clusters(run.spec, stop, progress);
+  throw Error(ExitCode::usage,
+              fmt::format("run '{}': kind '{}' is none of equilibrate, decorrelate, clusters, "
+                          "moments, tc, speed",
+                          run.name, run.kind));
+}
+
+double work_of(const FigureRun& run) {
+  const bool curves =
+      run.kind == "equilibrate" || run.kind == "decorrelate" || run.kind == "clusters";
+  return curves ? static_cast<double>(run.spec.temperatures.size() * run.spec.mixes.size()) : 1;
+}
+
+// A finished run of the same parameters, or a new one, which is kept.
+CurveSet run_or_read(const FigureRun& run, const std::filesystem::path& folder,
+                     const StopToken& stop, Progress& progress) {
+  const auto file = folder / "runs" / (run.name + ".json");
+  if (std::filesystem::exists(file)) {
+    const Json kept = Json::parse(read_text_file(file), nullptr, false);
+    if (!kept.is_discarded() && kept.value("parameters", "") == run.parameters) {
+      progress.skip(work_of(run));
+      return curves_from_json(kept.at("curves"));
+    }
+  }
+  progress.stage(run.name);
+  const CurveSet set = measure(run, folder, stop, progress);
+  std::filesystem::create_directories(folder / "runs");
+  const Json keep{{"parameters", run.parameters}, {"curves", curves_json(set)}};
+  write_text_file(file, keep.dump(1) + "\n");
+  return set;
+}
+
+Json figure_json(const Figure& figure, const FigureResults& results,
+                 const std::vector<Verdict>& verdicts) {
+  Json json{{"format", "rewise curves"}, {"format_version", 1},   {"version", build_info().version},
+            {"kind", "figure"},          {"name", figure.name},   {"scale", figure.scale},
+            {"title", figure.title},     {"paper", figure.paper}, {"found", figure.found},
+            {"note", figure.note}};
+  json["checks"] = Json::array();
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    json["checks"].push_back({{"claim", figure.checks[i].claim},
+                              {"verdict", verdicts[i].verdict},
+                              {"detail", verdicts[i].detail},
+                              {"why", figure.checks[i].why}});
+  }
+  json["panels"] = figure.panels;
+  json["runs"] = Json::object();
+  for (const auto& [name, set] : results) json["runs"][name] = curves_json(set);
+  return json;
+}
+
+void print_report(const Figure& figure, const FigureResults& results,
+                  const std::vector<Verdict>& verdicts) {
+  fmt::print("{} ({}), scale {}\n\nThe paper: {}\n", figure.title, figure.paper, figure.scale,
+             figure.found);
+  if (!figure.note.empty()) fmt::print("Ours: {}\n", figure.note);
+  for (const auto& [name, set] : results) {
+    fmt::print("\n{}\n{}", name, metrics_table(set));
+    for (const auto& note : set.notes) fmt::print("{}\n", note);
+  }
+  fmt::print("\n");
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    fmt::print("{:<10} {}: {}\n", verdicts[i].verdict, figure.checks[i].claim, verdicts[i].detail);
+    if (verdicts[i].verdict != "agrees" && !figure.checks[i].why.empty()) {
+      fmt::print("{:<10} {}\n", "", figure.checks[i].why);
+    }
+  }
+}
+
+ExitCode run_reproduce(const ReproduceOptions& options) {
+  if (options.list) return list_figures();
+  if (options.name.empty()) {
+    throw Error(ExitCode::usage, "no figure was named; see 'rewise reproduce --list'");
+  }
+  constexpr std::array<std::string_view, 2> scales{"quick", "paper"};
+  parse_word(options.scale, scales, "scale", "--scale");
+  Figure figure = read_figure(options.name, options.scale);
+  const DeviceChoice device =
+      choose_device(options.device, "bundle", "--device", std::numeric_limits<double>::infinity());
+  std::optional<std::chrono::duration<double>> limit;
+  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  const StopToken stop(limit);
+  tell_device(device);
+  const std::filesystem::path folder =
+      options.out.empty() ? std::filesystem::path("studies") / (figure.name + "-" + figure.scale)
+                          : std::filesystem::path(options.out);
+  double work = 0;
+  for (const auto& run : figure.runs) work += work_of(run);
+
+  Progress progress(figure.name, work);
+  FigureResults results;
+  for (auto& run : figure.runs) {
+    run.spec.device = device.devices.front().index;
+    run.spec.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                           : curve_threads(run.spec, thread_count(0));
+    results.emplace_back(run.name, run_or_read(run, folder, stop, progress));
+  }
+  progress.close();
+  std::vector<Verdict> verdicts;
+  for (const auto& check : figure.checks) verdicts.push_back(check_figure(check, results));
+  const Json json = figure_json(figure, results, verdicts);
+  write_text_file(folder / "curves.json", json.dump(1) + "\n");
+  for (const auto& [name, set] : results) write_curves(set, (folder / name).string());
+  if (options.json) {
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    print_report(figure, results, verdicts);
+  }
+  std::fflush(stdout);
+  if (options.plots) draw_curves(folder.string());
+  fmt::print(stderr, "results in {}\n", folder.string());
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_reproduce_command(CLI::App& program) {
+  auto options = std::make_shared<ReproduceOptions>();
+  CLI::App& app = *program.add_subcommand("reproduce", kAbout);
+  app.footer(kExamples);
+  app.add_option("figure", options->name, "a figure's name, or its file")
+      ->type_name("NAME|FILE.toml");
+  app.add_flag("--list", options->list, "name all figures, one line each");
+  add_text(app, "--scale", options->scale, "WORD", "quick or paper");
+  add_text(app, "--out", options->out, "DIR", "where results go [studies/NAME-SCALE]");
+  add_text(app, "--device", options->device, "DEVICE", "auto, cpu, cuda or cuda:N");
+  add_whole(app, "--threads", options->threads, 0, 4096, "0: as many as help");
+  add_text(app, "--time-limit", options->time_limit, "TIME", "stop with status 75 after this time");
+  app.add_flag("!--no-plots", options->plots, "do not draw plots");
+  app.add_flag("--json", options->json, "print one JSON object, nothing else");
+  return {&app, [options] { return run_reproduce(*options); }};
+}
+
+}  // namespace rewise
