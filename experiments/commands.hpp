@@ -26,6 +26,7 @@ AddedCommand add_sweep_command(CLI::App& program);
 AddedCommand add_tc_command(CLI::App& program);
 AddedCommand add_tune_command(CLI::App& program);
 AddedCommand add_plot_command(CLI::App& program);
+AddedCommand add_report_command(CLI::App& program);
 AddedCommand add_bench_command(CLI::App& program);
 AddedCommand add_decorrelate_command(CLI::App& program);
 AddedCommand add_equilibrate_command(CLI::App& program);

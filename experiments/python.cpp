@@ -67,4 +67,9 @@ int run_plot_script(const std::vector<std::string>& arguments) {
   return run_program(words, false);
 }
 
+int run_report_script(const std::filesystem::path& folder) {
+  const std::filesystem::path plots = build_info().plot_script;
+  return run_program({interpreter(), plots.parent_path() / "report.py", folder}, false);
+}
+
 }  // namespace rewise

@@ -19,7 +19,7 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_whole(app, "--threads", options.threads, 0, 4096,
             "instead of run.threads; the numbers do not depend on it");
   add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
-  app.add_flag("!--no-plots", options.plots, "do not draw plots");
+  app.add_flag("!--no-plots", options.plots, "draw no plots, write no report.html");
 }
 
 StudyConfig configure(const StudyOptions& options) {
@@ -54,13 +54,13 @@ std::filesystem::path study_folder(const StudyOptions& options, const StudyConfi
                              : std::filesystem::path(options.out);
 }
 
-void draw_plots(const std::filesystem::path& folder) {
+void leave_report(const std::filesystem::path& folder) {
   const std::string why = plots_missing();
-  const int status = why.empty() ? run_plot_script({folder.string()}) : 0;
+  const int status = why.empty() ? run_report_script(folder) : 0;
   if (!why.empty()) {
-    fmt::print(stderr, "no plots: {}\n", why);
+    fmt::print(stderr, "no plots, no report: {}\n", why);
   } else if (status != 0) {
-    fmt::print(stderr, "no plots: plot.py ended with status {}\n", status);
+    fmt::print(stderr, "no plots, no report: report.py ended with status {}\n", status);
   }
 }
 

@@ -30,7 +30,7 @@ StopToken study_stop(const StudyConfig& config);
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
-// Draws the plots; where that is not possible, says why on standard error.
-void draw_plots(const std::filesystem::path& folder);
+// Draws the plots and writes report.html; where that is not possible, says why on standard error.
+void leave_report(const std::filesystem::path& folder);
 
 }  // namespace rewise

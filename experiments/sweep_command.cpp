@@ -31,8 +31,8 @@ each dimension, a list of extents one lattice. temperatures is a list, {from, to
 from tau_int of a short run; measure "auto" is 100. target_error is for tc alone.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
-DIR/summary.json, DIR/summary.csv, DIR/plots. Running the same command again computes
-only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
+DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
+command again computes only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
 status 75. Several processes may work on the same DIR.
 
 Example:
@@ -59,7 +59,7 @@ ExitCode run_sweep(const SweepOptions& options) {
   write_text_file(folder / "summary.csv", sweep_csv(config, points));
   fmt::print("{}", options.json ? summary.dump(2) + "\n" : sweep_table(summary));
   std::fflush(stdout);
-  if (options.plots) draw_plots(folder);
+  if (options.plots) leave_report(folder);
   fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", study.computed(),
              duration_text(seconds), folder.string());
   return ExitCode::done;

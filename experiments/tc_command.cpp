@@ -35,8 +35,8 @@ number or one per size. At p = 0 the "graphs" are independent runs. device auto,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
-DIR/summary.json, DIR/summary.csv, DIR/plots. Running the same command again computes
-only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
+DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
+command again computes only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
 status 75. Several processes may work on the same DIR.
 
 Example:
@@ -61,7 +61,7 @@ ExitCode run_tc(const StudyOptions& options) {
   write_text_file(folder / "summary.csv", tc_csv(config, points, result));
   fmt::print("{}", tc_headline(summary));
   std::fflush(stdout);
-  if (options.plots) draw_plots(folder);
+  if (options.plots) leave_report(folder);
   fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", study.computed(),
              duration_text(seconds), folder.string());
   return ExitCode::done;

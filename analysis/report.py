@@ -1,0 +1,54 @@
+"""Draws a study and writes its report.html, one page that needs no network; `rewise report` calls
+it.
+
+    report.py STUDY-FOLDER      plots into STUDY-FOLDER/plots, the page beside them
+
+Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 input/output.
+"""
+
+import pathlib
+import sys
+
+from plot import EXIT_DATA, EXIT_IO, Parser
+
+
+def write(folder):
+    """Plots and page; gives the page's path."""
+    import plot_study
+    import report_page
+    from rewise_data import read_summary
+
+    summary = read_summary(folder)
+    if summary.get("kind") not in ("tc", "sweep"):
+        raise ValueError(f"kind = {summary.get('kind')!r}: reports are of sweep and tc")
+    pictures = [path for path in plot_study.draw(summary, folder / "plots")
+                if path.suffix == ".png"]
+    return report_page.write(folder, summary, pictures)
+
+
+def main(arguments):
+    parser = Parser(description="Writes report.html of a study.", add_help=True)
+    parser.add_argument("folder", type=pathlib.Path, help="a study's folder")
+    options = parser.parse_args(arguments)
+    try:
+        import rewise_data
+    except ImportError as error:
+        print(f"report.py: {error} (Debian: python3-matplotlib python3-h5py)", file=sys.stderr)
+        return EXIT_IO
+    try:
+        write(options.folder)
+    except rewise_data.DataError as error:
+        print(f"report.py: {error}", file=sys.stderr)
+        return EXIT_DATA
+    except OSError as error:
+        print(f"report.py: {error}", file=sys.stderr)
+        return EXIT_IO
+    except (KeyError, TypeError, ValueError) as error:
+        print(f"report.py: '{options.folder}' lacks what its format promises: "
+              f"{type(error).__name__}: {error}", file=sys.stderr)
+        return EXIT_DATA
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

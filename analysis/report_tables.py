@@ -1,0 +1,132 @@
+"""The tables of report.html, as (rows, header), from a study's summary (SUMMARY.md). A cell is text
+or (text, class)."""
+
+import numpy as np
+
+from plot_sizes import whole
+from rewise_data import array, value_and_error, with_error
+
+LEAST_TAUS = 5        # of equilibration
+MANY_MEASUREMENTS = 10  # decorrelated ones, per replica
+
+
+def number(entry):
+    return "–" if entry is None else with_error(*whole(entry))
+
+
+def name_of(point):
+    return f"{point['p']:g}" + (f" ({point['label']})" if point.get("label") else "")
+
+
+def extents(size):
+    return "×".join(map(str, size["extents"]))
+
+
+def critical_temperatures(summary):
+    rows = []
+    for point in summary["points"]:
+        tc, expected = point.get("tc"), point.get("binder_expected")
+        value, error = whole(tc)
+        sizes = point["sizes"]
+        rows.append([
+            name_of(point), number(tc), f"{error / value:.1e}" if np.isfinite(error) else "–",
+            number(point.get("shift")), number(point.get("binder_limit")),
+            "–" if expected is None else f"{expected:.4f}",
+            f"{tc['chi2']:.1f}/{tc['dof']}" if tc and tc.get("chi2") is not None else "–",
+            f"{extents(sizes[0])} .. {extents(sizes[-1])}",
+            f"{sizes[0]['graphs']} .. {sizes[-1]['graphs']}"])
+        if point.get("tc_exact") is not None:
+            rows.append(["", f"{point['tc_exact']:.6f} exactly"] + [""] * 7)
+    return rows, ["p", "Tc", "relative error", "Tc(p) − Tc(0)", "U at Tc", "theory", "χ²/dof",
+                  "sizes", "graphs"]
+
+
+def exponents(summary):
+    rows = [[f"{entry['p_low']:g} .. {entry['p_high']:g}", number(entry["exponent"]), "local", ""]
+            for entry in summary.get("local_exponents", [])]
+    for law in summary.get("power_laws", []):
+        fit = "" if law.get("chi2") is None else f"χ²/dof = {law['chi2']:.1f}/{law['dof']}"
+        rows.append([f"{law['p_first']:g} .. {law['p_last']:g}", number(law["exponent"]),
+                     "power law", fit])
+    return rows, ["p", "x", "from", "fit"]
+
+
+def overview(summary):
+    rows = []
+    for point in summary["points"]:
+        for size in point["sizes"]:
+            t = array(size["temperatures"])
+            row = [name_of(point), extents(size), str(size["graphs"]), str(size["replicas"]),
+                   f"{t.min():g} .. {t.max():g} ({len(t)})"]
+            for quantity in ("specific_heat", "susceptibility"):
+                value, error = (array(size[quantity][key]) for key in ("value", "error"))
+                if not np.isfinite(value).any():
+                    row += ["–", "–"]
+                    continue
+                top = int(np.nanargmax(value))
+                row += [with_error(value[top], error[top]), f"{t[top]:g}"]
+            rows.append(row)
+    return rows, ["p", "size", "graphs", "replicas", "temperatures", "largest C", "at T",
+                  "largest χ", "at T"]
+
+
+def size_check(size):
+    """What a size's numbers say of equilibrium and autocorrelation: tau, equilibration in tau,
+    measurements, the last two None where the summary does not say."""
+    tau = array((size.get("tau") or {}).get("value", []))
+    longest = float(np.nanmax(tau)) if np.isfinite(tau).any() else np.nan
+    taus = size["equilibrate"] / longest if "equilibrate" in size else None
+    length = size.get("measurements", 0) * size.get("every", 1)
+    return longest, taus, length / (2 * longest)
+
+
+def checks(summary):
+    rows = []
+    for point in summary["points"]:
+        for size in point["sizes"]:
+            halves = size.get("hot_cold") or {}
+            tau, taus, measured = size_check(size)
+            z = halves.get("worst_z")
+            agreement = ("not checked", "") if not halves.get("checks") else \
+                (("agree", "good") if halves["agree"] else ("DISAGREE", "bad"))
+            rows.append([
+                name_of(point), extents(size), size.get("schedule", "–"), agreement,
+                f"{z:+.1f} ({halves['checks']})" if halves.get("checks") and z is not None else "–",
+                "–" if np.isnan(tau) else f"{tau:.3g}",
+                "–" if taus is None or np.isnan(taus) else
+                (f"{taus:.3g} τ", "bad" if taus < LEAST_TAUS else ""),
+                f"{size.get('measurements', 0)} × {size.get('every', '?')}",
+                "–" if np.isnan(measured) else
+                (f"{measured:.3g}", "bad" if measured < MANY_MEASUREMENTS else "")])
+    return rows, ["p", "size", "schedule", "hot and cold", "z (checks)", "τ", "equilibration",
+                  "measurements × cycles", "decorrelated, per replica"]
+
+
+def warnings(summary):
+    """Plain sentences: those of the summary, and what the checks add to them."""
+    lines = list(summary.get("warnings", []))
+    for point in summary["points"]:
+        lines += [f"p = {name_of(point)}: {text}" for text in point.get("warnings", [])]
+        said = " ".join(point.get("warnings", []))
+        for size in point["sizes"]:
+            _, taus, measured = size_check(size)
+            where = f"p = {name_of(point)}, {extents(size)}"
+            if taus is not None and taus < LEAST_TAUS and "tau_int of m^2" not in said:
+                lines.append(f"{where}: equilibration took only {taus:.2g} autocorrelation times: "
+                             "the numbers may still remember their start")
+            if measured < MANY_MEASUREMENTS:
+                lines.append(f"{where}: a replica has only about {measured:.2g} decorrelated "
+                             "measurements: tau_int, and with it this check, is uncertain")
+    return lines
+
+
+def extent_of_study(summary):
+    points = summary["points"]
+    graphs = sum(size["graphs"] for point in points for size in point["sizes"])
+    temperatures = sum(len(size["temperatures"]) for point in points for size in point["sizes"])
+    value, error = value_and_error(summary.get("tc0"))
+    text = f"{len({point['p'] for point in points})} values of p, {graphs} graphs, " \
+           f"{temperatures} averages over graphs"
+    if np.isfinite(value):
+        text += f"; Tc(0) = {with_error(value, error)} ({summary['tc0'].get('source', '')})"
+    return text

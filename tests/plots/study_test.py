@@ -1,0 +1,203 @@
+"""Reading studies into arrays and frames, and report.html, on made-up studies of known content."""
+
+import base64
+import contextlib
+import html.parser
+import io
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
+
+import report  # noqa: E402
+import rewise_data  # noqa: E402
+import rewise_study  # noqa: E402
+import synthetic  # noqa: E402
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+
+def sweep_summary():
+    summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
+    summary["kind"] = "sweep"
+    for key in ("tc0", "local_exponents", "power_laws"):
+        del summary[key]
+    points = []
+    for rule in ("rewire", "swap"):
+        for point in summary["points"]:
+            points.append({"p": point["p"], "dim": 2, "rule": rule, "schedule": "1:1",
+                           "label": rule, "sizes": point["sizes"], "warnings": []})
+    summary["points"] = points
+    return summary
+
+
+class Page(html.parser.HTMLParser):
+    """Well-formed enough: every element that must be closed is; keeps pictures and text."""
+    VOID = {"meta", "img", "br"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.pictures, self.links, self.text = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "img":
+            self.pictures.append(attributes["src"])
+        self.links += [attributes[key] for key in ("href", "src") if key in attributes]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> closes something else")
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write_study(self, summary):
+        (self.folder / "tasks").mkdir(exist_ok=True)
+        (self.folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        (self.folder / "study.toml").write_text('[study]\nname = "<b>&"\n', encoding="utf-8")
+        synthetic.write_task(self.folder / "tasks" / "0123.h5")
+        synthetic.write_task(self.folder / "tasks" / "4567.part.h5")
+        return self.folder
+
+
+class Reading(InFolder):
+    def test_columns_hold_every_number_of_the_summary(self):
+        summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
+        columns = rewise_study.load(self.write_study(summary)).columns()
+        self.assertEqual({len(values) for values in columns.values()}, {2 * 2 * 9})
+        size = summary["points"][1]["sizes"][0]
+        chosen = (columns["p"] == 0.1) & (columns["sites"] == 256)
+        np.testing.assert_array_equal(columns["binder"][chosen], size["binder"]["value"])
+        np.testing.assert_array_equal(columns["tau_error"][chosen], size["tau"]["error"])
+        np.testing.assert_array_equal(columns["temperature"][chosen], size["temperatures"])
+        self.assertEqual(set(columns["extents"][chosen]), {"16x16"})
+        self.assertTrue(np.isnan(columns["m4"]).all())  # not in this summary
+
+    def test_one_curve(self):
+        study = rewise_study.load(self.write_study(synthetic.summary(ps=(0.0, 0.1),
+                                                                     sizes=(16, 32))))
+        self.assertEqual(study.curve(p=0.1).sites, 1024)
+        curve = study.curve(p=0.1, size=16)
+        self.assertEqual((curve.extents, curve.graphs, len(curve.binder)), ("16x16", 24, 9))
+        self.assertEqual(study.curve(p=0.1, size=[16, 16]).sites, 256)
+        with self.assertRaises(KeyError):
+            study.curve(p=0.2)
+
+    def test_curves_of_a_grid_are_told_apart(self):
+        study = rewise_study.load(self.write_study(sweep_summary()))
+        with self.assertRaisesRegex(KeyError, "name rule="):
+            study.curve(p=0.1, size=16)
+        self.assertEqual(study.curve(p=0.1, size=16, rule="swap").rule, "swap")
+        with self.assertRaisesRegex(rewise_data.DataError, "no Tc"):
+            study.critical_temperatures()
+
+    def test_critical_temperatures_with_their_whole_errors(self):
+        summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
+        tc = rewise_study.load(self.write_study(summary)).critical_temperatures()
+        np.testing.assert_array_equal(tc["p"], [0.0, 0.1])
+        self.assertEqual(tc["tc"][1], summary["points"][1]["tc"]["value"])
+        self.assertAlmostEqual(tc["tc_error"][1], np.hypot(2e-4, 1e-4))
+        self.assertTrue(np.isnan(tc["shift"][0]))
+
+    def test_tasks_without_checkpoints(self):
+        study = rewise_study.load(self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32))))
+        self.assertEqual([task.name for task in study.tasks()], ["0123"])
+
+    @unittest.skipIf(pandas is None, "pandas is not installed")
+    def test_frames(self):
+        study = rewise_study.load(self.write_study(sweep_summary()))
+        frame = study.frame()
+        self.assertEqual(len(frame), 2 * 2 * 2 * 9)
+        peak = frame[(frame.p == 0.1) & (frame.rule == "swap")].groupby("extents").binder.max()
+        self.assertEqual(list(peak.index), ["16x16", "32x32"])
+        tasks = study.task_frame()
+        self.assertEqual(list(tasks.temperature), [2.2, 2.3, 2.4, 2.5])
+        task = rewise_data.read_task(self.folder / "tasks" / "0123.h5")
+        self.assertAlmostEqual(tasks.m2[2], (task.magnetisation[2]**2).mean())
+
+    def test_no_study(self):
+        with self.assertRaisesRegex(rewise_data.DataError, "does not exist"):
+            rewise_study.load(self.folder)
+
+
+class Report(InFolder):
+    def write(self, summary):
+        """(exit status, standard error, page or None)."""
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            status = report.main([str(self.write_study(summary))])
+        path = self.folder / "report.html"
+        return status, err.getvalue(), Page(path.read_text("utf-8")) if status == 0 else None
+
+    def test_a_page_that_stands_alone(self):
+        status, err, page = self.write(synthetic.summary(ps=(0.0, 0.03, 0.1), sizes=(16, 32)))
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(page.open, [])
+        plots = sorted((self.folder / "plots").glob("*.png"))
+        data = [base64.b64decode(source.partition("base64,")[2]) for source in page.pictures]
+        self.assertEqual(sorted(data), sorted(path.read_bytes() for path in plots))
+        self.assertTrue(all(link.startswith("data:") for link in page.links), "needs a network")
+        text = " ".join(page.text)
+        summary = json.loads((self.folder / "summary.json").read_text("utf-8"))
+        tc = summary["points"][1]["tc"]
+        shown = rewise_data.with_error(tc["value"], np.hypot(tc["error"], tc["systematic"]))
+        for wanted in (shown, "power law", "agree", "rewise tc study.toml", '"<b>&"'):
+            self.assertIn(wanted, text)
+
+    def test_warnings_are_plain(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
+        point = summary["points"][0]
+        point["warnings"] = ["a <warning> & more"]
+        point["sizes"][0]["hot_cold"].update(agree=False, worst_z=7.5)
+        point["sizes"][1].update(equilibrate=1, every=1)
+        (self.folder / "tasks").mkdir()
+        (self.folder / "tasks" / "bad.h5").write_bytes(b"no HDF5" * 100)
+        status, _, page = self.write(summary)
+        text = " ".join(page.text)
+        self.assertEqual(status, 0)
+        for wanted in ("a <warning> & more", "DISAGREE", "+7.5", "equilibration took only",
+                       "'bad.h5' is damaged"):
+            self.assertIn(wanted, text)
+
+    def test_a_sweep(self):
+        status, err, page = self.write(sweep_summary())
+        self.assertEqual((status, err), (0, ""))
+        text = " ".join(page.text)
+        self.assertRegex(text, "largest C")
+        self.assertIn("0.1 (swap)", text)
+        self.assertTrue(re.search(r"sweep-swap", text))
+
+    def test_unfit_studies_are_named(self):
+        for summary, words in (({"format": "other"}, "is no summary"),
+                               ({"format": "rewise summary", "format_version": 1, "kind": "x"},
+                                "reports are of sweep and tc"),
+                               ({"format": "rewise summary", "format_version": 1, "kind": "tc",
+                                 "name": "x", "version": "0", "points": [{"p": 1}]}, "lacks")):
+            status, err, _ = self.write(summary)
+            self.assertEqual((status, err.count("\n")), (65, 1), err)
+            self.assertIn(words, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
