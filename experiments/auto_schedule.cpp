@@ -92,7 +92,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   chosen.schedule = result.best().candidate.schedule;
   chosen.reason = reason_of(result);
   chosen.tuned = true;
-  keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json({result}));
+  keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json(std::vector{result}));
   return chosen;
 }
 
@@ -139,7 +139,8 @@ std::filesystem::path store_schedule(const std::filesystem::path& folder,
   spec.cluster = result.best().candidate.cluster;
   const auto file = class_file(folder, spec);
   make_folder_of(file);
-  keep(file, spec, result.best().candidate.schedule, reason_of(result), tune_json({result}));
+  keep(file, spec, result.best().candidate.schedule, reason_of(result),
+       tune_json(std::vector{result}));
   return file;
 }
 

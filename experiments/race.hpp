@@ -2,9 +2,9 @@
 // optimistic bound lies below the leader's pessimistic one gets no more time (successive halving
 // with bounds in place of halves). What is saved goes to those still in.
 //
-// Bounds are rate * exp(+-z sigma), sigma the relative error: with z = 2.5 and honest errors a pair
-// of equals is told apart wrongly once in 5000 looks (2 z / sqrt 2 = 3.5 standard deviations), and
-// the best of 13, better than the rest by a tenth, is dropped in less than one race of a hundred.
+// Bounds are rate * exp(+-z sigma), sigma the relative error. Errors of tau from short series are
+// themselves uncertain, so z = 3 is wide: the best of ten, a tenth better than the next, is dropped
+// in less than one race of a hundred (race_test.cpp counts).
 #pragma once
 
 #include <limits>
@@ -37,7 +37,7 @@ class Contender {
 struct RaceRules {
   double budget = 30;    // seconds
   int rounds = 6;        // if nobody drops out; each twice as long as the one before
-  double z = 2.5;        // of the bounds; infinite: nobody is dropped
+  double z = 3;          // of the bounds; infinite: nobody is dropped
   double enough = 0.03;  // relative error at which a contender has been looked at enough
 };
 

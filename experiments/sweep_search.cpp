@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "experiments/options.hpp"
+#include "experiments/study_schedule.hpp"
 
 namespace rewise {
 namespace {
@@ -66,6 +67,7 @@ class Sweep {
         if (k < work.point.sizes.size()) now.push_back(&work);
       }
       if (config_.temperatures.empty()) scan(now, k);
+      for (Work* work : now) tune_schedule(*work, k);
       if (!config_.equilibrate || !config_.every) measure_tau(now, k);
       choose(now, k);
       fill(now, k);
@@ -202,6 +204,19 @@ class Sweep {
     size.plan.temperatures = sweep_temperatures(middle, half);
     const Range all = scan_range(work.point.dim, work.point.rule, work.point.p);
     work.range = {std::max(all.low, middle - half), std::min(all.high, middle + half)};
+  }
+
+  // Under schedule = "auto": at the middle temperature.
+  void tune_schedule(Work& work, std::size_t k) {
+    if (work.point.schedule) return;
+    SizePlan& plan = work.point.sizes[k].plan;
+    SizePlan likely = plan;
+    likely.equilibrate = config_.equilibrate.value_or(60);
+    likely.measure = config_.measure.value_or(kMeasure);
+    likely.every = config_.every.value_or(2);
+    const StudyTask task = task_of(work, k, 0, likely, "tune");
+    plan.schedule = study_schedule(study_, task.spec, task.seconds * work.graphs[k], plan.schedule,
+                                   stop_, progress_);
   }
 
   void measure_tau(const std::vector<Work*>& works, std::size_t k) {

@@ -146,16 +146,16 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
   // Nothing to do a second time, and nothing tuned.
   const Output again = place.run("tc s.toml --out st --no-plots");
   CHECK(again.status == 0);
-  CHECK(again.err.find("0 task(s) computed") != std::string::npos);
+  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
 
   const std::string tune = "tune --p 0.1 --device cpu --candidates 1:5 --budget 0.1s --study st ";
   REQUIRE(place.run(tune + "--size 8").status == 0);
   REQUIRE(place.run(tune + "--size 12").status == 0);
   const Output other = place.run("tc s.toml --out st --no-plots");
   CHECK(other.status == 0);
-  CHECK(other.err.find("0 task(s) computed") == std::string::npos);
+  CHECK(other.err.find("\n0 task(s) computed") == std::string::npos);
   const Output settled = place.run("tc s.toml --out st --no-plots");
-  CHECK(settled.err.find("0 task(s) computed") != std::string::npos);
+  CHECK(settled.err.find("\n0 task(s) computed") != std::string::npos);
 }
 
 TEST_CASE("rewise run --schedule auto: tuned, told, and kept by the task file") {

@@ -23,24 +23,10 @@ class Synthetic final : public Contender {
  public:
   Synthetic(Truth truth, std::uint64_t seed) : truth_(truth), dice_(seed) {
     for (double& x : now_) x = dice_.normal();
+    standing_.most = 2 / truth_.seconds;
   }
 
-  Standing standing() const override {
-    Standing standing;
-    if (values_.size() < 8 * kReplicas) {
-      standing.most = 2 / truth_.seconds;
-      return standing;
-    }
-    const auto times = static_cast<Eigen::Index>(values_.size() / kReplicas);
-    const Eigen::Map<const RealSeries> series(values_.data(), times, kReplicas);
-    const GammaResult gamma = gamma_method(series);
-    standing.rate = decorrelated_rate(gamma.tau, typical_cost(pieces_));
-    standing.sound = gamma.window_found && static_cast<double>(times) >= 20 * gamma.tau.value;
-    if (!standing.sound) {
-      standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
-    }
-    return standing;
-  }
+  Standing standing() const override { return standing_; }
 
   double run(double seconds) override {
     ++turns;
@@ -53,6 +39,7 @@ class Synthetic final : public Contender {
       }
     }
     for (int k = 0; k < 4; ++k) pieces_.push_back(truth_.seconds * (1 + 0.03 * dice_.normal()));
+    standing_ = estimate();
     return count * truth_.seconds;
   }
 
@@ -62,8 +49,22 @@ class Synthetic final : public Contender {
   bool was_dropped = false;
 
  private:
+  Standing estimate() const {
+    Standing standing;
+    const auto times = static_cast<Eigen::Index>(values_.size() / kReplicas);
+    const Eigen::Map<const RealSeries> series(values_.data(), times, kReplicas);
+    const GammaResult gamma = gamma_method(series);
+    standing.rate = decorrelated_rate(gamma.tau, typical_cost(pieces_));
+    standing.sound = gamma.window_found && static_cast<double>(times) >= 20 * gamma.tau.value;
+    if (!standing.sound) {
+      standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
+    }
+    return standing;
+  }
+
   static constexpr int kReplicas = 8;
   Truth truth_;
+  Standing standing_;
   Dice dice_;
   double now_[kReplicas];
   std::vector<double> values_, pieces_;
