@@ -17,6 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view kTimeLimit = "time limit";  // what StopToken says of it
+
 std::filesystem::path class_file(const std::filesystem::path& folder, const TaskSpec& spec) {
   return folder / "schedules" / (schedule_class(spec) + ".json");
 }
@@ -88,7 +90,17 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
     keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json(std::vector<TuneResult>{}));
     return chosen;
   }
-  const TuneResult result = tune(setting_of(wish.spec, wish.options, budget), stop, {});
+  TuneResult result;
+  try {
+    result = tune(setting_of(wish.spec, wish.options, budget), stop, {});
+  } catch (const Error& error) {
+    // A study under a time limit shorter than its tuning must get on all the same.
+    if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
+      keep(file, wish.spec, wish.rule_of_thumb, "rule of thumb: the time limit came while tuning",
+           tune_json(std::vector<TuneResult>{}));
+    }
+    throw;
+  }
   chosen.schedule = result.best().candidate.schedule;
   chosen.reason = reason_of(result);
   chosen.tuned = true;

@@ -46,7 +46,7 @@ struct ScheduleWish {
 inline constexpr double kTuneShare = 0.03, kLeastTuning = 1, kMostTuning = 60;
 
 // The schedule of a class: stored, or decided now and stored. Waits while another process is at it.
-// Error(interrupted) when told to stop.
+// Error(interrupted) when told to stop; by a time limit, the rule of thumb is kept before.
 ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
                                const StopToken& stop);
 

@@ -33,6 +33,8 @@ temperatures a list or {from, to, count}; local metropolis, glauber or
 auto (glauber in one dimension); sizes edges or lists of extents; graphs one
 number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
+schedule "auto" tunes M:W once for each p and size where the work is worth it (see
+'rewise tune') and keeps the choice in DIR/schedules.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same

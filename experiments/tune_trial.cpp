@@ -138,11 +138,13 @@ double TuneTrial::run(double seconds) {
     step(even(std::clamp(room, series_.times() == 0 ? 4.0 : 2.0, wished)), false);
     adapt();
   } while (now() < bulk);
+  // Some at least: a machine that is busy otherwise may have eaten up the time.
+  const double least = correlation_.times() == 0 && series_.times() >= kEnoughToJudge ? 16 : 0;
   const double room = (begin + seconds - now()) / (sample_seconds() + watching_seconds_);
-  const std::size_t watch = even(std::min<double>(room, kLags));
-  if (room >= 4) {
+  const double watch = std::clamp(room, least, static_cast<double>(kLags));
+  if (watch >= 4) {
     correlation_.interrupt();
-    step(watch, true);
+    step(even(watch), true);
     adapt();
   }
   close_piece();

@@ -18,6 +18,7 @@ import plot  # noqa: E402
 import plot_study  # noqa: E402
 import plot_style  # noqa: E402
 import plot_task  # noqa: E402
+import plot_tune  # noqa: E402
 import rewise_data  # noqa: E402
 import rewise_series  # noqa: E402
 import synthetic  # noqa: E402
@@ -60,6 +61,58 @@ class InFolder(unittest.TestCase):
 def drawn(figure):
     """The axes of a figure that show data."""
     return [axes for axes in figure.axes if axes.axison]
+
+
+def tuning(ps=(0.0, 0.1)):
+    """What `rewise tune --out` keeps: the best moves from 1:1 to 1:4; one never ran, one is SW."""
+    def candidate(schedule, rate, dropped=None, cluster="wolff"):
+        error = None if rate is None else 0.05 * rate
+        return {"schedule": schedule, "cluster": cluster, "dropped": dropped,
+                "rate": {"value": rate, "error": error}}
+    return {"format": "rewise tune", "format_version": 1, "settings": [
+        {"graph": {"extents": [16, 16], "p": p}, "temperature": 2.3 + p,
+         "winner": {"schedule": best, "cluster": "wolff"},
+         "candidates": [candidate("0:1", 50.0, 2), candidate("1:0", 20.0),
+                        candidate("1:1", 300.0 if best == "1:1" else 90.0),
+                        candidate("1:4", 200.0), candidate("1:1024", None, 1),
+                        candidate("0:1", 40.0, 3, "swendsen-wang")]}
+        for p, best in zip(ps, ("1:1", "1:4"))]}
+
+
+class Tuning(InFolder):
+    def write(self, value):
+        path = self.folder / "scan.json"
+        path.write_text(json.dumps(value), encoding="utf-8")
+        return path
+
+    def test_rates_and_the_map_of_a_scan_are_written(self):
+        status, out, err = self.plot(self.write(tuning()))
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual([pathlib.Path(line).name for line in out.split()],
+                         ["scan-tune.png", "scan-tune-scan.png"])
+        status, out, err = self.plot(self.write(tuning(ps=(0.1,))), "--quiet")
+        self.assertEqual((status, out, err), (0, "", ""))
+
+    def test_schedules_stand_in_the_order_of_their_cluster_updates(self):
+        names = [plot_tune.label(c) for c in
+                 sorted(tuning()["settings"][0]["candidates"], key=plot_tune.share)]
+        self.assertEqual(names, ["1:0", "1:1", "1:4", "1:1024", "0:1", "0:1 SW"])
+
+    def test_the_map_frames_each_best_and_leaves_out_what_never_ran(self):
+        figure, _ = plot_tune.plot_scan(tuning()["settings"])
+        panel = figure.axes[0]
+        frames = [patch.get_x() + 0.5 for patch in panel.patches]
+        self.assertEqual(frames, [1, 2])
+        self.assertEqual(sorted(text.get_text() for text in panel.texts).count("1.00"), 2)
+        self.assertEqual(len(panel.texts), 10)
+        plot_style.plt.close(figure)
+
+    def test_what_is_no_tuning_is_refused(self):
+        self.assert_refused(65, "no result of 'rewise tune'", self.write({"format": "other"}))
+        self.assert_refused(65, "format version 2",
+                            self.write(dict(tuning(), format_version=2)))
+        self.assert_refused(65, "does not exist", self.folder / "none.json")
+        self.assert_refused(65, "nothing to plot", self.write(dict(tuning(), settings=[])))
 
 
 class Study(InFolder):
