@@ -11,9 +11,10 @@ namespace rewise {
 
 using Clock = std::chrono::steady_clock;
 
-Progress::Progress(std::string title, double total)
+Progress::Progress(std::string title, double total, bool quiet)
     : title_(std::move(title)),
       total_(total),
+      quiet_(quiet),
       terminal_(::isatty(STDERR_FILENO) != 0),
       begin_(Clock::now()),
       last_drawn_(begin_) {}
@@ -43,12 +44,14 @@ void Progress::skip(double work) {
 
 void Progress::line(const std::string& text) {
   const std::lock_guard lock(mutex_);
+  if (quiet_) return;
   erase();
   fmt::print(stderr, "{}\n", text);
 }
 
 void Progress::finished(const std::string& text) {
   const std::lock_guard lock(mutex_);
+  if (quiet_) return;
   if (terminal_) {
     draw(false);
   } else {
@@ -75,7 +78,7 @@ std::string Progress::share() const {
 
 // At most ten times a second, and not before the work has shown to take time.
 void Progress::draw(bool force) {
-  if (!terminal_) return;
+  if (!terminal_ || quiet_) return;
   const auto now = Clock::now();
   if (now - begin_ < std::chrono::milliseconds(500)) return;
   if (!force && now - last_drawn_ < std::chrono::milliseconds(100)) return;

@@ -10,8 +10,8 @@ namespace rewise {
 
 class Progress {
  public:
-  // `total`: expected work, in any unit; it may be corrected on the way.
-  Progress(std::string title, double total);
+  // `total`: expected work, in any unit; it may be corrected on the way. Quiet: says nothing.
+  Progress(std::string title, double total, bool quiet = false);
   ~Progress() { close(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -35,7 +35,7 @@ class Progress {
   mutable std::mutex mutex_;
   std::string title_, stage_;
   double total_, done_ = 0, skipped_ = 0;
-  bool terminal_, drawn_ = false;
+  bool quiet_, terminal_, drawn_ = false;
   std::chrono::steady_clock::time_point begin_, last_drawn_;
 };
 

@@ -1,6 +1,7 @@
 #include "experiments/study.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
+#include "experiments/ranks.hpp"
 #include "experiments/task_group.hpp"
 #include "src/base/error.hpp"
 
@@ -195,7 +197,9 @@ Study::Study(const StudyConfig& config, std::filesystem::path folder, std::vecto
     : config_(config),
       folder_(std::move(folder)),
       devices_(std::move(devices)),
-      threads_(thread_count(config.threads)) {
+      threads_(config.threads > 0 ? config.threads
+                                  : threads_of(this_rank(), thread_count(0),
+                                               static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)))) {
   const auto file = folder_ / "study.toml";
   std::error_code ignored;
   if (std::filesystem::exists(folder_, ignored) && !std::filesystem::is_directory(folder_)) {
@@ -231,6 +235,7 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   batch.work(workers);
   computed_ += batch.computed();
   if (batch.interrupted()) {
+    wait_for_other_ranks(this_rank(), folder_);
     throw Error(
         ExitCode::interrupted,
         fmt::format("stopped by {}; checkpoints written, the same command goes on from them",

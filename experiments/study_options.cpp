@@ -3,10 +3,45 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
+#include <optional>
 
+#include "experiments/options.hpp"
 #include "experiments/python.hpp"
+#include "experiments/ranks.hpp"
+#include "experiments/study_state.hpp"
 
 namespace rewise {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Says on standard error which devices it takes, where that is worth saying.
+DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
+  const DeviceChoice devices =
+      share_of(this_rank(),
+               choose_devices(config.device, config.engine,
+                              options.device.empty() ? options.study + ": run.device"
+                                                     : std::string("--device")),
+               config.device.find(':') != std::string::npos);
+  if (this_rank().first()) tell_device(devices);
+  return devices;
+}
+
+// Draws the plots and writes report.html; where that is not possible, says why on standard error.
+void leave_report(const std::filesystem::path& folder) {
+  const std::string why = plots_missing();
+  const int status = why.empty() ? run_report_script(folder) : 0;
+  if (!why.empty()) {
+    fmt::print(stderr, "no plots, no report: {}\n", why);
+  } else if (status != 0) {
+    fmt::print(stderr, "no plots, no report: report.py ended with status {}\n", status);
+  }
+}
+
+}  // namespace
 
 void add_study_options(CLI::App& app, StudyOptions& options) {
   app.add_option("study", options.study, "the study's configuration")
@@ -35,33 +70,38 @@ StudyConfig configure(const StudyOptions& options) {
   return config;
 }
 
-DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
-  DeviceChoice devices = choose_devices(
-      config.device, config.engine,
-      options.device.empty() ? options.study + ": run.device" : std::string("--device"));
-  tell_device(devices);
-  return devices;
-}
-
-StopToken study_stop(const StudyConfig& config) {
-  std::optional<std::chrono::duration<double>> limit;
-  if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
-  return StopToken(limit);
-}
-
-std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config) {
-  return options.out.empty() ? std::filesystem::path("studies") / config.name
-                             : std::filesystem::path(options.out);
-}
-
-void leave_report(const std::filesystem::path& folder) {
-  const std::string why = plots_missing();
-  const int status = why.empty() ? run_report_script(folder) : 0;
-  if (!why.empty()) {
-    fmt::print(stderr, "no plots, no report: {}\n", why);
-  } else if (status != 0) {
-    fmt::print(stderr, "no plots, no report: report.py ended with status {}\n", status);
+ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
+                   const StudyAnalysis& analysis, const SummaryText& text) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto folder = options.out.empty() ? std::filesystem::path("studies") / config.name
+                                          : std::filesystem::path(options.out);
+  const bool first = this_rank().first();
+  std::size_t computed = 0;
+  if (!is_finished(folder, config)) {
+    std::optional<std::chrono::duration<double>> limit;
+    if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
+    const StopToken stop(limit);
+    Study study(config, folder, study_devices(options, config).indices());
+    Progress progress(config.name, 0, !first);
+    StudyOutcome outcome = analysis(study, stop, progress);
+    progress.close();
+    if (!first) return ExitCode::done;
+    outcome.summary["seconds"] = seconds_since(begin);
+    write_text_file(folder / "summary.json", outcome.summary.dump(2) + "\n");
+    write_text_file(folder / "summary.csv", outcome.csv);
+    mark_finished(folder, config);
+    computed = study.computed();
   }
+  if (!first) return ExitCode::done;
+  fmt::print("{}", text(Json::parse(read_text_file(folder / "summary.json"))));
+  std::fflush(stdout);
+  const double seconds = seconds_since(begin);
+  if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
+    leave_report(folder);
+  }
+  fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", computed, duration_text(seconds),
+             folder.string());
+  return ExitCode::done;
 }
 
 }  // namespace rewise

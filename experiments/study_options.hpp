@@ -1,15 +1,13 @@
-// What the subcommands that run a study share: their options, the study's folder, what happens once
-// the numbers are there.
+// What the subcommands that run a study share: their options, the study's folder, and what happens
+// before and after the tasks run.
 #pragma once
 
-#include <filesystem>
-#include <optional>
+#include <functional>
 #include <string>
 
 #include "experiments/commands.hpp"
-#include "experiments/config.hpp"
-#include "experiments/device.hpp"
-#include "src/store/signals.hpp"
+#include "experiments/json_output.hpp"
+#include "experiments/study.hpp"
 
 namespace rewise {
 
@@ -24,13 +22,20 @@ void add_study_options(CLI::App& app, StudyOptions& options);
 
 // The file's configuration with the command line over it.
 StudyConfig configure(const StudyOptions& options);
-// Says on standard error which devices it takes, where that is worth saying.
-DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config);
-StopToken study_stop(const StudyConfig& config);
-// --out, or studies/NAME.
-std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
-// Draws the plots and writes report.html; where that is not possible, says why on standard error.
-void leave_report(const std::filesystem::path& folder);
+struct StudyOutcome {
+  Json summary;
+  std::string csv;
+};
+// Runs the tasks, then analyses them; the latter on the first rank of a job alone (ranks.hpp).
+using StudyAnalysis =
+    std::function<StudyOutcome(Study& study, const StopToken& stop, Progress& progress)>;
+// What to print on standard output.
+using SummaryText = std::function<std::string(const Json& summary)>;
+
+// A study from its configuration to summary, plots and report, in --out or studies/NAME. Does
+// nothing but print where all of that is there already.
+ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
+                   const StudyAnalysis& analysis, const SummaryText& text);
 
 }  // namespace rewise

@@ -1,12 +1,8 @@
 // `rewise sweep`: thermal averages on a grid of dimensions, sizes, p, rules, schedules and
 // temperatures.
-#include <fmt/format.h>
-
-#include <chrono>
-#include <filesystem>
 #include <memory>
 
-#include "experiments/options.hpp"
+#include "experiments/ranks.hpp"
 #include "experiments/study_options.hpp"
 #include "experiments/sweep_report.hpp"
 
@@ -35,7 +31,8 @@ schedule "auto" tunes M:W once for each p and size where the work is worth it (s
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
 command again computes only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
-status 75. Several processes may work on the same DIR.
+status 75. Several processes may work on the same DIR, and so do the ranks of
+`mpirun -n K` or srun (one GPU each on a node).
 
 Example:
   rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
@@ -46,25 +43,15 @@ struct SweepOptions : StudyOptions {
 
 ExitCode run_sweep(const SweepOptions& options) {
   const StudyConfig config = configure(options);
-  const DeviceChoice devices = study_devices(options, config);
-  const auto begin = std::chrono::steady_clock::now();
-  const StopToken stop = study_stop(config);
-  const std::filesystem::path folder = study_folder(options, config);
-  Study study(config, folder, devices.indices());
-  Progress progress(config.name, 0);
-  const auto points = search_sweep(study, stop, progress);
-  progress.close();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const Json summary = sweep_summary(config, points, seconds);
-  write_text_file(folder / "summary.json", summary.dump(2) + "\n");
-  write_text_file(folder / "summary.csv", sweep_csv(config, points));
-  fmt::print("{}", options.json ? summary.dump(2) + "\n" : sweep_table(summary));
-  std::fflush(stdout);
-  if (options.plots) leave_report(folder);
-  fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", study.computed(),
-             duration_text(seconds), folder.string());
-  return ExitCode::done;
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    const auto points = search_sweep(study, stop, progress);
+    if (!this_rank().first()) return StudyOutcome{};
+    return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points)};
+  };
+  const auto text = [&](const Json& summary) {
+    return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
+  };
+  return run_study(options, config, analysis, text);
 }
 
 }  // namespace

@@ -1,11 +1,7 @@
 // `rewise tc`: critical temperatures of a study, with errors, shift, local exponents and plots.
-#include <fmt/format.h>
-
-#include <chrono>
-#include <filesystem>
 #include <memory>
 
-#include "experiments/options.hpp"
+#include "experiments/ranks.hpp"
 #include "experiments/study_options.hpp"
 #include "experiments/tc_headline.hpp"
 #include "experiments/tc_report.hpp"
@@ -39,7 +35,8 @@ schedule "auto" tunes M:W once for each p and size where the work is worth it (s
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
 command again computes only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
-status 75. Several processes may work on the same DIR.
+status 75. Several processes may work on the same DIR, and so do the ranks of
+`mpirun -n K` or srun (one GPU each on a node).
 
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
@@ -47,26 +44,13 @@ Example:
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = configure(options);
   check_tc_config(config, options.study);
-  const DeviceChoice devices = study_devices(options, config);
-  const auto begin = std::chrono::steady_clock::now();
-  const StopToken stop = study_stop(config);
-  const std::filesystem::path folder = study_folder(options, config);
-  Study study(config, folder, devices.indices());
-  Progress progress(config.name, 0);
-  const auto points = search_tc(study, stop, progress);
-  progress.close();
-  const TcResult result = analyse_tc(config, points);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const Json summary = tc_summary(config, points, result, seconds);
-  write_text_file(folder / "summary.json", summary.dump(2) + "\n");
-  write_text_file(folder / "summary.csv", tc_csv(config, points, result));
-  fmt::print("{}", tc_headline(summary));
-  std::fflush(stdout);
-  if (options.plots) leave_report(folder);
-  fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", study.computed(),
-             duration_text(seconds), folder.string());
-  return ExitCode::done;
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    const auto points = search_tc(study, stop, progress);
+    if (!this_rank().first()) return StudyOutcome{};
+    const TcResult result = analyse_tc(config, points);
+    return StudyOutcome{tc_summary(config, points, result, 0), tc_csv(config, points, result)};
+  };
+  return run_study(options, config, analysis, tc_headline);
 }
 
 }  // namespace

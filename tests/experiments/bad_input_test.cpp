@@ -123,6 +123,9 @@ TEST_CASE("files that are missing, unfit or in the way") {
            Bad{"tc study.toml --out notes.txt", 73, "notes.txt"},
            Bad{"tc study.toml --out notes.txt/x", 74, "notes.txt"},
            Bad{"plot absent", 74, "absent"},
+           Bad{"report absent", 74, "absent"},
+           Bad{"sweep absent.toml", 74, "absent.toml"},
+           Bad{"sweep study.toml --out full", 73, "full"},
        }) {
     check(place, bad);
   }
@@ -202,7 +205,8 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
 TEST_CASE("help and version go to standard output with status 0") {
   const Workplace place;
   CHECK(place.run("--version").out.starts_with("rewise 0."));
-  for (const std::string command : {"", "graph", "run", "tc", "plot", "bench", "info"}) {
+  for (const std::string command :
+       {"", "graph", "run", "sweep", "tc", "tune", "plot", "report", "bench", "info"}) {
     const Output output = place.run(command + " --help");
     INFO(command);
     CHECK(output.status == 0);
