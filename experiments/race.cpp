@@ -24,7 +24,9 @@ class Race {
       for (std::size_t k = 0; k < contenders_.size(); ++k) {
         // Dropping while the round goes on spares the first turn of what cannot win.
         drop_hopeless(round);
-        if (!place(k).dropped && wanting(k)) take_turn(k, slice);
+        const bool waits = round < rules_.rounds &&
+                           contenders_[k]->standing().least_turn > rules_.patience * slice;
+        if (!place(k).dropped && wanting(k) && !waits) take_turn(k, slice);
         if (stop_.stop_requested()) break;
       }
       drop_hopeless(round);
@@ -71,8 +73,8 @@ class Race {
     double leaders_low = 0;
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       const Standing now = contenders_[k]->standing();
-      if (place(k).dropped || !now.sound) continue;
-      leaders_low = std::max(leaders_low, rate_bounds(now.rate, rules_.z).low);
+      if (place(k).dropped || now.rate.value <= 0) continue;
+      leaders_low = std::max(leaders_low, now.rate.value * std::exp(-rules_.z * now.doubt));
     }
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       if (place(k).dropped || !is_hopeless(contenders_[k]->standing(), leaders_low, rules_.z)) {
@@ -84,13 +86,13 @@ class Race {
     }
   }
 
-  // A sound estimate comes before one that is not: the latter is an upper bound at best.
+  // By the rate less its doubt: estimates from short series are too high, if anything.
   void rank() {
     result_.ranking.resize(contenders_.size());
     std::iota(result_.ranking.begin(), result_.ranking.end(), std::size_t{0});
     const auto key = [&](std::size_t k) {
       const Standing now = contenders_[k]->standing();
-      return std::tuple(place(k).dropped, !now.sound, -now.rate.value);
+      return std::tuple(place(k).dropped, -now.rate.value * std::exp(-std::min(now.doubt, 2.0)));
     };
     std::stable_sort(result_.ranking.begin(), result_.ranking.end(),
                      [&](std::size_t a, std::size_t b) { return key(a) < key(b); });

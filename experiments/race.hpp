@@ -21,7 +21,11 @@ namespace rewise {
 // What is known of a contender so far.
 struct Standing {
   Value rate{0, 0};    // the more the better; 0 while nothing is known
-  bool sound = false;  // the estimate may lead: enough was measured for its error to be honest
+  bool sound = false;  // enough was measured for its error to be honest
+  // Relative error downwards, where the rate may be too high because the series is short; the best
+  // may be that much worse. Infinite: not even that is known, and the contender leads nobody.
+  double doubt = std::numeric_limits<double>::infinity();
+  double least_turn = 0;                                  // seconds of the shortest turn
   double most = std::numeric_limits<double>::infinity();  // a bound that needs no measurement
 };
 
@@ -37,6 +41,7 @@ class Contender {
 struct RaceRules {
   double budget = 30;    // seconds
   int rounds = 6;        // if nobody drops out; each twice as long as the one before
+  double patience = 4;   // a turn longer than this many shares of a round waits for a later round
   double z = 3;          // of the bounds; infinite: nobody is dropped
   double enough = 0.03;  // relative error at which a contender has been looked at enough
 };

@@ -56,8 +56,7 @@ class Tuner {
   void check_stop() const {
     if (!stop_.stop_requested()) return;
     throw Error(ExitCode::interrupted,
-                fmt::format("stopped by {} while tuning the schedule",
-                            stop_.reason()));
+                fmt::format("stopped by {} while tuning the schedule", stop_.reason()));
   }
 
   TuneEngine& engine_of(ClusterUpdate cluster) {

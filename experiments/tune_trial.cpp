@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFirstSamples = 16;
+constexpr double kLeastSamples = 4;         // of a first turn
 constexpr std::size_t kEnoughToJudge = 64;  // samples, for `every`
 constexpr double kSoundLength = 20;         // of a series, in its tau
 constexpr std::size_t kLags = 64;           // of the configuration correlation
@@ -116,14 +117,18 @@ Standing TuneTrial::standing() const {
   if (pieces_.empty() || tau_.value == 0) {
     // tau is at least half a cycle: never more than one measurement a cycle.
     standing.most = replicas / (kCheaper * expected_);
+    standing.least_turn = kLeastSamples * expected_;
     return standing;
   }
   standing.rate = rate();
   standing.sound = tau_found_ && pieces_.size() >= 3 &&
                    static_cast<double>(series_.times()) >= kSoundLength * tau_.value;
+  standing.least_turn = 2 * sample_seconds();
   if (!standing.sound) {
     standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
   }
+  const double relative = standing.rate.error / standing.rate.value;
+  if (tau_found_) standing.doubt = standing.sound ? relative : std::max(relative, 0.5);
   return standing;
 }
 
@@ -135,7 +140,7 @@ double TuneTrial::run(double seconds) {
   do {
     const double room = (bulk - now()) / sample_seconds();
     const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
-    step(even(std::clamp(room, series_.times() == 0 ? 4.0 : 2.0, wished)), false);
+    step(even(std::clamp(room, series_.times() == 0 ? kLeastSamples : 2.0, wished)), false);
     adapt();
   } while (now() < bulk);
   // Some at least: a machine that is busy otherwise may have eaten up the time.

@@ -17,7 +17,7 @@ import math
 import subprocess
 import sys
 
-# Tc(0), exact or Ferrenberg, Xu & Landau 2018; Tc(p) as 'rewise tune' takes it (tree approximation).
+# Tc(0): exact, Ferrenberg, Xu & Landau 2018; Tc(p) as "rewise tune" has it (tree approximation).
 TC = {("2d", "0"): 2.269185, ("2d", "1e-3"): 2.3175, ("2d", "1e-2"): 2.4342, ("2d", "0.1"): 2.769,
       ("3d", "0"): 4.5115232, ("3d", "1e-3"): 4.5266, ("3d", "1e-2"): 4.5913, ("3d", "0.1"): 4.855}
 WHERE = {"below": 0.97, "at": 1.0, "above": 1.03}

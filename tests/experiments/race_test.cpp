@@ -24,6 +24,7 @@ class Synthetic final : public Contender {
   Synthetic(Truth truth, std::uint64_t seed) : truth_(truth), dice_(seed) {
     for (double& x : now_) x = dice_.normal();
     standing_.most = 2 / truth_.seconds;
+    standing_.least_turn = 4 * truth_.seconds;
   }
 
   Standing standing() const override { return standing_; }
@@ -59,6 +60,9 @@ class Synthetic final : public Contender {
     if (!standing.sound) {
       standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
     }
+    const double relative = standing.rate.error / standing.rate.value;
+    if (gamma.window_found) standing.doubt = standing.sound ? relative : std::max(relative, 0.5);
+    standing.least_turn = 4 * truth_.seconds;
     return standing;
   }
 
@@ -149,6 +153,19 @@ TEST_CASE("race: ends with its budget, or when told to") {
   const RaceResult stopped = race(others, rules, StopToken(std::chrono::duration<double>(0)));
   CHECK(stopped.seconds == 0);
   CHECK(stopped.ranking.size() == 2);
+}
+
+// Six rounds of 2 s: a first share is 8 ms, and a turn of 4 cycles takes 0.4 s.
+TEST_CASE("race: long turns wait, and short series do not win by luck") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto contenders = field({{20, 1e-3}, {10, 1e-3}, {0.5, 0.1}, {0.5, 0.3}}, seed);
+    RaceRules rules;
+    rules.budget = 2;
+    const RaceResult result = race(contenders, rules, StopToken());
+    CHECK(result.ranking.front() <= 1);
+    CHECK(static_cast<Synthetic&>(*contenders[2]).turns <= 2);
+    CHECK(static_cast<Synthetic&>(*contenders[3]).turns == 0);
+  }
 }
 
 TEST_CASE("race: unsound estimates do not lead, and infinite bounds drop nobody") {
