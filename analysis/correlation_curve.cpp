@@ -11,13 +11,12 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-double first_below(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double level) {
-  for (Eigen::Index i = 0; i < y.size(); ++i) {
-    if (!(y[i] <= level)) continue;
-    if (i == 0) return x[0];
-    return x[i - 1] + (x[i] - x[i - 1]) * (y[i - 1] - level) / (y[i - 1] - y[i]);
-  }
-  return kInfinity;
+double settles_below(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double level) {
+  Eigen::Index i = y.size();
+  while (i > 0 && y[i - 1] <= level) --i;
+  if (i == y.size()) return kInfinity;
+  if (i == 0) return x[0];
+  return x[i - 1] + (x[i] - x[i - 1]) * (y[i - 1] - level) / (y[i - 1] - y[i]);
 }
 
 }  // namespace
@@ -43,13 +42,13 @@ Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members) {
 }
 
 Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level) {
-  const double value = first_below(x, rows.colwise().mean().transpose(), level);
+  const double value = settles_below(x, rows.colwise().mean().transpose(), level);
   if (!std::isfinite(value) || rows.rows() < 2) return {value, kNan};
   const auto n = static_cast<double>(rows.rows());
   const Eigen::ArrayXXd left_out = leave_one_out_means(rows);
   Eigen::ArrayXd times(rows.rows());
   for (Eigen::Index i = 0; i < rows.rows(); ++i) {
-    times[i] = first_below(x, left_out.row(i).transpose(), level);
+    times[i] = settles_below(x, left_out.row(i).transpose(), level);
   }
   if (!times.allFinite()) return {value, kNan};
   return {value, std::sqrt((n - 1) / n * (times - times.mean()).square().sum())};

@@ -20,9 +20,10 @@ MeanCurve mean_curve(const Eigen::ArrayXXd& rows);
 // Rows of one group averaged: [member, point] -> [group, point]; `members` rows to a group.
 Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members);
 
-// Where the mean curve first comes down to `level`, between points by a straight line; the error by
-// jackknife over members. Infinite where it never does, with an error of NaN; the error is NaN too
-// where a leave-one-out curve never does.
+// Where the mean curve comes down to `level` for good, between points by a straight line; the error
+// by jackknife over members. (For good: a sweep of Metropolis flips every move of equal energy, so
+// its correlation goes up and down at first.) Infinite where it ends above, with an error of NaN; the
+// error is NaN too where a leave-one-out curve does.
 Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level);
 
 // rho(t) at the given lags about the mean of all replicas, sum over replicas of the products over

@@ -56,6 +56,7 @@ AXES = {
     "shift": r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)",
     "exponent": "local exponent",
     "acceleration": "time on one core / accelerated",
+    "acceleration_measured": "time on one core / accelerated",
 }
 
 
@@ -92,7 +93,13 @@ def labels(curves):
     names = list(curves[0]["keys"]) if curves else []
     varying = [name for name in names if len({curve["keys"].get(name) for curve in curves}) > 1]
     shown = {"temperature": "$T = {}$", "p": "$p = {}$", "size": "$L = {}$"}
-    return [", ".join(shown.get(name, "{}").format(curve["keys"].get(name, "")) for name in varying)
+
+    def word(name, value):
+        if name in ("temperature", "p"):
+            value = f"{float(value):.6g}"
+        return shown.get(name, "{}").format(value)
+
+    return [", ".join(word(name, curve["keys"].get(name, "")) for name in varying)
             for curve in curves]
 
 
@@ -123,6 +130,8 @@ def draw_panel(axes, tables, panel):
         for scale, values in (("xscale", x), ("yscale", y)):
             if panel.get(scale) == "log":
                 shown &= values > 0
+        if panel.get("yscale") == "log" and error is not None:
+            shown &= ~(error >= 0.99 * np.abs(y))  # a single count, say
         if not shown.any():
             continue
         look = style.look(index)

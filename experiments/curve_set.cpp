@@ -54,7 +54,7 @@ std::string shown(Value v) {
   if (std::isinf(v.value)) return "not reached";
   if (std::isnan(v.value)) return "-";
   if (!std::isfinite(v.error)) return fmt::format("{:.4g}", v.value);
-  return v.error == 0 ? fmt::format("{:.6g}", v.value) : format_value(v);
+  return v.error <= 1e-9 * std::abs(v.value) ? fmt::format("{:.6g}", v.value) : format_value(v);
 }
 
 bool has_keys(const CurveKeys& all, const CurveKeys& wanted) {

@@ -121,8 +121,9 @@ std::vector<std::uint64_t> step_grid(std::uint64_t last, std::uint64_t points, b
   std::vector<std::uint64_t> grid;
   const auto n = static_cast<double>(std::min(points, last));
   for (double i = 1; i <= n; ++i) {
-    const double x = linear || n == 1 ? static_cast<double>(last) * i / n
-                                      : std::pow(static_cast<double>(last), (i - 1) / (n - 1));
+    const double x = linear || points >= last || n == 1
+                         ? static_cast<double>(last) * i / n
+                         : std::pow(static_cast<double>(last), (i - 1) / (n - 1));
     const auto step = static_cast<std::uint64_t>(std::llround(x));
     if (grid.empty() || step > grid.back()) grid.push_back(step);
   }

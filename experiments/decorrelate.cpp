@@ -216,7 +216,7 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   row.add("correlation_end", {absolute.value[last], absolute.error[last]});
   row.add("seconds_end", {seconds[last], 0});
   for (const auto& [name, level] :
-       {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 0.1}}) {
+       {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 1.0 / 10}, {"30", 1.0 / 30}}) {
     row.add(std::string("steps_to_1/") + name, time_to_level(steps, rows, level));
     row.add(std::string("seconds_to_1/") + name, time_to_level(seconds, rows, level));
   }

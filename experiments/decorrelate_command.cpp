@@ -14,7 +14,8 @@ constexpr const char* kAbout =
     "autocorrelation of e, |m| and m^2, against steps (a sweep or a cluster update) and\n"
     "against seconds.";
 constexpr const char* kExamples = R"(
-steps_to_1/e, steps_to_1/10: when the mean absolute correlation has come down to that.
+steps_to_1/e, 1/10, 1/30: until the mean absolute correlation has come down to that for good
+(small lattices do not come down to 1/30: uncorrelated spins have |rho| ~ N^(-1/2) or more).
 tau_int counts 1/2 cycle for white noise. Seconds are those of one replica; on a shared or
 busy machine they are not to be trusted.
 

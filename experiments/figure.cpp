@@ -113,6 +113,7 @@ FigureCheck read_check(const TomlSection& s) {
   check.among = texts(s, "among");
   check.factor = s.number("factor", -1e12, 1e12, 1);
   check.tolerance = s.number("tolerance", 0, 1e12, 0);
+  check.needs_gpu = s.whole("needs_gpu", 0, 1, 0) == 1;
   return check;
 }
 
@@ -165,7 +166,8 @@ Value value_of(const std::string& text, const FigureResults& results) {
 
 std::string shown(Value v) {
   if (std::isinf(v.value)) return "never";
-  if (!std::isfinite(v.error) || v.error == 0) return fmt::format("{:.4g}", v.value);
+  const bool exact = !std::isfinite(v.error) || v.error < 1e-9 * std::abs(v.value);
+  if (exact || v.error == 0) return fmt::format("{:.4g}", v.value);
   return format_value(v);
 }
 
@@ -206,14 +208,16 @@ Figure parse_figure(const std::string& text, const std::string& name, const std:
     figure.panels.push_back(read_panel(*table, file));
   }
   for (const auto* table : tables_of(root, "check")) {
-    figure.checks.push_back(read_check(TomlSection(
-        *table, "check", file,
-        {"claim", "why", "relation", "left", "right", "among", "factor", "tolerance"})));
+    figure.checks.push_back(read_check(TomlSection(*table, "check", file,
+                                                   {"claim", "why", "relation", "left", "right",
+                                                    "among", "factor", "tolerance", "needs_gpu"})));
   }
   return figure;
 }
 
-Verdict check_figure(const FigureCheck& check, const FigureResults& results) {
+namespace {
+
+Verdict judge(const FigureCheck& check, const FigureResults& results) {
   const Value left = value_of(check.left, results);
   if (check.relation == "least") {
     Verdict verdict{"agrees", fmt::format("{} against", shown(left))};
@@ -248,6 +252,18 @@ Verdict check_figure(const FigureCheck& check, const FigureResults& results) {
   throw Error(ExitCode::usage, fmt::format("check: relation '{}' is none of less, greater, near, "
                                            "least",
                                            check.relation));
+}
+
+}  // namespace
+
+Verdict check_figure(const FigureCheck& check, const FigureResults& results) {
+  Verdict verdict = judge(check, results);
+  const std::string run = check.left.substr(0, check.left.find('['));
+  for (const auto& [name, set] : results) {
+    if (!check.needs_gpu || name != run || set.about.value("device", "cpu") != "cpu") continue;
+    verdict = {"undecided", fmt::format("{}, but there was no GPU", verdict.detail)};
+  }
+  return verdict;
 }
 
 }  // namespace rewise

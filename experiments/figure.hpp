@@ -35,6 +35,7 @@ struct FigureCheck {
   std::vector<std::string> among;  // least: left is the smallest of these
   double factor = 1;               // right is multiplied by it
   double tolerance = 0;            // near: beside three errors
+  bool needs_gpu = false;          // undecided where the left run had none
 };
 
 struct Figure {

@@ -72,7 +72,7 @@ Value peak(const std::vector<double>& temperatures, const std::vector<Value>& va
     if (values[t].value > values[best].value) best = t;
   }
   const std::size_t other = best + 1 < temperatures.size() ? best + 1 : best - 1;
-  return {temperatures[best], std::abs(temperatures[other] - temperatures[best])};
+  return {temperatures[best], std::abs(temperatures[other] - temperatures[best]) / 2};
 }
 
 // Where the U of two sizes cross, by straight lines between temperatures: from above to below.

@@ -58,6 +58,8 @@ TEST_CASE("time to a level: an exponential's, with an error that covers the trut
   CHECK_COVERAGE(coverage);
   CHECK(std::isinf(time_to_level(x, clean.transpose(), 1e-3).value));
   CHECK(time_to_level(x, clean.transpose(), 2).value == 0);
+  clean[1] = 0;  // a dip on the way does not count
+  CHECK(time_to_level(x, clean.transpose(), std::exp(-1.25)).value == Approx(truth));
 }
 
 TEST_CASE("autocorrelation curve: AR(1) series, values and errors") {
