@@ -22,8 +22,8 @@ Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members);
 
 // Where the mean curve comes down to `level` for good, between points by a straight line; the error
 // by jackknife over members. (For good: a sweep of Metropolis flips every move of equal energy, so
-// its correlation goes up and down at first.) Infinite where it ends above, with an error of NaN; the
-// error is NaN too where a leave-one-out curve does.
+// its correlation goes up and down at first.) Infinite where it ends above, with an error of NaN;
+// the error is NaN too where a leave-one-out curve does.
 Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level);
 
 // rho(t) at the given lags about the mean of all replicas, sum over replicas of the products over

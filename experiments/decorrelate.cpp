@@ -1,5 +1,6 @@
 #include "experiments/decorrelate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -49,8 +50,8 @@ class Snapshot {
 // What one mix at one temperature gives, before averaging.
 struct Sums {
   Eigen::ArrayXXd correlation, abs_correlation;  // [graph and replica, lag]
-  RealSeries energy, abs_m, m2;   // [cycle, graph and replica], less their graph's mean
-  double local = 0, cluster = 0;  // seconds per step, mean of the graphs
+  RealSeries energy, abs_m, m2;        // [cycle, graph and replica], less their graph's mean
+  std::vector<double> local, cluster;  // seconds per step, of each stretch
 };
 
 class Follower {
@@ -70,13 +71,13 @@ class Follower {
   }
 
   void graph(Engine& engine, std::uint32_t g, const StopToken& stop) {
-    const Work before = engine.work();
     for (std::uint64_t origin = 0; origin < spec_.origins; ++origin) {
+      const Work before = engine.work();
       stretch(engine, g, static_cast<Eigen::Index>(origin), stop);
+      const StepCost cost = step_cost(before, engine.work(), spec_.sites());
+      sums_.local.push_back(cost.local);
+      sums_.cluster.push_back(cost.cluster);
     }
-    const StepCost cost = step_cost(before, engine.work(), spec_.sites());
-    sums_.local += cost.local / spec_.graphs;
-    sums_.cluster += cost.cluster / spec_.graphs;
     const auto replicas = static_cast<Eigen::Index>(spec_.replicas);
     for (RealSeries* series : {&sums_.energy, &sums_.abs_m, &sums_.m2}) {
       auto columns = series->middleCols(g * replicas, replicas);
@@ -182,15 +183,38 @@ void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
   }
 }
 
+// Median over stretches, as other work on the machine lengthens a few of them; its error from the
+// median deviation (1.4826 to a standard deviation, 1.2533 from a mean's error to a median's).
+Value median_cost(std::vector<double> costs) {
+  const auto median = [](std::vector<double>& x) {
+    std::sort(x.begin(), x.end());
+    return 0.5 * (x[(x.size() - 1) / 2] + x[x.size() / 2]);
+  };
+  Value cost{median(costs), 0};
+  for (double& x : costs) x = std::abs(x - cost.value);
+  cost.error = 1.4826 * 1.2533 * median(costs) / std::sqrt(static_cast<double>(costs.size()));
+  return cost;
+}
+
+// Seconds with the relative error of the cycle's cost added in squares.
+Value with_cost(Value seconds, Value cycle) {
+  const double own = std::isfinite(seconds.error) ? seconds.error : 0;
+  const double other = cycle.value > 0 ? seconds.value * cycle.error / cycle.value : 0;
+  return {seconds.value, std::isfinite(seconds.value) ? std::hypot(own, other) : seconds.error};
+}
+
 Value scaled(Value v, double factor) { return {v.value * factor, v.error * factor}; }
 
 void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mix& mix,
               const Follower& follower) {
   const CurveKeys keys = curve_keys(temperature, mix);
   const Sums& sums = follower.sums();
-  const StepCost cost{sums.local, sums.cluster};
+  const Value local = median_cost(sums.local), cluster = median_cost(sums.cluster);
+  const StepCost cost{local.value, cluster.value};
   const std::uint64_t cycle = mix.schedule.steps_per_cycle();
   const double cycle_seconds = seconds_of(cost, mix.schedule, cycle);
+  const Value cycle_cost{cycle_seconds, std::hypot(mix.schedule.local * local.error,
+                                                   mix.schedule.cluster * cluster.error)};
   const Eigen::ArrayXd steps = as_array(follower.lags());
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
   const auto members =
@@ -209,16 +233,17 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   add_autocorrelation(set, keys, sums, mix.schedule, cycle_seconds);
 
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
-  row.add("sweep_seconds", {cost.local, 0});
-  row.add("cluster_seconds", {cost.cluster, 0});
-  row.add("cycle_seconds", {cycle_seconds, 0});
+  row.add("sweep_seconds", local);
+  row.add("cluster_seconds", cluster);
+  row.add("cycle_seconds", cycle_cost);
   const Eigen::Index last = steps.size() - 1;
   row.add("correlation_end", {absolute.value[last], absolute.error[last]});
-  row.add("seconds_end", {seconds[last], 0});
+  row.add("seconds_end", with_cost({seconds[last], 0}, cycle_cost));
   for (const auto& [name, level] :
        {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 1.0 / 10}, {"30", 1.0 / 30}}) {
     row.add(std::string("steps_to_1/") + name, time_to_level(steps, rows, level));
-    row.add(std::string("seconds_to_1/") + name, time_to_level(seconds, rows, level));
+    row.add(std::string("seconds_to_1/") + name,
+            with_cost(time_to_level(seconds, rows, level), cycle_cost));
   }
   for (const auto& [name, series] : {std::pair<std::string, const RealSeries*>{"e", &sums.energy},
                                      {"abs_m", &sums.abs_m},
@@ -226,7 +251,7 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
     if (series->rows() < 4) continue;
     const GammaResult gamma = gamma_method(*series);
     row.add("tau_" + name + "_steps", scaled(gamma.tau, static_cast<double>(cycle)));
-    row.add("tau_" + name + "_seconds", scaled(gamma.tau, cycle_seconds));
+    row.add("tau_" + name + "_seconds", with_cost(scaled(gamma.tau, cycle_seconds), cycle_cost));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/figure.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <limits>
@@ -44,13 +45,11 @@ std::vector<std::string> texts(const TomlSection& section, std::string_view key)
   return values;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) {
-    if (!text.empty()) text += ',';
-    text += word;
-  }
-  return text;
+// A text, or a list of its lines.
+std::string paragraph(const TomlSection& section, std::string_view key) {
+  const auto* node = section.find(key);
+  if (node == nullptr || !node->is_array()) return section.text(key, "");
+  return fmt::format("{}", fmt::join(texts(section, key), " "));
 }
 
 // The run's own keys, with those of the scale over them.
@@ -82,7 +81,9 @@ FigureRun read_run(const TomlSection& s) {
   if (run.kind != "tc") {
     spec.temperatures = numbers(s, "temperature", 1e-6, 1e6);
     const auto schedules = texts(s, "schedules");
-    spec.mixes = parse_mixes(schedules.empty() ? "1:1" : joined(schedules), s.origin("schedules"));
+    spec.mixes =
+        parse_mixes(schedules.empty() ? "1:1" : fmt::format("{}", fmt::join(schedules, ",")),
+                    s.origin("schedules"));
   }
   spec.engine = s.text("engine", "bundle");
   check_engine_name(spec.engine, s.origin("engine"));
@@ -105,8 +106,8 @@ FigureRun read_run(const TomlSection& s) {
 
 FigureCheck read_check(const TomlSection& s) {
   FigureCheck check;
-  check.claim = s.text("claim", "");
-  check.why = s.text("why", "");
+  check.claim = paragraph(s, "claim");
+  check.why = paragraph(s, "why");
   check.relation = s.text("relation", "less");
   check.left = s.text("left", "");
   check.right = s.text("right", "");
@@ -194,8 +195,8 @@ Figure parse_figure(const std::string& text, const std::string& name, const std:
   figure.scale = scale;
   figure.title = s.text("title", "");
   figure.paper = s.text("paper", "");
-  figure.found = s.text("found", "");
-  figure.note = s.text("note", "");
+  figure.found = paragraph(s, "found");
+  figure.note = paragraph(s, "note");
   for (const auto* table : tables_of(root, "run")) {
     const toml::table all = merged(*table, scale);
     FigureRun& run = figure.runs.emplace_back(read_run(TomlSection(all, "run", file, kRunKeys)));

@@ -2,7 +2,7 @@
 // them, and checks of what the paper found.
 //
 //   title, paper, found   what it shows, where, and what the paper says about it
-//   note                  what to know about ours (optional)
+//   note                  what to know about ours (optional); long texts may be lists of lines
 //   [[run]]               name, kind, parameters; [run.quick] and [run.paper] add those of a scale
 //   [[panel]]             run, table, x, y and how to draw them (analysis/plot_curves.py)
 //   [[check]]             claim, left, relation, right, ..: a computed verdict; `why` is said where

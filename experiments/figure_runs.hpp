@@ -11,8 +11,8 @@ namespace rewise {
 
 // Table "moments", a curve per size and p: temperature, energy, abs_magnetisation, specific_heat,
 // susceptibility, binder with errors (over graphs where there are 2 or more). Metrics per size and
-// p: the temperatures at which C and chi are largest (error: half of the spacing), and per p the crossing
-// of Binder's U of the two largest sizes.
+// p: the temperatures at which C and chi are largest (error: half of the spacing), and per p the
+// crossing of Binder's U of the two largest sizes.
 CurveSet measure_moments(const FigureRun& run, const StopToken& stop, Progress& progress);
 
 // Table "shift": p, shift; table "local": p, exponent. Metrics per p: tc, shift, and one row with

@@ -1,0 +1,94 @@
+"""The plots of curves.json, on made-up curves."""
+
+import json
+import pathlib
+import unittest
+
+import numpy as np
+
+from plot_test import InFolder, drawn
+
+import plot
+import plot_curves
+
+
+class Curves(InFolder):
+    def set_of(self, kind, tables):
+        about = {"lattice": {"dim": 2, "extents": [8, 8], "p": 0.01}}
+        return {"format": "rewise curves", "format_version": 1, "kind": kind, "about": about,
+                "tables": tables, "metrics": [], "notes": []}
+
+    def table(self, *names):
+        steps = [1.0, 2.0, 4.0]
+        columns = {name: [0.05, 0.2, None] if name.endswith("_error") else [0.5, 0.2, None]
+                   for name in names}
+        return [{"keys": {"temperature": "2.269185314213022", "schedule": schedule},
+                 "columns": {"steps": steps, "seconds": steps, "cycles": steps} | columns}
+                for schedule in ("1:0", "1:1")]
+
+    def write(self, data):
+        (self.folder / "curves.json").write_text(json.dumps(data), encoding="utf-8")
+
+    def test_curves_of_decorrelate_are_drawn(self):
+        self.write(self.set_of("decorrelate", {
+            "correlation": self.table("abs_correlation", "abs_correlation_error"),
+            "autocorrelation": self.table("rho_e", "rho_m2")}))
+        status, out, err = self.plot(self.folder)
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual({pathlib.Path(line).name for line in out.split()},
+                         {"correlation.png", "autocorrelation.png"})
+
+    def figure(self):
+        run = self.set_of("equilibrate", {"energy": self.table("energy_hot")})
+        run["metrics"] = [{"keys": {"temperature": t, "schedule": "1:0"},
+                           "values": {"tau": {"value": 2.0, "error": 0.1}}} for t in ("2", "3")]
+        return {"format": "rewise curves", "format_version": 1, "kind": "figure", "name": "own",
+                "scale": "quick", "title": "t", "paper": "p", "found": "f", "note": "",
+                "checks": [{"claim": "c", "verdict": "agrees", "detail": "1 against 2", "why": ""}],
+                "panels": [{"run": "r", "table": "energy", "x": "steps", "y": "energy_hot",
+                            "only": "schedule=1:1", "xscale": "log"},
+                           {"run": "*", "table": "metrics", "x": "temperature", "y": "tau"}],
+                "runs": {"r": run}}
+
+    def test_a_figure_of_reproduce_draws_its_panels_and_verdicts(self):
+        data = self.figure()
+        self.write(data)
+        status, out, err = self.plot(self.folder)
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(pathlib.Path(out.strip()).name, "own.png")
+        drawn_figure = plot_curves.compose(
+            data["panels"], lambda panel: plot_curves.tables_of(data, panel))
+        self.assertEqual([len(axes.lines) > 0 for axes in drawn(drawn_figure)], [True, True])
+        plot_curves.style.plt.close(drawn_figure)
+
+    def test_only_and_labels(self):
+        curves = self.table("energy_hot")
+        self.assertEqual(len(plot_curves.chosen(curves, "schedule=1:1|0:1")), 1)
+        self.assertEqual(plot_curves.labels(curves), ["1:0", "1:1"])
+        curves[1]["keys"]["temperature"] = "3"
+        self.assertEqual(plot_curves.labels(curves)[0], "$T = 2.26919$, 1:0")
+
+    def test_a_lower_error_bar_stays_on_a_logarithmic_axis(self):
+        y, error, shown = np.array([1.0, 0.1]), np.array([0.5, 0.2]), np.array([True, True])
+        low, high = plot_curves.bars(y, error, shown, {"yscale": "log"})
+        self.assertTrue((y - low > 0).all())
+        self.assertEqual(list(high), [0.5, 0.2])
+
+    def test_points_that_their_errors_swallow_are_left_off_a_logarithmic_axis(self):
+        table = {"correlation": self.table("abs_correlation", "abs_correlation_error")}
+        panel = {"table": "correlation", "x": "steps", "y": "abs_correlation", "yscale": "log"}
+        figure = plot_curves.compose([panel], lambda _: table)
+        self.assertEqual(len(drawn(figure)[0].lines[0].get_xdata()), 1)  # 0.2(2) is not shown
+        plot_curves.style.plt.close(figure)
+
+    def test_what_is_no_curves_is_refused(self):
+        self.write({"format": "something"})
+        self.assert_refused(plot.EXIT_DATA, "holds no curves", self.folder)
+        data = self.figure()
+        data["panels"][0]["y"] = "missing"
+        self.write(data)
+        self.assert_refused(plot.EXIT_DATA, "no column", self.folder)
+
+
+if __name__ == "__main__":
+    unittest.main()
