@@ -83,6 +83,7 @@ class Tuner {
   bool in_equilibrium(const TuneSeries& series) const;
   double seconds_per_cycle(TuneEngine& engine, const Schedule& schedule);
   void make_trials(EngineState& state);
+  std::size_t isolated_sites() const;
   void report(const RaceResult& result);
 
   const TuneSetting& setting_;
@@ -180,6 +181,13 @@ void Tuner::make_trials(EngineState& state) {
   }
 }
 
+std::size_t Tuner::isolated_sites() const {
+  const auto offsets = graph_->offsets();
+  std::size_t isolated = 0;
+  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) isolated += offsets[k] == offsets[k + 1];
+  return isolated;
+}
+
 void Tuner::report(const RaceResult& race) {
   result_.spec = setting_.spec;
   result_.graph = graph_record(*graph_);
@@ -205,6 +213,12 @@ void Tuner::report(const RaceResult& race) {
   } else if (!contenders_[result_.winner]->standing().sound) {
     result_.warnings.push_back(
         "the winner's tau rests on a short series: a larger budget makes it sure");
+  }
+  if (result_.best().candidate.schedule.cluster == 0 && isolated_sites() > 1 &&
+      setting_.spec.local == LocalUpdate::metropolis) {
+    result_.warnings.push_back(
+        "isolated sites flip together at every sweep of Metropolis alone, the winner here: take "
+        "--local glauber, or the best schedule with cluster updates");
   }
   if (note_) {
     note_(fmt::format("{}: {} of {} candidates were dropped early",
