@@ -140,10 +140,12 @@ def draw_panel(axes, tables, panel):
                          label=label or None)
             axes.plot(x[shown], y[shown], color=look["color"], linewidth=0.6, alpha=0.7)
         else:
-            axes.plot(x[shown], y[shown], color=look["color"], label=label or None, linewidth=0.9)
+            # A line breaks where points are not shown.
+            axes.plot(x, np.where(shown, y, np.nan), color=look["color"], label=label or None,
+                      linewidth=0.9)
             if error is not None:
-                low, high = bars(y, error, shown, panel)
-                axes.fill_between(x[shown], y[shown] - low, y[shown] + high, color=look["color"],
+                low, high = bars(y, error, slice(None), panel)
+                axes.fill_between(x, y - low, y + high, where=shown, color=look["color"],
                                   alpha=0.2, linewidth=0)
         if panel.get("also"):
             other_x = column(curve, panel.get("also_x", panel["x"]))

@@ -11,14 +11,15 @@ namespace rewise {
 namespace {
 
 constexpr const char* kAbout =
-    "Draw a study or a task file.\n\n"
+    "Draw a study, a task file or curves.\n\n"
     "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
     "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
     "environment variable REWISE_PYTHON names another interpreter.";
 constexpr const char* kExamples = R"(
 Examples:
   rewise plot studies/quickstart       Tc(p), crossings, moments of a study
-  rewise plot t.h5                     time series and autocorrelations of a run)";
+  rewise plot t.h5                     time series and autocorrelations of a run
+  rewise plot dec                      curves that decorrelate --out dec left (and so on))";
 
 ExitCode run_plot(const std::string& what, const std::string& out) {
   if (!std::filesystem::exists(what)) {
