@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/correlation_curve.hpp"
+#include "experiments/configuration_correlation.hpp"
 #include "experiments/options.hpp"
 #include "graphs/graph.hpp"
 
@@ -14,38 +15,11 @@ namespace {
 constexpr std::uint32_t kGraphsForErrors = 4;
 constexpr Eigen::Index kMostLags = 100;
 
-// The spins of every replica at one time.
-class Snapshot {
- public:
-  Snapshot(const Engine& engine, std::uint32_t replicas, std::uint64_t sites)
-      : sites_(sites), spins_(replicas * sites) {
-    for (std::uint32_t r = 0; r < replicas; ++r) engine.spins(0, r, row(r));
-  }
-
-  // Pearson's correlation of replica r's spins here and `now`, eq. 14; 0 where one of them has all
-  // spins equal (no variance).
-  double correlation(std::uint32_t r, std::span<const std::uint8_t> now) const {
-    const std::uint8_t* then = spins_.data() + r * sites_;
-    std::uint64_t equal = 0, up_then = 0, up_now = 0;
-    for (std::uint64_t i = 0; i < sites_; ++i) {
-      equal += then[i] == now[i];
-      up_then += then[i];
-      up_now += now[i];
-    }
-    const auto n = static_cast<double>(sites_);
-    const double overlap = 2 * static_cast<double>(equal) / n - 1;
-    const double m_then = 2 * static_cast<double>(up_then) / n - 1;
-    const double m_now = 2 * static_cast<double>(up_now) / n - 1;
-    const double variances = (1 - m_then * m_then) * (1 - m_now * m_now);
-    return variances > 0 ? (overlap - m_then * m_now) / std::sqrt(variances) : 0;
-  }
-
- private:
-  std::span<std::uint8_t> row(std::uint32_t r) { return {spins_.data() + r * sites_, sites_}; }
-
-  std::uint64_t sites_;
-  std::vector<std::uint8_t> spins_;  // [replica][site]
-};
+SpinBits configuration(const Engine& engine, std::uint32_t replica,
+                       std::vector<std::uint8_t>& buffer) {
+  engine.spins(0, replica, buffer);
+  return SpinBits(buffer);
+}
 
 // What one mix at one temperature gives, before averaging.
 struct Sums {
@@ -90,7 +64,11 @@ class Follower {
 
  private:
   void stretch(Engine& engine, std::uint32_t g, Eigen::Index origin, const StopToken& stop) {
-    const Snapshot then(engine, spec_.replicas, spec_.sites());
+    std::vector<std::uint8_t> buffer(spec_.sites());
+    std::vector<SpinBits> then;
+    for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
+      then.push_back(configuration(engine, r, buffer));
+    }
     const std::uint64_t cycle = mix_.schedule.steps_per_cycle();
     Stepper stepper(engine, mix_.schedule);
     std::size_t lag = 0;
@@ -106,11 +84,11 @@ class Follower {
     }
   }
 
-  void compare(const Engine& engine, const Snapshot& then, std::uint32_t g, std::size_t lag) {
-    std::vector<std::uint8_t> now(spec_.sites());
+  void compare(const Engine& engine, const std::vector<SpinBits>& then, std::uint32_t g,
+               std::size_t lag) {
+    std::vector<std::uint8_t> buffer(spec_.sites());
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
-      engine.spins(0, r, now);
-      const double c = then.correlation(r, now);
+      const double c = pearson(then[r], configuration(engine, r, buffer));
       const auto row = static_cast<Eigen::Index>(g * spec_.replicas + r);
       const auto column = static_cast<Eigen::Index>(lag);
       sums_.correlation(row, column) += c / static_cast<double>(spec_.origins);
