@@ -38,7 +38,8 @@ def draw(target, out):
 
 def main(arguments):
     parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
-    parser.add_argument("target", type=pathlib.Path, help="a study's folder, a task file, or what `rewise tune --out` kept")
+    parser.add_argument("target", type=pathlib.Path,
+                        help="a study's folder, a task file, or what `rewise tune --out` kept")
     parser.add_argument("--out", type=pathlib.Path, help="where the plots go")
     parser.add_argument("--quiet", action="store_true", help="do not name the files")
     options = parser.parse_args(arguments)

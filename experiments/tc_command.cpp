@@ -34,9 +34,9 @@ schedule "auto" tunes M:W once for each p and size where the work is worth it (s
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
-command again computes only what is missing; SIGINT, SIGTERM or a time limit write checkpoints and end with
-status 75. Several processes may work on the same DIR, and so do the ranks of
-`mpirun -n K` or srun (one GPU each on a node).
+command again computes only what is missing; SIGINT, SIGTERM or a time limit write
+checkpoints and end with status 75. Several processes may work on the same DIR, and so do
+the ranks of `mpirun -n K` or srun (one GPU each on a node).
 
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";

@@ -115,7 +115,7 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
         row(set, "1:0").at("equilibrium_steps").at("value"));
 }
 
-TEST_CASE("clusters: the mean cluster over N is <m^2>; the densities add up to one") {
+TEST_CASE("clusters: the mean cluster over N is <m^2>, and the densities add up to one") {
   const Workplace place;
   const json set = parsed(
       place.run("clusters --size 16 --temperature 2.269185314213022 --schedule 1:1 --measure 400 "
@@ -165,7 +165,7 @@ TEST_CASE("reproduce --list names every figure of both papers, one line each") {
   CHECK(lines(output.out) == 13);
 }
 
-TEST_CASE("reproduce: a figure of one's own, with every kind of run; finished runs are kept") {
+TEST_CASE("reproduce: a figure of one's own, with every kind of run, and finished runs are kept") {
   const Workplace place;
   place.write("own.toml", R"(title = "Own"
 paper = "nobody"

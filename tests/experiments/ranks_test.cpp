@@ -76,7 +76,7 @@ TEST_CASE("each rank of a node has a GPU and its share of the cores") {
   CHECK(threads_of({}, 6, 8) == 6);
 }
 
-TEST_CASE("ranks share a study by its folder; the first one prints and sums up") {
+TEST_CASE("ranks share a study by its folder, and the first one prints and sums up") {
   Workplace first, second, alone;
   const std::string text =
       "[lattice]\ndim = 2\nsizes = [4, 6]\np = [0.1]\ngraphs = 6\n[sampling]\nschedule = \"1:1\"\n"

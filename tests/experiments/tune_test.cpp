@@ -31,7 +31,7 @@ TuneSetting setting(const std::string& engine, double p, double temperature) {
 
 }  // namespace
 
-TEST_CASE("candidates: the papers' range and far beyond it; Swendsen-Wang beside Wolff") {
+TEST_CASE("candidates: the papers' range and far beyond it, and Swendsen-Wang beside Wolff") {
   const auto bundle = standard_candidates(clusters_of("bundle"));
   CHECK(bundle.size() == 13);
   CHECK(candidate_text(bundle.front()) == "1:0");

@@ -103,7 +103,7 @@ TEST_CASE("an address is (seed, stream, item, who, call, step), and each part co
   CHECK(seen.size() == static_cast<std::size_t>(addresses));
 }
 
-TEST_CASE("uniform_below maps the 64-bit range onto [0, n) in order and evenly") {
+TEST_CASE("uniform_below maps the 64-bit range onto 0 to n - 1 in order and evenly") {
   for (const std::uint32_t n : {1u, 2u, 3u, 10u, 4294967295u}) {
     CHECK(uniform_below(0, n) == 0);
     CHECK(uniform_below(~0ull, n) == n - 1);
