@@ -102,11 +102,13 @@ class Batch {
     std::vector<std::size_t> left;  // of the group
     for (const std::size_t index : group) {
       const StudyTask& task = tasks_[index];
-      auto data = read_finished(task.spec, task_paths(folder_, task_id(task.spec)).finished);
+      const TaskPaths paths = task_paths(folder_, task_id(task.spec));
+      auto data = read_finished(task.spec, paths.finished);
       if (!data) {
         left.push_back(index);
         continue;
       }
+      clear_leftovers(paths, *data);
       progress_.skip(task.seconds);
       done();
       handle_(index, std::move(*data));

@@ -8,6 +8,8 @@
 #include "experiments/config.hpp"
 #include "experiments/options.hpp"
 #include "experiments/task_group.hpp"
+#include "src/base/error.hpp"
+#include "src/store/lease.hpp"
 
 namespace rewise {
 
@@ -104,6 +106,22 @@ std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesyste
   check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, file.string());
   if (loaded->task.energy.time() < spec.measure) return std::nullopt;
   return std::move(loaded->task);
+}
+
+void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
+  namespace fs = std::filesystem;
+  if (!fs::exists(paths.lease) && !fs::exists(paths.checkpoint) &&
+      !fs::exists(previous_path(paths.checkpoint))) {
+    return;
+  }
+  const LeaseClaim claim = claim_lease(paths.lease);
+  if (!claim.lease) return;  // somebody lives and is at it
+  try {
+    const auto part = load_task(paths.checkpoint, OpenAs::reader);
+    if (part && part->task.state.cycles <= finished.state.cycles) remove_sealed(paths.checkpoint);
+  } catch (const Error&) {
+    // Damaged: whoever asks for more measurements will be told.
+  }
 }
 
 }  // namespace rewise

@@ -91,4 +91,8 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
 // takes no lease and changes nothing.
 std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file);
 
+// Removes what a process leaves that was killed between publishing a finished task and tidying up:
+// its lease, and a checkpoint that went no further than the finished file.
+void clear_leftovers(const TaskPaths& paths, const TaskData& finished);
+
 }  // namespace rewise

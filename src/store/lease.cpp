@@ -119,8 +119,10 @@ bool take_over(const Candidate& candidate, const fs::path& lease, const LeaseOwn
   return winner && winner->token == me.token;
 }
 
-// Temporaries of a killed writer of this task (`.<id>.*.tmp`); other contenders' claims are young.
-void remove_leftovers(const fs::path& lease, double now, const LeaseOptions& options) {
+// Temporaries of a killed writer of this task (`.<id>.*.tmp`), its claim among them; other
+// contenders' claims are young.
+void remove_leftovers(const fs::path& lease, const LeaseOwner& dead, double now,
+                      const LeaseOptions& options) {
   const std::string prefix = fmt::format(".{}.", lease.stem().string());
   const std::string claims = fmt::format(".{}.", lease.filename().string());
   std::error_code error;
@@ -132,7 +134,8 @@ void remove_leftovers(const fs::path& lease, double now, const LeaseOptions& opt
     const bool old =
         ::stat(entry->path().c_str(), &status) == 0 &&
         now - seconds(status.st_mtim) > std::chrono::duration<double>(options.stale_after).count();
-    if (old || !name.starts_with(claims)) ::unlink(entry->path().c_str());
+    const bool its_claim = !dead.token.empty() && name == claims + dead.token + ".tmp";
+    if (old || its_claim || !name.starts_with(claims)) ::unlink(entry->path().c_str());
   }
 }
 
@@ -195,7 +198,7 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
     if (!holder) continue;
     if (!is_dead(path, *holder, candidate.now(), options)) return {{}, holder->describe(), ""};
     if (take_over(candidate, path, *holder, me, options)) {
-      remove_leftovers(path, candidate.now(), options);
+      remove_leftovers(path, *holder, candidate.now(), options);
       return mine(
           fmt::format("{} is dead; its lease {} is taken over", holder->describe(), path.string()));
     }
