@@ -6,7 +6,7 @@
 
 #include "src/base/error.hpp"
 #include "src/bundle/batch_cuda.hpp"
-#include "src/cuda/devices.hpp"
+#include "src/cuda/use_device.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -14,18 +14,6 @@ namespace {
 constexpr std::uint32_t kMostCycles = 64;  // of one replay, a power of 4
 constexpr std::uint32_t kMostSteps = 64;   // of one replay; the cluster updates of a cycle are one
 constexpr std::size_t kMostCaptured = 64;
-
-int use_device(int device) {
-  const auto devices = cuda_devices();
-  const auto found = std::find_if(devices.begin(), devices.end(),
-                                  [&](const CudaDevice& d) { return d.index == device; });
-  if (found == devices.end()) {
-    throw Error(ExitCode::device, fmt::format("--device cuda:{}: no such device ({} usable here)",
-                                              device, devices.size()));
-  }
-  check_cuda(cudaSetDevice(device), "choosing the device");
-  return device;
-}
 
 }  // namespace
 

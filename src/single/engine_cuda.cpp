@@ -9,8 +9,8 @@
 #include <chrono>
 
 #include "src/base/error.hpp"
-#include "src/cuda/devices.hpp"
 #include "src/cuda/stream.hpp"
+#include "src/cuda/use_device.hpp"
 #include "src/single/books.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/local_cuda.hpp"
@@ -24,18 +24,6 @@ namespace {
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-int use_device(int device) {
-  const auto devices = cuda_devices();
-  const auto found = std::find_if(devices.begin(), devices.end(),
-                                  [&](const CudaDevice& d) { return d.index == device; });
-  if (found == devices.end()) {
-    throw Error(ExitCode::device, fmt::format("--device cuda:{}: no such device ({} usable here)",
-                                              device, devices.size()));
-  }
-  check_cuda(cudaSetDevice(device), "choosing the device");
-  return device;
 }
 
 std::uint64_t stride_of(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
