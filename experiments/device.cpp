@@ -94,12 +94,6 @@ std::string why_no_cuda(std::string_view engine) {
   return has ? "" : fmt::format("the {} engine runs on the CPU only", engine);
 }
 
-std::string why_not_by_itself(std::string_view engine) {
-  if (engine != "single") return "";
-  return "the single engine's kernels have yet to pass all their tests on a device; --device cuda "
-         "takes them";
-}
-
 DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
                             const CudaReport& report) {
   const Wish wish = parse_wish(text, origin);
@@ -109,7 +103,7 @@ DeviceChoice choose_devices(std::string_view text, std::string_view engine, std:
     why_not = "no CUDA device: " + report.reason_none;
   }
   if (wish.asked == Asked::automatic) {
-    return choose_automatically(why_not.empty() ? why_not_by_itself(engine) : why_not, report);
+    return choose_automatically(why_not, report);
   }
   if (!why_not.empty()) {
     throw Error(ExitCode::device,

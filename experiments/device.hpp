@@ -34,8 +34,6 @@ void check_device_words(std::string_view text, std::string_view origin);
 
 // "" where the engine runs on CUDA, else why not, in one line.
 std::string why_no_cuda(std::string_view engine);
-// "" where `auto` may take CUDA for it, else why it takes the CPU all the same.
-std::string why_not_by_itself(std::string_view engine);
 
 // The devices that the text asks for. Error(usage) as above; Error(device) where one that was asked
 // for by name cannot be used, saying why and which there are.

@@ -11,10 +11,9 @@
 namespace rewise::bundle {
 namespace {
 
-// The mean share of sites that a cluster flips from which on a bundle takes the dense form. The
-// forms break even at 0.08 (tests/bench/RESULTS.md); until the dense form as it is now has passed
-// the forms' tests on a device, it is taken only where it is asked for.
-constexpr double kDenseShare = 2;
+// The mean share of sites that a cluster flips from which on a bundle takes the dense form: the
+// forms break even there (tests/bench/RESULTS.md).
+constexpr double kDenseShare = 0.08;
 
 // The links of special sites by rows (wolff_cuda.hpp).
 void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<uint2>& more) {

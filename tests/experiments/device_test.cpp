@@ -104,11 +104,9 @@ TEST_CASE("an engine without CUDA code runs on the CPU under auto, and not under
   CHECK(contains(cuda.text, "packed engine"));
 }
 
-TEST_CASE("auto leaves an engine to the CPU whose kernels are not proven, cuda takes them") {
-  const DeviceChoice choice = choose_devices("auto", "single", "--device", three());
-  CHECK(names(choice) == (why_not_by_itself("single").empty() ? "cuda:1" : "cpu"));
+TEST_CASE("auto takes CUDA for the single engine too") {
+  CHECK(names(choose_devices("auto", "single", "--device", three())) == "cuda:1");
   CHECK(names(choose_devices("cuda", "single", "--device", three())) == "cuda:1");
-  CHECK(why_not_by_itself("bundle").empty());
 }
 
 TEST_CASE("words that are no device end with status 64, whatever the machine") {
