@@ -63,7 +63,8 @@ struct EngineOptions {
   // (0: the engine's own choice).
   std::uint64_t dense_above = 0;
   std::string wolff_method;  // single engine: "" is its default
-  std::string label_method;
+  std::string label_method;      // single engine, src/label/method.hpp: "" is its default
+  std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
 };
 
 // One measurement of all replicas. All sums are exact integers; division happens in analysis.
@@ -88,12 +89,22 @@ struct EngineState {
   std::vector<std::uint8_t> bytes;  // spins and pending cluster sums, little endian
 };
 
+// Seconds of the steps of cluster updates that label (Swendsen-Wang, Wolff by `ccl`): parts of
+// Work::cluster_seconds, 0 where an engine does not take them apart.
+struct ClusterSteps {
+  double activate = 0;  // bonds are drawn (and, where a method needs it, compared with the spins)
+  double label = 0;     // labelling; of TILE+MERGE methods, within tiles
+  double merge = 0;     // consolidation of the tiles
+  double flip = 0;
+};
+
 // Counted since construction; seconds are wall-clock, of this process.
 struct Work {
   std::uint64_t local_attempts = 0;   // attempted site updates, all replicas
   std::uint64_t cluster_updates = 0;  // cluster updates, all replicas
   std::uint64_t cluster_sites = 0;    // Wolff: flipped sites; Swendsen-Wang: sites visited
   double local_seconds = 0, cluster_seconds = 0, measure_seconds = 0;
+  ClusterSteps steps;
 };
 
 class Engine {

@@ -1,0 +1,88 @@
+// What connected components are sought of: the occupied bonds of a lattice as bit masks, any other
+// bonds as pairs of sites, and, for site percolation and images, the sites that are there at all.
+//
+// The lattice is a torus whose extents may be anything from 1 on (odd ones too); an open boundary
+// is one whose closing bonds are not occupied. Invariants, kept by whoever fills it in: no bond
+// touches an absent site, and bits beyond the last site are 0.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "graphs/lattice.hpp"
+
+namespace rewise {
+
+struct SitePair {
+  Site a, b;
+};
+
+struct BondConfiguration {
+  // No bond is occupied, every site is there. `lattice.dim` 0: no lattice, `extra` bonds only.
+  explicit BondConfiguration(const Lattice& on, std::uint64_t site_count)
+      : lattice(on), sites(site_count), words(site_count / 64 + 2) {
+    for (int k = 0; k < lattice.dim; ++k) bonds[static_cast<std::size_t>(k)].resize(words);
+  }
+  explicit BondConfiguration(const Lattice& on) : BondConfiguration(on, on.sites()) {}
+
+  // The bond from a site to its neighbour at +1 in a direction is occupied.
+  void occupy(Site site, int direction) {
+    bonds[static_cast<std::size_t>(direction)][site / 64] |= std::uint64_t{1} << site % 64;
+  }
+  bool occupied(Site site, int direction) const {
+    return (bonds[static_cast<std::size_t>(direction)][site / 64] >> site % 64 & 1u) != 0;
+  }
+  // 64 bits of a direction's mask from any site on.
+  std::uint64_t bits_from(std::uint64_t site, int direction) const {
+    const std::uint64_t* word = bonds[static_cast<std::size_t>(direction)].data() + site / 64;
+    const std::uint64_t shift = site % 64;
+    return shift == 0 ? *word : *word >> shift | word[1] << (64 - shift);
+  }
+  bool present(Site site) const {
+    return present_sites.empty() || (present_sites[site / 64] >> site % 64 & 1u) != 0;
+  }
+
+  Lattice lattice;
+  std::uint64_t sites;
+  std::size_t words;                                      // of a mask
+  std::array<std::vector<std::uint64_t>, kMaxDim> bonds;  // [dim][words] bit s of mask k
+  std::vector<SitePair> extra;               // occupied bonds that are not the lattice's
+  std::vector<std::uint64_t> present_sites;  // [words], or empty: all
+};
+
+// Takes out the bonds of absent sites.
+void remove_bonds_of_absent_sites(BondConfiguration& configuration);
+
+// Calls f(a, b, direction) for every occupied bond of the lattice, row by row, each direction by
+// itself: a's neighbour at +1 is b.
+template <class F>
+void for_each_lattice_bond(const BondConfiguration& c, F&& f) {
+  if (c.lattice.dim == 0) return;
+  const std::uint32_t length = c.lattice.extent[0];
+  for (std::uint64_t first = 0; first < c.sites; first += length) {
+    const auto row = static_cast<Site>(first);
+    for (int k = 0; k < c.lattice.dim; ++k) {
+      const Site next = k == 0 ? row + 1 : c.lattice.forward(row, k);
+      for (std::uint32_t x = 0; x < length; x += 64) {
+        const std::uint32_t rest = length - x;
+        std::uint64_t bits = c.bits_from(row + x, k);
+        if (rest < 64) bits &= (std::uint64_t{1} << rest) - 1;
+        for (; bits != 0; bits &= bits - 1) {
+          const std::uint32_t at = x + static_cast<std::uint32_t>(std::countr_zero(bits));
+          f(row + at, k == 0 && at + 1 == length ? row : next + at, k);
+        }
+      }
+    }
+  }
+}
+
+// Those of the lattice, then the extra ones.
+template <class F>
+void for_each_occupied(const BondConfiguration& c, F&& f) {
+  for_each_lattice_bond(c, [&](Site a, Site b, int) { f(a, b); });
+  for (const SitePair& bond : c.extra) f(bond.a, bond.b);
+}
+
+}  // namespace rewise
