@@ -28,6 +28,8 @@ DevicePlan DeviceGraph::outline(const Plan& plan) {
   std::copy(std::begin(geometry.stride), std::end(geometry.stride), out.stride);
   out.sites = plan.sites;
   out.max_degree = plan.max_degree;
+  out.potts = plan.potts;
+  out.states = plan.states;
   out.bond_slots = plan.bond_slots;
   out.site_slots = plan.site_slots;
   out.slots = plan.slots;
@@ -43,8 +45,10 @@ std::uint64_t DeviceGraph::bytes(const Plan& plan) {
 
 DeviceGraph::DeviceGraph(const Plan& plan, cudaStream_t stream) : plan_(outline(plan)) {
   std::vector<Threshold> flip, bond;
+  std::vector<std::uint64_t> weight;
   for (const Tables& tables : plan.tables) {
     flip.insert(flip.end(), tables.flip.begin(), tables.flip.end());
+    weight.insert(weight.end(), tables.weight.begin(), tables.weight.end());
     bond.push_back(tables.bond);
   }
   // A word's 64 sites may begin in the last group but one.
@@ -55,12 +59,14 @@ DeviceGraph::DeviceGraph(const Plan& plan, cudaStream_t stream) : plan_(outline(
   entries_ = upload(plan.entries, stream);
   rewired_ = upload(plan.rewired, stream);
   flip_ = upload(flip, stream);
+  weight_ = upload(weight, stream);
   bond_ = upload(bond, stream);
   plan_.groups = groups_.data();
   plan_.offsets = offsets_.data();
   plan_.entries = entries_.data();
   plan_.rewired = rewired_.data();
   plan_.flip = flip_.data();
+  plan_.weight = weight_.data();
   plan_.bond = bond_.data();
 }
 

@@ -27,6 +27,7 @@ class DeviceGraph {
   DeviceBuffer<Entry> entries_;
   DeviceBuffer<RewiredSlot> rewired_;
   DeviceBuffer<Threshold> flip_, bond_;
+  DeviceBuffer<std::uint64_t> weight_;
 };
 
 }  // namespace rewise::single

@@ -1,7 +1,7 @@
 // A plan (plan.hpp) and its systems as kernels read them: pointers on the device and numbers,
-// passed by value. Nothing here owns memory. Ising only.
+// passed by value. Nothing here owns memory.
 //
-// Spins are bytes, 0 or 1, in site order; a system's spins start `stride` bytes after those of the
+// Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order; a system's spins start `stride` bytes after those of the
 // system before it, so that every system begins at a multiple of 256 bytes.
 #pragma once
 
@@ -18,6 +18,8 @@ struct DevicePlan {
   std::uint32_t stride[kMaxDim]{};  // of a step in each direction, in sites
   std::uint64_t sites = 0;
   std::uint32_t max_degree = 0;
+  bool potts = false;
+  std::uint32_t states = 2;  // 2, or the q of Potts
   BondSlots bond_slots;
   SiteSlots site_slots;
   std::uint64_t slots = 0;                 // of bonds
@@ -26,8 +28,10 @@ struct DevicePlan {
   const Entry* entries = nullptr;
   const RewiredSlot* rewired = nullptr;  // [rewired_count]
   std::uint64_t rewired_count = 0;
-  // Per temperature t: flip[t * (2 max_degree + 1) + field_index()], bond[t].
+  // Per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts: flip and weight
+  // [t * (max_degree + 1) + n], as Tables.
   const Threshold* flip = nullptr;
+  const std::uint64_t* weight = nullptr;
   const Threshold* bond = nullptr;
 
   // Calls f(neighbour, bond slot) for every bond of a site, the two ends of a bond giving the same

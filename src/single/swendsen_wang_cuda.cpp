@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/single/potts_cuda.hpp"
 #include "src/single/swendsen_wang_kernels.hpp"
 
 namespace rewise::single {
@@ -43,6 +44,8 @@ SwendsenWangCuda::SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& 
   size_ = DeviceBuffer<std::uint32_t>(count * systems.stride);
   nodes_ = DeviceBuffer<std::uint64_t>(count * labels_.tiles.count * kTileLanes);
   sums_ = DeviceBuffer<unsigned long long>(count * labels_.copies * 3 * kUpdatesPerBatch);
+  blank_ = DeviceBuffer<std::uint8_t>(plan.potts ? count * systems.stride : 0);
+  blank_.clear(stream);
   drawn_.clear(stream);
   flips_.clear(stream);
   sums_.clear(stream);
@@ -60,7 +63,7 @@ std::uint64_t SwendsenWangCuda::bytes(const DevicePlan& plan, std::uint32_t syst
                                       std::uint64_t system_stride) {
   const Tiles tiles = make_tiles(plan);
   return systems * (4 * (drawn_words(plan) + flip_words(plan)) + plan.rewired_count +
-                    10 * system_stride + std::uint64_t{8} * kTileLanes * tiles.count +
+                    (plan.potts ? 11 : 10) * system_stride + std::uint64_t{8} * kTileLanes * tiles.count +
                     std::uint64_t{24} * kUpdatesPerBatch * sum_copies(tiles));
 }
 
@@ -70,14 +73,28 @@ void SwendsenWangCuda::run(const DeviceSystems& systems, std::uint32_t updates,
   for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
     for (std::uint32_t n = 0; n < batch; ++n, ++now.step) {
-      launch_draw(plan_, labels_, now, stream);
-      launch_label_tiles(plan_, labels_, now, n, stream);
-      launch_join(plan_, labels_, now, stream);
+      label(now, n, stream);
       launch_settle(plan_, labels_, now, stream);
-      launch_flip(plan_, labels_, now, n, stream);
+      if (plan_.potts) {
+        launch_renew(plan_, labels_, now, n, stream);
+      } else {
+        launch_flip(plan_, labels_, now, n, stream);
+      }
     }
     launch_close(labels_, now, batch, quartic, stream);
   }
+}
+
+void SwendsenWangCuda::label(const DeviceSystems& systems, std::uint32_t update,
+                             cudaStream_t stream) {
+  launch_draw(plan_, labels_, systems, stream);
+  DeviceSystems seen = systems;
+  if (plan_.potts) {
+    launch_keep_equal(plan_, labels_, systems, stream);
+    seen.spins = blank_.data();
+  }
+  launch_label_tiles(plan_, labels_, seen, update, stream);
+  launch_join(plan_, labels_, seen, stream);
 }
 
 }  // namespace rewise::single

@@ -10,6 +10,9 @@
 //   4 settle   every node learns its root, the root its cluster's size
 //   5 flip     a tile's nodes learn their flips, and the sites follow
 //
+// Potts: drawn bonds between unequal spins are taken out before the second step, which then sees
+// systems of equal spins; in the fifth, clusters take new states (swendsen_wang_renew.cu).
+//
 // A parent is never larger than its child (a site number), so a root is its cluster's smallest
 // site, which addresses the flip. (Union by compare-and-swap, roots hooked under smaller ones:
 // Jaiganesh & Burtscher 2018, ECL-CC.) Cost per site: one byte of spin read twice and written once,
@@ -52,7 +55,8 @@ class SwendsenWangCuda {
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
                              std::uint64_t system_stride);
 
-  // For wolff_ccl.cu, which labels by the same steps.
+  // Steps 1 to 3, of update number `update` of a batch. For wolff_ccl.cu, too.
+  void label(const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
   const DeviceLabels& labels() const { return labels_; }
 
   // `updates` updates, numbered from systems.step on, of every system; adds sum n^2 to
@@ -65,6 +69,7 @@ class SwendsenWangCuda {
   DeviceLabels labels_;
   DeviceBuffer<std::uint32_t> drawn_, flips_, parent_, size_;
   DeviceBuffer<std::uint8_t> rewired_on_;
+  DeviceBuffer<std::uint8_t> blank_;  // Potts: [systems][stride] zeros
   DeviceBuffer<std::uint16_t> place_;
   DeviceBuffer<std::uint64_t> nodes_;
   DeviceBuffer<unsigned long long> sums_;
