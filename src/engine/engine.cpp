@@ -87,6 +87,11 @@ void check_spec(const Graph& graph, const EngineSpec& spec) {
   if (spec.q < 2 || spec.q > 255) {
     throw Error(ExitCode::usage, fmt::format("q = {} is out of range (2..255)", spec.q));
   }
+  if (!(spec.few_cluster_flip >= 1e-6 && spec.few_cluster_flip <= 1 - 1e-6)) {
+    throw Error(ExitCode::usage,
+                fmt::format("few-cluster flip probability {} is out of range (1e-06..0.999999)",
+                            spec.few_cluster_flip));
+  }
 }
 
 }  // namespace rewise

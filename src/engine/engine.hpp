@@ -49,6 +49,10 @@ struct EngineSpec {
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
   Start start = Start::mixed;
+  // Few-cluster updates: one seed per tile of this edge (0: a few tiles, by the dimension), and the
+  // probability with which a cluster that was found flips.
+  std::uint32_t few_cluster_tile = 0;
+  double few_cluster_flip = 0.9;
 };
 
 // How the bundle engine grows Wolff clusters; the bits are the same.
@@ -75,7 +79,8 @@ struct Observation {
   std::vector<std::int64_t> magnetisation;
   // [T*R] or empty without cluster updates, summed over the cluster updates since the previous
   // measurement. Wolff: sizes of the flipped clusters, so that sum / (updates N) estimates <m^2>.
-  // Swendsen-Wang: sum over clusters of n_c^2, so that sum / (updates N^2) does.
+  // Swendsen-Wang: sum over clusters of n_c^2, so that sum / (updates N^2) does. Few-cluster: sum
+  // over seeds of the sites of the seed's tile x the size of its cluster, an estimate of the same.
   std::vector<std::uint64_t> cluster_size;
   // [T*R] Swendsen-Wang only: sum over updates of (3 (sum n_c^2)^2 - 2 sum n_c^4), 128 bit.
   std::vector<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
@@ -102,7 +107,7 @@ struct ClusterSteps {
 struct Work {
   std::uint64_t local_attempts = 0;   // attempted site updates, all replicas
   std::uint64_t cluster_updates = 0;  // cluster updates, all replicas
-  std::uint64_t cluster_sites = 0;    // Wolff: flipped sites; Swendsen-Wang: sites visited
+  std::uint64_t cluster_sites = 0;    // Wolff: flipped sites; the others: sites visited
   double local_seconds = 0, cluster_seconds = 0, measure_seconds = 0;
   ClusterSteps steps;
 };

@@ -27,7 +27,8 @@ void Books::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
 }
 
 void Books::close_sums(Observation& out) {
-  const bool clusters = pending_updates_ > 0, quartic = clusters && !is_wolff();
+  const bool clusters = pending_updates_ > 0,
+             quartic = clusters && spec_.cluster == ClusterUpdate::swendsen_wang;
   out.cluster_size.resize(clusters ? systems_ : 0);
   out.cluster_quartic_low.resize(quartic ? systems_ : 0);
   out.cluster_quartic_high.resize(quartic ? systems_ : 0);

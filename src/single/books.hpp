@@ -13,7 +13,7 @@ namespace rewise::single {
 
 // Cluster sums of one system since the last measurement.
 struct Pending {
-  std::uint64_t size = 0;  // Wolff: of the flipped clusters. Swendsen-Wang: sum n^2
+  std::uint64_t size = 0;  // as Observation::cluster_size
   Wide quartic = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "src/base/error.hpp"
 #include "src/single/books.hpp"
+#include "src/single/few_cluster.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/single/engine_cuda.hpp"
 #endif
@@ -35,6 +36,7 @@ struct Worker {
   LocalScratch local;
   std::unique_ptr<WolffScratch> wolff;
   std::unique_ptr<SwendsenWangScratch> swendsen_wang;
+  std::unique_ptr<FewClusterScratch> few_cluster;
   Work work;
 };
 
@@ -62,12 +64,14 @@ class SingleEngine final : public Books {
                       Worker& worker);
   void local_update(std::size_t who, const DrawKey& key, Worker& worker);
   void cluster_update(std::size_t who, const DrawKey& key, Worker& worker);
+  void few_clusters(std::size_t who, const DrawKey& key, Worker& worker);
   // Calls f(system, worker) for all systems, spread over the threads.
   template <class F>
   void for_each_system(F&& f);
 
   int threads_;
   WolffMethod wolff_method_;
+  const FewClusterRule few_cluster_rule_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
   std::vector<Worker> workers_;      // [threads]
 };
@@ -77,6 +81,7 @@ SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const Eng
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       wolff_method_(options.wolff_method.empty() ? WolffMethod::frontier
                                                  : parse_wolff_method(options.wolff_method, false)),
+      few_cluster_rule_(graph, spec),
       spins_(systems_ * plan_.sites),
       workers_(static_cast<std::size_t>(threads_)) {
   start();
@@ -126,6 +131,7 @@ void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& w
   const Tables& tables = plan_.tables[who / spec_.replicas];
   Pending& pending = pending_[who];
   ++worker.work.cluster_updates;
+  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, worker);
   const bool by_labels = !is_wolff() || wolff_method_ == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
     worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_);
@@ -144,6 +150,15 @@ void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& w
   pending.size += sums.square;
   pending.quartic += sums.quartic;
   worker.work.cluster_sites += plan_.sites;
+}
+
+void SingleEngine::few_clusters(std::size_t who, const DrawKey& key, Worker& worker) {
+  if (!worker.few_cluster) worker.few_cluster = std::make_unique<FewClusterScratch>(plan_);
+  const FewClusterSums sums =
+      few_cluster_update(plan_, few_cluster_rule_, plan_.tables[who / spec_.replicas], key,
+                         *worker.few_cluster, system(who));
+  pending_[who].size += sums.square;
+  worker.work.cluster_sites += sums.visited;
 }
 
 void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
@@ -204,10 +219,6 @@ void SingleEngine::measure(Observation& out) {
 std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options) {
   check_spec(graph, spec);
-  if (spec.cluster == ClusterUpdate::few_cluster) {
-    throw Error(ExitCode::usage,
-                "cluster update 'few-cluster' is not there yet (there are: wolff, swendsen-wang)");
-  }
   if (!options.label_method.empty() && options.label_method != "union-find") {
     throw Error(ExitCode::usage,
                 fmt::format("labelling method '{}' is not there (there is: union-find)",

@@ -207,6 +207,12 @@ std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& s
                             "cpu)",
                             options.device));
   }
+  if (spec.cluster == ClusterUpdate::few_cluster) {
+    throw Error(ExitCode::usage,
+                fmt::format("cluster update 'few-cluster' on cuda:{} comes with a later version "
+                            "(take --device cpu)",
+                            options.device));
+  }
   return std::make_unique<CudaEngine>(graph, spec, options);
 }
 

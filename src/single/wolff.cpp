@@ -28,20 +28,22 @@ class BlockSource {
   Threshold bond_;
 };
 
-// One cluster being grown, in D dimensions (0: an imported graph). A site is flipped when it is put
-// into the queue, so that "has the seed's old spin" means "not in the cluster yet".
-template <int D, bool kPotts>
+// One cluster being grown, in D dimensions (0: an imported graph). A site is flipped (or takes any
+// byte: kAnyByte) when it is put into the queue, so that "has the seed's old spin" means "not in
+// the cluster yet".
+template <int D, bool kAnyByte>
 class Growth {
  public:
-  Growth(const Plan& plan, BlockSource& source, WolffScratch& scratch, std::uint8_t* spins)
+  Growth(const Plan& plan, BlockSource& source, WolffScratch& scratch, std::uint8_t* spins,
+         std::uint64_t place)
       : plan_(plan),
         source_(source),
         blocks_(scratch.blocks.data()),
-        epoch_(++scratch.epoch),
+        epoch_(scratch.epoch),
         groups_(plan.groups.data()),
         offsets_(plan.graph.offsets().data()),
         entries_(plan.entries.data()),
-        queue_(scratch.queue.get()),
+        queue_(scratch.queue.get() + place),
         end_(queue_),
         spins_(spins) {
     std::uint32_t stride = 1;
@@ -106,7 +108,8 @@ class Growth {
     const auto joins = static_cast<unsigned>((spin == old_) & drawn(slot));
     *end_ = neighbour;
     end_ += joins;
-    spins_[neighbour] = static_cast<std::uint8_t>(spin ^ (kPotts ? change_ & (0u - joins) : joins));
+    spins_[neighbour] =
+        static_cast<std::uint8_t>(spin ^ (kAnyByte ? change_ & (0u - joins) : joins));
   }
 
   HWY_INLINE std::uint8_t drawn(std::uint64_t slot) {
@@ -133,25 +136,27 @@ class Growth {
 
 template <int D>
 std::uint64_t grow_in(const Plan& plan, BlockSource& source, WolffScratch& scratch,
-                      std::uint8_t* spins, Site seed, std::uint8_t state) {
-  return plan.potts ? Growth<D, true>(plan, source, scratch, spins).run(seed, state)
-                    : Growth<D, false>(plan, source, scratch, spins).run(seed, state);
+                      std::uint8_t* spins, const single::GrowthStart& start) {
+  return start.any_byte ? Growth<D, true>(plan, source, scratch, spins, start.place)
+                              .run(start.seed, start.state)
+                        : Growth<D, false>(plan, source, scratch, spins, start.place)
+                              .run(start.seed, start.state);
 }
 
 std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, WolffScratch& scratch,
-                   std::uint8_t* spins, Site seed, std::uint8_t state) {
+                   std::uint8_t* spins, const single::GrowthStart& start) {
   BlockSource source(key, bond);
   switch (plan.lattice.dim) {
     case 1:
-      return grow_in<1>(plan, source, scratch, spins, seed, state);
+      return grow_in<1>(plan, source, scratch, spins, start);
     case 2:
-      return grow_in<2>(plan, source, scratch, spins, seed, state);
+      return grow_in<2>(plan, source, scratch, spins, start);
     case 3:
-      return grow_in<3>(plan, source, scratch, spins, seed, state);
+      return grow_in<3>(plan, source, scratch, spins, start);
     case 4:
-      return grow_in<4>(plan, source, scratch, spins, seed, state);
+      return grow_in<4>(plan, source, scratch, spins, start);
     default:
-      return grow_in<0>(plan, source, scratch, spins, seed, state);
+      return grow_in<0>(plan, source, scratch, spins, start);
   }
 }
 
@@ -175,12 +180,19 @@ WolffScratch::WolffScratch(const Plan& plan)
     : blocks((plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock + 1),
       queue(std::make_unique_for_overwrite<Site[]>(plan.sites + kQueueSlack)) {}
 
+std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
+                           WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           const GrowthStart& start) {
+  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, scratch, spins.data(), start);
+}
+
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
                            WolffScratch& scratch, std::span<std::uint8_t> spins) {
   const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
-  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, scratch, spins.data(), seed,
-                                    wolff_state(words, spins[seed], plan.states));
+  const std::uint8_t state = wolff_state(words, spins[seed], plan.states);
+  scratch.begin_update();
+  return grow_cluster(plan, tables, key, scratch, spins, {seed, state, plan.potts, 0});
 }
 
 }  // namespace rewise::single

@@ -24,11 +24,26 @@ struct WolffScratch {
   };
 
   explicit WolffScratch(const Plan& plan);
+  // Forgets the bonds drawn so far.
+  void begin_update() { ++epoch; }
 
   std::vector<Block> blocks;      // [slots / 64 + 1]
   std::unique_ptr<Site[]> queue;  // [sites + slack]
   std::uint64_t epoch = 0;
 };
+
+struct GrowthStart {
+  Site seed;
+  std::uint8_t state;   // what its cluster's sites become, unlike the seed's
+  bool any_byte;        // else `state` is the seed's with the lowest bit changed
+  std::uint64_t place;  // in the queue
+};
+
+// The cluster of a site over the bonds of the update that has begun: its sites are listed in
+// scratch.queue from start.place on. Returns its size.
+std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
+                           WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           const GrowthStart& start);
 
 // Flips one cluster; returns its size.
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,

@@ -52,6 +52,8 @@ void compare(const Run& run, const States& states, double limit, double exact_at
   spec.seed = run.seed;
   spec.local = run.update.local;
   spec.cluster = run.update.cluster;
+  spec.few_cluster_tile = run.update.tile;
+  spec.few_cluster_flip = run.update.flip;
   if (run.potts > 0) {
     spec.model = ModelKind::potts;
     spec.q = run.potts;

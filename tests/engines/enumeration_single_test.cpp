@@ -25,6 +25,20 @@ TEST_CASE("single engine: Swendsen-Wang and mixes equal enumeration") {
   check_distribution(scores, 300);
 }
 
+TEST_CASE("single engine: few-cluster updates equal enumeration") {
+  Scores scores;
+  const auto graphs = small_graphs();
+  const auto updates = few_cluster_updates();
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    const IsingStates states(graphs[g].list);
+    for (std::size_t u = g % 3; u < updates.size(); u += 3) {
+      compare({graphs[g], updates[u], make_single_engine, 40000 + 100 * g + u, effort()}, states, 4,
+              1, scores);
+    }
+  }
+  check_distribution(scores, 300);
+}
+
 TEST_CASE("single engine: Potts models of 2 to 7 states equal enumeration") {
   Scores scores;
   const auto graphs = potts_graphs();

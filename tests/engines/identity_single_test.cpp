@@ -42,7 +42,8 @@ template <class F>
 void for_each_combination(F&& f) {
   for (const Graph& graph : graphs()) {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+      for (const auto cluster :
+           {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang, ClusterUpdate::few_cluster}) {
         INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, " << to_string(local) << ", "
                            << to_string(cluster));
         f(graph, spec_of(local, cluster));

@@ -1,4 +1,5 @@
 // Identities of the single engine: threads, cutting a run into pieces, save and restore; errors.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ using namespace rewise;
 
 namespace {
 
-const std::vector<ClusterUpdate> kClusters{ClusterUpdate::wolff, ClusterUpdate::swendsen_wang};
+const std::vector<ClusterUpdate> kClusters{ClusterUpdate::wolff, ClusterUpdate::swendsen_wang,
+                                           ClusterUpdate::few_cluster};
 
 EngineSpec small_spec(ClusterUpdate cluster) {
   EngineSpec spec;
@@ -128,7 +130,11 @@ TEST_CASE("what is not there is a usage error") {
     return ExitCode::done;
   };
   EngineSpec spec = small_spec(ClusterUpdate::few_cluster);
-  CHECK(code_of(spec, {}) == ExitCode::usage);
+  CHECK(code_of(spec, {}) == ExitCode::done);
+  for (const double flip : {0.0, 1.0, -0.5, 1e-7, std::nan("")}) {
+    spec.few_cluster_flip = flip;
+    CHECK(code_of(spec, {}) == ExitCode::usage);
+  }
   spec = small_spec(ClusterUpdate::wolff);
   CHECK(code_of(spec, {}) == ExitCode::done);
   CHECK(code_of(spec, with_threads(-1)) == ExitCode::usage);
@@ -186,8 +192,11 @@ TEST_CASE("work is counted") {
       std::uint64_t flipped = 0;
       for (const std::uint64_t size : out.cluster_size) flipped += size;
       CHECK(work.cluster_sites == flipped);
-    } else {
+    } else if (cluster == ClusterUpdate::swendsen_wang) {
       CHECK(work.cluster_sites == 12 * 9 * graph.sites());
+    } else {  // sites of the clusters found: at least the seeds', at most all
+      CHECK(work.cluster_sites >= 12 * 9);
+      CHECK(work.cluster_sites <= 12 * 9 * graph.sites());
     }
     CHECK(work.local_seconds > 0);
     CHECK(work.cluster_seconds > 0);

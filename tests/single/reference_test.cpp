@@ -88,7 +88,51 @@ class Reference {
     }
   }
 
+  // Decomposes the whole lattice; clusters that hold the seed of a tile take another state with the
+  // flip probability.
+  void few_cluster(const DrawKey& key, double beta) {
+    std::vector<std::uint64_t> tile_sites(graph_.sites(), 0);  // of the tiles a site is the seed of
+    const auto coordinates = [&](Site site) {
+      std::vector<std::uint32_t> x;
+      for (int k = 0; k < graph_.lattice().dim; ++k) {
+        x.push_back(site % graph_.lattice().extent[static_cast<unsigned>(k)]);
+        site /= graph_.lattice().extent[static_cast<unsigned>(k)];
+      }
+      if (x.empty()) x.push_back(site);
+      for (std::uint32_t& c : x) c /= spec_.few_cluster_tile;
+      std::reverse(x.begin(), x.end());
+      return x;
+    };
+    std::map<std::vector<std::uint32_t>, std::vector<Site>> tiles;  // by (.., y, x), in site order
+    for (Site site = 0; site < graph_.sites(); ++site) tiles[coordinates(site)].push_back(site);
+    std::uint32_t number = 0;
+    for (const auto& [where, sites] : tiles) {
+      const Words4 words =
+          random_words(key.seed, Stream::single_seed, number++, key.who, 0, key.step);
+      const auto n = static_cast<std::uint32_t>(sites.size());
+      tile_sites[sites[uniform_below(word64(words, 0), n)]] += n;
+    }
+    cluster_size = 0;
+    std::vector<std::uint8_t> seen(graph_.sites(), 0);
+    const std::vector<std::uint8_t> old = spins;
+    for (Site first = 0; first < graph_.sites(); ++first) {
+      if (seen[first]) continue;
+      const std::vector<Site> members = component(key, beta, old, first, seen);
+      std::uint64_t weight = 0;
+      for (const Site m : members) weight += tile_sites[m];
+      cluster_size += weight * members.size();
+      const Words4 words = random_words(key.seed, Stream::single_flip, first, key.who, 0, key.step);
+      if (weight == 0 || !happens(words.w[0], threshold(spec_.few_cluster_flip))) continue;
+      const auto state =
+          static_cast<std::uint32_t>((std::uint64_t{words.w[1]} * (spec_.q - 1)) >> 32);
+      for (const Site m : members) {
+        spins[m] = static_cast<std::uint8_t>((old[m] + 1 + state) % spec_.q);
+      }
+    }
+  }
+
   void cluster(const DrawKey& key, double beta) {
+    if (spec_.cluster == ClusterUpdate::few_cluster) return few_cluster(key, beta);
     cluster_square = cluster_fourth = cluster_size = 0;
     std::vector<std::uint8_t> seen(graph_.sites(), 0);
     const std::vector<std::uint8_t> old = spins;
@@ -198,7 +242,7 @@ void compare(const Graph& graph, const EngineSpec& spec) {
       REQUIRE(seen.bond_sum[who] == bonds);
       if (is_local) continue;
       REQUIRE(seen.cluster_updates == 1);
-      if (spec.cluster == ClusterUpdate::wolff) {
+      if (spec.cluster != ClusterUpdate::swendsen_wang) {
         REQUIRE(seen.cluster_size[who] == reference.cluster_size);
       } else {
         const std::uint64_t square = reference.cluster_square;
@@ -211,6 +255,15 @@ void compare(const Graph& graph, const EngineSpec& spec) {
   }
 }
 
+const std::vector<ClusterUpdate> kClusters{ClusterUpdate::wolff, ClusterUpdate::swendsen_wang,
+                                           ClusterUpdate::few_cluster};
+
+// Tiles of 1 to 7 sites, and one that is all; as the seed has it.
+void set_tiles(EngineSpec& spec) {
+  spec.few_cluster_tile = spec.seed % 8 == 0 ? 1000 : static_cast<std::uint32_t>(spec.seed % 8);
+  spec.few_cluster_flip = 0.1 * static_cast<double>(1 + spec.seed % 9);
+}
+
 void compare(const Graph& graph, LocalUpdate local, ClusterUpdate cluster, std::uint64_t seed) {
   EngineSpec spec;
   spec.betas = {1 / 1.7, 1 / 2.3, 1 / 4.0};
@@ -218,6 +271,7 @@ void compare(const Graph& graph, LocalUpdate local, ClusterUpdate cluster, std::
   spec.seed = seed;
   spec.local = local;
   spec.cluster = cluster;
+  set_tiles(spec);
   compare(graph, spec);
 }
 
@@ -234,7 +288,8 @@ TEST_CASE("engine equals the naive reference") {
         if (p == 0.0 && rule != Rule::rewire) continue;
         const Graph graph = build_graph({extents, p, rule, seed});
         for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-          for (const ClusterUpdate cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+          for (const ClusterUpdate cluster : kClusters) {
+            if (cluster == ClusterUpdate::few_cluster && local == LocalUpdate::glauber) continue;
             INFO(to_string(rule) << " p " << p << " extent " << extents[0] << " dim "
                                  << extents.size() << ' ' << to_string(local) << ' '
                                  << to_string(cluster));
@@ -249,7 +304,7 @@ TEST_CASE("engine equals the naive reference") {
 TEST_CASE("engine equals the naive reference on an imported graph") {
   const Graph graph = imported_graph();
   for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-    for (const ClusterUpdate cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+    for (const ClusterUpdate cluster : kClusters) {
       compare(graph, local, cluster, 3);
     }
   }
@@ -265,10 +320,11 @@ TEST_CASE("Potts equals the naive reference") {
     for (const double p : {0.0, 0.3}) {
       const Graph graph = build_graph({extents, p, Rule::rewire, 3});
       for (const std::uint32_t q : {2u, 3u, 255u}) {
-        for (const ClusterUpdate cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+        for (const ClusterUpdate cluster : kClusters) {
           spec.q = q;
           spec.cluster = cluster;
           ++spec.seed;
+          set_tiles(spec);
           INFO("q " << q << " p " << p << " extent " << extents[0] << ' ' << to_string(cluster));
           compare(graph, spec);
         }

@@ -81,6 +81,15 @@ std::vector<Update> swendsen_wang_updates() {
           {"Metropolis : Swendsen-Wang 2:1", LocalUpdate::metropolis, sw, {2, 1}}};
 }
 
+std::vector<Update> few_cluster_updates() {
+  const auto few = ClusterUpdate::few_cluster;
+  return {{"few-cluster, tiles 1", LocalUpdate::metropolis, few, {0, 1}, 1, 0.4},
+          {"few-cluster, tiles 2", LocalUpdate::metropolis, few, {0, 1}, 2, 0.7},
+          {"few-cluster, tiles 3", LocalUpdate::metropolis, few, {0, 1}, 3, 0.95},
+          {"few-cluster, one seed", LocalUpdate::metropolis, few, {0, 4}, 1000, 0.8},
+          {"Metropolis : few-cluster 1:1", LocalUpdate::metropolis, few, {1, 1}}};
+}
+
 std::vector<Update> all_updates() {
   return {
       {"Metropolis", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 0}},
@@ -88,7 +97,14 @@ std::vector<Update> all_updates() {
       {"Wolff", LocalUpdate::metropolis, ClusterUpdate::wolff, {0, 4}},
       {"Swendsen-Wang", LocalUpdate::metropolis, ClusterUpdate::swendsen_wang, {0, 1}},
       {"Metropolis : Wolff 1:1", LocalUpdate::metropolis, ClusterUpdate::wolff, {1, 1}},
-      {"Glauber : Swendsen-Wang 1:2", LocalUpdate::glauber, ClusterUpdate::swendsen_wang, {1, 2}}};
+      {"Glauber : Swendsen-Wang 1:2", LocalUpdate::glauber, ClusterUpdate::swendsen_wang, {1, 2}},
+      {"few-cluster, tiles 2", LocalUpdate::metropolis, ClusterUpdate::few_cluster, {0, 1}, 2, 0.8},
+      {"few-cluster, one seed",
+       LocalUpdate::metropolis,
+       ClusterUpdate::few_cluster,
+       {0, 4},
+       1000,
+       0.95}};
 }
 
 }  // namespace rewise::oracle

@@ -37,10 +37,13 @@ struct Update {
   LocalUpdate local;
   ClusterUpdate cluster;
   Schedule schedule;
+  std::uint32_t tile = 0;  // few-cluster: edge of the tiles, and flip probability
+  double flip = 0.9;
 };
 
 std::vector<Update> wolff_updates();          // Metropolis, Glauber, Wolff and their mixes
 std::vector<Update> swendsen_wang_updates();  // alone and in mixes
+std::vector<Update> few_cluster_updates();    // tiles of one site to the whole graph, and a mix
 std::vector<Update> all_updates();            // of everything one or two
 
 }  // namespace rewise::oracle
