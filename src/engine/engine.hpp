@@ -66,7 +66,7 @@ struct EngineOptions {
   // Bundle engine, automatic: a replica's cluster turns dense when it outgrows this many sites
   // (0: the engine's own choice).
   std::uint64_t dense_above = 0;
-  std::string wolff_method;  // single engine: "" is its default
+  std::string wolff_method;      // single engine: "" is its default
   std::string label_method;      // single engine, src/label/method.hpp: "" is its default
   std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
 };
@@ -101,6 +101,17 @@ struct ClusterSteps {
   double label = 0;     // labelling; of TILE+MERGE methods, within tiles
   double merge = 0;     // consolidation of the tiles
   double flip = 0;
+
+  ClusterSteps& operator+=(const ClusterSteps& other) {
+    activate += other.activate;
+    label += other.label;
+    merge += other.merge;
+    flip += other.flip;
+    return *this;
+  }
+  friend ClusterSteps operator*(double factor, const ClusterSteps& s) {
+    return {factor * s.activate, factor * s.label, factor * s.merge, factor * s.flip};
+  }
 };
 
 // Counted since construction; seconds are wall-clock, of this process.

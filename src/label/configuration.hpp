@@ -6,6 +6,7 @@
 // touches an absent site, and bits beyond the last site are 0.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -18,6 +19,13 @@ namespace rewise {
 struct SitePair {
   Site a, b;
 };
+
+// Sets bits of a mask from any site on; one word beyond the last that changes must be there.
+inline void or_bits(std::vector<std::uint64_t>& mask, std::uint64_t site, std::uint64_t bits) {
+  const std::uint64_t shift = site % 64;
+  mask[site / 64] |= bits << shift;
+  if (shift != 0) mask[site / 64 + 1] |= bits >> (64 - shift);
+}
 
 struct BondConfiguration {
   // No bond is occupied, every site is there. `lattice.dim` 0: no lattice, `extra` bonds only.
@@ -39,6 +47,15 @@ struct BondConfiguration {
     const std::uint64_t* word = bonds[static_cast<std::size_t>(direction)].data() + site / 64;
     const std::uint64_t shift = site % 64;
     return shift == 0 ? *word : *word >> shift | word[1] << (64 - shift);
+  }
+  // Occupies the bonds of set bits, bit x that of site + x.
+  void add_bits(std::uint64_t site, int direction, std::uint64_t bits) {
+    or_bits(bonds[static_cast<std::size_t>(direction)], site, bits);
+  }
+  // No bond is occupied any more.
+  void clear() {
+    for (auto& mask : bonds) std::fill(mask.begin(), mask.end(), 0u);
+    extra.clear();
   }
   bool present(Site site) const {
     return present_sites.empty() || (present_sites[site / 64] >> site % 64 & 1u) != 0;

@@ -27,6 +27,12 @@ enum class Stream : std::uint32_t {
   single_flip = 25,      // single engine, Swendsen-Wang: item the cluster's smallest site
   single_seed = 26,      // single engine, Wolff: the seed site
   single_proposal = 27,  // Potts: the proposed state
+  packed_start = 40,     // packed engine: item 2 group + colour; src/packed/rules.hpp
+  packed_local = 41,     // packed engine, Metropolis and Glauber: the same item
+
+  // Percolation (key: run seed)
+  percolation_bond = 56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond
+  percolation_site = 57,  // item a quarter of the site
 };
 
 }  // namespace rewise

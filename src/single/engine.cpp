@@ -71,6 +71,8 @@ class SingleEngine final : public Books {
 
   int threads_;
   WolffMethod wolff_method_;
+  const LabelMethod label_method_;
+  const std::uint32_t label_tile_;
   const FewClusterRule few_cluster_rule_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
   std::vector<Worker> workers_;      // [threads]
@@ -81,6 +83,8 @@ SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const Eng
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       wolff_method_(options.wolff_method.empty() ? WolffMethod::frontier
                                                  : parse_wolff_method(options.wolff_method, false)),
+      label_method_(parse_label_method(options.label_method, "--label-method")),
+      label_tile_(options.label_tile),
       few_cluster_rule_(graph, spec),
       spins_(systems_ * plan_.sites),
       workers_(static_cast<std::size_t>(threads_)) {
@@ -134,19 +138,20 @@ void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& w
   if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, worker);
   const bool by_labels = !is_wolff() || wolff_method_ == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
-    worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_);
+    worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_, label_method_, label_tile_);
   }
   if (is_wolff()) {
     if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
-    const std::uint64_t size =
-        by_labels ? wolff_by_labels(plan_, tables, key, *worker.swendsen_wang, system(who))
-                  : wolff_update(plan_, tables, key, *worker.wolff, system(who));
+    const std::uint64_t size = by_labels
+                                   ? wolff_by_labels(plan_, tables, key, *worker.swendsen_wang,
+                                                     system(who), worker.work.steps)
+                                   : wolff_update(plan_, tables, key, *worker.wolff, system(who));
     pending.size += size;
     worker.work.cluster_sites += size;
     return;
   }
-  const ClusterSums sums =
-      swendsen_wang_update(plan_, tables, key, *worker.swendsen_wang, system(who));
+  const ClusterSums sums = swendsen_wang_update(plan_, tables, key, *worker.swendsen_wang,
+                                                system(who), worker.work.steps);
   pending.size += sums.square;
   pending.quartic += sums.quartic;
   worker.work.cluster_sites += plan_.sites;
@@ -191,6 +196,7 @@ void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   for (Worker& worker : workers_) {
     sum.local_seconds += worker.work.local_seconds;
     sum.cluster_seconds += worker.work.cluster_seconds;
+    sum.steps += worker.work.steps;
     work_.local_attempts += worker.work.local_attempts;
     work_.cluster_updates += worker.work.cluster_updates;
     work_.cluster_sites += worker.work.cluster_sites;
@@ -200,6 +206,7 @@ void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const double share = busy > 0 ? seconds_since(begin) / busy : 0;
   work_.local_seconds += share * sum.local_seconds;
   work_.cluster_seconds += share * sum.cluster_seconds;
+  work_.steps += share * sum.steps;
 }
 
 void SingleEngine::measure(Observation& out) {
@@ -219,17 +226,19 @@ void SingleEngine::measure(Observation& out) {
 std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options) {
   check_spec(graph, spec);
-  if (!options.label_method.empty() && options.label_method != "union-find") {
-    throw Error(ExitCode::usage,
-                fmt::format("labelling method '{}' is not there (there is: union-find)",
-                            options.label_method));
-  }
+  const LabelMethod method = parse_label_method(options.label_method, "--label-method");
+  tile_edge(method, graph.lattice().dim, options.label_tile, "--tile");
   if (options.threads < 0) {
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
   }
   if (options.device >= 0) {
 #if defined(REWISE_HAVE_CUDA)
+    if (method != LabelMethod::fast) {
+      throw Error(ExitCode::usage,
+                  fmt::format("--label-method: '{}' is for the CPU (on CUDA there is: fast)",
+                              to_string(method)));
+    }
     return make_cuda_engine(graph, spec, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines");

@@ -3,10 +3,9 @@
 // 1 - exp(-beta), and a new state for every cluster). The flip is addressed by the
 // cluster's smallest site, so that any labelling gives the same trajectory.
 //
-// Labelling: union-find over runs. A run is a stretch of a row (along x) that drawn bonds join;
-// runs are numbered in site order, so the smallest run of a cluster holds its smallest site at its
-// start. Rows are bit masks, and a bond across rows is skipped where its left neighbour has already
-// joined the same two runs.
+// Labelling (src/label/method.hpp): `fast` labels runs of a row, joins them while it compares the
+// spins, and flips run by run; the other methods are given the occupied bonds and return a label
+// per site, which the flips are read by.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "src/label/method.hpp"
+#include "src/label/run_table.hpp"
 #include "src/single/plan.hpp"
 
 namespace rewise::single {
@@ -26,39 +27,42 @@ struct ClusterSums {
   Wide quartic = 0;          // 3 (sum n^2)^2 - 2 sum n^4
 };
 
+// Of clusters of these sizes; zeros do not count.
+ClusterSums cluster_sums(std::span<const std::uint32_t> sizes);
+
+struct SiteLabels;  // swendsen_wang_labels.hpp
+
 // A thread's work space; fits every system of the plan.
 struct SwendsenWangScratch {
-  // 64 sites of a row.
-  struct RowWord {
-    std::uint64_t starts;  // bit x: a run starts here
-    std::uint64_t before;  // runs that start before this word
-  };
   struct RewiredEnds {
     std::uint64_t slot;
     Site a, b;
-    std::uint64_t at_a, at_b;  // 64 * (index of the row word) + bit
+    std::uint64_t at_a, at_b;  // RunTable::place()
   };
 
-  explicit SwendsenWangScratch(const Plan& plan);
+  // `tile`: edge of the method's tiles, 0 for its own choice.
+  SwendsenWangScratch(const Plan& plan, LabelMethod method, std::uint32_t tile);
+  ~SwendsenWangScratch();
 
-  std::uint64_t length, rows;  // of the lattice along x; an imported graph is one row without bonds
-  std::uint64_t row_words;     // 64-site words per row
-  std::vector<std::uint64_t> drawn;        // [slots / 64 + 8] masks of drawn bonds
-  std::vector<std::uint64_t> flip_draws;   // [sites / 64 + 2] a random bit per site
-  std::vector<RowWord> words;              // [rows][row_words]
-  std::vector<RewiredEnds> rewired;        // [rewired bonds]
-  std::vector<std::uint8_t> rewired_on;    // [rewired bonds] drawn
-  std::unique_ptr<std::uint32_t[]> label;  // [sites] parent of a run, later its cluster's number
-  std::unique_ptr<std::uint32_t[]> size;   // [sites + 1] of a cluster
-  std::unique_ptr<std::uint8_t[]> flip;    // [sites + 1] of a cluster
+  std::vector<std::uint64_t> drawn;       // [slots / 64 + 8] masks of drawn bonds
+  std::vector<std::uint64_t> flip_draws;  // [sites / 64 + 2] a random bit per site
+  std::vector<RewiredEnds> rewired;       // [rewired bonds]
+  std::vector<std::uint8_t> rewired_on;   // [rewired bonds] drawn
+  RunTable runs;                          // parent: of a run, later its cluster's number
+  std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
+  std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
+  std::unique_ptr<SiteLabels> labels;     // of the methods that are not `fast`
 };
 
+// Adds the seconds of its steps.
 ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                                 SwendsenWangScratch& scratch, std::span<std::uint8_t> spins);
+                                 SwendsenWangScratch& scratch, std::span<std::uint8_t> spins,
+                                 ClusterSteps& steps);
 
 // Wolff update (wolff.hpp) by labelling: all clusters are labelled, the one of the seed takes the
 // new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its size.
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
-                              SwendsenWangScratch& scratch, std::span<std::uint8_t> spins);
+                              SwendsenWangScratch& scratch, std::span<std::uint8_t> spins,
+                              ClusterSteps& steps);
 
 }  // namespace rewise::single

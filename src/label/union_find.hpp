@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace rewise::single {
+namespace rewise {
 
 // Joins the sets of a and b by Rem's algorithm with splicing (Dijkstra 1976; Patwary, Blair & Manne
 // 2010 found it the fastest): climbs from the larger parent and hangs what it leaves lower.
@@ -26,4 +26,4 @@ inline void unite(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
   }
 }
 
-}  // namespace rewise::single
+}  // namespace rewise

@@ -1,0 +1,96 @@
+#include "src/label/labeller.hpp"
+
+#include <chrono>
+#include <numeric>
+#include <optional>
+
+#include "src/label/equivalence.hpp"
+#include "src/label/merge.hpp"
+#include "src/label/runs.hpp"
+#include "src/label/tiles.hpp"
+
+namespace rewise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+}  // namespace
+
+struct Labeller::Scratch {
+  std::optional<RunTable> runs;
+  std::optional<TileLabeller> tiles;
+  std::vector<SitePair> roots;
+  std::vector<std::uint32_t> other;  // [sites] sizes of trees, or references
+};
+
+Labeller::Labeller(LabelMethod method, const Lattice& lattice, std::uint64_t sites,
+                   std::uint32_t tile)
+    : method_(method),
+      tile_(tile_edge(method, lattice.dim, tile, "--tile")),
+      scratch_(std::make_unique<Scratch>()) {
+  if (method == LabelMethod::fast) scratch_->runs.emplace(lattice, sites);
+  if (is_tiled(method) && lattice.dim > 0) scratch_->tiles.emplace(lattice, tile_);
+  const bool sews = is_tiled(method) && merge_method(method) == MergeMethod::sew;
+  if (sews || method == LabelMethod::label_equivalence) scratch_->other.resize(sites);
+}
+
+Labeller::~Labeller() = default;
+Labeller::Labeller(Labeller&&) noexcept = default;
+
+LabelSeconds Labeller::run(const BondConfiguration& configuration, std::span<Site> label) {
+  const auto begin = Clock::now();
+  auto labelled = begin;
+  if (method_ == LabelMethod::fast) {
+    label_by_runs(configuration, *scratch_->runs, label);
+  } else if (method_ == LabelMethod::label_equivalence) {
+    label_by_equivalence(configuration, label, scratch_->other);
+  } else if (method_ == LabelMethod::kalentev) {
+    label_by_kalentev(configuration, label);
+  } else {
+    if (scratch_->tiles) {
+      scratch_->tiles->run(configuration, tile_method(method_), label);
+    } else {  // an imported graph: every site is a tile
+      std::iota(label.begin(), label.end(), Site{0});
+    }
+    labelled = Clock::now();
+    if (merge_method(method_) == MergeMethod::relax) {
+      relax_tiles(configuration, tile_, label, scratch_->roots);
+    } else {
+      sew_tiles(configuration, tile_, label, scratch_->other);
+    }
+  }
+  const auto end = Clock::now();
+  if (!is_tiled(method_)) labelled = end;
+  for (std::uint64_t site = 0; !configuration.present_sites.empty() && site < configuration.sites;
+       ++site) {
+    if (!configuration.present(static_cast<Site>(site))) label[site] = kNoLabel;
+  }
+  return {between(begin, labelled), between(labelled, end)};
+}
+
+std::vector<Site> label_components(const BondConfiguration& configuration, LabelMethod method,
+                                   std::uint32_t tile) {
+  std::vector<Site> label(configuration.sites);
+  Labeller(method, configuration.lattice, configuration.sites, tile).run(configuration, label);
+  return label;
+}
+
+std::vector<Component> components_of(std::span<const Site> label) {
+  std::vector<Component> components;
+  std::vector<std::uint32_t> number(label.size());  // of a component, at its smallest site
+  for (std::size_t site = 0; site < label.size(); ++site) {
+    if (label[site] == kNoLabel) continue;
+    if (label[site] == site) {
+      number[site] = static_cast<std::uint32_t>(components.size());
+      components.push_back({label[site], 0});
+    }
+    ++components[number[label[site]]].size;
+  }
+  return components;
+}
+
+}  // namespace rewise
