@@ -63,7 +63,9 @@ class CudaEngine final : public Books {
   std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
   DeviceBuffer<std::uint8_t> spins_;               // [systems][stride]
   DeviceBuffer<unsigned long long> pending_sums_;  // [systems] sizes, then [systems][2] quartic
-  DeviceBuffer<unsigned long long> measured_;      // [2][systems] unequal bonds, spins up
+  // [2][systems] bonds between unequal spins; spins up, or of Potts the most frequent state
+  DeviceBuffer<unsigned long long> measured_;
+  DeviceBuffer<unsigned long long> state_counts_;  // Potts: [systems][q] sites in each state
   DeviceSystems device_systems_;
 };
 
@@ -77,22 +79,25 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
   check_memory();
   const std::uint64_t stride = stride_of(plan_.sites);
   graph_ = std::make_unique<DeviceGraph>(plan_, stream_.get());
-  local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), stream_.get());
+  local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), spec.local, stream_.get());
   spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
   pending_sums_ = DeviceBuffer<unsigned long long>(3 * systems_);
   measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
+  state_counts_ = DeviceBuffer<unsigned long long>(plan_.potts ? systems_ * plan_.states : 0);
   spins_.clear(stream_.get());
   pending_sums_.clear(stream_.get());
   device_systems_ = {spec.seed, systems(),     spec.replicas,       0,
                      stride,    spins_.data(), pending_sums_.data()};
-  launch_start(graph_->plan(), device_systems_, spec.start, stream_.get());
+  (plan_.potts ? launch_start_potts : launch_start)(graph_->plan(), device_systems_, spec.start,
+                                                    stream_.get());
   stream_.wait();
 }
 
 void CudaEngine::check_memory() const {
   const std::uint64_t stride = stride_of(plan_.sites);
   std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
-                       systems_ * (stride + 5 * sizeof(unsigned long long)) + (64u << 20);
+                       systems_ * (stride + (5 + plan_.states) * sizeof(unsigned long long)) +
+                       (64u << 20);
   need += is_wolff() ? wolff_bytes(wolff_method_, DeviceGraph::outline(plan_), systems(), stride)
                      : SwendsenWangCuda::bytes(DeviceGraph::outline(plan_), systems(), stride);
   std::size_t free = 0, total = 0;
@@ -172,16 +177,23 @@ void CudaEngine::measure(Observation& out) {
   use();
   const double start = now();
   measured_.clear(stream_.get());
-  launch_measure(graph_->plan(), Geometry::make(plan_.lattice), device_systems_, measured_.data(),
-                 measured_.data() + systems_, stream_.get());
+  const Geometry geometry = Geometry::make(plan_.lattice);
+  unsigned long long *unequal = measured_.data(), *up = unequal + systems_;
+  if (plan_.potts) {
+    state_counts_.clear(stream_.get());
+    launch_measure_potts(graph_->plan(), geometry, device_systems_, unequal, state_counts_.data(),
+                         up, stream_.get());
+  } else {
+    launch_measure(graph_->plan(), geometry, device_systems_, unequal, up, stream_.get());
+  }
   const auto sums = measured_.to_host(stream_.get());
   const auto bonds = static_cast<std::int64_t>(plan_.graph.bonds());
   const auto sites = static_cast<std::int64_t>(plan_.sites);
   out.bond_sum.resize(systems_);
   out.magnetisation.resize(systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
-    out.bond_sum[who] = bonds - 2 * static_cast<std::int64_t>(sums[who]);
-    out.magnetisation[who] = 2 * static_cast<std::int64_t>(sums[systems_ + who]) - sites;
+    out.bond_sum[who] = bonds - (plan_.potts ? 1 : 2) * static_cast<std::int64_t>(sums[who]);
+    out.magnetisation[who] = plan_.states * static_cast<std::int64_t>(sums[systems_ + who]) - sites;
   }
   close_sums(out);
   work_.measure_seconds += now() - start;
@@ -201,12 +213,6 @@ void CudaEngine::write_system(std::size_t who, std::span<const std::uint8_t> spi
 
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options) {
-  if (spec.model == ModelKind::potts) {
-    throw Error(ExitCode::usage,
-                fmt::format("model 'potts' on cuda:{} comes with a later version (take --device "
-                            "cpu)",
-                            options.device));
-  }
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
                 fmt::format("cluster update 'few-cluster' on cuda:{} comes with a later version "

@@ -1,4 +1,4 @@
-// The single engine on one CUDA device (Ising).
+// The single engine on one CUDA device.
 #pragma once
 
 #include <memory>

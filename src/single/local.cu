@@ -139,8 +139,10 @@ std::vector<LocalGroup> make_groups(const Plan& plan) {
 
 }  // namespace
 
-LocalCuda::LocalCuda(const Plan& plan, const DevicePlan& device, cudaStream_t stream)
-    : plan_(device),
+LocalCuda::LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update,
+                     cudaStream_t stream)
+    : update_(update),
+      plan_(device),
       geometry_(Geometry::make(plan.lattice)),
       colours_(plan.graph.colours()),
       first_slice_(1, 0),
@@ -169,6 +171,10 @@ void LocalCuda::sort_cells(const Plan& plan, cudaStream_t stream) {
     const auto degree_of = [&](std::uint32_t c) { return offsets[c + 1] - offsets[c]; };
     std::stable_sort(cells.begin(), cells.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return degree_of(a) < degree_of(b); });
+    const auto few = std::partition_point(cells.begin(), cells.end(), [&](std::uint32_t c) {
+      return degree_of(c) <= kFewNeighbours;
+    });
+    const std::size_t first_wide = site.size() + static_cast<std::size_t>(few - cells.begin());
     for (std::size_t first = 0; first < cells.size(); first += 32) {
       const std::size_t count = std::min<std::size_t>(32, cells.size() - first);
       offset.push_back(neighbour.size());
@@ -187,6 +193,8 @@ void LocalCuda::sort_cells(const Plan& plan, cudaStream_t stream) {
         }
       }
     }
+    first_wide_.push_back(
+        static_cast<std::uint32_t>(few == cells.end() ? site.size() : first_wide));
     first_slice_.push_back(static_cast<std::uint32_t>(offset.size()));
   }
   site_ = upload(site, stream);
@@ -197,6 +205,7 @@ void LocalCuda::sort_cells(const Plan& plan, cudaStream_t stream) {
 }
 
 void LocalCuda::sweep(const DeviceSystems& systems, cudaStream_t stream) const {
+  if (plan_.potts) return sweep_potts(systems, stream);
   const std::uint64_t calls =
       (plan_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
   for (int colour = 0; colour < colours_; ++colour) {

@@ -4,7 +4,9 @@
 // neighbours; a thread makes one Philox call and decides the four sites whose draws it holds, 32
 // sites apart. Modified cells are sorted by degree and cut into slices of 32, a slice's neighbours
 // stored column-wise, so that a warp reads whole lines and has one loop length; a call serves one
-// site there. Every thread writes sites of one colour and reads the others'.
+// site there. Potts (potts_local.cu) makes two calls where Ising makes one, and a warp has a
+// modified cell of large degree to itself in the heat bath. Every thread writes sites of one colour
+// and reads the others'.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -36,10 +38,13 @@ struct CellSlices {
 };
 inline constexpr Site kNoCell = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
 
+// Potts, heat bath: a thread keeps so many neighbours sorted.
+inline constexpr std::uint32_t kFewNeighbours = 8;
+
 class LocalCuda {
  public:
   // `device` points to the plan's memory on the device; the copy waits for the stream.
-  LocalCuda(const Plan& plan, const DevicePlan& device, cudaStream_t stream);
+  LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream);
 
   // Bytes on the device.
   static std::uint64_t bytes(const Plan& plan);
@@ -49,11 +54,14 @@ class LocalCuda {
 
  private:
   void sort_cells(const Plan& plan, cudaStream_t stream);
+  void sweep_potts(const DeviceSystems& systems, cudaStream_t stream) const;
 
+  const LocalUpdate update_;
   DevicePlan plan_;
   Geometry geometry_;
   int colours_;
   std::vector<std::uint32_t> first_slice_;  // [colours + 1]
+  std::vector<std::uint32_t> first_wide_;   // [colours] the first cell of more than kFewNeighbours
   bool any_regular_ = false;
   CellSlices cells_;
   DeviceBuffer<LocalGroup> groups_;

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads)
 // What rewired bonds change: theirs, less those of the lattice bonds that are gone.
 __device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geometry& g,
                                             const std::uint8_t* spins, const RewiredSlot& bond) {
-  int change = spins[bond.a] ^ spins[bond.b];
+  int change = spins[bond.a] != spins[bond.b];
   if (bond.slot < plan.bond_slots.lattice_slots) {
     const std::uint64_t word = bond.slot >> 5;
     const std::uint64_t group = word / plan.bond_slots.dim;
@@ -99,7 +99,7 @@ __device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geomet
     const auto home = static_cast<Site>(group << 5 | (bond.slot & 31u));
     const std::uint32_t c = g.divide[k].quotient(home / g.stride[k]);
     const std::uint32_t at = home / g.stride[k] - c * g.extent[k];
-    change -= spins[home] ^ spins[g.ahead(home, at, k)];
+    change -= spins[home] != spins[g.ahead(home, at, k)];
   }
   return change;
 }
@@ -178,6 +178,12 @@ void launch_measure(const DevicePlan& plan, const Geometry& geometry, const Devi
     launch(count_lattice<kDim, false>, shape, stream, geometry, pieces, systems, FastDiv(blocks),
            unequal, up);
   });
+  launch_measure_rewired(plan, geometry, systems, unequal, stream);
+}
+
+void launch_measure_rewired(const DevicePlan& plan, const Geometry& geometry,
+                            const DeviceSystems& systems, unsigned long long* unequal,
+                            cudaStream_t stream) {
   if (plan.rewired_count == 0) return;
   const std::uint32_t more = blocks_for(plan.rewired_count);
   launch(count_rewired, {more * systems.systems, kThreads}, stream, plan, geometry, systems,

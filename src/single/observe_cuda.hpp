@@ -20,4 +20,18 @@ void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start st
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
                     unsigned long long* unequal, unsigned long long* up, cudaStream_t stream);
 
+// Adds to unequal[who] what rewired bonds change. Queued.
+void launch_measure_rewired(const DevicePlan& plan, const Geometry& geometry,
+                            const DeviceSystems& systems, unsigned long long* unequal,
+                            cudaStream_t stream);
+
+// The same for Potts. Adds the sites in every state to counts [systems][states], and writes the
+// largest of these sums to most[who].
+void launch_start_potts(const DevicePlan& plan, const DeviceSystems& systems, Start start,
+                        cudaStream_t stream);
+void launch_measure_potts(const DevicePlan& plan, const Geometry& geometry,
+                          const DeviceSystems& systems, unsigned long long* unequal,
+                          unsigned long long* counts, unsigned long long* most,
+                          cudaStream_t stream);
+
 }  // namespace rewise::single

@@ -48,6 +48,9 @@ class CandidateGrowth {
     __syncthreads();
   }
 
+  // For the clusters from now on; between two of them.
+  __device__ __forceinline__ void set_spins(const Spins& spins) { spins_ = spins; }
+
   // Starts a cluster: flips the seed and lists where it leads.
   __device__ __forceinline__ void start(const BondDraws& draws, Site seed) {
     draws_ = draws;
@@ -241,7 +244,7 @@ class CandidateGrowth {
 
   const DevicePlan& g_;
   const Geometry& geometry_;
-  const Spins spins_;
+  Spins spins_;
   CandidateShared& shared_;
   Candidate *now_, *next_;  // [capacity_] each
   const unsigned capacity_;

@@ -2,9 +2,11 @@
 // (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; then the sites flip whose root is
 // the seed's. Four kernels per update whatever the cluster's size, no wait. Cost: that of a
 // Swendsen-Wang update without its settling; tiles without a site of the cluster are not flipped.
+// Potts: the root and the new state are found first, as long as the seed has its old one.
 #include "src/cuda/launch.hpp"
 #include "src/single/flip_sites.cuh"
 #include "src/single/forest.cuh"
+#include "src/single/renew_sites.cuh"
 #include "src/single/swendsen_wang_kernels.hpp"
 #include "src/single/wolff_cuda.hpp"
 
@@ -14,6 +16,16 @@ namespace {
 using namespace device;
 
 constexpr unsigned kWarps = 8;  // per block
+
+// Potts: the cluster of a system's seed.
+struct SeedCluster {
+  Site root;
+  std::uint32_t state;  // that it takes
+};
+
+__device__ __forceinline__ Words4 seed_words(const DrawKey& key) {
+  return random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
+}
 
 // The tile that a site lies in.
 template <int kDim>
@@ -33,9 +45,7 @@ __device__ __forceinline__ std::uint32_t tile_of(const DeviceLabels& labels, Sit
 // the tile where it is closed.
 template <int kDim>
 __device__ __forceinline__ Site seed_root(const DeviceLabels& labels, const SystemLabels& system,
-                                          const DrawKey& key, std::uint64_t sites) {
-  const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
-  const Site seed = wolff_seed(words, sites);
+                                          Site seed) {
   const std::uint32_t place = system.place[seed];
   const Site root = site_at<kDim>(labels.geometry, seed, place);
   const std::uint64_t nodes =
@@ -65,7 +75,8 @@ __device__ __forceinline__ void flip_tile(const DeviceLabels& labels, const Devi
   const SystemLabels system(labels, who, systems.stride);
   const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
   const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
-  const Site root = seed_root<kDim>(labels, system, systems.key(who), sites);
+  const Site seed = wolff_seed(seed_words(systems.key(who)), sites);
+  const Site root = seed_root<kDim>(labels, system, seed);
   const std::uint64_t mine = places_of(system, word, nodes, root);
   if (!__any_sync(~0u, mine != 0)) return;
   places[lane] = mine;
@@ -99,25 +110,100 @@ void launch_flip_seed(const DevicePlan& plan, const DeviceLabels& labels,
   });
 }
 
+template <int kDim>
+__device__ __forceinline__ SeedCluster seed_cluster(const DevicePlan& plan,
+                                                    const DeviceLabels& labels,
+                                                    const DeviceSystems& systems,
+                                                    std::uint32_t who) {
+  const SystemLabels system(labels, who, systems.stride);
+  const Words4 words = seed_words(systems.key(who));
+  const Site seed = wolff_seed(words, plan.sites);
+  return {seed_root<kDim>(labels, system, seed),
+          wolff_state(words, systems.system(who)[seed], plan.states)};
+}
+
+template <int kDim>
+__global__ void find_clusters(const __grid_constant__ DevicePlan plan,
+                              const __grid_constant__ DeviceLabels labels,
+                              const __grid_constant__ DeviceSystems systems,
+                              SeedCluster* clusters) {
+  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
+  if (who < systems.systems) clusters[who] = seed_cluster<kDim>(plan, labels, systems, who);
+}
+
+template <int kDim, bool kWide>
+__device__ __forceinline__ void renew_tile(const DeviceLabels& labels, const DeviceSystems& systems,
+                                           const SeedCluster& cluster, std::uint32_t who,
+                                           std::uint32_t tile, std::uint64_t* places) {
+  const unsigned lane = threadIdx.x % 32;
+  const SystemLabels system(labels, who, systems.stride);
+  const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
+  const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
+  const std::uint64_t mine = places_of(system, word, nodes, cluster.root);
+  if (!__any_sync(~0u, mine != 0)) return;
+  places[lane] = mine;
+  __syncwarp();
+  unsigned renewed = 0;
+  const auto* set = reinterpret_cast<const std::uint32_t*>(places);
+  renew_sites<kWide>(system, word, systems.system(who), [&](std::uint32_t place, std::uint8_t old) {
+    const bool in = flip_of(set, place) != 0;
+    renewed += in;
+    return in ? static_cast<std::uint8_t>(cluster.state) : old;
+  });
+  renewed = warp_sum(renewed);
+  if (lane == 0) atomicAdd(systems.pending + who, static_cast<unsigned long long>(renewed));
+}
+
+template <int kDim, bool kWide>
+__global__ void __launch_bounds__(32 * kWarps)
+    renew_clusters(const __grid_constant__ DeviceLabels labels,
+                   const __grid_constant__ DeviceSystems systems, const SeedCluster* clusters,
+                   FastDiv tiles_per_system) {
+  __shared__ std::uint64_t places[kWarps][kTileLanes];
+  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
+  const std::uint32_t who = tiles_per_system.quotient(index);
+  if (who >= systems.systems) return;
+  renew_tile<kDim, kWide>(labels, systems, clusters[who], who,
+                          index - who * tiles_per_system.divisor, places[threadIdx.x / 32]);
+}
+
+void launch_renew_seed(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, SeedCluster* clusters, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    const bool wide = labels.tiles.length % 16 == 0;
+    launch(find_clusters<kDim>, cover(systems.systems, 64), stream, plan, labels, systems,
+           clusters);
+    launch(wide ? renew_clusters<kDim, true> : renew_clusters<kDim, false>, shape, stream, labels,
+           systems, clusters, FastDiv(labels.tiles.count));
+  });
+}
+
 class Ccl final : public WolffCuda {
  public:
   Ccl(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream)
-      : plan_(plan), labelling_(plan, systems, stream) {}
+      : plan_(plan),
+        labelling_(plan, systems, stream),
+        clusters_(plan.potts ? systems.systems : 0) {}
 
   void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
     const DeviceLabels& labels = labelling_.labels();
     DeviceSystems now = systems;
     for (std::uint32_t update = 0; update < updates; ++update, ++now.step) {
-      launch_draw(plan_, labels, now, stream);
-      launch_label_tiles(plan_, labels, now, 0, stream);
-      launch_join(plan_, labels, now, stream);
-      launch_flip_seed(plan_, labels, now, stream);
+      labelling_.label(now, 0, stream);
+      if (plan_.potts) {
+        launch_renew_seed(plan_, labels, now, clusters_.data(), stream);
+      } else {
+        launch_flip_seed(plan_, labels, now, stream);
+      }
     }
   }
 
  private:
   DevicePlan plan_;
   SwendsenWangCuda labelling_;
+  DeviceBuffer<SeedCluster> clusters_;  // [systems]
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Search {
   unsigned begin[4];  // of the frontier in the queue
   unsigned count[4];  // its size
   std::uint32_t step;
-  std::uint32_t up;  // the spin that the cluster takes
+  std::uint32_t change;  // of the cluster's sites, as ByteSpins or StateSpins say
 };
 
 struct FrontierRun {
@@ -47,28 +47,30 @@ struct FrontierRun {
   unsigned blocks;   // per system
 };
 
+template <class Spins>
 __device__ void plant(const FrontierRun& run, std::uint32_t who, std::uint32_t step) {
   Search& search = run.searches[who];
-  const DrawKey key{run.systems.seed, who, step};
-  const ByteSpins spins{reinterpret_cast<std::uint32_t*>(run.systems.system(who))};
-  const Site seed = seed_of(key, run.plan.sites);
+  const Words4 words = seed_words_of({run.systems.seed, who, step});
+  const Site seed = wolff_seed(words, run.plan.sites);
+  std::uint8_t* const spins = run.systems.system(who);
   search = {};
   search.count[0] = 1;
   search.step = step;
-  search.up = spins.up(seed) ? 0 : 1;
-  spins.claim(seed, search.up != 0);
+  search.change = Spins::change(words, spins[seed], run.plan.states);
+  Spins(spins, search.change).claim(seed, Spins::target(search.change));
   run.queues[who * run.plan.sites] = seed;
   run.systems.pending[who] += 1;
 }
 
+template <class Spins>
 __global__ void plant_seeds(const __grid_constant__ FrontierRun run, std::uint32_t step) {
   const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
-  if (who < run.systems.systems) plant(run, who, step);
+  if (who < run.systems.systems) plant<Spins>(run, who, step);
 }
 
 // What a block makes of some sites of the queue; returns how many joined the cluster.
-template <int kDim, bool kLocal>
-__device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const ByteSpins& spins,
+template <bool kLocal, int kDim, class Spins>
+__device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const Spins& spins,
                          const Queue& queue, const Site* sites, unsigned count) {
   unsigned claimed = growth.level(update, spins, queue, 0u, count * kWays<kDim>, blockDim.x,
                                   [sites](unsigned k) { return sites[k]; });
@@ -83,7 +85,7 @@ __device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const 
   return joined;
 }
 
-template <int kDim, bool kLocal>
+template <int kDim, bool kLocal, class Spins>
 __device__ void level(const FrontierRun& run, unsigned number) {
   const std::uint32_t who = blockIdx.x / run.blocks, rank = blockIdx.x % run.blocks;
   Search& search = run.searches[who];
@@ -100,31 +102,32 @@ __device__ void level(const FrontierRun& run, unsigned number) {
   __shared__ GrowthFrontier frontier;
   __shared__ GrowthCounts counts;
   BlockGrowth<kDim> growth(run.plan, run.geometry, frontier, counts);
-  const ByteSpins spins{reinterpret_cast<std::uint32_t*>(run.systems.system(who))};
+  const Spins spins(run.systems.system(who), search.change);
   const Update update{{run.systems.seed, who, search.step},
                       run.plan.bond[run.systems.temperature(who)],
-                      search.up != 0};
+                      Spins::target(search.change)};
   Site* const sites = run.queues + who * run.plan.sites;
   const Queue queue{sites, &search.count[next], begin + count};
   unsigned joined = 0;
   for (; first < count; first += std::uint64_t{run.blocks} * kChunk) {
     const auto here = static_cast<unsigned>(min(std::uint64_t{kChunk}, count - first));
-    joined += grow<kDim, kLocal>(growth, update, spins, queue, sites + begin + first, here);
+    joined += grow<kLocal>(growth, update, spins, queue, sites + begin + first, here);
   }
   if (threadIdx.x == 0) atomicAdd(run.systems.pending + who, 1ull * joined);
 }
 
-template <int kDim, bool kLocal>
+template <int kDim, bool kLocal, class Spins>
 __global__ void __launch_bounds__(kThreads)
     frontier_level(const __grid_constant__ FrontierRun run, unsigned number) {
-  level<kDim, kLocal>(run, number);
+  level<kDim, kLocal, Spins>(run, number);
 }
 
 using Kernel = void (*)(FrontierRun, unsigned);
 
+template <class Spins>
 Kernel kernel_for(int dim, bool local) {
   return with_dim(dim, [&]<int kDim>() -> Kernel {
-    return local ? frontier_level<kDim, true> : frontier_level<kDim, false>;
+    return local ? frontier_level<kDim, true, Spins> : frontier_level<kDim, false, Spins>;
   });
 }
 
@@ -178,10 +181,14 @@ class Frontier final : public WolffCuda {
   void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
     if (!unit_) {
       run_.systems = systems;
-      unit_ = Unit(kernel_for(run_.plan.lattice.dim, local_), run_, stream);
+      const int dim = run_.plan.lattice.dim;
+      unit_ = Unit(run_.plan.potts ? kernel_for<StateSpins>(dim, local_)
+                                   : kernel_for<ByteSpins>(dim, local_),
+                   run_, stream);
     }
+    const auto plant = run_.plan.potts ? plant_seeds<StateSpins> : plant_seeds<ByteSpins>;
     for (std::uint32_t update = 0; update < updates; ++update) {
-      launch(plant_seeds, cover(systems.systems), stream, run_, systems.step + update);
+      launch(plant, cover(systems.systems), stream, run_, systems.step + update);
       unsigned units = 0;
       do {
         units = std::clamp(units, 1u, kMostUnits);

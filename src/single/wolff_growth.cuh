@@ -38,15 +38,56 @@ __device__ __forceinline__ bool claim_bit(std::uint32_t* word, std::uint32_t one
   return set ? (atomicOr(word, one) & one) == 0 : (atomicAnd(word, ~one) & one) != 0;
 }
 
-// A system's spins as they lie in global memory, a byte each.
+// A system's spins as they lie in global memory, a byte each. One word says how a cluster's sites
+// change: here, what they become.
 struct ByteSpins {
   std::uint32_t* words;  // [sites / 4], the spins' bytes
+
+  __device__ __forceinline__ ByteSpins(std::uint8_t* spins, std::uint32_t)
+      : words(reinterpret_cast<std::uint32_t*>(spins)) {}
+  __device__ __forceinline__ static std::uint32_t change(const Words4&, std::uint32_t old,
+                                                         std::uint32_t) {
+    return old ^ 1u;
+  }
+  __device__ __forceinline__ static bool target(std::uint32_t change) { return change != 0; }
 
   __device__ __forceinline__ bool up(Site site) const {
     return (peek<cuda::thread_scope_device>(words[site >> 2]) >> 8 * (site & 3u) & 1u) != 0;
   }
   __device__ __forceinline__ bool claim(Site site, bool to) const {
     return claim_bit(words + (site >> 2), 1u << 8 * (site & 3u), to);
+  }
+};
+
+// The same for Potts. A site is "up" unless it has the state that the cluster's sites had, and
+// claimed by giving it the new one. How they change: old state, new state << 8.
+struct StateSpins {
+  std::uint32_t* words = nullptr;  // [sites / 4], the spins' bytes
+  std::uint32_t old = 0, state = 0;
+
+  StateSpins() = default;
+  __device__ __forceinline__ StateSpins(std::uint8_t* spins, std::uint32_t change)
+      : words(reinterpret_cast<std::uint32_t*>(spins)), old(change & 0xffu), state(change >> 8) {}
+  __device__ __forceinline__ static std::uint32_t change(const Words4& seed_words,
+                                                         std::uint32_t old, std::uint32_t q) {
+    return old | std::uint32_t{wolff_state(seed_words, old, q)} << 8;
+  }
+  __device__ __forceinline__ static bool target(std::uint32_t) { return true; }
+
+  __device__ __forceinline__ bool up(Site site) const {
+    const std::uint32_t word = peek<cuda::thread_scope_device>(words[site >> 2]);
+    return (word >> 8 * (site & 3u) & 0xffu) != old;
+  }
+  __device__ __forceinline__ bool claim(Site site, bool) const {
+    const unsigned shift = 8 * (site & 3u);
+    std::uint32_t* const word = words + (site >> 2);
+    std::uint32_t now = peek<cuda::thread_scope_device>(*word);
+    while ((now >> shift & 0xffu) == old) {
+      const std::uint32_t seen = atomicCAS(word, now, now ^ (old ^ state) << shift);
+      if (seen == now) return true;
+      now = seen;
+    }
+    return false;
   }
 };
 
@@ -106,8 +147,8 @@ struct Update {
   }
 };
 
-__device__ __forceinline__ Site seed_of(const DrawKey& key, std::uint64_t sites) {
-  return wolff_seed(random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step), sites);
+__device__ __forceinline__ Words4 seed_words_of(const DrawKey& key) {
+  return random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
 }
 
 // Sites that do not find room in shared memory: the system's queue in global memory.

@@ -11,6 +11,7 @@
 //
 // The systems' spins are packed to bits for the length of the launch. The leader holds them in
 // shared memory where they fit (L = 1024 in 2D does) and gives them to the team for wide levels.
+// Potts: spins stay where they are, bytes in global memory.
 //
 // Cost: near Tc about a microsecond per level, the latency of a candidate's way through one block
 // (its draw, two atomics, a barrier), and about 2 us where the team takes it; per launch the spins
@@ -35,8 +36,9 @@ struct Team {
   unsigned arrived;
   unsigned added[3];    // to the queue, at common level k in added[k % 3]
   unsigned begin, end;  // of the frontier in the queue
-  std::uint32_t step, up;
-  unsigned over;  // the system's updates are done
+  std::uint32_t step;
+  std::uint32_t change;  // of the cluster's sites
+  unsigned over;         // the system's updates are done
 };
 
 struct PersistentRun {
@@ -60,13 +62,20 @@ struct Memory {
   Candidate* candidates;  // [2][capacity]
 };
 
-// A block's part in the updates of its team's systems; rank 0 leads. kShared: the leader holds the
-// spins in shared memory. All members are called by all threads of a block.
-template <int kDim, bool kShared>
+// Where the leader holds the spins.
+enum class Hold { shared_bits, global_bits, states };
+
+// A block's part in the updates of its team's systems; rank 0 leads. All members are called by all
+// threads of a block.
+template <int kDim, Hold kHold>
 class Member {
  public:
-  using TeamSpins = BitSpins<cuda::thread_scope_device>;
-  using OwnSpins = BitSpins<kShared ? cuda::thread_scope_block : cuda::thread_scope_device>;
+  static constexpr bool kShared = kHold == Hold::shared_bits;
+  static constexpr bool kBits = kHold != Hold::states;
+  using TeamBits = BitSpins<cuda::thread_scope_device>;
+  using TeamSpins = std::conditional_t<kBits, TeamBits, StateSpins>;
+  using OwnBits = BitSpins<kShared ? cuda::thread_scope_block : cuda::thread_scope_device>;
+  using OwnSpins = std::conditional_t<kBits, OwnBits, StateSpins>;
 
   __device__ Member(const PersistentRun& run, const Memory& memory, CandidateShared& counts,
                     GrowthCounts& common)
@@ -77,21 +86,25 @@ class Member {
         plane_(run.planes + blockIdx.x / run.blocks * run.words),
         own_(kShared ? memory.bits : plane_),
         sites_(run.queues + blockIdx.x / run.blocks * run.plan.sites),
-        growth_(run.plan, run.geometry, OwnSpins{own_}, counts, memory.candidates, run.capacity,
+        growth_(run.plan, run.geometry, own_spins(own_), counts, memory.candidates, run.capacity,
                 sites_),
         common_(run.plan, run.geometry, *reinterpret_cast<GrowthFrontier*>(memory.candidates),
                 common) {}
 
   __device__ __forceinline__ void serve(std::uint32_t who) {
     std::uint8_t* const spins = run_.systems.system(who);
-    for (std::uint64_t w = thread(); w < run_.words; w += threads()) plane_[w] = packed(spins, w);
+    if constexpr (kBits) {
+      for (std::uint64_t w = thread(); w < run_.words; w += threads()) plane_[w] = packed(spins, w);
+    }
     barrier_.wait();
     if (rank_ == 0) {
       lead(who);
     } else {
       follow(who);
     }
-    for (std::uint64_t w = thread(); w < run_.words; w += threads()) unpack(plane_[w], spins, w);
+    if constexpr (kBits) {
+      for (std::uint64_t w = thread(); w < run_.words; w += threads()) unpack(plane_[w], spins, w);
+    }
     if (flipped_ > 0) atomicAdd(run_.systems.pending + who, flipped_);
     flipped_ = 0;
     barrier_.wait();
@@ -104,6 +117,21 @@ class Member {
   }
   __device__ __forceinline__ std::uint64_t threads() const {
     return std::uint64_t{run_.blocks} * blockDim.x;
+  }
+
+  __device__ __forceinline__ static OwnSpins own_spins(std::uint32_t* bits) {
+    if constexpr (kBits) {
+      return OwnSpins{bits};
+    } else {
+      return {};  // update() says how states change
+    }
+  }
+  __device__ __forceinline__ TeamSpins team_spins(std::uint32_t who, std::uint32_t change) const {
+    if constexpr (kBits) {
+      return TeamSpins{plane_};
+    } else {
+      return {run_.systems.system(who), change};
+    }
   }
 
   __device__ __forceinline__ void lead(std::uint32_t who) {
@@ -121,8 +149,8 @@ class Member {
       if (team_.over != 0) return;
       const Update update{{run_.systems.seed, who, team_.step},
                           run_.plan.bond[run_.systems.temperature(who)],
-                          team_.up != 0};
-      common_levels(update, team_.begin, team_.end);
+                          kBits ? team_.change != 0 : StateSpins::target(team_.change)};
+      common_levels(update, team_spins(who, team_.change), team_.begin, team_.end);
     }
   }
 
@@ -144,13 +172,21 @@ class Member {
   __device__ __forceinline__ void update(std::uint32_t who, std::uint32_t ahead) {
     const DrawKey key = run_.systems.key(who, ahead);
     const Threshold bond = run_.plan.bond[run_.systems.temperature(who)];
-    growth_.start(BondDraws(key, bond), seed_of(key, run_.plan.sites));
+    const Words4 words = seed_words_of(key);
+    const Site seed = wolff_seed(words, run_.plan.sites);
+    std::uint32_t change = 0;
+    if constexpr (!kBits) {
+      change = StateSpins::change(words, state_of(who, seed), run_.plan.states);
+      growth_.set_spins({run_.systems.system(who), change});
+    }
+    growth_.start(BondDraws(key, bond), seed);
+    if constexpr (kBits) change = growth_.up() ? 1 : 0;
     while (!growth_.complete()) {
       if (growth_.wants_refill()) {
         growth_.refill();
       } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
         growth_.level_into_queue();
-        call_team({key, bond, growth_.up()});
+        call_team({key, bond, growth_.up()}, change);
       } else {
         growth_.level();
       }
@@ -158,25 +194,30 @@ class Member {
     flipped_ += growth_.take_flipped();
   }
 
+  __device__ __forceinline__ std::uint32_t state_of(std::uint32_t who, Site site) const {
+    auto* const words = reinterpret_cast<std::uint32_t*>(run_.systems.system(who));
+    return peek<cuda::thread_scope_device>(words[site >> 2]) >> 8 * (site & 3u) & 0xffu;
+  }
+
   // Common levels from what is in the queue until it is narrow again.
-  __device__ __forceinline__ void call_team(const Update& update) {
+  __device__ __forceinline__ void call_team(const Update& update, std::uint32_t change) {
     give_plane();
     if (threadIdx.x == 0) {
       team_.begin = growth_.queue_begin();
       team_.end = growth_.queue_end();
       team_.step = update.key.step;
-      team_.up = update.up ? 1 : 0;
+      team_.change = change;
     }
     barrier_.wait();
-    common_levels(update, growth_.queue_begin(), growth_.queue_end());
+    common_levels(update, team_spins(update.key.who, change), growth_.queue_begin(),
+                  growth_.queue_end());
     take_plane();
     growth_.set_queue(begin_, end_);
   }
 
   // By all blocks of the team alike. Leaves the last frontier in begin_, end_.
-  __device__ __forceinline__ void common_levels(const Update& update, unsigned begin,
-                                                unsigned end) {
-    const TeamSpins spins{plane_};
+  __device__ __forceinline__ void common_levels(const Update& update, const TeamSpins& spins,
+                                                unsigned begin, unsigned end) {
     begin_ = begin;
     end_ = end;
     while (end_ - begin_ > run_.alone) {
@@ -211,7 +252,7 @@ class Member {
   unsigned long long flipped_ = 0;
 };
 
-template <int kDim, bool kShared>
+template <int kDim, Hold kHold>
 __global__ void __launch_bounds__(kMostThreads, 1)
     wolff_updates(const __grid_constant__ PersistentRun run) {
   extern __shared__ uint4 dynamic[];
@@ -219,7 +260,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   __shared__ GrowthCounts common;
   auto* const candidates = reinterpret_cast<Candidate*>(dynamic);
   const Memory memory{reinterpret_cast<std::uint32_t*>(candidates + 2 * run.capacity), candidates};
-  Member<kDim, kShared> member(run, memory, counts, common);
+  Member<kDim, kHold> member(run, memory, counts, common);
   for (std::uint32_t who = blockIdx.x / run.blocks; who < run.systems.systems; who += run.teams) {
     member.serve(who);
   }
@@ -227,9 +268,11 @@ __global__ void __launch_bounds__(kMostThreads, 1)
 
 using Kernel = void (*)(PersistentRun);
 
-Kernel kernel_for(int dim, bool shared) {
+Kernel kernel_for(int dim, Hold hold) {
   return with_dim(dim, [&]<int kDim>() -> Kernel {
-    return shared ? wolff_updates<kDim, true> : wolff_updates<kDim, false>;
+    if (hold == Hold::states) return wolff_updates<kDim, Hold::states>;
+    return hold == Hold::shared_bits ? wolff_updates<kDim, Hold::shared_bits>
+                                     : wolff_updates<kDim, Hold::global_bits>;
   });
 }
 
@@ -253,7 +296,7 @@ class Persistent final : public WolffCuda {
   Persistent(const DevicePlan& plan, std::uint32_t systems) {
     run_.plan = plan;
     run_.geometry = Geometry::make(plan.lattice);
-    run_.words = (plan.sites + 31) / 32;
+    run_.words = plan.potts ? 0 : (plan.sites + 31) / 32;
     run_.together = 1024;
     run_.alone = 512;
     run_.capacity = plan.sites < 16384 ? 512 : plan.sites < 131072 ? 2048 : 4096;
@@ -261,7 +304,9 @@ class Persistent final : public WolffCuda {
     const std::size_t plane = run_.words * sizeof(std::uint32_t);
     const bool fits =
         plane + candidates + 1024 <= attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    kernel_ = kernel_for(plan.lattice.dim, fits);
+    kernel_ = kernel_for(plan.lattice.dim, plan.potts ? Hold::states
+                                           : fits     ? Hold::shared_bits
+                                                      : Hold::global_bits);
     shape_.cooperative = true;
     shape_.shared = candidates + (fits ? plane : 0);
     shape_.threads = plan.sites <= 4096    ? 64

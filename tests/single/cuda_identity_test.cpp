@@ -196,10 +196,9 @@ TEST_CASE("what the single engine lacks on CUDA is refused in one line", "[gpu]"
   spec.betas = {0.4};
   EngineOptions options;
   options.device = 0;
-  spec.model = ModelKind::potts;
-  spec.q = 3;
+  spec.cluster = ClusterUpdate::few_cluster;
   CHECK_THROWS_AS(make_single_engine(graph, spec, options), Error);
   options.device = 999;
-  spec.model = ModelKind::ising;
+  spec.cluster = ClusterUpdate::wolff;
   CHECK_THROWS_AS(make_single_engine(graph, spec, options), Error);
 }
