@@ -90,7 +90,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   app.option_defaults()->group("Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures, J = k_B = 1");
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
-           "updates to compare: M:W, or glauber/M:W,\nswendsen-wang/M:W (single engine), or both");
+           "updates to compare: M:W, or glauber/M:W,\nswendsen-wang/M:W, or both");
   add_whole(app, "--replicas", o.replicas, 2, 1u << 20,
             "independent systems per graph and curve;\nmultiples of 32 for the bundle engine");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");

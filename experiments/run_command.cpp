@@ -262,7 +262,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_whole(app, "--q", o.q, 2, 255, "Potts states");
   add_text(app, "--local", o.local, "WORD",
            "metropolis, glauber or auto: glauber in one\ndimension, metropolis elsewhere");
-  add_text(app, "--cluster", o.cluster, "WORD", "wolff, or swendsen-wang (single engine)");
+  add_text(app, "--cluster", o.cluster, "WORD", "wolff or swendsen-wang");
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {

@@ -18,10 +18,10 @@ const Graph& checked(const Graph& graph, const EngineSpec& spec) {
     throw Error(ExitCode::usage,
                 "the bundle engine knows the Ising model only (take --engine single for Potts)");
   }
-  if (spec.cluster != ClusterUpdate::wolff) {
+  if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
-                fmt::format("the bundle engine has no cluster update '{}' (allowed: wolff; take "
-                            "--engine single)",
+                fmt::format("the bundle engine has no cluster update '{}' (allowed: wolff, "
+                            "swendsen-wang; take --engine single)",
                             to_string(spec.cluster)));
   }
   if (spec.replicas % kReplicas != 0) {
@@ -57,7 +57,8 @@ Books::Books(const Graph& graph, const EngineSpec& spec)
       layout_(checked(graph, spec)),
       groups_(spec.replicas / kReplicas),
       bundles_(static_cast<std::uint32_t>(spec.betas.size()) * groups_),
-      cluster_size_(std::size_t{bundles_} * kReplicas, 0) {
+      cluster_size_(std::size_t{bundles_} * kReplicas, 0),
+      cluster_quartic_(is_swendsen_wang() ? cluster_size_.size() : 0, 0) {
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(graph, beta, spec.local));
     bond_.push_back(std::min(threshold(ising::bond_probability(beta)), kCertain - 1));
@@ -92,7 +93,8 @@ void Books::book(const Schedule& schedule, std::uint64_t cycles, std::uint64_t s
   step_ += schedule.steps_per_cycle() * cycles;
   work_.local_attempts += schedule.local * cycles * replicas * layout_.sites;
   work_.cluster_updates += schedule.cluster * cycles * replicas;
-  work_.cluster_sites += sites;
+  work_.cluster_sites +=
+      is_swendsen_wang() ? schedule.cluster * cycles * replicas * layout_.sites : sites;
   cluster_updates_ += schedule.cluster * cycles;
 }
 
@@ -100,17 +102,22 @@ void Books::close_sums(Observation& out) {
   out.cluster_size = cluster_updates_ > 0 ? cluster_size_ : std::vector<std::uint64_t>{};
   out.cluster_quartic_low.clear();
   out.cluster_quartic_high.clear();
+  for (const Wide quartic : cluster_quartic_) {
+    if (cluster_updates_ == 0) break;
+    out.cluster_quartic_low.push_back(static_cast<std::uint64_t>(quartic));
+    out.cluster_quartic_high.push_back(static_cast<std::uint64_t>(quartic >> 64));
+  }
   out.cluster_updates = cluster_updates_;
   std::fill(cluster_size_.begin(), cluster_size_.end(), 0);
+  std::fill(cluster_quartic_.begin(), cluster_quartic_.end(), 0);
   cluster_updates_ = 0;
 }
 
-// [bundle][site] words, then the cluster sums, then the updates they cover; little endian.
+// [bundle][site] words, then the cluster sums, then (Swendsen-Wang) their quartic ones, then the
+// updates they cover; little endian.
 EngineState Books::save() const {
   EngineState state{"bundle", step_, {}};
-  const std::size_t spin_bytes = std::size_t{bundles_} * layout_.sites * 4;
-  const std::size_t sum_bytes = cluster_size_.size() * 8;
-  state.bytes.resize(spin_bytes + sum_bytes + 8);
+  state.bytes.resize(state_bytes());
   Words words;
   for (std::uint32_t b = 0; b < bundles_; ++b) {
     read_words(b, words);
@@ -119,18 +126,28 @@ EngineState Books::save() const {
       std::memcpy(at + std::size_t{site} * 4, &words[slot], 4);
     });
   }
-  std::memcpy(state.bytes.data() + spin_bytes, cluster_size_.data(), sum_bytes);
-  std::memcpy(state.bytes.data() + spin_bytes + sum_bytes, &cluster_updates_, 8);
+  std::uint8_t* at = state.bytes.data() + spin_bytes();
+  std::memcpy(at, cluster_size_.data(), 8 * cluster_size_.size());
+  at += 8 * cluster_size_.size();
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(cluster_quartic_.data()),
+              16 * cluster_quartic_.size(), at);
+  std::memcpy(at + 16 * cluster_quartic_.size(), &cluster_updates_, 8);
   return state;
 }
 
+// The state of another cluster update will do where no cluster sums wait.
 void Books::restore(const EngineState& state) {
-  const std::size_t spin_bytes = std::size_t{bundles_} * layout_.sites * 4;
-  const std::size_t sum_bytes = cluster_size_.size() * 8;
-  if (state.engine != "bundle" || state.bytes.size() != spin_bytes + sum_bytes + 8) {
+  const std::size_t sizes = 8 * cluster_size_.size(), quartic = 16 * cluster_size_.size();
+  const std::size_t all = state.bytes.size(), with = spin_bytes() + sizes + quartic + 8;
+  const bool whole = all == state_bytes();
+  std::uint64_t updates = 1;
+  if (all == with || all + quartic == with) {
+    std::memcpy(&updates, state.bytes.data() + all - 8, 8);
+  }
+  if (state.engine != "bundle" || (!whole && updates > 0)) {
     throw Error(ExitCode::data,
                 fmt::format("engine state '{}' of {} bytes does not fit this bundle run ({} bytes)",
-                            state.engine, state.bytes.size(), spin_bytes + sum_bytes + 8));
+                            state.engine, state.bytes.size(), state_bytes()));
   }
   Words words(layout_.words, 0);
   for (std::uint32_t b = 0; b < bundles_; ++b) {
@@ -140,8 +157,15 @@ void Books::restore(const EngineState& state) {
     });
     write_words(b, words);
   }
-  std::memcpy(cluster_size_.data(), state.bytes.data() + spin_bytes, sum_bytes);
-  std::memcpy(&cluster_updates_, state.bytes.data() + spin_bytes + sum_bytes, 8);
+  const std::uint8_t* at = state.bytes.data() + spin_bytes();
+  std::memcpy(cluster_size_.data(), at, sizes);
+  if (whole) {
+    std::copy_n(at + sizes, 16 * cluster_quartic_.size(),
+                reinterpret_cast<std::uint8_t*>(cluster_quartic_.data()));
+  } else {
+    std::fill(cluster_quartic_.begin(), cluster_quartic_.end(), 0);
+  }
+  std::memcpy(&cluster_updates_, state.bytes.data() + all - 8, 8);
   step_ = state.step;
 }
 

@@ -6,6 +6,7 @@
 
 #include "src/bundle/digits.hpp"
 #include "src/bundle/layout.hpp"
+#include "src/bundle/swendsen_wang_label.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise::bundle {
@@ -35,6 +36,10 @@ class Books : public Engine {
   Work work() const override { return work_; }
 
  protected:
+  std::size_t spin_bytes() const { return std::size_t{bundles_} * layout_.sites * 4; }
+  std::size_t state_bytes() const {
+    return spin_bytes() + 8 * cluster_size_.size() + 16 * cluster_quartic_.size() + 8;
+  }
   using Words = std::vector<std::uint32_t>;
 
   // The words of one bundle in slot order, to the host and back.
@@ -43,9 +48,10 @@ class Books : public Engine {
   // The first configuration of a bundle.
   Words start_words(std::uint32_t bundle) const;
 
+  bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
   // Error(usage) where these steps would pass the last addressable one; returns their number.
   std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;
-  // Counts finished cycles; `sites` flipped by their cluster updates.
+  // Counts finished cycles; `sites` flipped by their Wolff updates (Swendsen-Wang visits them all).
   void book(const Schedule& schedule, std::uint64_t cycles, std::uint64_t sites);
   // Hands out the cluster sums and starts new ones.
   void close_sums(Observation& out);
@@ -57,6 +63,7 @@ class Books : public Engine {
   std::vector<LocalTables> tables_;          // [T]
   std::vector<Threshold> bond_;              // [T] below certainty
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
+  std::vector<Wide> cluster_quartic_;        // [T * R] likewise, Swendsen-Wang only
   std::uint64_t cluster_updates_ = 0;
   std::uint64_t step_ = 0;
   Work work_;

@@ -17,6 +17,7 @@
 #endif
 #include "src/bundle/measure.hpp"
 #include "src/bundle/sweep.hpp"
+#include "src/bundle/swendsen_wang.hpp"
 #include "src/bundle/wolff_update.hpp"
 
 namespace rewise::bundle {
@@ -50,7 +51,7 @@ class CpuEngine final : public Books {
 
   void advance(const Schedule& schedule, std::uint64_t cycles) override {
     check_steps(schedule, cycles);
-    if (schedule.cluster > 0 && !wolff_) wolff_.emplace(graph_, layout_, options_);
+    if (schedule.cluster > 0) prepare_clusters();
     const double start = now();
     Clock total;
     const bool alone = bundles_ >= static_cast<std::uint32_t>(threads_);
@@ -104,6 +105,7 @@ class CpuEngine final : public Books {
   struct Scratch {
     Words fresh;  // new words of modified cells
     WolffScratch wolff;
+    SwendsenWangScratch swendsen_wang;
   };
 
   void read_words(std::uint32_t bundle, Words& out) const override { out = words_.at(bundle); }
@@ -119,11 +121,16 @@ class CpuEngine final : public Books {
       }
       const double middle = now();
       if (schedule.cluster > 0) {
-        wolff_->run(at, bond_[b / groups_], schedule.cluster, recent_fraction_[b], team,
-                    scratch.wolff, words_[b].data());
+        if (is_swendsen_wang()) {
+          swendsen_wang_->run(at, bond_[b / groups_], schedule.cluster, team, scratch.swendsen_wang,
+                              words_[b].data());
+        } else {
+          wolff_->run(at, bond_[b / groups_], schedule.cluster, recent_fraction_[b], team,
+                      scratch.wolff, words_[b].data());
+        }
         at.step += schedule.cluster;
         team.barrier();
-        if (team.first()) book_clusters(b, schedule.cluster, scratch.wolff);
+        if (team.first()) book_clusters(b, schedule.cluster, scratch);
         team.barrier();
       }
       clock.local += middle - start;
@@ -131,11 +138,25 @@ class CpuEngine final : public Books {
     }
   }
 
-  void book_clusters(std::uint32_t b, std::uint32_t updates, const WolffScratch& scratch) {
+  void prepare_clusters() {
+    if (is_swendsen_wang()) {
+      if (!swendsen_wang_) swendsen_wang_.emplace(graph_, layout_);
+    } else if (!wolff_) {
+      wolff_.emplace(graph_, layout_, options_);
+    }
+  }
+
+  void book_clusters(std::uint32_t b, std::uint32_t updates, const Scratch& scratch) {
     std::uint64_t sum = 0;
     for (std::size_t r = 0; r < kReplicas; ++r) {
-      cluster_size_[std::size_t{b} * kReplicas + r] += scratch.flipped[r];
-      sum += scratch.flipped[r];
+      const std::size_t replica = std::size_t{b} * kReplicas + r;
+      if (is_swendsen_wang()) {
+        cluster_size_[replica] += scratch.swendsen_wang.sums[r].square;
+        cluster_quartic_[replica] += scratch.swendsen_wang.sums[r].quartic;
+      } else {
+        cluster_size_[replica] += scratch.wolff.flipped[r];
+        sum += scratch.wolff.flipped[r];
+      }
     }
     recent_fraction_[b] =
         static_cast<double>(sum) / (static_cast<double>(layout_.sites) * updates * kReplicas);
@@ -168,6 +189,7 @@ class CpuEngine final : public Books {
   const int threads_;
   std::vector<Words> words_;  // [T * groups][slot]
   std::optional<WolffUpdate> wolff_;
+  std::optional<SwendsenWangUpdate> swendsen_wang_;
   std::vector<double> recent_fraction_;  // [bundles] <C>/N of the last cycle
   std::atomic<std::uint64_t> flipped_{0};
 };

@@ -26,7 +26,14 @@ class CudaEngine final : public Books {
  public:
   using Members = std::span<CudaEngine* const>;  // of one batch, ascending
 
-  CudaEngine(const Graph& graph, const EngineSpec& spec) : Books(graph, spec) {}
+  CudaEngine(const Graph& graph, const EngineSpec& spec) : Books(graph, spec) {
+    if (is_swendsen_wang()) {
+      throw Error(
+          ExitCode::usage,
+          "the bundle engine has no Swendsen-Wang updates on CUDA devices yet (take --device "
+          "cpu or --engine single)");
+    }
+  }
 
   // Before anything else.
   void join(std::shared_ptr<DeviceBatch> batch, std::uint32_t member) {

@@ -10,6 +10,8 @@
 //   local update   item site, stream metropolis or glauber; once per site and step
 //   bond           item bond, stream bond; once per undirected bond and step
 //   Wolff seed     item replica bit r, stream wolff_seed: words 0, 1 give the site
+//   cluster flip   (Swendsen-Wang) item s / 4, s the cluster's smallest site, stream cluster_flip:
+//                  bit r of word s % 4
 //   start          item site, stream start, step 0: word 0 is the hot replicas' spins
 #pragma once
 
@@ -58,6 +60,11 @@ RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, un
 RW_HD std::uint32_t wolff_seed_site(const Address& at, unsigned replica, std::uint32_t sites) {
   return uniform_below(
       word64(random_words(at.seed, Stream::wolff_seed, replica, at.who, 0, at.step), 0), sites);
+}
+
+// Which replicas flip their cluster whose smallest site is this one.
+RW_HD std::uint32_t cluster_flip_word(const Address& at, std::uint32_t site) {
+  return random_words(at.seed, Stream::cluster_flip, site / 4, at.who, 0, at.step).w[site % 4];
 }
 
 // The first configuration: cold replicas all up, hot ones random.

@@ -20,7 +20,7 @@ enum class Stream : std::uint32_t {
   glauber = 18,
   wolff_seed = 19,       // item replica: the seed site
   bond = 20,             // item bond: one draw per undirected bond and step
-  cluster_flip = 21,     // Swendsen-Wang: item the cluster's smallest site
+  cluster_flip = 21,     // Swendsen-Wang: item a quarter of the cluster's smallest site
   single_start = 22,     // single engine: item site
   single_local = 23,     // single engine, Metropolis and Glauber: item site
   single_bond = 24,      // single engine: item bond

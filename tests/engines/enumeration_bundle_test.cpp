@@ -14,17 +14,27 @@ TEST_CASE("bundle engine: Metropolis, Glauber, Wolff and mixes equal enumeration
   check_distribution(scores, 300);
 }
 
+TEST_CASE("bundle engine: Swendsen-Wang and mixes equal enumeration") {
+  Scores scores;
+  compare_all(make_bundle_engine, swendsen_wang_updates(), 60000, {384, {80, longer(50), 1}},
+              scores);
+  check_distribution(scores, 300);
+}
+
 TEST_CASE("replicas of one bundle are independent") {
   // The variance over replicas of a bundle's mean equals that of a replica over 32, by the variance
   // of the means of 256 bundles: chi-square with 255 degrees of freedom, within 4 standard errors.
   const auto graphs = small_graphs();
   const SmallGraph& on = graphs[3];
-  for (const Update& update : wolff_updates()) {
+  auto updates = wolff_updates();
+  updates.push_back(swendsen_wang_updates().front());
+  for (const Update& update : updates) {
     EngineSpec spec;
     spec.betas = {1 / 2.7};
     spec.replicas = 32 * 256;
     spec.seed = 50000;
     spec.local = update.local;
+    spec.cluster = update.cluster;
     EngineOptions options;
     options.threads = 1;
     const auto engine = make_bundle_engine(on.graph, spec, options);

@@ -25,7 +25,8 @@ EngineOptions option(int threads, WolffForm form = WolffForm::automatic,
   return options;
 }
 
-std::vector<EngineOptions> all_options(std::uint64_t sites) {
+std::vector<EngineOptions> all_options(std::uint64_t sites, ClusterUpdate cluster) {
+  if (cluster == ClusterUpdate::swendsen_wang) return {option(1), option(2), option(5)};
   std::vector<EngineOptions> options;
   for (const int threads : {1, 2, 5}) {
     options.push_back(option(threads));
@@ -38,8 +39,10 @@ std::vector<EngineOptions> all_options(std::uint64_t sites) {
   return options;
 }
 
-EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replicas) {
+EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replicas,
+                   ClusterUpdate cluster = ClusterUpdate::wolff) {
   EngineSpec spec;
+  spec.cluster = cluster;
   for (const double t : temperatures) spec.betas.push_back(1 / t);
   spec.replicas = replicas;
   spec.seed = 77;
@@ -48,7 +51,7 @@ EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replic
 
 void check_ways(const Graph& graph, const EngineSpec& spec, const Schedule& schedule) {
   std::vector<Trace> expected;
-  for (const EngineOptions& options : all_options(graph.sites())) {
+  for (const EngineOptions& options : all_options(graph.sites(), spec.cluster)) {
     INFO(graph.sites() << " sites, threads " << options.threads << ", form "
                        << static_cast<int>(options.wolff_form) << ", dense above "
                        << options.dense_above);
@@ -63,6 +66,23 @@ void check_ways(const Graph& graph, const EngineSpec& spec, const Schedule& sche
   }
 }
 
+void check_sets_of_swendsen_wang(const Graph& graph, EngineSpec spec) {
+  spec.cluster = ClusterUpdate::swendsen_wang;
+  BundleReference reference(edges_of(graph), colours_of(graph), spec);
+  reference.advance({1, 2}, 3);
+  const auto words = reference.words();
+  const Observation expected = reference.measure();
+  for_each_instruction_set([&](const std::string& name) {
+    INFO(name << ", Swendsen-Wang, " << graph.sites() << " sites");
+    const auto engine = make_bundle_engine(graph, spec, option(1));
+    engine->advance({1, 2}, 3);
+    CHECK(engine->trajectory_hash() == XXH3_64bits(words.data(), words.size() * sizeof(words[0])));
+    Observation seen;
+    engine->measure(seen);
+    CHECK(same(seen, expected));
+  });
+}
+
 }  // namespace
 
 // One bundle (shared by the threads) and many (dealt to them); below, at and above Tc.
@@ -72,6 +92,17 @@ TEST_CASE("bundle trajectories: 1, 2 and 5 threads and every form of Wolff are e
   check_ways(build_graph({{18, 16, 14}, 0.05, Rule::rewire, 7}), spec_of({4.0, 4.7}, 32), {2, 2});
   check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), spec_of({7.0}, 64), {1, 2});
   check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64), {1, 2});
+}
+
+TEST_CASE("bundle trajectories: 1, 2 and 5 threads of Swendsen-Wang are equal") {
+  const auto sw = ClusterUpdate::swendsen_wang;
+  check_ways(build_graph({{72, 90}, 0.01, Rule::rewire, 5}), spec_of({2.1, 2.43, 3.0}, 32, sw),
+             {1, 4});
+  check_ways(build_graph({{90, 52}, 0.2, Rule::swap, 6}), spec_of({2.5}, 32, sw), {1, 3});
+  check_ways(build_graph({{18, 16, 14}, 0.05, Rule::rewire, 7}), spec_of({4.0, 4.7}, 32, sw),
+             {2, 2});
+  check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), spec_of({7.0}, 64, sw), {1, 2});
+  check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64, sw), {0, 2});
 }
 
 TEST_CASE("bundle trajectories: every instruction set gives the same bits") {
@@ -85,6 +116,7 @@ TEST_CASE("bundle trajectories: every instruction set gives the same bits") {
     for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
       EngineSpec spec = spec_of({2.0, 3.0}, 32);
       spec.local = local;
+      if (local == LocalUpdate::glauber) check_sets_of_swendsen_wang(graph, spec);
       BundleReference reference(edges_of(graph), colours_of(graph), spec);
       reference.advance({2, 3}, 3);
       const auto words = reference.words();
@@ -113,22 +145,29 @@ TEST_CASE("bundle engine: interrupted and resumed equals uninterrupted") {
       const Graph graph = build_graph(graph_spec);
       EngineSpec spec = spec_of({2.4, 4.2}, 64);
       spec.local = seed % 2 == 0 ? LocalUpdate::glauber : LocalUpdate::metropolis;
-      check_resume(make_bundle_engine, graph, spec, schedule, all_options(graph.sites()), seed++);
+      for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+        spec.cluster = cluster;
+        check_resume(make_bundle_engine, graph, spec, schedule, all_options(graph.sites(), cluster),
+                     seed);
+      }
+      ++seed;
     }
   }
 }
 
 TEST_CASE("bundle engine: cycles add up, and foreign states are refused") {
   const Graph graph = build_graph({{34, 6}, 0.3, Rule::rewire, 3});
-  const EngineSpec spec = spec_of({2.0, 3.0}, 32);
-  for (const Schedule& schedule : {Schedule{1, 0}, {0, 1}, {2, 3}}) {
-    for (const int threads : {1, 5}) {
-      check_cycles_add_up(make_bundle_engine, graph, spec, schedule, option(threads));
+  for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+    const EngineSpec spec = spec_of({2.0, 3.0}, 32, cluster);
+    for (const Schedule& schedule : {Schedule{1, 0}, {0, 1}, {2, 3}}) {
+      for (const int threads : {1, 5}) {
+        check_cycles_add_up(make_bundle_engine, graph, spec, schedule, option(threads));
+      }
+      check_differs(make_bundle_engine, graph, spec, {1, 2});
+      check_foreign_states(make_bundle_engine, graph, spec, schedule);
     }
-    check_differs(make_bundle_engine, graph, spec, {1, 2});
-    check_foreign_states(make_bundle_engine, graph, spec, schedule);
+    check_last_step(make_bundle_engine, graph, spec);
   }
-  check_last_step(make_bundle_engine, graph, spec);
 }
 
 namespace {
@@ -155,6 +194,7 @@ EngineSpec random_spec(double scale) {
   spec.replicas = 32 * *rc::gen::inRange(1u, 4u);
   spec.seed = *rc::gen::arbitrary<std::uint64_t>();
   spec.local = *rc::gen::element(LocalUpdate::metropolis, LocalUpdate::glauber);
+  spec.cluster = *rc::gen::element(ClusterUpdate::wolff, ClusterUpdate::swendsen_wang);
   spec.start = *rc::gen::element(Start::mixed, Start::cold, Start::hot);
   return spec;
 }

@@ -7,7 +7,7 @@ using namespace rewise::oracle;
 
 namespace {
 
-const auto kWolff = ClusterUpdate::wolff;
+const auto kWolff = ClusterUpdate::wolff, kSwendsenWang = ClusterUpdate::swendsen_wang;
 
 }  // namespace
 
@@ -20,6 +20,7 @@ TEST_CASE("bundle engine: Kaufman's e and C for L = 8 .. 64") {
   compare_with_kaufman({make, glauber, kWolff, {1, 2}, 128, {100, longer(100), 1}, 4}, 16);
   compare_with_kaufman({make, metropolis, kWolff, {1, 2}, 128, {100, longer(100), 1}, 5}, 32);
   compare_with_kaufman({make, metropolis, kWolff, {1, 2}, 64, {100, longer(100), 1}, 6}, 64);
+  compare_with_kaufman({make, metropolis, kSwendsenWang, {0, 1}, 128, {60, longer(100), 1}, 9}, 32);
 }
 
 TEST_CASE("bundle engine: <C>/N = <m^2> on rewired lattices") {

@@ -10,7 +10,8 @@ namespace rewise::oracle {
 namespace {
 
 // Numbers of src/random/streams.hpp, restated: they may never change.
-constexpr std::uint32_t kStart = 16, kMetropolis = 17, kGlauber = 18, kWolffSeed = 19, kBond = 20;
+constexpr std::uint32_t kStart = 16, kMetropolis = 17, kGlauber = 18, kWolffSeed = 19, kBond = 20,
+                        kClusterFlip = 21;
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t item, std::size_t bundle,
                                     std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
@@ -41,6 +42,7 @@ BundleReference::BundleReference(const EdgeList& list, std::vector<std::uint8_t>
   }
   spins_.assign(spec.betas.size() * spec.replicas, std::vector<std::uint8_t>(list.sites, 1));
   cluster_size_.assign(spins_.size(), 0);
+  cluster_quartic_.assign(spins_.size(), 0);
   for (std::size_t n = 0; n < spins_.size(); ++n) {
     const std::size_t r = n % spec.replicas;
     const bool hot = spec.start == Start::hot || (spec.start == Start::mixed && r % 2 == 1);
@@ -91,31 +93,43 @@ void BundleReference::local_sweep() {
   ++step_;
 }
 
-void BundleReference::wolff() {
-  std::vector<std::vector<std::uint32_t>> fraction(list_.edges.size());
-  for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
-    const double beta = spec_.betas[bundle * 32 / spec_.replicas];
-    const std::uint32_t bond = rounded(-std::expm1(-2 * beta));
-    for (std::size_t k = 0; k < list_.edges.size(); ++k) {
-      fraction[k] = fractions(kBond, list_.edges[k].id, bundle);
+std::vector<std::vector<std::uint32_t>> BundleReference::bond_fractions(std::size_t bundle) const {
+  std::vector<std::vector<std::uint32_t>> fraction;
+  for (const Edge& edge : list_.edges) fraction.push_back(fractions(kBond, edge.id, bundle));
+  return fraction;
+}
+
+std::vector<std::uint32_t> BundleReference::cluster_of(
+    std::uint32_t site, std::size_t replica,
+    const std::vector<std::vector<std::uint32_t>>& fraction, std::vector<bool>& reached) const {
+  const auto& spin = spins_[replica];
+  const std::uint32_t bond = rounded(-std::expm1(-2 * spec_.betas[replica / spec_.replicas]));
+  std::vector<std::uint32_t> cluster{site};
+  reached[site] = true;
+  for (std::size_t next = 0; next < cluster.size(); ++next) {
+    const std::uint32_t here = cluster[next];
+    for (const auto& [other, edge] : around_[here]) {
+      if (reached[other] || spin[other] != spin[here]) continue;
+      if (fraction[edge][replica % 32] >= bond) continue;
+      reached[other] = true;
+      cluster.push_back(other);
     }
+  }
+  return cluster;
+}
+
+void BundleReference::wolff() {
+  for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
+    const auto fraction = bond_fractions(bundle);
     for (unsigned r = 0; r < 32; ++r) {
       auto& spin = spins_[32 * bundle + r];
       const auto words = philox(spec_.seed, r, bundle, 0, step_, kWolffSeed);
       // The upper 32 bits of (64-bit fraction x sites), by halves.
       const std::uint64_t low = std::uint64_t{words[0]} * list_.sites;
       const std::uint64_t high = std::uint64_t{words[1]} * list_.sites + (low >> 32);
-      std::vector<std::uint32_t> cluster{static_cast<std::uint32_t>(high >> 32)};
       std::vector<bool> reached(list_.sites, false);
-      reached[cluster[0]] = true;
-      for (std::size_t next = 0; next < cluster.size(); ++next) {
-        const std::uint32_t site = cluster[next];
-        for (const auto& [other, edge] : around_[site]) {
-          if (reached[other] || spin[other] != spin[site] || fraction[edge][r] >= bond) continue;
-          reached[other] = true;
-          cluster.push_back(other);
-        }
-      }
+      const auto cluster =
+          cluster_of(static_cast<std::uint32_t>(high >> 32), 32 * bundle + r, fraction, reached);
       for (const std::uint32_t site : cluster) {
         spin[site] = static_cast<std::uint8_t>(1 - spin[site]);
       }
@@ -126,10 +140,40 @@ void BundleReference::wolff() {
   ++step_;
 }
 
+void BundleReference::swendsen_wang() {
+  __extension__ using Wide = unsigned __int128;
+  for (std::size_t bundle = 0; bundle < spins_.size() / 32; ++bundle) {
+    const auto fraction = bond_fractions(bundle);
+    for (unsigned r = 0; r < 32; ++r) {
+      auto next = spins_[32 * bundle + r];
+      std::vector<bool> reached(list_.sites, false);
+      std::uint64_t square = 0;
+      Wide fourth = 0;
+      for (std::uint32_t site = 0; site < list_.sites; ++site) {
+        if (reached[site]) continue;
+        const auto cluster = cluster_of(site, 32 * bundle + r, fraction, reached);
+        const std::uint64_t n = cluster.size();
+        square += n * n;
+        fourth += static_cast<Wide>(n * n) * (n * n);
+        const auto words = philox(spec_.seed, site / 4, bundle, 0, step_, kClusterFlip);
+        if ((words[site % 4] >> r & 1u) == 0) continue;
+        for (const std::uint32_t s : cluster) next[s] = static_cast<std::uint8_t>(1 - next[s]);
+      }
+      spins_[32 * bundle + r] = next;
+      cluster_size_[32 * bundle + r] += square;
+      cluster_quartic_[32 * bundle + r] += 3 * static_cast<Wide>(square) * square - 2 * fourth;
+    }
+  }
+  ++cluster_updates_;
+  ++step_;
+}
+
 void BundleReference::advance(const Schedule& schedule, std::uint64_t cycles) {
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
     for (std::uint32_t k = 0; k < schedule.local; ++k) local_sweep();
-    for (std::uint32_t k = 0; k < schedule.cluster; ++k) wolff();
+    for (std::uint32_t k = 0; k < schedule.cluster; ++k) {
+      spec_.cluster == ClusterUpdate::swendsen_wang ? swendsen_wang() : wolff();
+    }
   }
 }
 
@@ -143,9 +187,16 @@ Observation BundleReference::measure() {
     out.magnetisation.push_back(2 * up - std::int64_t{list_.sites});
   }
   if (cluster_updates_ > 0) out.cluster_size = cluster_size_;
+  if (cluster_updates_ > 0 && spec_.cluster == ClusterUpdate::swendsen_wang) {
+    for (const auto quartic : cluster_quartic_) {
+      out.cluster_quartic_low.push_back(static_cast<std::uint64_t>(quartic));
+      out.cluster_quartic_high.push_back(static_cast<std::uint64_t>(quartic >> 64));
+    }
+  }
   out.cluster_updates = cluster_updates_;
   cluster_updates_ = 0;
   cluster_size_.assign(spins_.size(), 0);
+  cluster_quartic_.assign(spins_.size(), 0);
   return out;
 }
 

@@ -6,8 +6,9 @@
 // fraction for an item (site or bond) and step has as binary digit k, most significant first, that
 // bit of word k % 4 of philox(counter = (item, bundle << 8 | k / 4, step, stream), key = seed).
 // An event of probability P happens where fraction < round(2^32 P); P is capped at 1 - 2^-32 where
-// a draw decides. Updates are numbered 0, 1, 2, .. ; local sweeps visit colours in ascending order.
-// Cost: about 2 us per site or bond, bundle and step.
+// a draw decides. A Swendsen-Wang cluster whose smallest site is s flips by that bit of word s % 4
+// of philox(item = s / 4, call 0, stream cluster_flip). Updates are numbered 0, 1, 2, .. ; local
+// sweeps visit colours in ascending order. Cost: about 2 us per site or bond, bundle and step.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ class BundleReference {
 
   void local_sweep();
   void wolff();
+  void swendsen_wang();
   void advance(const Schedule& schedule, std::uint64_t cycles);
 
   // Spins of replica t * R + r, 0 or 1. [sites]
@@ -38,6 +40,12 @@ class BundleReference {
  private:
   std::vector<std::uint32_t> fractions(std::uint32_t stream, std::uint64_t item,
                                        std::size_t bundle) const;  // [32], by replica
+  // Of every edge, [edges][32].
+  std::vector<std::vector<std::uint32_t>> bond_fractions(std::size_t bundle) const;
+  // The sites that open bonds join to a site, itself first.
+  std::vector<std::uint32_t> cluster_of(std::uint32_t site, std::size_t replica,
+                                        const std::vector<std::vector<std::uint32_t>>& fraction,
+                                        std::vector<bool>& reached) const;
 
   EngineSpec spec_;
   EdgeList list_;
@@ -45,6 +53,7 @@ class BundleReference {
   std::vector<std::vector<std::pair<std::uint32_t, std::size_t>>> around_;  // neighbour, edge
   std::vector<std::vector<std::uint8_t>> spins_;                            // [T R][sites]
   std::vector<std::uint64_t> cluster_size_;                                 // [T R]
+  __extension__ std::vector<unsigned __int128> cluster_quartic_;            // [T R]
   std::uint64_t cluster_updates_ = 0;
   std::uint32_t step_ = 0;
 };
