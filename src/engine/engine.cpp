@@ -71,6 +71,10 @@ std::string to_string(const Schedule& schedule) {
 
 void check_spec(const Graph& graph, const EngineSpec& spec) {
   if (graph.sites() == 0) throw Error(ExitCode::data, "the graph has no sites");
+  check_spec(spec);
+}
+
+void check_spec(const EngineSpec& spec) {
   if (spec.betas.empty()) throw Error(ExitCode::usage, "no temperature is given (at least one)");
   for (const double beta : spec.betas) {
     if (!(beta > 0) || !std::isfinite(beta)) {

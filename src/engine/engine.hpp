@@ -155,5 +155,6 @@ class Engine {
 
 // Checks betas, replicas, q and sizes against what every engine needs; throws Error(usage).
 void check_spec(const Graph& graph, const EngineSpec& spec);
+void check_spec(const EngineSpec& spec);
 
 }  // namespace rewise

@@ -1,0 +1,175 @@
+// The packed engine on the CPU: the strips of all systems are spread over the threads, colour by
+// colour.
+#include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "src/base/error.hpp"
+#include "src/packed/books.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/packed/engine_cuda.hpp"
+#endif
+#include "src/packed/local.hpp"
+#include "src/packed/packed.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace packed;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+class PackedEngine final : public Books {
+ public:
+  PackedEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
+
+  std::string_view device() const override { return "cpu"; }
+  int threads() const override { return threads_; }
+  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  void measure(Observation& out) override;
+
+ private:
+  std::uint32_t* system(std::size_t who) { return spins_.get() + who * layout_.words(); }
+  void read_words(std::size_t who, std::uint64_t first,
+                  std::span<std::uint32_t> out) const override {
+    std::copy_n(spins_.get() + who * layout_.words() + first, out.size(), out.begin());
+  }
+  void write_words(std::size_t who, std::uint64_t first,
+                   std::span<const std::uint32_t> words) override {
+    std::copy(words.begin(), words.end(), system(who) + first);
+  }
+  void check_memory() const;
+  void start();
+  void start_strip(std::size_t who, int colour, std::uint64_t which);
+
+  int threads_;
+  std::unique_ptr<std::uint32_t[]> spins_;  // [systems][words]
+  std::vector<Draws> draws_;                // [systems], of the current step
+};
+
+PackedEngine::PackedEngine(const Layout& layout, const EngineSpec& spec,
+                           const EngineOptions& options)
+    : Books(layout, spec), threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
+  check_memory();
+  spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(systems_ * layout_.words());
+  draws_.resize(systems_);
+  start();
+}
+
+void PackedEngine::check_memory() const {
+  const double need = 4.0 * static_cast<double>(layout_.words()) * static_cast<double>(systems_);
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (need <= there) return;
+  constexpr double kGiB = 1u << 30;
+  throw Error(ExitCode::device,
+              fmt::format("cpu: {:.1f} GiB are needed for {} sites x {} systems, the machine has "
+                          "{:.1f} GiB (reduce replicas, temperatures or the size)",
+                          need / kGiB, layout_.sites(), systems_, there / kGiB));
+}
+
+void PackedEngine::start_strip(std::size_t who, int colour, std::uint64_t which) {
+  std::uint32_t* words = system(who) + (colour == 0 ? 0 : layout_.colour_words());
+  const std::uint64_t first = which * kStripWords;
+  const std::uint64_t last = std::min(first + kStripWords, layout_.colour_words());
+  auto j = static_cast<std::uint32_t>(first % layout_.stride());
+  for (std::uint64_t at = first; at < last; at += kGroupWords) {
+    Words4 random{{~0u, ~0u, ~0u, ~0u}};
+    if (hot(who)) {
+      random = random_words(spec_.seed, Stream::packed_start,
+                            item_of(static_cast<std::uint32_t>(at / kGroupWords), colour),
+                            static_cast<std::uint32_t>(who), 0, 0);
+    }
+    for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+      words[at + w] = random.w[w] & layout_.site_bits(j + w);
+    }
+    j += kGroupWords;
+    if (j == layout_.stride()) j = 0;
+  }
+}
+
+// The thread that starts a strip is mostly the one that updates it: its memory lies near.
+void PackedEngine::start() {
+  const std::uint64_t each = strips(layout_);
+  for (int colour = 0; colour < 2; ++colour) {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::uint64_t k = 0; k < systems_ * each; ++k) start_strip(k / each, colour, k % each);
+  }
+}
+
+void PackedEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  check_schedule(schedule, cycles);
+  const auto begin = Clock::now();
+  const std::uint64_t each = strips(layout_), steps = cycles * schedule.local;
+#pragma omp parallel num_threads(threads_)
+  for (std::uint64_t n = 0; n < steps; ++n) {
+#pragma omp for schedule(static)
+    for (std::size_t who = 0; who < systems_; ++who) {
+      draws_[who] = draws(who, static_cast<std::uint32_t>(step_ + n));
+    }
+    for (int colour = 0; colour < 2; ++colour) {
+#pragma omp for schedule(static)
+      for (std::uint64_t k = 0; k < systems_ * each; ++k) {
+        update_strip(layout_, draws_[k / each], glauber(), colour, k % each, system(k / each));
+      }
+    }
+  }
+  step_ += steps;
+  work_.local_attempts += steps * systems_ * layout_.sites();
+  work_.local_seconds += seconds_since(begin);
+}
+
+void PackedEngine::measure(Observation& out) {
+  const auto begin = Clock::now();
+  shape(out);
+  const std::uint64_t each = strips(layout_);
+  for (std::size_t who = 0; who < systems_; ++who) {
+    std::uint64_t unequal = 0, up = 0;
+#pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : unequal, up)
+    for (std::uint64_t k = 0; k < each; ++k) {
+      const Counts counts = count_strip(layout_, k, system(who));
+      unequal += counts.unequal;
+      up += counts.up;
+    }
+    put(who, unequal, up, out);
+  }
+  work_.measure_seconds += seconds_since(begin);
+}
+
+}  // namespace
+
+std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents) {
+  return 4 * Layout::make(extents).words();
+}
+
+std::unique_ptr<Engine> make_packed_engine(const std::vector<std::uint32_t>& extents,
+                                           const EngineSpec& spec, const EngineOptions& options) {
+  const Layout layout = Layout::make(extents);
+  check_spec(spec);
+  if (spec.model != ModelKind::ising) {
+    throw Error(ExitCode::usage,
+                fmt::format("model '{}': the packed engine simulates ising (the single engine has "
+                            "the others)",
+                            to_string(spec.model)));
+  }
+  if (options.threads < 0) {
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+                                             options.threads));
+  }
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    return make_cuda_engine(layout, spec, options);
+#else
+    throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+  }
+  return std::make_unique<PackedEngine>(layout, spec, options);
+}
+
+}  // namespace rewise

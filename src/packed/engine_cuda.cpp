@@ -1,0 +1,126 @@
+// The packed engine on a CUDA device: owns the device's memory and queues the kernels of its
+// systems one after the other on one stream; waits only where a caller needs numbers.
+#include "src/packed/engine_cuda.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "src/base/error.hpp"
+#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/stream.hpp"
+#include "src/cuda/use_device.hpp"
+#include "src/packed/kernels.hpp"
+
+namespace rewise::packed {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class CudaEngine final : public Books {
+ public:
+  CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
+
+  std::string_view device() const override { return device_name_; }
+  int threads() const override { return 1; }
+  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  void measure(Observation& out) override;
+
+ private:
+  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
+  void check_memory() const;
+  std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
+  void read_words(std::size_t who, std::uint64_t first,
+                  std::span<std::uint32_t> out) const override;
+  void write_words(std::size_t who, std::uint64_t first,
+                   std::span<const std::uint32_t> words) override;
+
+  const int device_;
+  const std::string device_name_;
+  CudaStream stream_;
+  DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
+  DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
+};
+
+CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
+    : Books(layout, spec),
+      device_(use_device(options.device)),
+      device_name_(fmt::format("cuda:{}", device_)) {
+  check_memory();
+  spins_ = DeviceBuffer<std::uint32_t>(systems_ * layout_.words());
+  measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
+  for (std::size_t who = 0; who < systems_; ++who) {
+    launch_start(layout_, spec_.seed, static_cast<std::uint32_t>(who), hot(who), system(who),
+                 stream_.get());
+  }
+  stream_.wait();
+}
+
+void CudaEngine::check_memory() const {
+  const std::uint64_t need = systems_ * (4 * layout_.words() + 16) + (64u << 20);
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  if (need <= free) return;
+  throw Error(ExitCode::device,
+              fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are "
+                          "free (reduce replicas, temperatures or the size)",
+                          device_name_, static_cast<double>(need) / (1ull << 30), layout_.sites(),
+                          systems_, static_cast<double>(free) / (1ull << 30)));
+}
+
+void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  check_schedule(schedule, cycles);
+  use();
+  const double start = now();
+  const std::uint64_t steps = cycles * schedule.local;
+  for (std::uint64_t n = 0; n < steps; ++n) {
+    for (std::size_t who = 0; who < systems_; ++who) {
+      launch_sweep(layout_, draws(who, static_cast<std::uint32_t>(step_ + n)), glauber(),
+                   system(who), stream_.get());
+    }
+  }
+  stream_.wait();
+  step_ += steps;
+  work_.local_attempts += steps * systems_ * layout_.sites();
+  work_.local_seconds += now() - start;
+}
+
+void CudaEngine::measure(Observation& out) {
+  use();
+  const double start = now();
+  shape(out);
+  measured_.clear(stream_.get());
+  for (std::size_t who = 0; who < systems_; ++who) {
+    launch_count(layout_, system(who), measured_.data() + 2 * who, stream_.get());
+  }
+  const auto sums = measured_.to_host(stream_.get());
+  for (std::size_t who = 0; who < systems_; ++who) {
+    put(who, sums[2 * who], sums[2 * who + 1], out);
+  }
+  work_.measure_seconds += now() - start;
+}
+
+void CudaEngine::read_words(std::size_t who, std::uint64_t first,
+                            std::span<std::uint32_t> out) const {
+  use();
+  spins_.copy_out(out, stream_.get(), who * layout_.words() + first);
+  stream_.wait();
+}
+
+void CudaEngine::write_words(std::size_t who, std::uint64_t first,
+                             std::span<const std::uint32_t> words) {
+  use();
+  spins_.copy_in(words, stream_.get(), who * layout_.words() + first);
+  stream_.wait();
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
+                                         const EngineOptions& options) {
+  return std::make_unique<CudaEngine>(layout, spec, options);
+}
+
+}  // namespace rewise::packed

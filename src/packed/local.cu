@@ -1,0 +1,114 @@
+#include "src/cuda/check.hpp"
+#include "src/packed/groups.cuh"
+#include "src/packed/kernels.hpp"
+#include "src/packed/settle.hpp"
+
+namespace rewise::packed {
+namespace {
+
+using namespace device;
+
+template <int kDim, bool kGlauber, bool kPadded>
+__device__ __forceinline__ void update_group(const Layout& g, const Draws& draws, int colour,
+                                             std::uint32_t row, std::uint32_t j,
+                                             std::uint32_t* spins) {
+  const std::uint64_t words = g.colour_words();
+  std::uint32_t* own_at =
+      spins + (colour == 0 ? 0 : words) + row * std::uint64_t{g.stride()} + kGroupWords * j;
+  Group own = load(own_at);
+  std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
+  disagree<kDim, kPadded>(g, colour, row, j, own, spins + (colour == 0 ? words : 0), x);
+  settle_group<kDim, kGlauber>(draws, item_of(row * g.groups + j, colour), x, flips);
+#pragma unroll
+  for (unsigned w = 0; w < kGroupWords; ++w) {
+    own.w[w] ^= kPadded ? flips[w] & g.site_bits(kGroupWords * j + w) : flips[w];
+  }
+  store(own_at, own);
+}
+
+template <int kDim, bool kGlauber, bool kPadded>
+__global__ void __launch_bounds__(kThreads)
+    update_groups(const __grid_constant__ Layout g, const __grid_constant__ Draws draws, int colour,
+                  std::uint32_t* spins) {
+  for_my_groups(g, [&](std::uint32_t row, std::uint32_t j) {
+    update_group<kDim, kGlauber, kPadded>(g, draws, colour, row, j, spins);
+  });
+}
+
+__device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed, std::uint32_t who,
+                                            bool hot, std::uint32_t row, std::uint32_t j,
+                                            std::uint32_t* spins) {
+  for (int colour = 0; colour < 2; ++colour) {
+    Words4 random{{~0u, ~0u, ~0u, ~0u}};
+    if (hot) {
+      random =
+          random_words(seed, Stream::packed_start, item_of(row * g.groups + j, colour), who, 0, 0);
+    }
+    Group own;
+#pragma unroll
+    for (unsigned w = 0; w < kGroupWords; ++w) {
+      own.w[w] = random.w[w] & g.site_bits(kGroupWords * j + w);
+    }
+    store(spins + (colour == 0 ? 0 : g.colour_words()) + row * std::uint64_t{g.stride()} +
+              kGroupWords * j,
+          own);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    start_groups(const __grid_constant__ Layout g, std::uint64_t seed, std::uint32_t who, bool hot,
+                 std::uint32_t* spins) {
+  for_my_groups(g, [&](std::uint32_t row, std::uint32_t j) {
+    start_group(g, seed, who, hot, row, j, spins);
+  });
+}
+
+template <int kDim, bool kGlauber>
+void sweep(const Layout& g, const Draws& draws, std::uint32_t* spins, cudaStream_t stream) {
+  const GroupShape shape = shape_of(g, kThreads);
+  for (int colour = 0; colour < 2; ++colour) {
+    if (g.padded()) {
+      update_groups<kDim, kGlauber, true>
+          <<<shape.blocks, shape.threads, 0, stream>>>(g, draws, colour, spins);
+    } else {
+      update_groups<kDim, kGlauber, false>
+          <<<shape.blocks, shape.threads, 0, stream>>>(g, draws, colour, spins);
+    }
+    check_cuda(cudaGetLastError(), "launching a sweep");
+  }
+}
+
+template <int kDim>
+void sweep_dim(const Layout& g, const Draws& draws, bool glauber, std::uint32_t* spins,
+               cudaStream_t stream) {
+  if (glauber) {
+    sweep<kDim, true>(g, draws, spins, stream);
+  } else {
+    sweep<kDim, false>(g, draws, spins, stream);
+  }
+}
+
+}  // namespace
+
+void launch_start(const Layout& g, std::uint64_t seed, std::uint32_t who, bool hot,
+                  std::uint32_t* spins, cudaStream_t stream) {
+  const GroupShape shape = shape_of(g, kThreads);
+  start_groups<<<shape.blocks, shape.threads, 0, stream>>>(g, seed, who, hot, spins);
+  check_cuda(cudaGetLastError(), "launching a start");
+}
+
+void launch_sweep(const Layout& g, const Draws& draws, bool glauber, std::uint32_t* spins,
+                  cudaStream_t stream) {
+  switch (g.dim) {
+    case 1:
+      return sweep_dim<1>(g, draws, glauber, spins, stream);
+    case 2:
+      return sweep_dim<2>(g, draws, glauber, spins, stream);
+    case 3:
+      return sweep_dim<3>(g, draws, glauber, spins, stream);
+    default:
+      return sweep_dim<4>(g, draws, glauber, spins, stream);
+  }
+}
+
+}  // namespace rewise::packed

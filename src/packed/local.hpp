@@ -1,0 +1,23 @@
+// Local updates and measurement on the CPU, strip by strip; vectorised for the machine's
+// instruction set when the program runs.
+#pragma once
+
+#include <cstdint>
+
+#include "src/packed/strip.hpp"
+
+namespace rewise::packed {
+
+// New spins of a strip of one colour. Strips of a colour in any order or at once: each writes its
+// own words and reads the other colour.
+void update_strip(const Layout& layout, const Draws& draws, bool glauber, int colour,
+                  std::uint64_t which, std::uint32_t* spins);
+
+// Bonds between unequal spins that end at colour 0's sites of a strip (every bond ends at one such
+// site), and sites of both colours that are up.
+struct Counts {
+  std::uint64_t unequal = 0, up = 0;
+};
+Counts count_strip(const Layout& layout, std::uint64_t which, const std::uint32_t* spins);
+
+}  // namespace rewise::packed

@@ -1,0 +1,84 @@
+#include "src/cuda/check.hpp"
+#include "src/packed/groups.cuh"
+#include "src/packed/kernels.hpp"
+
+namespace rewise::packed {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kCountThreads = 256;
+
+template <int kDim, bool kPadded>
+__device__ __forceinline__ void count_group(const Layout& g, std::uint32_t row, std::uint32_t j,
+                                            const std::uint32_t* spins, unsigned& unequal,
+                                            unsigned& up) {
+  const std::uint32_t* other = spins + g.colour_words();
+  const std::uint64_t at = row * std::uint64_t{g.stride()} + kGroupWords * j;
+  const Group own = load(spins + at), beside = load(other + at);
+  std::uint32_t x[kGroupWords][2 * kDim];
+  disagree<kDim, kPadded>(g, 0, row, j, own, other, x);
+#pragma unroll
+  for (unsigned w = 0; w < kGroupWords; ++w) {
+    up += __popc(own.w[w]) + __popc(beside.w[w]);
+    const std::uint32_t sites = kPadded ? g.site_bits(kGroupWords * j + w) : ~0u;
+#pragma unroll
+    for (int k = 0; k < 2 * kDim; ++k) unequal += __popc(x[w][k] & sites);
+  }
+}
+
+__device__ __forceinline__ void add_block(unsigned unequal, unsigned up, unsigned long long* sums) {
+  __shared__ unsigned total[2];
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+  if (thread < 2) total[thread] = 0;
+  __syncthreads();
+  unequal = __reduce_add_sync(~0u, unequal);
+  up = __reduce_add_sync(~0u, up);
+  if (thread % 32 == 0) {
+    atomicAdd(&total[0], unequal);
+    atomicAdd(&total[1], up);
+  }
+  __syncthreads();
+  if (thread < 2) atomicAdd(sums + thread, static_cast<unsigned long long>(total[thread]));
+}
+
+template <int kDim, bool kPadded>
+__global__ void __launch_bounds__(kCountThreads)
+    count_groups(const __grid_constant__ Layout g, const std::uint32_t* spins,
+                 unsigned long long* sums) {
+  unsigned unequal = 0, up = 0;
+  for_my_groups(g, [&](std::uint32_t row, std::uint32_t j) {
+    count_group<kDim, kPadded>(g, row, j, spins, unequal, up);
+  });
+  add_block(unequal, up, sums);
+}
+
+template <int kDim>
+void count(const Layout& g, const std::uint32_t* spins, unsigned long long* sums,
+           cudaStream_t stream) {
+  const GroupShape shape = shape_of(g, kCountThreads);
+  if (g.padded()) {
+    count_groups<kDim, true><<<shape.blocks, shape.threads, 0, stream>>>(g, spins, sums);
+  } else {
+    count_groups<kDim, false><<<shape.blocks, shape.threads, 0, stream>>>(g, spins, sums);
+  }
+  check_cuda(cudaGetLastError(), "launching a measurement");
+}
+
+}  // namespace
+
+void launch_count(const Layout& g, const std::uint32_t* spins, unsigned long long* sums,
+                  cudaStream_t stream) {
+  switch (g.dim) {
+    case 1:
+      return count<1>(g, spins, sums, stream);
+    case 2:
+      return count<2>(g, spins, sums, stream);
+    case 3:
+      return count<3>(g, spins, sums, stream);
+    default:
+      return count<4>(g, spins, sums, stream);
+  }
+}
+
+}  // namespace rewise::packed

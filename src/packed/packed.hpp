@@ -1,0 +1,23 @@
+// The packed engine (Ising, regular lattices of one to four dimensions, one bit per site): one
+// large system, or several side by side, updated by checkerboard Metropolis or Glauber. It takes
+// extents, not a graph, so that systems of more than 2^32 sites run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+
+// Bytes of spins that a system takes: N / 8, rows padded to whole groups of 256 sites. Error(usage)
+// for extents that no packed engine takes.
+std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents);
+
+// Error(usage) for Potts, and, when it is advanced, for cluster updates; Error(device) where the
+// systems do not fit the device's memory, or the machine's.
+std::unique_ptr<Engine> make_packed_engine(const std::vector<std::uint32_t>& extents,
+                                           const EngineSpec& spec, const EngineOptions& options);
+
+}  // namespace rewise

@@ -1,0 +1,92 @@
+// Philox4x32-7 where many draws share half of their address (philox.hpp): the products of rounds 1
+// to 3 that depend on the item alone are made once per item (PhiloxItem), those that depend on who
+// draws, the call and the step once per update (PhiloxCall). Seven rounds have 14 products; 9 are
+// left for each call at an item. Host and device; equal to random_words() bit for bit. The
+// vectorised twin is philox-inl.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "src/random/philox.hpp"
+
+namespace rewise {
+
+// Both halves of a product; on the device by one instruction (a 64-bit product makes two of it).
+RW_HD void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& hi, std::uint32_t& lo) {
+#if defined(__CUDA_ARCH__)
+  asm("{ .reg .u64 p; mul.wide.u32 p, %2, %3; mov.b64 {%1, %0}, p; }"
+      : "=r"(hi), "=r"(lo)
+      : "r"(a), "r"(b));
+#else
+  const std::uint64_t product = static_cast<std::uint64_t>(a) * b;
+  hi = static_cast<std::uint32_t>(product >> 32);
+  lo = static_cast<std::uint32_t>(product);
+#endif
+}
+
+// What all draws of one update share: keys of the rounds, stream and step.
+struct PhiloxUpdate {
+  std::uint32_t key0[kPhiloxRounds], key1[kPhiloxRounds];  // [round]
+  std::uint32_t second_c2;  // the uniform part of the second round's third counter word
+  std::uint32_t third_c0;   // and of the third round's first
+
+  PhiloxUpdate() = default;
+  // Items below 2^32.
+  PhiloxUpdate(std::uint64_t seed, Stream stream, std::uint32_t step) {
+    for (std::uint32_t round = 0; round < kPhiloxRounds; ++round) {
+      key0[round] = static_cast<std::uint32_t>(seed) + round * kPhiloxW0;
+      key1[round] = static_cast<std::uint32_t>(seed >> 32) + round * kPhiloxW1;
+    }
+    second_c2 = stream_word(stream, 0) ^ key1[0];
+    third_c0 = (kPhiloxM1 * step) ^ key0[1];
+  }
+};
+
+// The uniform product of one call (second round), with its key.
+struct PhiloxCall {
+  std::uint32_t hi, lo;
+
+  PhiloxCall() = default;
+  PhiloxCall(std::uint64_t seed, std::uint32_t who, std::uint32_t call, std::uint32_t step) {
+    const std::uint32_t c0 =
+        mulhi32(kPhiloxM1, step) ^ lane_word(who, call) ^ static_cast<std::uint32_t>(seed);
+    hi = mulhi32(kPhiloxM0, c0) ^ (static_cast<std::uint32_t>(seed >> 32) + kPhiloxW1);
+    lo = kPhiloxM0 * c0;
+  }
+};
+
+// The products of one item.
+struct PhiloxItem {
+  std::uint32_t item_lo, c1, third_hi, third_lo;
+
+  RW_HD PhiloxItem(const PhiloxUpdate& update, std::uint32_t item) {
+    std::uint32_t high;
+    multiply_wide(kPhiloxM0, item, high, item_lo);
+    multiply_wide(kPhiloxM1, high ^ update.second_c2, high, c1);
+    multiply_wide(kPhiloxM0, high ^ update.third_c0, third_hi, third_lo);
+    third_hi ^= update.key1[2];
+  }
+
+  RW_HD Words4 words(const PhiloxUpdate& update, const PhiloxCall& call) const {
+    std::uint32_t high, w1;
+    multiply_wide(kPhiloxM1, item_lo ^ call.hi, high, w1);
+    std::uint32_t w0 = high ^ c1 ^ update.key0[2];
+    std::uint32_t w2 = third_hi ^ call.lo;
+    std::uint32_t w3 = third_lo;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int round = 3; round < kPhiloxRounds; ++round) {
+      std::uint32_t hi0, lo0, hi1, lo1;
+      multiply_wide(kPhiloxM0, w0, hi0, lo0);
+      multiply_wide(kPhiloxM1, w2, hi1, lo1);
+      w0 = hi1 ^ w1 ^ update.key0[round];
+      w1 = lo1;
+      w2 = hi0 ^ w3 ^ update.key1[round];
+      w3 = lo0;
+    }
+    return {{w0, w1, w2, w3}};
+  }
+};
+
+}  // namespace rewise

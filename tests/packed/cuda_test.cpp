@@ -1,0 +1,97 @@
+// The packed engine makes the same moves on CUDA as on the CPU, bit for bit, and goes on from the
+// other's states.
+#include <memory>
+#include <string>
+
+#include "src/packed/packed.hpp"
+#include "tests/packed/shapes.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+EngineSpec spec_of(std::size_t dim, LocalUpdate local) {
+  EngineSpec spec;
+  const double tc = dim == 1 ? 1.0 : 1.13 * static_cast<double>(2 * dim - 2);
+  spec.betas = {1 / tc, 0.5 / tc};
+  spec.replicas = 2;
+  spec.seed = 20261121;
+  spec.local = local;
+  return spec;
+}
+
+std::unique_ptr<Engine> on(int device, const std::vector<std::uint32_t>& extents,
+                           const EngineSpec& spec) {
+  EngineOptions options;
+  options.device = device;
+  options.threads = 4;
+  return make_packed_engine(extents, spec, options);
+}
+
+void same(Engine& a, Engine& b) {
+  CHECK(a.trajectory_hash() == b.trajectory_hash());
+  Observation x, y;
+  a.measure(x);
+  b.measure(y);
+  CHECK(x.bond_sum == y.bond_sum);
+  CHECK(x.magnetisation == y.magnetisation);
+}
+
+std::vector<std::vector<std::uint32_t>> shapes() {
+  auto shapes = packed_shapes();
+  shapes.push_back({8192, 16});  // several blocks along a row
+  shapes.push_back({8200, 18});
+  shapes.push_back({1024, 1024});
+  shapes.push_back({128, 64, 32});
+  return shapes;
+}
+
+}  // namespace
+
+TEST_CASE("packed engine: same moves on CUDA and CPU over shapes and updates", "[gpu]") {
+  std::size_t cases = 0;
+  for (const auto& extents : shapes()) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      std::string name(to_string(local));
+      for (const auto extent : extents) name.append(" ").append(std::to_string(extent));
+      INFO(name);
+      const EngineSpec spec = spec_of(extents.size(), local);
+      const auto cpu = on(-1, extents, spec), gpu = on(0, extents, spec);
+      same(*cpu, *gpu);
+      cpu->advance({2, 0}, 10);
+      gpu->advance({2, 0}, 10);
+      same(*cpu, *gpu);
+      ++cases;
+    }
+  }
+  CHECK(cases >= 80);
+}
+
+TEST_CASE("packed engine: checkpoints cross devices", "[gpu]") {
+  for (const auto& extents : std::vector<std::vector<std::uint32_t>>{{514, 20}, {66, 6, 8}}) {
+    const EngineSpec spec = spec_of(extents.size(), LocalUpdate::metropolis);
+    const auto whole = on(-1, extents, spec);
+    whole->advance({1, 0}, 30);
+    auto engine = on(0, extents, spec);
+    for (const int device : {-1, 0, -1}) {
+      engine->advance({1, 0}, 10);
+      const EngineState state = engine->save();
+      engine = on(device, extents, spec);
+      engine->restore(state);
+    }
+    same(*whole, *engine);
+  }
+}
+
+TEST_CASE("packed engine: a tiny case for the sanitizer", "[gpu][tiny]") {
+  for (const auto& extents :
+       std::vector<std::vector<std::uint32_t>>{{130, 6}, {256, 4}, {6, 4, 4}}) {
+    const EngineSpec spec = spec_of(extents.size(), LocalUpdate::metropolis);
+    const auto cpu = on(-1, extents, spec), gpu = on(0, extents, spec);
+    cpu->advance({1, 0}, 2);
+    gpu->advance({1, 0}, 2);
+    same(*cpu, *gpu);
+  }
+}

@@ -1,0 +1,39 @@
+// The packed engine's updates done slowly and obviously: one system, one site, one digit at a time,
+// from coordinates and the address rules (src/packed/rules.hpp) restated here with Random123's own
+// Philox. Every vectorised, threaded or device form must give the same bits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+
+namespace rewise::oracle {
+
+class PackedReference {
+ public:
+  PackedReference(std::vector<std::uint32_t> extents, const EngineSpec& spec);
+
+  void sweep();
+  // Of system t * R + r, 0 or 1, x fastest. [sites]
+  const std::vector<std::uint8_t>& spins(std::size_t who) const { return spins_[who]; }
+  std::size_t systems() const { return spins_.size(); }
+  Observation measure() const;
+
+ private:
+  struct Site {
+    std::uint32_t x, row, parity;  // parity of all coordinates but x
+    std::vector<std::size_t> around;
+  };
+
+  void update_column(std::size_t who, const std::vector<std::size_t>& sites, std::uint32_t item,
+                     unsigned bit);
+
+  std::vector<std::uint32_t> extents_;
+  EngineSpec spec_;
+  std::vector<Site> sites_;                       // [sites]
+  std::vector<std::vector<std::uint8_t>> spins_;  // [T R][sites]
+  std::uint32_t step_ = 0;
+};
+
+}  // namespace rewise::oracle

@@ -1,0 +1,161 @@
+// The packed engine bit by bit after each sweep against the slow reference: every shape, update,
+// start and instruction set; and the decisions that the CUDA kernel compiles, on the host.
+#include "tests/packed/reference.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "src/packed/packed.hpp"
+#include "src/packed/settle.hpp"
+#include "src/packed/strip.hpp"
+#include "tests/packed/shapes.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/instruction_sets.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+EngineSpec spec_for(const std::vector<std::uint32_t>& extents, LocalUpdate local) {
+  EngineSpec spec;
+  const double tc = extents.size() == 1 ? 1.0 : 1.13 * static_cast<double>(2 * extents.size() - 2);
+  spec.betas = {1 / tc, 0.45 / tc};
+  spec.replicas = 2;
+  spec.seed = 0x123456789ABCDEFull + extents[0];
+  spec.local = local;
+  return spec;
+}
+
+std::string name_of(const std::vector<std::uint32_t>& extents, LocalUpdate local) {
+  std::string name(to_string(local));
+  for (const auto extent : extents) name.append(" ").append(std::to_string(extent));
+  return name;
+}
+
+void compare(const PackedReference& reference, Engine& engine, std::size_t sites) {
+  std::vector<std::uint8_t> spins(sites);
+  const std::size_t replicas = 2;
+  for (std::size_t who = 0; who < reference.systems(); ++who) {
+    engine.spins(static_cast<std::uint32_t>(who / replicas),
+                 static_cast<std::uint32_t>(who % replicas), spins);
+    INFO("system " << who);
+    REQUIRE(spins == reference.spins(who));
+  }
+  Observation seen;
+  engine.measure(seen);
+  const Observation expected = reference.measure();
+  CHECK(seen.bond_sum == expected.bond_sum);
+  CHECK(seen.magnetisation == expected.magnetisation);
+  CHECK(seen.cluster_size.empty());
+}
+
+// A sweep of system 0 by settle_group, group by group.
+template <int kDim, bool kGlauber>
+void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
+                   std::vector<std::uint32_t>& spins) {
+  using namespace packed;
+  for (int colour = 0; colour < 2; ++colour) {
+    std::vector<std::uint32_t> fresh = spins;
+    for (std::uint64_t which = 0; which < strips(layout); ++which) {
+      Strip strip;
+      load_strip(layout, spins.data(), colour, which, strip);
+      for (std::uint32_t at = 0; at < strip.words; at += kGroupWords) {
+        std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
+        for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+          for (int k = 0; k < 2 * kDim; ++k) {
+            x[w][k] = strip.own[at + w] ^ strip.neighbour[k][at + w];
+          }
+        }
+        const auto group = static_cast<std::uint32_t>((strip.first + at) / kGroupWords);
+        settle_group<kDim, kGlauber>(draws, item_of(group, colour), x, flips);
+        const std::uint64_t base = (colour == 0 ? 0 : layout.colour_words()) + strip.first + at;
+        for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+          fresh[base + w] ^= flips[w] & strip.sites[at + w];
+        }
+      }
+    }
+    spins = fresh;
+  }
+}
+
+void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws, bool glauber,
+                   std::vector<std::uint32_t>& spins) {
+  const auto sweep = [&]<int kDim>() {
+    glauber ? sweep_on_host<kDim, true>(layout, draws, spins)
+            : sweep_on_host<kDim, false>(layout, draws, spins);
+  };
+  layout.dim == 1   ? sweep.template operator()<1>()
+  : layout.dim == 2 ? sweep.template operator()<2>()
+  : layout.dim == 3 ? sweep.template operator()<3>()
+                    : sweep.template operator()<4>();
+}
+
+}  // namespace
+
+TEST_CASE("packed engine: the reference's bits after every sweep") {
+  for (const auto& extents : packed_shapes()) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      INFO(name_of(extents, local));
+      const EngineSpec spec = spec_for(extents, local);
+      PackedReference reference(extents, spec);
+      std::size_t sites = 1;
+      for (const auto extent : extents) sites *= extent;
+      EngineOptions options;
+      options.threads = 3;
+      const auto engine = make_packed_engine(extents, spec, options);
+      compare(reference, *engine, sites);
+      for (int n = 0; n < (sites < 3000 ? 6 : 2); ++n) {
+        engine->advance({1, 0}, 1);
+        reference.sweep();
+        compare(reference, *engine, sites);
+      }
+    }
+  }
+}
+
+TEST_CASE("packed engine: every instruction set makes the same moves") {
+  for (const auto& extents : {std::vector<std::uint32_t>{514, 12}, {66, 6, 4}}) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      const EngineSpec spec = spec_for(extents, local);
+      const auto hash = [&] {
+        const auto engine = make_packed_engine(extents, spec, {});
+        engine->advance({1, 0}, 40);
+        Observation seen;
+        engine->measure(seen);
+        return std::pair(engine->trajectory_hash(), seen.bond_sum);
+      };
+      const auto expected = hash();
+      for_each_instruction_set([&](const std::string& name) {
+        INFO(name_of(extents, local) << ", " << name);
+        CHECK(hash() == expected);
+      });
+    }
+  }
+}
+
+TEST_CASE("packed engine: the kernel's decisions, on the host, are the engine's") {
+  using namespace packed;
+  for (const auto& extents : packed_shapes()) {
+    for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      INFO(name_of(extents, local));
+      EngineSpec spec = spec_for(extents, local);
+      spec.betas.resize(1);
+      spec.replicas = 1;
+      spec.start = Start::hot;
+      const auto engine = make_packed_engine(extents, spec, {});
+      const Layout layout = Layout::make(extents);
+      const EngineState state = engine->save();
+      std::vector<std::uint32_t> spins(layout.words());
+      std::memcpy(spins.data(), state.bytes.data(), state.bytes.size());
+      const bool glauber = local == LocalUpdate::glauber;
+      const ThresholdDigits digits(layout.dim, spec.betas[0], glauber);
+      for (std::uint32_t step = 0; step < 12; ++step) {
+        sweep_on_host(layout, make_draws(digits, spec.seed, 0, step), glauber, spins);
+      }
+      engine->advance({3, 0}, 4);
+      const EngineState after = engine->save();
+      CHECK(std::memcmp(spins.data(), after.bytes.data(), after.bytes.size()) == 0);
+    }
+  }
+}
