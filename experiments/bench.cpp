@@ -11,6 +11,7 @@
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/engine/batch.hpp"
+#include "src/label/method.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {
@@ -36,7 +37,20 @@ struct Piece {
   double rounds = 0, seconds = 0;
   double sites = 0;          // attempted, flipped or visited
   double cluster_sites = 0;  // of these, by cluster updates
+  ClusterSteps steps;
 };
+
+// Of all pieces, ns per site that cluster updates visited; nothing where steps were not timed.
+std::optional<ClusterSteps> steps_per_site(const std::vector<Piece>& pieces) {
+  ClusterSteps sum;
+  double sites = 0;
+  for (const Piece& piece : pieces) {
+    sum += piece.steps;
+    sites += piece.cluster_sites;
+  }
+  if (sum.flip <= 0) return std::nullopt;
+  return 1e9 / sites * sum;
+}
 
 std::vector<double> seconds_per_round(const std::vector<Piece>& pieces) {
   std::vector<double> values;
@@ -82,6 +96,7 @@ class Group {
       row.cluster_fraction =
           cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
     }
+    if (update.name == "swendsen-wang") row.steps = steps_per_site(pieces);
     if (update.name != "mix") share(update.name, seconds_per_update, limits, row);
     if (schedule.cluster == 0) {
       row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
@@ -105,6 +120,9 @@ class Group {
     options.device = group_.device.index;
     options.threads = effort_.threads;
     (swendsen_wang ? options.label_method : options.wolff_method) = update.method;
+    if (swendsen_wang && is_tiled(parse_label_method(update.method, "--label-method"))) {
+      options.label_tile = effort_.tile;
+    }
     if (group_.engine == "bundle") {
       std::vector<BundleTask> tasks;
       for (const auto& graph : graphs_) {
@@ -169,6 +187,8 @@ class Group {
       const Work after = work_of(batch);
       piece.rounds = static_cast<double>(rounds);
       piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
+      piece.steps = after.steps;
+      piece.steps += -1.0 * before.steps;
       piece.sites =
           static_cast<double>(after.local_attempts - before.local_attempts) + piece.cluster_sites;
       pieces.push_back(piece);
@@ -183,6 +203,7 @@ class Group {
       const Work work = batch.engine(k).work();
       sum.local_attempts += work.local_attempts;
       sum.cluster_sites += work.cluster_sites;
+      sum.steps += work.steps;
     }
     return sum;
   }

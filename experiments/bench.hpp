@@ -15,7 +15,7 @@
 #include "experiments/bench_limits.hpp"
 #include "experiments/device.hpp"
 #include "graphs/graph.hpp"
-#include "src/engine/schedule.hpp"
+#include "src/engine/engine.hpp"
 #include "src/store/signals.hpp"
 
 namespace rewise {
@@ -42,6 +42,7 @@ struct BenchEffort {
   std::uint64_t equilibrate = 100;  // cycles: bundle 1:4 with Wolff, single 1:1 with Swendsen-Wang
   std::uint32_t cluster_updates = 0;  // per cycle of a pure cluster schedule; 0: 64 on CUDA, else 8
   std::optional<Schedule> mix;        // that the update "mix" times
+  std::uint32_t tile = 0;             // edge of labelling tiles; 0: the method's own choice
   std::uint64_t seed = 1;             // of graph and run
 };
 
@@ -62,6 +63,7 @@ struct BenchRow {
   std::optional<double> bytes_per_update;   // least bytes of a sweep or update of all replicas
   std::optional<double> measure_per_sweep;  // local updates: a measurement over a sweep
   std::optional<double> over_cpu;           // flips_per_ns over that of the CPU's row
+  std::optional<ClusterSteps> steps;        // of updates that label, where timed: ns per site
 };
 
 // What there is to time, in the order of the table; Swendsen-Wang on the single engine alone.

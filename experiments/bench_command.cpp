@@ -11,6 +11,7 @@
 #include "experiments/commands.hpp"
 #include "experiments/options.hpp"
 #include "experiments/progress.hpp"
+#include "src/label/method.hpp"
 
 namespace rewise {
 namespace {
@@ -116,6 +117,8 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--schedule", o.schedule, "M:W", "time this mix of Metropolis and Wolff too");
   add_text(app, "--wolff-method", o.wolff_method, "WORD[,..]", "single engine: a row for each");
   add_text(app, "--label-method", o.label_method, "WORD[,..]", "single engine: a row for each");
+  add_whole(app, "--tile", o.tile, 0, kMostTile,
+            "edge of TILE+MERGE labelling's tiles, 4..64; 0: the\nmethod's own");
 }
 
 void add_how_options(CLI::App& app, BenchOptions& o) {

@@ -11,6 +11,7 @@
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/label/method.hpp"
 #include "src/single/wolff_method.hpp"
 
 namespace rewise {
@@ -128,6 +129,9 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   plan.updates = known_words(options.update, updates, "update", "--update");
   plan.wolff_methods = split_list(options.wolff_method);
   plan.label_methods = split_list(options.label_method);
+  for (const std::string& method : plan.label_methods) {
+    parse_label_method(method, "--label-method");
+  }
   plan.devices = devices_of(options, plan);
   check_wolff_methods(plan);
   for (const std::string& size : split_list(options.size)) {
@@ -156,6 +160,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   plan.effort.seconds = parse_duration(options.seconds, "--seconds").count();
   plan.effort.equilibrate = options.equilibrate;
   plan.effort.cluster_updates = static_cast<std::uint32_t>(options.cluster_updates);
+  plan.effort.tile = static_cast<std::uint32_t>(options.tile);
   plan.effort.seed = options.seed;
   if (!options.schedule.empty()) plan.effort.mix = parse_schedule(options.schedule, "--schedule");
   return plan;

@@ -12,7 +12,7 @@ namespace rewise {
 // As typed; empty: the default that --help names in brackets.
 struct BenchOptions {
   std::uint64_t dim = 2, threads = 0, repeats = 5, cluster_updates = 0, equilibrate = 100;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1, tile = 0;
   std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
   std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method,
                                  seconds = "0.1s", vs;

@@ -44,6 +44,29 @@ Json number_json(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
+Json steps_json(const std::optional<ClusterSteps>& steps) {
+  if (!steps) return nullptr;
+  return {{"activate", steps->activate},
+          {"label", steps->label},
+          {"merge", steps->merge},
+          {"flip", steps->flip}};
+}
+
+// The steps of every row that has them, or nothing.
+std::string steps_table(const std::vector<BenchRow>& all) {
+  std::vector<std::vector<std::string>> rows{
+      {"update", "device", "size", "p", "activate", "label", "merge", "flip"}};
+  for (const BenchRow& row : all) {
+    if (!row.steps) continue;
+    rows.push_back(
+        {update_text(row), row.device, extents_text(row.extents), number_text(row.p),
+         fmt::format("{:.3g}", row.steps->activate), fmt::format("{:.3g}", row.steps->label),
+         fmt::format("{:.3g}", row.steps->merge), fmt::format("{:.3g}", row.steps->flip)});
+  }
+  if (rows.size() == 1) return "";
+  return "\nSteps of updates that label, ns per site:\n" + aligned_table(rows);
+}
+
 Json row_json(const BenchRow& row) {
   Json json;
   json["engine"] = row.engine;
@@ -65,6 +88,7 @@ Json row_json(const BenchRow& row) {
   json["integer_share"] = number_json(row.integer_share);
   json["measure_per_sweep"] = number_json(row.measure_per_sweep);
   json["over_cpu"] = number_json(row.over_cpu);
+  json["steps_ns"] = steps_json(row.steps);
   return json;
 }
 
@@ -139,7 +163,8 @@ std::string bench_table(const BenchResult& result) {
          "all replicas must move; of copy: that per second over the device's copy rate; of int: "
          "the\n"
          "least instructions over what it can begin. measure: a measurement over a sweep. x cpu:\n"
-         "flips/ns over those of the CPU's row.\n";
+         "flips/ns over those of the CPU's row.\n" +
+         steps_table(result.rows);
 }
 
 Json bench_json(const BenchResult& result) {

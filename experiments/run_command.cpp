@@ -16,6 +16,7 @@
 #include "experiments/task.hpp"
 #include "graphs/graph_io.hpp"
 
+#include "src/label/method.hpp"
 namespace rewise {
 namespace {
 
@@ -40,7 +41,7 @@ Examples:
 
 struct RunOptions {
   std::uint64_t dim = 2, graph_seed = 1, replicas = 32, equilibrate = 1000, measure = 1000;
-  std::uint64_t every = 1, seed = 1, threads = 0, q = 2;
+  std::uint64_t every = 1, seed = 1, threads = 0, q = 2, tile = 0;
   std::string size, p = "0", rule = "rewire", graph, temperature, schedule = "1:1";
   std::string engine = "bundle", device = "auto", model = "ising", local = "auto";
   std::string cluster = "wolff", wolff_method, label_method, start = "mixed", out;
@@ -120,11 +121,13 @@ std::optional<TaskPaths> output_paths(const std::string& out) {
 }
 
 EngineOptions engine_options(const RunOptions& options) {
-  if (options.engine != "single" && !(options.wolff_method + options.label_method).empty()) {
+  const char* of_single = !options.wolff_method.empty()   ? "--wolff-method"
+                          : !options.label_method.empty() ? "--label-method"
+                          : options.tile > 0              ? "--tile"
+                                                          : nullptr;
+  if (options.engine != "single" && of_single != nullptr) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: is for --engine single, not {}",
-                            options.wolff_method.empty() ? "--label-method" : "--wolff-method",
-                            options.engine));
+                fmt::format("{}: is for --engine single, not {}", of_single, options.engine));
   }
   EngineOptions engine;
   engine.wolff_method = options.wolff_method;
@@ -134,6 +137,7 @@ EngineOptions engine_options(const RunOptions& options) {
 
 std::string interrupted_text(const RunOptions& options, const TaskResult& result,
                              const std::string& reason) {
+  engine.label_tile = static_cast<std::uint32_t>(options.tile);
   if (options.out.empty()) {
     return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
                        reason, result.message);
@@ -280,7 +284,11 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "ccl, on CUDA also frontier-local or persistent; the\n"
            "device's fastest if not given");
   add_text(app, "--label-method", o.label_method, "WORD",
-           "single engine, how clusters are labelled:\nunion-find");
+           "single engine, how clusters are labelled: fast (the\n"
+           "default), label-equivalence, kalentev, or TILE+MERGE:\n"
+           "bfs, union-find or self-label + relax or sew");
+  add_whole(app, "--tile", o.tile, 0, kMostTile,
+            "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
   app.option_defaults()->group("Output");
   add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
   add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");

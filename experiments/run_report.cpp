@@ -27,6 +27,18 @@ double updates_per_ns(const TaskData& task) {
   return seconds > 0 ? provenance_number(task, "work.updates") / seconds * 1e-9 : 0;
 }
 
+// Seconds of the steps of cluster updates that label; null where there were none.
+Json steps_json(const TaskData& task) {
+  Json json;
+  double sum = 0;
+  for (const char* step : {"activate", "label", "merge", "flip"}) {
+    const double seconds = provenance_number(task, fmt::format("work.{}_seconds", step));
+    json[step] = seconds;
+    sum += seconds;
+  }
+  return sum > 0 ? json : Json(nullptr);
+}
+
 Json timed_json(const Timed& t) {
   Json json = value_json(t.value);
   json["tau"] = std::isfinite(t.tau.value) ? Json(t.tau.value) : Json(nullptr);
@@ -63,6 +75,7 @@ Json run_json(const TaskData& task) {
   json["threads"] = static_cast<int>(provenance_number(task, "threads"));
   json["seconds"] = provenance_number(task, "work.seconds");
   json["updates_per_ns"] = updates_per_ns(task);
+  json["cluster_steps"] = steps_json(task);
   return json;
 }
 

@@ -6,6 +6,7 @@
 
 #include "experiments/build_info.hpp"
 #include "experiments/options.hpp"
+#include "experiments/packed_task.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -49,6 +50,7 @@ std::optional<TaskData> TaskMember::load_furthest() const {
 }
 
 void TaskMember::claim() {
+  if (is_packed(spec())) check_packed_task(spec());
   std::optional<TaskData> stored;
   if (job_.paths) {
     LeaseClaim claim = claim_lease(job_.paths->lease);
@@ -67,7 +69,7 @@ void TaskMember::claim() {
     }
     say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
   }
-  graph_ = task_graph(spec());
+  if (!is_packed(spec())) graph_ = task_graph(spec());
 }
 
 void TaskMember::attach(Engine& engine) {
@@ -76,7 +78,7 @@ void TaskMember::attach(Engine& engine) {
     engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
     cycles_ = data_.state.cycles;
   } else {
-    data_.graph = graph_record(*graph_);
+    data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
     data_.temperature = spec().temperatures;
     data_.replicas = spec().replicas;
     data_.shape_series();
@@ -165,6 +167,10 @@ void TaskMember::note_provenance() {
   add("work.measure_seconds", work.measure_seconds, counted_.measuring);
   add("work.updates", static_cast<double>(work.local_attempts + work.cluster_sites),
       counted_.updates);
+  add("work.activate_seconds", work.steps.activate, counted_.steps.activate);
+  add("work.label_seconds", work.steps.label, counted_.steps.label);
+  add("work.merge_seconds", work.steps.merge, counted_.steps.merge);
+  add("work.flip_seconds", work.steps.flip, counted_.steps.flip);
   note["trajectory_hash"] = fmt::format("{:016x}", engine_->trajectory_hash());
   note["device"] = engine_->device();
   note["threads"] = fmt::format("{}", engine_->threads());

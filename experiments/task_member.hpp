@@ -77,7 +77,7 @@ class TaskMember {
   TaskResult result_;
   bool open_ = true;
   std::optional<Lease> lease_;
-  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const Graph> graph_;  // none of a task of the packed engine
   Engine* engine_ = nullptr;
   TaskData data_;
   bool resumes_ = false, replaces_ = false;
@@ -86,6 +86,7 @@ class TaskMember {
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
   struct {
     double seconds = 0, updating = 0, measuring = 0, updates = 0;
+    ClusterSteps steps;
   } counted_;  // already in the provenance
 };
 
