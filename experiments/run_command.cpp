@@ -15,8 +15,8 @@
 #include "experiments/run_report.hpp"
 #include "experiments/task.hpp"
 #include "graphs/graph_io.hpp"
-
 #include "src/label/method.hpp"
+
 namespace rewise {
 namespace {
 
@@ -132,12 +132,12 @@ EngineOptions engine_options(const RunOptions& options) {
   EngineOptions engine;
   engine.wolff_method = options.wolff_method;
   engine.label_method = options.label_method;
+  engine.label_tile = static_cast<std::uint32_t>(options.tile);
   return engine;
 }
 
 std::string interrupted_text(const RunOptions& options, const TaskResult& result,
                              const std::string& reason) {
-  engine.label_tile = static_cast<std::uint32_t>(options.tile);
   if (options.out.empty()) {
     return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
                        reason, result.message);
