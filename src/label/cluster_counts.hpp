@@ -1,0 +1,66 @@
+// What percolation asks of a configuration: number and sizes of its clusters, and whether one of
+// them wraps around the torus.
+//
+// A cluster wraps around direction k if a closed path in it winds around k, whatever it does in the
+// other directions (Newman & Ziff, PRE 64, 016706 (2001); a diagonal path winds around both). The
+// lattice is labelled with its closing bonds taken out; each of them then joins two clusters, one
+// turn apart, and where they are joined already, with another number of turns between, one wraps
+// (Machta et al., PRE 54, 1332 (1996)). Cost: one labelling and, over it, the surface.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/label/labeller.hpp"
+
+namespace rewise {
+
+struct ClusterCounts {
+  std::uint64_t sites = 0;     // that are present
+  std::uint64_t clusters = 0;  // isolated sites are clusters, too
+  std::uint64_t largest = 0;
+  double square = 0, fourth = 0;      // sums of n^2 and n^4 over clusters of n sites
+  std::array<bool, kMaxDim> wraps{};  // [dim]; all false where bonds leave the lattice (extra)
+
+  // Mean size of a present site's cluster, the largest cluster left out; 0 if there is no other.
+  double mean_size() const {
+    const double largest_square = static_cast<double>(largest) * static_cast<double>(largest);
+    return sites > largest ? (square - largest_square) / static_cast<double>(sites - largest) : 0;
+  }
+};
+
+// Work space for the configurations on one lattice.
+class ClusterCounter {
+ public:
+  ClusterCounter(const Lattice& lattice, std::uint64_t sites);
+
+  // Takes the closing bonds out of the configuration.
+  ClusterCounts count(BondConfiguration& configuration);
+
+ private:
+  using Turns = std::array<std::int32_t, kMaxDim>;
+  struct Closing {
+    Site a, b;  // labels
+    int direction;
+  };
+  void take_closing_bonds(BondConfiguration& configuration);
+  void join_closing(ClusterCounts& counts);
+  std::uint32_t node_of(Site label) const;
+  // The root of a node; adds the turns between them.
+  std::uint32_t root(std::uint32_t node, Turns& turns) const;
+
+  Labeller labeller_;
+  std::vector<Site> label_;
+  std::vector<std::uint32_t> size_;  // [sites] at the cluster's label
+  std::vector<Closing> closing_;
+  std::vector<Site> node_label_;       // [nodes] ascending: labels that closing bonds touch
+  std::vector<std::uint32_t> parent_;  // [nodes]
+  std::vector<Turns> turns_;           // [nodes] from the parent
+};
+
+// For open boundaries: a component reaches from the first to the last plane of a direction.
+std::array<bool, kMaxDim> spanned_directions(const Lattice& lattice, std::span<const Site> label);
+
+}  // namespace rewise
