@@ -234,11 +234,6 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
   }
   if (options.device >= 0) {
 #if defined(REWISE_HAVE_CUDA)
-    if (method != LabelMethod::fast) {
-      throw Error(ExitCode::usage,
-                  fmt::format("--label-method: '{}' is for the CPU (on CUDA there is: fast)",
-                              to_string(method)));
-    }
     return make_cuda_engine(graph, spec, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines");

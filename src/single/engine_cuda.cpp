@@ -1,6 +1,6 @@
 // The single engine on a CUDA device: owns the device's memory, queues the kernels of all systems
 // on one stream, waits only where a caller needs numbers. Kernels: local.cu, observe.cu,
-// swendsen_wang_*.cu, wolff_*.cu.
+// swendsen_wang_*.cu, label_*.cu, wolff_*.cu.
 #include "src/single/engine_cuda.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "src/single/local_cuda.hpp"
 #include "src/single/observe_cuda.hpp"
 #include "src/single/swendsen_wang_cuda.hpp"
+#include "src/single/swendsen_wang_labels_cuda.hpp"
 #include "src/single/timer_cuda.hpp"
 #include "src/single/wolff_cuda.hpp"
 
@@ -56,11 +57,14 @@ class CudaEngine final : public Books {
   const int device_;
   const std::string device_name_;
   const WolffMethod wolff_method_;
+  const LabelMethod label_method_;
+  const std::uint32_t label_tile_;
   CudaStream stream_;
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   std::unique_ptr<WolffCuda> wolff_;
-  std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
+  std::unique_ptr<SwendsenWangCuda> swendsen_wang_;  // LabelMethod::fast, the other one else
+  std::unique_ptr<SwendsenWangLabelsCuda> swendsen_wang_labels_;
   DeviceBuffer<std::uint8_t> spins_;               // [systems][stride]
   DeviceBuffer<unsigned long long> pending_sums_;  // [systems] sizes, then [systems][2] quartic
   // [2][systems] bonds between unequal spins; spins up, or of Potts the most frequent state
@@ -75,7 +79,9 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
       device_name_(fmt::format("cuda:{}", device_)),
       wolff_method_(options.wolff_method.empty()
                         ? default_wolff_method(DeviceGraph::outline(plan_), systems())
-                        : parse_wolff_method(options.wolff_method, true)) {
+                        : parse_wolff_method(options.wolff_method, true)),
+      label_method_(parse_label_method(options.label_method, "--label-method")),
+      label_tile_(tile_edge(label_method_, plan_.lattice.dim, options.label_tile, "--tile")) {
   check_memory();
   const std::uint64_t stride = stride_of(plan_.sites);
   graph_ = std::make_unique<DeviceGraph>(plan_, stream_.get());
@@ -98,8 +104,14 @@ void CudaEngine::check_memory() const {
   std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
                        systems_ * (stride + (5 + plan_.states) * sizeof(unsigned long long)) +
                        (64u << 20);
-  need += is_wolff() ? wolff_bytes(wolff_method_, DeviceGraph::outline(plan_), systems(), stride)
-                     : SwendsenWangCuda::bytes(DeviceGraph::outline(plan_), systems(), stride);
+  const DevicePlan plan = DeviceGraph::outline(plan_);
+  if (is_wolff()) {
+    need += wolff_bytes(wolff_method_, plan, systems(), stride);
+  } else if (label_method_ == LabelMethod::fast) {
+    need += SwendsenWangCuda::bytes(plan, systems(), stride);
+  } else {
+    need += SwendsenWangLabelsCuda::bytes(plan, systems(), stride, label_method_, label_tile_);
+  }
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
   if (need <= free) return;
@@ -111,11 +123,15 @@ void CudaEngine::check_memory() const {
 }
 
 void CudaEngine::prepare_clusters() {
-  if (is_wolff() && !wolff_) {
+  if (wolff_ || swendsen_wang_ || swendsen_wang_labels_) return;
+  if (is_wolff()) {
     wolff_ = make_wolff_cuda(wolff_method_, graph_->plan(), device_systems_, stream_.get());
-  } else if (!is_wolff() && !swendsen_wang_) {
+  } else if (label_method_ == LabelMethod::fast) {
     swendsen_wang_ =
         std::make_unique<SwendsenWangCuda>(graph_->plan(), device_systems_, stream_.get());
+  } else {
+    swendsen_wang_labels_ = std::make_unique<SwendsenWangLabelsCuda>(
+        graph_->plan(), device_systems_, label_method_, label_tile_, stream_.get());
   }
 }
 
@@ -126,10 +142,13 @@ void CudaEngine::local_updates(std::uint32_t updates) {
 }
 
 void CudaEngine::cluster_updates(std::uint32_t updates) {
+  unsigned long long* quartic = pending_sums_.data() + systems_;
   if (is_wolff()) {
     wolff_->run(device_systems_, updates, stream_.get());
+  } else if (swendsen_wang_) {
+    swendsen_wang_->run(device_systems_, updates, quartic, stream_.get());
   } else {
-    swendsen_wang_->run(device_systems_, updates, pending_sums_.data() + systems_, stream_.get());
+    swendsen_wang_labels_->run(device_systems_, updates, quartic, stream_.get());
   }
   device_systems_.step += updates;
 }
@@ -149,6 +168,7 @@ void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
     timer.end_cycle();
   }
   const std::uint64_t sizes = schedule.cluster > 0 ? fetch_sums() : 0;
+  if (swendsen_wang_labels_) work_.steps += swendsen_wang_labels_->take_times(stream_.get()).steps;
   stream_.wait();
   const double seconds = now() - start, share = timer.cluster_share();
   work_.cluster_seconds += share * seconds;

@@ -1,0 +1,26 @@
+// Connected components of a bond configuration on a CUDA device, for `rewise label` and for tests:
+// the labels of src/label/labeller.hpp, by the same methods.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/label/configuration.hpp"
+#include "src/label/method.hpp"
+
+namespace rewise::single {
+
+struct CudaComponents {
+  std::vector<Site> label;   // [sites] smallest site of the component; kNoLabel where absent
+  double label_seconds = 0;  // on the device, within tiles
+  double merge_seconds = 0;  // all of it where a method has no tiles
+  std::uint64_t passes = 0;  // relaxations or scans
+};
+
+// `tile`: edge of tiles, 0 for the method's own choice. `repeats`: the labelling is made so many
+// times and the last one timed. Error(device) where there is no such device or its memory is too
+// small, Error(usage) for a method that is not on devices.
+CudaComponents label_components_cuda(const BondConfiguration& configuration, LabelMethod method,
+                                     std::uint32_t tile, int device, int repeats = 1);
+
+}  // namespace rewise::single

@@ -1,0 +1,178 @@
+// Cluster sizes and the flip, from labels (label_steps.hpp).
+#include <algorithm>
+
+#include "src/single/label_grid.cuh"
+#include "src/single/label_steps.hpp"
+#include "src/single/labels.cuh"
+
+namespace rewise::single {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kSitesPerCount = 8;  // of a thread
+
+// What a thread has counted for one label is added when the label changes, and at the end by the
+// warp: near and below Tc most sites have one label, and its word would be the bottleneck.
+__device__ __forceinline__ void count_sites(const LabelField& field, const Item& item) {
+  constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  const std::uint32_t* label = field.of(field.label, item.who);
+  std::uint32_t* size = field.of(field.size, item.who);
+  const std::uint64_t first = item.index / 32 * 32 * kSitesPerCount + item.index % 32;
+  std::uint32_t counted = kNone, count = 0;
+  for (unsigned n = 0; n < kSitesPerCount && first + 32 * n < field.sites; ++n) {
+    const std::uint32_t now = label[first + 32 * n];
+    if (now != counted && count > 0) {
+      atomicAdd(size + counted, count);
+      count = 0;
+    }
+    counted = now;
+    ++count;
+  }
+  const std::uint32_t peers = __match_any_sync(~0u, counted);
+  const std::uint32_t total = __reduce_add_sync(peers, count);
+  if (total > 0 && threadIdx.x % 32 == lowest_lane(peers)) atomicAdd(size + counted, total);
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    count_clusters(const __grid_constant__ LabelField field, SystemItems items) {
+  count_sites(field, item_of(items));
+}
+
+// A system's threads stride over its sites.
+__device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_t who,
+                                           std::uint64_t thread, std::uint64_t threads,
+                                           unsigned long long* sums) {
+  const std::uint32_t* size = field.of(field.size, who);
+  std::uint64_t square = 0;
+  Wide fourth = 0;
+  for (std::uint64_t site = thread; site < field.sites; site += threads) {
+    const std::uint64_t n = size[site], n2 = n * n;
+    square += n2;
+    fourth += static_cast<Wide>(n2) * n2;
+  }
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (threadIdx.x % 32 != 0 || square == 0) return;
+  const auto low = static_cast<unsigned long long>(fourth);
+  auto high = static_cast<unsigned long long>(fourth >> 64);
+  atomicAdd(sums, static_cast<unsigned long long>(square));
+  if (atomicAdd(sums + 1, low) + low < low) ++high;
+  if (high != 0) atomicAdd(sums + 2, high);
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    sum_clusters(const __grid_constant__ LabelField field, SystemItems items,
+                 unsigned long long* sums) {
+  const Item item = item_of(items);
+  sum_system(field, item.who, item.index, std::uint64_t{items.blocks.divisor} * kLabelThreads,
+             sums + kClusterSums * item.who);
+}
+
+__device__ __forceinline__ void close_sums(const DeviceSystems& systems, std::uint32_t who,
+                                           unsigned long long* sum, unsigned long long* quartic) {
+  const std::uint64_t square = sum[0];
+  const Wide fourth = static_cast<Wide>(sum[2]) << 64 | sum[1];
+  const Wide total = (static_cast<Wide>(quartic[1]) << 64 | quartic[0]) +
+                     3 * (static_cast<Wide>(square) * square) - 2 * fourth;
+  systems.pending[who] += square;
+  quartic[0] = static_cast<unsigned long long>(total);
+  quartic[1] = static_cast<unsigned long long>(total >> 64);
+  sum[0] = sum[1] = sum[2] = 0;
+}
+
+__global__ void close_systems(const __grid_constant__ DeviceSystems systems,
+                              unsigned long long* sums, unsigned long long* quartic) {
+  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
+  if (who < systems.systems) close_sums(systems, who, sums + kClusterSums * who, quartic + 2 * who);
+}
+
+// Ising: 16 sites of a thread, 0 or 1 a byte.
+__device__ __forceinline__ void draw_flips(const DrawKey& key, std::uint8_t* out,
+                                           std::uint64_t index) {
+  const auto site = static_cast<Site>(16 * index);
+  const Words4 x =
+      random_words(key.seed, Stream::single_flip, bit_item(site), key.who, 0, key.step);
+  std::uint32_t bits = x.w[0];
+#pragma unroll
+  for (unsigned w = 1; w < 4; ++w) bits = (site >> 5 & 3u) == w ? x.w[w] : bits;
+  bits >>= site & 31u;
+  const auto four = [](std::uint32_t b) {
+    return (b & 1u) | (b & 2u) << 7 | (b & 4u) << 14 | (b & 8u) << 21;
+  };
+  reinterpret_cast<uint4*>(out)[index] =
+      make_uint4(four(bits), four(bits >> 4), four(bits >> 8), four(bits >> 12));
+}
+
+// Potts: a state for each of a call's four sites.
+__device__ __forceinline__ void draw_states(const DrawKey& key, std::uint32_t states,
+                                            std::uint8_t* out, std::uint64_t call) {
+  const Words4 x = random_words(key.seed, Stream::single_flip, call, key.who, 0, key.step);
+  std::uint8_t* block = out + call / kCallsPerBlock * kSlotsPerBlock + call % kCallsPerBlock;
+#pragma unroll
+  for (unsigned w = 0; w < 4; ++w) block[kCallsPerBlock * w] = any_state(x.w[w], states);
+}
+
+template <bool kPotts>
+__global__ void __launch_bounds__(kLabelThreads)
+    draw_orientations(const __grid_constant__ DevicePlan plan,
+                      const __grid_constant__ DeviceSystems systems,
+                      const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index >= items.items) return;
+  std::uint8_t* out = field.of(field.bonds, item.who);
+  if (kPotts) {
+    draw_states(systems.key(item.who), plan.states, out, item.index);
+  } else {
+    draw_flips(systems.key(item.who), out, item.index);
+  }
+}
+
+template <bool kPotts>
+__device__ __forceinline__ void flip_site(const DeviceSystems& systems, const LabelField& field,
+                                          const Item& item) {
+  std::uint8_t* spin = systems.system(item.who) + item.index;
+  const std::uint8_t drawn =
+      field.of(field.bonds, item.who)[field.of(field.label, item.who)[item.index]];
+  *spin = kPotts ? drawn : static_cast<std::uint8_t>(*spin ^ drawn);
+}
+
+template <bool kPotts>
+__global__ void __launch_bounds__(kLabelThreads)
+    flip_sites_by_label(const __grid_constant__ DeviceSystems systems,
+                        const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) flip_site<kPotts>(systems, field, item);
+}
+
+}  // namespace
+
+void launch_cluster_sums(const DeviceSystems& systems, const LabelField& field,
+                         unsigned long long* sums, unsigned long long* quartic,
+                         cudaStream_t stream) {
+  check_cuda(
+      cudaMemsetAsync(field.size, 0, field.systems * field.stride * sizeof(*field.size), stream));
+  constexpr std::uint64_t kWarpSites = 32 * kSitesPerCount;
+  const SystemItems counts((field.sites + kWarpSites - 1) / kWarpSites * 32);
+  launch(count_clusters, counts.shape(field.systems), stream, field, counts);
+  constexpr std::uint64_t kMostThreads = 1u << 17;
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
+  const SystemItems items(std::min(field.sites, each));
+  launch(sum_clusters, items.shape(field.systems), stream, field, items, sums);
+  launch(close_systems, cover(field.systems, 64), stream, systems, sums, quartic);
+}
+
+void launch_flip_labels(const DevicePlan& plan, const DeviceSystems& systems,
+                        const LabelField& field, cudaStream_t stream) {
+  const std::uint64_t per_thread = plan.potts ? 4 : 16;
+  // Whole blocks of 64 slots; field.stride has room for them.
+  const SystemItems draws((field.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock /
+                          per_thread);
+  const SystemItems items(field.sites);
+  launch(plan.potts ? draw_orientations<true> : draw_orientations<false>,
+         draws.shape(field.systems), stream, plan, systems, field, draws);
+  launch(plan.potts ? flip_sites_by_label<true> : flip_sites_by_label<false>,
+         items.shape(field.systems), stream, systems, field, items);
+}
+
+}  // namespace rewise::single

@@ -1,0 +1,56 @@
+// What the kernels of the labelling methods share: which item of which system a thread has, words
+// that threads of several blocks share.
+#pragma once
+
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "src/cuda/launch.hpp"
+#include "src/single/label_field.hpp"
+
+namespace rewise::single {
+
+inline constexpr unsigned kLabelThreads = 256;
+
+// `items` of every system, a block has items of one system only.
+struct SystemItems {
+  std::uint64_t items;
+  FastDiv blocks;  // of a system
+
+  explicit SystemItems(std::uint64_t count)
+      : items(count),
+        blocks(static_cast<std::uint32_t>((count + kLabelThreads - 1) / kLabelThreads)) {}
+
+  LaunchShape shape(std::uint32_t systems) const {
+    return {blocks.divisor * systems, kLabelThreads};
+  }
+};
+
+namespace device {
+
+struct Item {
+  std::uint32_t who;
+  std::uint64_t index;
+};
+
+__device__ __forceinline__ Item item_of(const SystemItems& all) {
+  const std::uint32_t who = all.blocks.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - who * all.blocks.divisor;
+  return {who, block * kLabelThreads + threadIdx.x};
+}
+
+using SharedWord = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
+
+__device__ __forceinline__ std::uint32_t load(const std::uint32_t* at) {
+  return SharedWord(const_cast<std::uint32_t&>(*at)).load(cuda::memory_order_relaxed);
+}
+__device__ __forceinline__ void store(std::uint32_t* at, std::uint32_t value) {
+  SharedWord(*at).store(value, cuda::memory_order_relaxed);
+}
+
+__device__ __forceinline__ unsigned lowest_lane(std::uint32_t lanes) {
+  return static_cast<unsigned>(__ffs(static_cast<int>(lanes))) - 1;
+}
+
+}  // namespace device
+}  // namespace rewise::single

@@ -1,0 +1,35 @@
+// What surrounds the labelling in a Swendsen-Wang update by a named method: bond activation before
+// it, cluster sizes and the flip after it. Each is queued for all systems on a stream; draws are
+// those of rules.hpp, so that the moves are the same whatever labels.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/single/device_plan.hpp"
+#include "src/single/label_field.hpp"
+
+namespace rewise::single {
+
+// Sums over clusters of one update, per system: n^2, n^4 low and high.
+inline constexpr std::uint32_t kClusterSums = 3;
+
+// field.bonds: the lattice's bonds that are drawn and join equal spins; shortcut_on: the rewired
+// ones. Weigel 2011, section II.1, prepare_bonds(); a Philox call gives four bonds.
+void launch_activate(const DevicePlan& plan, const DeviceSystems& systems, const LabelField& field,
+                     std::uint8_t* shortcut_on, cudaStream_t stream);
+
+// field.size: sites of a cluster at its label, 0 elsewhere; their sums are added to systems.pending
+// and quartic [systems][low, high]. sums: [systems][kClusterSums], 0 before and after.
+void launch_cluster_sums(const DeviceSystems& systems, const LabelField& field,
+                         unsigned long long* sums, unsigned long long* quartic,
+                         cudaStream_t stream);
+
+// Every cluster flips or not (Potts: takes a state), as its label draws. Section II.4: what a site
+// would draw is written to the array of bonds (prepare_flip()), then sites read it at their label
+// (flip()).
+void launch_flip_labels(const DevicePlan& plan, const DeviceSystems& systems,
+                        const LabelField& field, cudaStream_t stream);
+
+}  // namespace rewise::single

@@ -1,0 +1,66 @@
+// Swendsen-Wang updates of all systems on a CUDA device by a named labelling method, with the steps
+// of the papers apart: bonds are activated (label_activate.cu), clusters labelled (label_cuda.hpp),
+// flipped (label_flip.cu); their sums come beside. The same bits as swendsen_wang_cuda.hpp, which
+// is the fast path. Memory: a byte and three words per site.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "src/cuda/graph.hpp"
+#include "src/engine/engine.hpp"
+#include "src/single/device_plan.hpp"
+#include "src/single/label_cuda.hpp"
+
+namespace rewise::single {
+
+// Of all updates since they were asked for last; seconds by events on the stream.
+struct LabelTimes {
+  ClusterSteps steps;         // methods without tiles: all of the labelling in `merge`
+  double sums = 0;            // cluster sizes and their sums, which the papers do not take
+  std::uint64_t passes = 0;   // relaxations or scans
+  std::uint64_t updates = 0;  // of all systems
+};
+
+class SwendsenWangLabelsCuda {
+ public:
+  // `plan` points to device memory that must outlive this. Not LabelMethod::fast; `tile` as
+  // tile_edge() gives it.
+  SwendsenWangLabelsCuda(const DevicePlan& plan, const DeviceSystems& systems, LabelMethod method,
+                         std::uint32_t tile, cudaStream_t stream);
+
+  // Bytes of work space on the device.
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
+                             std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
+
+  // As SwendsenWangCuda::run(); waits for the stream now and then.
+  void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* quartic,
+           cudaStream_t stream);
+
+  // Waits for the stream.
+  LabelTimes take_times(cudaStream_t stream);
+
+ private:
+  static constexpr std::size_t kMarks = 6;          // before and after five steps
+  static constexpr std::size_t kTimedUpdates = 16;  // between two readings of the events
+
+  void update(const DeviceSystems& systems, unsigned long long* quartic, cudaStream_t stream);
+  void mark(cudaStream_t stream) { events_[marked_++].record(stream); }
+  void read_events(cudaStream_t stream);
+
+  DevicePlan plan_;
+  LabelField field_;
+  DeviceBuffer<std::uint8_t> bonds_, shortcut_on_;
+  DeviceBuffer<std::uint32_t> label_, parent_, size_;
+  DeviceBuffer<unsigned long long> sums_;
+  std::optional<LabellerCuda> labeller_;
+  std::vector<CudaEvent> events_;  // [kTimedUpdates][kMarks]
+  std::size_t marked_ = 0;
+  LabelTimes times_;
+};
+
+}  // namespace rewise::single
