@@ -13,6 +13,7 @@
 #include "src/cuda/use_device.hpp"
 #include "src/single/books.hpp"
 #include "src/single/device_graph.hpp"
+#include "src/single/few_cluster_cuda.hpp"
 #include "src/single/local_cuda.hpp"
 #include "src/single/observe_cuda.hpp"
 #include "src/single/swendsen_wang_cuda.hpp"
@@ -48,7 +49,9 @@ class CudaEngine final : public Books {
   // `updates` updates from the systems' step on.
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
-  // Cluster sums on the device go to pending_. Waits. Returns the sizes that were added.
+  bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
+  // Cluster sums on the device go to pending_. Waits. Returns the sites of the clusters found, of
+  // Swendsen-Wang something else.
   std::uint64_t fetch_sums();
 
   void read_system(std::size_t who, std::span<std::uint8_t> out) const override;
@@ -63,10 +66,12 @@ class CudaEngine final : public Books {
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   std::unique_ptr<WolffCuda> wolff_;
+  std::unique_ptr<FewClusterCuda> few_cluster_;
   std::unique_ptr<SwendsenWangCuda> swendsen_wang_;  // LabelMethod::fast, the other one else
   std::unique_ptr<SwendsenWangLabelsCuda> swendsen_wang_labels_;
-  DeviceBuffer<std::uint8_t> spins_;               // [systems][stride]
-  DeviceBuffer<unsigned long long> pending_sums_;  // [systems] sizes, then [systems][2] quartic
+  DeviceBuffer<std::uint8_t> spins_;  // [systems][stride]
+  // [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
+  DeviceBuffer<unsigned long long> pending_sums_;
   // [2][systems] bonds between unequal spins; spins up, or of Potts the most frequent state
   DeviceBuffer<unsigned long long> measured_;
   DeviceBuffer<unsigned long long> state_counts_;  // Potts: [systems][q] sites in each state
@@ -107,6 +112,8 @@ void CudaEngine::check_memory() const {
   const DevicePlan plan = DeviceGraph::outline(plan_);
   if (is_wolff()) {
     need += wolff_bytes(wolff_method_, plan, systems(), stride);
+  } else if (is_few_cluster()) {
+    need += FewClusterCuda::bytes(plan, systems(), stride);
   } else if (label_method_ == LabelMethod::fast) {
     need += SwendsenWangCuda::bytes(plan, systems(), stride);
   } else {
@@ -123,9 +130,12 @@ void CudaEngine::check_memory() const {
 }
 
 void CudaEngine::prepare_clusters() {
-  if (wolff_ || swendsen_wang_ || swendsen_wang_labels_) return;
+  if (wolff_ || few_cluster_ || swendsen_wang_ || swendsen_wang_labels_) return;
   if (is_wolff()) {
     wolff_ = make_wolff_cuda(wolff_method_, graph_->plan(), device_systems_, stream_.get());
+  } else if (is_few_cluster()) {
+    few_cluster_ = std::make_unique<FewClusterCuda>(
+        graph_->plan(), FewClusterRule(plan_.graph, spec_), device_systems_, stream_.get());
   } else if (label_method_ == LabelMethod::fast) {
     swendsen_wang_ =
         std::make_unique<SwendsenWangCuda>(graph_->plan(), device_systems_, stream_.get());
@@ -145,6 +155,8 @@ void CudaEngine::cluster_updates(std::uint32_t updates) {
   unsigned long long* quartic = pending_sums_.data() + systems_;
   if (is_wolff()) {
     wolff_->run(device_systems_, updates, stream_.get());
+  } else if (few_cluster_) {
+    few_cluster_->run(device_systems_, updates, quartic, stream_.get());
   } else if (swendsen_wang_) {
     swendsen_wang_->run(device_systems_, updates, quartic, stream_.get());
   } else {
@@ -167,7 +179,7 @@ void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
     if (schedule.cluster > 0) cluster_updates(schedule.cluster);
     timer.end_cycle();
   }
-  const std::uint64_t sizes = schedule.cluster > 0 ? fetch_sums() : 0;
+  const std::uint64_t found = schedule.cluster > 0 ? fetch_sums() : 0;
   if (swendsen_wang_labels_) work_.steps += swendsen_wang_labels_->take_times(stream_.get()).steps;
   stream_.wait();
   const double seconds = now() - start, share = timer.cluster_share();
@@ -175,7 +187,8 @@ void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   work_.local_seconds += (1 - share) * seconds;
   work_.local_attempts += schedule.local * cycles * systems_ * plan_.sites;
   work_.cluster_updates += schedule.cluster * cycles * systems_;
-  work_.cluster_sites += is_wolff() ? sizes : schedule.cluster * cycles * systems_ * plan_.sites;
+  work_.cluster_sites +=
+      is_wolff() || is_few_cluster() ? found : schedule.cluster * cycles * systems_ * plan_.sites;
   step_ += cycles * schedule.steps_per_cycle();
   pending_updates_ += cycles * schedule.cluster;
 }
@@ -183,14 +196,14 @@ void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 std::uint64_t CudaEngine::fetch_sums() {
   const auto sums = pending_sums_.to_host(stream_.get());
   pending_sums_.clear(stream_.get());
-  std::uint64_t sizes = 0;
+  std::uint64_t sites = 0;
   for (std::size_t who = 0; who < systems_; ++who) {
     const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
-    sizes += sums[who];
+    sites += is_few_cluster() ? quartic[0] : sums[who];
     pending_[who].size += sums[who];
-    pending_[who].quartic += Wide{quartic[1]} << 64 | quartic[0];
+    if (!is_few_cluster()) pending_[who].quartic += Wide{quartic[1]} << 64 | quartic[0];
   }
-  return sizes;
+  return sites;
 }
 
 void CudaEngine::measure(Observation& out) {
@@ -233,12 +246,6 @@ void CudaEngine::write_system(std::size_t who, std::span<const std::uint8_t> spi
 
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options) {
-  if (spec.cluster == ClusterUpdate::few_cluster) {
-    throw Error(ExitCode::usage,
-                fmt::format("cluster update 'few-cluster' on cuda:{} comes with a later version "
-                            "(take --device cpu)",
-                            options.device));
-  }
   return std::make_unique<CudaEngine>(graph, spec, options);
 }
 

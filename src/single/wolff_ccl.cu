@@ -5,8 +5,8 @@
 // Potts: the root and the new state are found first, as long as the seed has its old one.
 #include "src/cuda/launch.hpp"
 #include "src/single/flip_sites.cuh"
-#include "src/single/forest.cuh"
 #include "src/single/renew_sites.cuh"
+#include "src/single/site_root.cuh"
 #include "src/single/swendsen_wang_kernels.hpp"
 #include "src/single/wolff_cuda.hpp"
 
@@ -25,33 +25,6 @@ struct SeedCluster {
 
 __device__ __forceinline__ Words4 seed_words(const DrawKey& key) {
   return random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
-}
-
-// The tile that a site lies in.
-template <int kDim>
-__device__ __forceinline__ std::uint32_t tile_of(const DeviceLabels& labels, Site site) {
-  if (kDim < 2) return site / kTileSites;
-  std::uint32_t c[kDim > 0 ? kDim : 1];
-  labels.geometry.coordinates<kDim>(site, c);
-  std::uint32_t tile = 0;
-#pragma unroll
-  for (int k = kDim - 1; k > 0; --k) {
-    tile = tile * labels.tiles.along[k].divisor + (c[k] >> tile_bits<kDim>(k));
-  }
-  return tile * labels.tiles.per_row + c[0] / kWordSites;
-}
-
-// The root of the seed's cluster: in the lattice's forest where the cluster of its tile is open, in
-// the tile where it is closed.
-template <int kDim>
-__device__ __forceinline__ Site seed_root(const DeviceLabels& labels, const SystemLabels& system,
-                                          Site seed) {
-  const std::uint32_t place = system.place[seed];
-  const Site root = site_at<kDim>(labels.geometry, seed, place);
-  const std::uint64_t nodes =
-      system.nodes[std::size_t{tile_of<kDim>(labels, seed)} * kTileLanes + place / kWordSites];
-  const bool open = (nodes >> place % kWordSites & 1u) != 0;
-  return open ? LatticeForest{system.parent}.find(root) : root;
 }
 
 // The places of a word whose clusters have this root.
@@ -76,7 +49,7 @@ __device__ __forceinline__ void flip_tile(const DeviceLabels& labels, const Devi
   const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
   const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
   const Site seed = wolff_seed(seed_words(systems.key(who)), sites);
-  const Site root = seed_root<kDim>(labels, system, seed);
+  const Site root = site_root<kDim>(labels, system, seed).root;
   const std::uint64_t mine = places_of(system, word, nodes, root);
   if (!__any_sync(~0u, mine != 0)) return;
   places[lane] = mine;
@@ -118,7 +91,7 @@ __device__ __forceinline__ SeedCluster seed_cluster(const DevicePlan& plan,
   const SystemLabels system(labels, who, systems.stride);
   const Words4 words = seed_words(systems.key(who));
   const Site seed = wolff_seed(words, plan.sites);
-  return {seed_root<kDim>(labels, system, seed),
+  return {site_root<kDim>(labels, system, seed).root,
           wolff_state(words, systems.system(who)[seed], plan.states)};
 }
 

@@ -1,5 +1,5 @@
 // Speeds of the single engine on CUDA device 0, for RESULTS.md: bench_single_gpu [name ...]
-// Names: swendsen-wang, metropolis, measure; all by default. Medians of five pieces after a
+// Names: swendsen-wang, metropolis, potts, measure; all by default. Medians of five pieces after a
 // warm-up. With --brief one row of each.
 #include <fmt/format.h>
 
@@ -65,6 +65,61 @@ void time_rows(const char* what, const Schedule& schedule, bool brief) {
   }
 }
 
+// q = 3 at the transition of the square lattice, Tc = 1 / log(1 + sqrt 3).
+constexpr double kPottsTc = 0.994972861;
+
+std::unique_ptr<Engine> prepare_potts(const Graph& graph, std::uint32_t q, LocalUpdate local,
+                                      ClusterUpdate cluster) {
+  EngineSpec spec;
+  spec.model = ModelKind::potts;
+  spec.q = q;
+  spec.betas = {1 / kPottsTc};
+  spec.replicas = 1;
+  spec.start = Start::cold;
+  spec.local = local;
+  spec.cluster = cluster;
+  EngineOptions options;
+  options.device = 0;
+  auto engine = make_single_engine(graph, spec, options);
+  engine->advance({0, 1}, 30);
+  return engine;
+}
+
+void potts(bool brief) {
+  struct Update {
+    const char* name;
+    LocalUpdate local;
+    ClusterUpdate cluster;
+    Schedule schedule;
+  };
+  constexpr auto kSwendsenWang = ClusterUpdate::swendsen_wang;
+  const std::vector<Update> updates{
+      {"Swendsen-Wang", LocalUpdate::metropolis, kSwendsenWang, {0, 1}},
+      {"few-cluster", LocalUpdate::metropolis, ClusterUpdate::few_cluster, {0, 1}},
+      {"Metropolis", LocalUpdate::metropolis, kSwendsenWang, {1, 0}},
+      {"heat bath", LocalUpdate::glauber, kSwendsenWang, {1, 0}}};
+  fmt::print("single, Potts q = 3, T = {}, sites per ns\n", kPottsTc);
+  for (const std::uint32_t length : {4096u, 1024u}) {
+    for (const double p : {0.0, 0.01}) {
+      const Graph graph = build_graph({{length, length}, p, Rule::rewire, 1});
+      for (const Update& update : updates) {
+        auto e = prepare_potts(graph, 3, update.local, update.cluster);
+        const double s = seconds_per_cycle(*e, update.schedule, brief ? 4 : 50);
+        fmt::print("  L={:<5} p={:<5} {:<14} {:8.1f}   {:.1f} us\n", length, p, update.name,
+                   static_cast<double>(graph.sites()) / s * 1e-9, s * 1e6);
+        Observation observation;
+        const double start = now();
+        for (int i = 0; i < 20; ++i) e->measure(observation);
+        if (&update == &updates[0]) {
+          fmt::print("  L={:<5} p={:<5} measurement               {:.1f} us\n", length, p,
+                     (now() - start) / 20 * 1e6);
+        }
+      }
+      if (brief) return;
+    }
+  }
+}
+
 void measure() {
   for (const double p : {0.0, 0.01}) {
     const Graph graph = build_graph({{4096, 4096}, p, Rule::rewire, 1});
@@ -88,5 +143,6 @@ int main(int argc, char** argv) {
   const auto wanted = [&](const char* name) { return names.empty() || names.count(name) > 0; };
   if (wanted("swendsen-wang")) time_rows("Swendsen-Wang", {0, 1}, brief);
   if (wanted("metropolis")) time_rows("Metropolis", {1, 0}, brief);
+  if (wanted("potts")) potts(brief);
   if (wanted("measure")) measure();
 }

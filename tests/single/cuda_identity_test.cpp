@@ -190,15 +190,11 @@ TEST_CASE("a run on CUDA may be cut into pieces and measured between them", "[gp
   }
 }
 
-TEST_CASE("what the single engine lacks on CUDA is refused in one line", "[gpu]") {
+TEST_CASE("a CUDA device that is not there is refused", "[gpu]") {
   const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 3});
   EngineSpec spec;
   spec.betas = {0.4};
   EngineOptions options;
-  options.device = 0;
-  spec.cluster = ClusterUpdate::few_cluster;
-  CHECK_THROWS_AS(make_single_engine(graph, spec, options), Error);
   options.device = 999;
-  spec.cluster = ClusterUpdate::wolff;
   CHECK_THROWS_AS(make_single_engine(graph, spec, options), Error);
 }
