@@ -1,8 +1,8 @@
 // A plan (plan.hpp) and its systems as kernels read them: pointers on the device and numbers,
 // passed by value. Nothing here owns memory.
 //
-// Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order; a system's spins start `stride` bytes after those of the
-// system before it, so that every system begins at a multiple of 256 bytes.
+// Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order; a system's spins start `stride` bytes
+// after those of the system before it, so that every system begins at a multiple of 256 bytes.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct DevicePlan {
   const Entry* entries = nullptr;
   const RewiredSlot* rewired = nullptr;  // [rewired_count]
   std::uint64_t rewired_count = 0;
-  // Per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts: flip and weight
-  // [t * (max_degree + 1) + n], as Tables.
+  // Per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts: flip and
+  // weight [t * (max_degree + 1) + n], as Tables.
   const Threshold* flip = nullptr;
   const std::uint64_t* weight = nullptr;
   const Threshold* bond = nullptr;
