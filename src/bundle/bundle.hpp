@@ -21,8 +21,8 @@ struct BundleTask {
 
 inline constexpr std::size_t kMostBatch = 256;
 
-// Whether two tasks can share a batch on a CUDA device: the same lattice, local update and number
-// of bundles; seeds, temperatures, p and rule may differ.
+// Whether two tasks can share a batch on a CUDA device: the same lattice, updates and number of
+// bundles; seeds, temperatures, p and rule may differ.
 bool share_launches(const BundleTask& a, const BundleTask& b);
 
 // The engines of many small graphs. On a CUDA device they share every launch (at most kMostBatch,

@@ -25,7 +25,7 @@ DeviceBatch::DeviceBatch(std::vector<BooksView> books, const EngineOptions& opti
   spins_ = DeviceBuffer<std::uint32_t>(graphs() * graphs_->words());
   step_ = DeviceBuffer<std::uint32_t>(1);
   apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
-  sums_ = DeviceBuffer<unsigned long long>(kSlots * 3 * replicas_);
+  sums_ = DeviceBuffer<unsigned long long>(kSlots * kKinds * replicas_);
   fetched_ = PinnedBuffer<unsigned long long>(sums_.size());
   spins_.clear(stream_.get());
   sums_.clear(stream_.get());
@@ -38,7 +38,7 @@ void DeviceBatch::check_memory() const {
     const std::uint64_t spins = std::uint64_t{b.bundles} * b.layout.words * 4;
     const std::uint64_t graph = b.layout.modified_cells * 64 + b.layout.rewired.count() * 24 +
                                 b.layout.sites * 4 + b.layout.rows * 32ull;
-    need += 2 * spins + graph + b.bundles * std::uint64_t{kReplicas} * kSlots * 24;
+    need += 2 * spins + graph + b.bundles * std::uint64_t{kReplicas} * kSlots * kKinds * 8;
     replicas += b.bundles * kReplicas;
   }
   need += books_.front().layout.sites * 4;
@@ -57,10 +57,7 @@ void DeviceBatch::check_memory() const {
 void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                       std::uint64_t cycles) {
   choose();
-  if (schedule.cluster > 0 && !wolff_) {
-    wolff_ = std::make_unique<DeviceWolffBatch>(books_, *graphs_, options_, stream_.get());
-  }
-  if (schedule.cluster > 0) wolff_->count(range, schedule.cluster * cycles);
+  if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * cycles);
   launch_set_step(step_.data(), step, stream_.get());
   if (schedule.local <= kMostSteps) return replay(range, schedule, cycles);
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
@@ -69,9 +66,25 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
   }
 }
 
+void DeviceBatch::prepare_clusters(const GraphRange& range, std::uint64_t updates) {
+  if (is_swendsen_wang()) {
+    if (swendsen_wang_) return;
+    swendsen_wang_ = std::make_unique<SwendsenWangBatch>(books_, *graphs_, device_, stream_.get());
+    return;
+  }
+  if (!wolff_) {
+    wolff_ = std::make_unique<DeviceWolffBatch>(books_, *graphs_, options_, stream_.get());
+  }
+  wolff_->count(range, updates);
+}
+
+std::uint32_t DeviceBatch::cluster_launches(std::uint32_t updates) const {
+  if (updates == 0) return 0;
+  return is_swendsen_wang() ? updates * swendsen_wang_->launches() : wolff_->launches(updates);
+}
+
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
-  const std::uint32_t steps =
-      schedule.local + (schedule.cluster > 0 ? wolff_->launches(schedule.cluster) : 0);
+  const std::uint32_t steps = schedule.local + cluster_launches(schedule.cluster);
   for (std::uint32_t piece = kMostCycles; piece > 0; piece /= 4) {
     if (piece > std::max(1u, kMostSteps / steps) || cycles < piece) continue;
     const CudaGraph& graph = captured(range, schedule, piece);
@@ -82,7 +95,7 @@ void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std:
 const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& schedule,
                                        std::uint32_t cycles) {
   const std::tuple key{range, schedule.local, schedule.cluster, cycles,
-                       schedule.cluster > 0 ? wolff_->mix() : 0};
+                       schedule.cluster > 0 && wolff_ ? wolff_->mix() : 0};
   const auto found = captured_.find(key);
   if (found != captured_.end()) return found->second;
   if (captured_.size() >= kMostCaptured) {
@@ -99,7 +112,12 @@ void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule
   for (std::uint32_t cycle = 0; cycle < cycles; ++cycle) {
     for (std::uint32_t m = 0; m < schedule.local; ++m, ++step) queue_sweep(range, step);
     if (schedule.cluster == 0) continue;
-    wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream_.get());
+    if (is_swendsen_wang()) {
+      swendsen_wang_->queue(range, step_.data(), step, schedule.cluster, spins_.data(),
+                            stream_.get());
+    } else {
+      wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream_.get());
+    }
     step += schedule.cluster;
   }
   launch_add_steps(step_.data(), step, stream_.get());
@@ -126,19 +144,23 @@ void DeviceBatch::measure(const GraphRange& range, std::size_t slot) {
   m.up = sums_.data() + place(slot, 1) + first;
   if (slot == 0) measuring_.record(stream_.get());
   launch_measure(graphs_->lattice(range), m, stream_.get());
-  close_flipped(range, slot);
+  close_clusters(range, slot);
   if (slot == 0) measured_.record(stream_.get());
 }
 
-void DeviceBatch::close_flipped(const GraphRange& range, std::size_t slot) {
-  if (!wolff_) return;
+void DeviceBatch::close_clusters(const GraphRange& range, std::size_t slot) {
+  if (!wolff_ && !swendsen_wang_) return;
   const std::size_t per_graph = std::size_t{graphs_->bundles()} * kReplicas;
   const std::size_t first = range.first * per_graph, bytes = range.count * per_graph * 8;
-  unsigned long long* flipped = wolff_->flipped().data() + first;
-  check_cuda(cudaMemcpyAsync(sums_.data() + place(slot, 2) + first, flipped, bytes,
-                             cudaMemcpyDeviceToDevice, stream_.get()),
-             "copying cluster sums");
-  check_cuda(cudaMemsetAsync(flipped, 0, bytes, stream_.get()), "clearing");
+  DeviceBuffer<unsigned long long>& sums =
+      swendsen_wang_ ? swendsen_wang_->sums() : wolff_->flipped();
+  for (std::size_t kind = 0; kind < sums.size() / replicas_; ++kind) {
+    unsigned long long* from = sums.data() + kind * replicas_ + first;
+    check_cuda(cudaMemcpyAsync(sums_.data() + place(slot, 2 + kind) + first, from, bytes,
+                               cudaMemcpyDeviceToDevice, stream_.get()),
+               "copying cluster sums");
+    check_cuda(cudaMemsetAsync(from, 0, bytes, stream_.get()), "clearing");
+  }
 }
 
 std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
@@ -150,12 +172,13 @@ std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
   stream_.wait();
   std::vector<Sums> taken;
   for (std::size_t slot = 0; slot < slots; ++slot) {
-    taken.push_back({&host[place(slot, 0)], &host[place(slot, 1)], &host[place(slot, 2)]});
+    taken.push_back({&host[place(slot, 0)], &host[place(slot, 1)], &host[place(slot, 2)],
+                     &host[place(slot, 3)], &host[place(slot, 4)]});
   }
   if (wolff_) {
     std::vector<unsigned long long> flipped(replicas_, 0);
     for (const Sums& sums : taken) {
-      for (std::size_t k = 0; k < replicas_; ++k) flipped[k] += sums.flipped[k];
+      for (std::size_t k = 0; k < replicas_; ++k) flipped[k] += sums.clusters[k];
     }
     wolff_->learn(flipped, stream_.get());
   }

@@ -15,6 +15,7 @@
 
 #include "src/bundle/device_graphs.hpp"
 #include "src/bundle/device_wolff.hpp"
+#include "src/bundle/swendsen_wang_device.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
 
@@ -36,13 +37,16 @@ class DeviceBatch {
   // Sums of one measurement of the whole batch, [replicas of the batch] each; those of graphs that
   // were not measured are zero. Valid until the next fetch.
   struct Sums {
-    const unsigned long long *disagreeing, *up, *flipped;  // bonds, spins, sites
+    const unsigned long long *disagreeing, *up;  // bonds, spins
+    // Sites flipped by Wolff updates; or of Swendsen-Wang updates sum n^2, and the halves of
+    // 3 (sum n^2)^2 - 2 sum n^4.
+    const unsigned long long *clusters, *quartic_low, *quartic_high;
   };
-  // Queues a measurement into slot `slot`, which takes over the flipped sites so far.
+  // Queues a measurement into slot `slot`, which takes over the cluster sums so far.
   static constexpr std::size_t kSlots = 16;
   void measure(const GraphRange& range, std::size_t slot);
-  // Flipped sites alone.
-  void close_flipped(const GraphRange& range, std::size_t slot);
+  // Cluster sums alone.
+  void close_clusters(const GraphRange& range, std::size_t slot);
   // Waits, and empties the first `slots` slots.
   std::vector<Sums> fetch(std::size_t slots);
   // The device's time for the last measurement into slot 0 that was fetched.
@@ -56,14 +60,21 @@ class DeviceBatch {
 
  private:
   void check_memory() const;
+  void prepare_clusters(const GraphRange& range, std::uint64_t updates);
   void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
   void queue_sweep(const GraphRange& range, std::uint32_t step);
-  // Where kind 0..2 of a slot begins in the sums.
+  bool is_swendsen_wang() const {
+    return books_.front().spec.cluster == ClusterUpdate::swendsen_wang;
+  }
+  // Launches, about, of the cluster updates of a cycle.
+  std::uint32_t cluster_launches(std::uint32_t updates) const;
+  // Where a kind of sums of a slot begins, in the order of Sums.
+  static constexpr std::size_t kKinds = 5;
   std::size_t place(std::size_t slot, std::size_t kind) const {
-    return (slot * 3 + kind) * replicas_;
+    return (slot * kKinds + kind) * replicas_;
   }
   std::uint32_t* bundle_words(std::size_t bundle);
   void choose() const { check_cuda(cudaSetDevice(device_)); }
@@ -76,9 +87,10 @@ class DeviceBatch {
   CudaEvent measuring_{true}, measured_{true};
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
+  std::unique_ptr<SwendsenWangBatch> swendsen_wang_;
   std::size_t replicas_ = 0;  // of the whole batch
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
-  DeviceBuffer<unsigned long long> sums_;     // [kSlots][3][replicas]
+  DeviceBuffer<unsigned long long> sums_;     // [kSlots][kKinds][replicas]
   PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host
   std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t, unsigned>, CudaGraph>
       captured_;  // by range, M, W, cycles and forms of Wolff updates

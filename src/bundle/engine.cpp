@@ -213,8 +213,8 @@ std::unique_ptr<Engine> make_bundle_engine(const Graph& graph, const EngineSpec&
 bool share_launches(const BundleTask& a, const BundleTask& b) {
   const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
   return one.dim > 0 && one.dim == other.dim && one.extent == other.extent &&
-         a.spec.local == b.spec.local && a.spec.betas.size() == b.spec.betas.size() &&
-         a.spec.replicas == b.spec.replicas;
+         a.spec.local == b.spec.local && a.spec.cluster == b.spec.cluster &&
+         a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
 }
 
 std::unique_ptr<EngineBatch> make_bundle_batch(std::span<const BundleTask> tasks,

@@ -26,14 +26,7 @@ class CudaEngine final : public Books {
  public:
   using Members = std::span<CudaEngine* const>;  // of one batch, ascending
 
-  CudaEngine(const Graph& graph, const EngineSpec& spec) : Books(graph, spec) {
-    if (is_swendsen_wang()) {
-      throw Error(
-          ExitCode::usage,
-          "the bundle engine has no Swendsen-Wang updates on CUDA devices yet (take --device "
-          "cpu or --engine single)");
-    }
-  }
+  CudaEngine(const Graph& graph, const EngineSpec& spec) : Books(graph, spec) {}
 
   // Before anything else.
   void join(std::shared_ptr<DeviceBatch> batch, std::uint32_t member) {
@@ -78,7 +71,7 @@ class CudaEngine final : public Books {
     batch_->write_words(std::size_t{member_} * bundles_ + bundle, words);
   }
 
-  void take_flipped(const DeviceBatch::Sums& sums);
+  void take_clusters(const DeviceBatch::Sums& sums);
   void take(const DeviceBatch::Sums& sums, Observation& out);
 
   // A pure cluster schedule times itself; in a mix the share is measured by the benchmark.
@@ -113,7 +106,7 @@ void CudaEngine::advance_all(Members members, const Schedule& schedule, std::uin
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) {
     batch.run(run.range, run.step, schedule, cycles);
-    if (schedule.cluster > 0) batch.close_flipped(run.range, 0);
+    if (schedule.cluster > 0) batch.close_clusters(run.range, 0);
   }
   std::vector<DeviceBatch::Sums> sums;
   if (schedule.cluster > 0) {
@@ -124,7 +117,7 @@ void CudaEngine::advance_all(Members members, const Schedule& schedule, std::uin
   const double seconds = (now() - start) / static_cast<double>(members.size());
   for (CudaEngine* e : members) {
     e->book(schedule, cycles, 0);
-    if (!sums.empty()) e->take_flipped(sums.front());
+    if (!sums.empty()) e->take_clusters(sums.front());
     e->spend(schedule, seconds);
   }
 }
@@ -165,13 +158,17 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
   return taken;
 }
 
-// Sites flipped since the last time.
-void CudaEngine::take_flipped(const DeviceBatch::Sums& sums) {
-  const std::size_t replicas = cluster_size_.size();
-  const unsigned long long* flipped = sums.flipped + member_ * replicas;
+// Cluster sums since the last time.
+void CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
+  const std::size_t replicas = cluster_size_.size(), first = member_ * replicas;
   for (std::size_t k = 0; k < replicas; ++k) {
-    cluster_size_[k] += flipped[k];
-    work_.cluster_sites += flipped[k];
+    cluster_size_[k] += sums.clusters[first + k];
+    if (is_swendsen_wang()) {
+      cluster_quartic_[k] +=
+          static_cast<Wide>(sums.quartic_high[first + k]) << 64 | sums.quartic_low[first + k];
+    } else {
+      work_.cluster_sites += sums.clusters[first + k];
+    }
   }
 }
 
@@ -187,7 +184,7 @@ void CudaEngine::take(const DeviceBatch::Sums& sums, Observation& out) {
     out.bond_sum[k] = bonds - 2 * static_cast<std::int64_t>(disagreeing[k]);
     out.magnetisation[k] = 2 * static_cast<std::int64_t>(up[k]) - sites;
   }
-  take_flipped(sums);
+  take_clusters(sums);
   close_sums(out);
 }
 

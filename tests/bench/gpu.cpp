@@ -1,7 +1,7 @@
 // Speeds of the bundle engine on CUDA device 0, for RESULTS.md: bench_gpu [name ...]
-// Names: metropolis, many, many-wolff, wolff, wolff-forms, measure; all by default. Medians of five
-// pieces after a warm-up. The Wolff row nearest Tc sits where the mean cluster is about 0.0035 N (T
-// = 2.4345 on this graph).
+// Names: metropolis, many, many-wolff, swendsen-wang, wolff, wolff-forms, measure; all by default.
+// Medians of five pieces after a warm-up. The Wolff row nearest Tc sits where the mean cluster is
+// about 0.0035 N (T = 2.4345 on this graph).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,6 +130,49 @@ void many_wolff() {
   }
 }
 
+void swendsen_wang() {
+  fmt::print("bundle Swendsen-Wang, 2D, us per update of all replicas, sites per ns\n");
+  for (const auto& [edge, p, t, replicas] :
+       std::vector<std::tuple<std::uint32_t, double, double, std::uint32_t>>{
+           {64, 0.01, 2.43, 256},
+           {256, 0.01, 2.43, 256},
+           {512, 0.01, 2.43, 256},
+           {1024, 0.01, 2.43, 256},
+           {1024, 0.0, 2.269185, 256},
+           {1024, 0.1, 2.78, 256},
+           {1024, 0.01, 2.43, 32},
+           {4096, 0.01, 2.43, 32}}) {
+    const Graph graph = build_graph({{edge, edge}, p, Rule::rewire, 1});
+    EngineSpec spec;
+    spec.betas = {1 / t};
+    spec.replicas = replicas;
+    spec.start = Start::cold;
+    spec.cluster = ClusterUpdate::swendsen_wang;
+    EngineOptions options;
+    options.device = 0;
+    const std::vector<std::size_t> who{0};
+    const std::vector<BundleTask> tasks{{graph, spec}};
+    auto batch = make_bundle_batch(tasks, options);
+    batch->advance(who, {1, 1}, 20);
+    const double visited = static_cast<double>(graph.sites()) * replicas;
+    const auto count =
+        static_cast<std::uint64_t>(std::clamp(2e9 / visited, 2.0, 64.0));  // updates of a piece
+    const double plain = median_seconds([&] {
+                           batch->advance(who, {0, 1}, count);
+                         }) /
+                         static_cast<double>(count);
+    const double both = median_seconds([&] {
+                          batch->sample(who, {0, 1}, 1, count);
+                        }) /
+                        static_cast<double>(count);
+    fmt::print(
+        "  L={:<5} p={:<5} T={:<6.3f} {:4} replicas {:9.1f} us {:6.1f}; measured too "
+        "{:9.1f} us {:6.1f}\n",
+        edge, p, t, replicas, plain * 1e6, visited / plain * 1e-9, both * 1e6,
+        visited / both * 1e-9);
+  }
+}
+
 void wolff() {
   fmt::print("bundle Wolff, 2D L = 1024, 1024 replicas, 64 updates per launch\n");
   for (const auto& [p, t] :
@@ -205,6 +248,7 @@ int main(int argc, char** argv) {
   if (wanted("metropolis")) metropolis();
   if (wanted("many")) many();
   if (wanted("many-wolff")) many_wolff();
+  if (wanted("swendsen-wang")) swendsen_wang();
   if (wanted("wolff")) wolff();
   if (wanted("wolff-forms")) wolff_forms();
   if (wanted("measure")) measure();

@@ -1,0 +1,196 @@
+// What the kernels of a Swendsen-Wang update share (swendsen_wang_cuda.hpp): where an item lies,
+// runs of 32 sites, the forest over all tiles, sums.
+#pragma once
+
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "src/bundle/swendsen_wang_cuda.hpp"
+
+namespace rewise::bundle::device {
+
+__extension__ using WideSum = unsigned __int128;
+
+// A tile of a bundle.
+template <int kDim>
+struct LabelItem {
+  std::uint32_t item, bundle, tile, all, graph;  // all: the bundle among all graphs'
+  std::uint32_t extent[4];
+  LabelTile<kDim> at;
+
+  __device__ __forceinline__ LabelItem(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+                                       std::uint32_t n)
+      : item(n),
+        bundle(n / g.count),
+        tile(n - bundle * g.count),
+        all(run.first + bundle),
+        graph(all / g.bundles),
+        extent{g.lattice.extent0, g.lattice.extent1, g.lattice.extent2, g.lattice.extent3},
+        at(extent, g.along, tile) {}
+
+  __device__ __forceinline__ LabelRow row(const DeviceLabelTiles& g, std::uint32_t j) const {
+    return at.row(extent, g.lattice.sites, j);
+  }
+  // Mask k of a replica, or all replicas' from replica 0 on. [64]
+  __device__ __forceinline__ std::uint32_t* mask(const DeviceLabelRun& run, int k,
+                                                 unsigned replica) const {
+    return run.masks +
+           (static_cast<std::size_t>(item) * (kDim + 1) + static_cast<unsigned>(k)) * kLabelSites +
+           replica * kLabelRows;
+  }
+  __device__ __forceinline__ std::size_t of_replica(unsigned replica) const {
+    return static_cast<std::size_t>(item) * 32 + replica;
+  }
+};
+
+// The lowest `count` bits, count <= 32.
+__device__ __forceinline__ std::uint32_t lowest_bits(std::uint32_t count) {
+  return count == 0 ? 0 : ~0u >> (32 - count);
+}
+__device__ __forceinline__ unsigned lowest_bit(std::uint32_t bits) {
+  return static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1;
+}
+
+// Where the run starts that holds the highest bit of `up_to`; a bit of `starts` is where one does.
+__device__ __forceinline__ unsigned run_start(std::uint32_t starts, std::uint32_t up_to) {
+  return 31 - static_cast<unsigned>(__clz(static_cast<int>(starts & up_to)));
+}
+// The sites of a row up to and with x.
+__device__ __forceinline__ std::uint32_t up_to(unsigned x) { return ~0u >> (31 - x); }
+
+// The first marked site of every run that has one. Adding a bit at each run's start to the
+// unmarked sites carries up to the first marked one; the last site of a run stops every carry.
+__device__ __forceinline__ std::uint32_t first_of_runs(std::uint32_t starts, std::uint32_t marked) {
+  const std::uint32_t stops = marked | starts >> 1 | 1u << 31;
+  return (~stops + starts) & marked;
+}
+
+// Transposes the 32 x 32 bits that a warp holds, one word per lane.
+__device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
+  const unsigned lane = threadIdx.x % 32;
+  std::uint32_t mask = 0x0000FFFFu;
+#pragma unroll
+  for (unsigned j = 16; j != 0; j >>= 1) {
+    const std::uint32_t y = __shfl_xor_sync(~0u, x, j);
+    x = (lane & j) == 0 ? (x & mask) | (y & mask) << j : (x & ~mask) | (y & ~mask) >> j;
+    mask ^= mask << (j >> 1);
+  }
+  return x;
+}
+
+// Disjoint sets of the nodes of one replica, which threads join together. A root hangs under a root
+// of smaller key, by compare-and-swap; paths are halved meanwhile, which may lose a race without
+// harm, since it stores an ancestor. (ECL-CC: Jaiganesh & Burtscher 2018.)
+struct NodeForest {
+  using Ref = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
+
+  std::uint32_t* parent;
+  const std::uint32_t* key;
+
+  __device__ __forceinline__ std::uint32_t load(std::uint32_t node) const {
+    return Ref(parent[node]).load(cuda::memory_order_relaxed);
+  }
+  __device__ __forceinline__ void store(std::uint32_t node, std::uint32_t to) const {
+    Ref(parent[node]).store(to, cuda::memory_order_relaxed);
+  }
+  __device__ __forceinline__ std::uint32_t find(std::uint32_t node) const {
+    std::uint32_t up = load(node);
+    while (up != node) {
+      const std::uint32_t next = load(up);
+      if (next == up) return up;
+      store(node, next);
+      node = next;
+      up = load(node);
+    }
+    return node;
+  }
+  // Leaves the path as it is: while parents are being set to roots, a halving that was overtaken
+  // would undo that.
+  __device__ __forceinline__ std::uint32_t climb(std::uint32_t node) const {
+    for (std::uint32_t up = load(node); up != node; up = load(node)) node = up;
+    return node;
+  }
+  __device__ __forceinline__ void unite(std::uint32_t a, std::uint32_t b) const {
+    for (;;) {
+      a = find(a);
+      b = find(b);
+      if (a == b) return;
+      if (key[a] < key[b]) {
+        const std::uint32_t c = a;
+        a = b;
+        b = c;
+      }
+      std::uint32_t expected = a;
+      if (Ref(parent[a]).compare_exchange_strong(expected, b, cuda::memory_order_relaxed)) return;
+    }
+  }
+};
+
+__device__ __forceinline__ NodeForest forest_of(const DeviceLabelTiles& g,
+                                                const DeviceLabelRun& run, std::uint32_t bundle,
+                                                unsigned replica) {
+  const std::size_t first = (static_cast<std::size_t>(bundle) * 32 + replica) * g.nodes_most;
+  return {run.parent + first, run.key + first};
+}
+
+// The node of a site's cluster.
+__device__ __forceinline__ std::uint32_t node_at(const DeviceLabelTiles& g,
+                                                 const DeviceLabelRun& run, std::uint32_t graph,
+                                                 std::uint32_t bundle, unsigned replica,
+                                                 std::uint32_t tile, std::uint32_t place) {
+  const std::size_t at = (static_cast<std::size_t>(bundle) * g.count + tile) * 32 + replica;
+  const std::uint32_t root = run.label[at * kLabelSites + place];
+  const LabelRank rank = run.rank[at * kLabelRows + root / 32];
+  const std::uint32_t below = rank.nodes & ((1u << root % 32) - 1);
+  return g.node_first[static_cast<std::size_t>(graph) * (g.count + 1) + tile] + rank.before +
+         static_cast<std::uint32_t>(__popc(below));
+}
+
+template <class T>
+__device__ __forceinline__ T warp_total(T value) {
+  for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
+  return value;
+}
+__device__ __forceinline__ WideSum warp_total(WideSum value) {
+  for (int step = 16; step > 0; step /= 2) {
+    const auto low = static_cast<unsigned long long>(value);
+    const auto high = static_cast<unsigned long long>(value >> 64);
+    const unsigned long long other_low = __shfl_down_sync(~0u, low, step);
+    const unsigned long long other_high = __shfl_down_sync(~0u, high, step);
+    value += static_cast<WideSum>(other_high) << 64 | other_low;
+  }
+  return value;
+}
+
+// By a whole warp; its lanes' sums go to one replica's.
+__device__ __forceinline__ void add_cluster_sums(LabelSums& sums, std::uint64_t square,
+                                                 WideSum fourth) {
+  if (!__any_sync(~0u, square != 0)) return;
+  square = warp_total(square);
+  fourth = warp_total(fourth);
+  if (threadIdx.x % 32 != 0) return;
+  const auto low = static_cast<unsigned long long>(fourth);
+  auto high = static_cast<unsigned long long>(fourth >> 64);
+  atomicAdd(&sums.square, static_cast<unsigned long long>(square));
+  if (atomicAdd(&sums.fourth_low, low) + low < low) ++high;
+  if (high != 0) atomicAdd(&sums.fourth_high, high);
+}
+
+// Calls f.template operator()<kDim>() with the lattice's dimension (host).
+template <class F>
+void with_label_dim(int dim, F&& f) {
+  switch (dim) {
+    case 0:
+      return f.template operator()<0>();
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 3:
+      return f.template operator()<3>();
+    default:
+      return f.template operator()<4>();
+  }
+}
+
+}  // namespace rewise::bundle::device
