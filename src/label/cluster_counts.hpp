@@ -23,12 +23,6 @@ struct ClusterCounts {
   std::uint64_t largest = 0;
   double square = 0, fourth = 0;      // sums of n^2 and n^4 over clusters of n sites
   std::array<bool, kMaxDim> wraps{};  // [dim]; all false where bonds leave the lattice (extra)
-
-  // Mean size of a present site's cluster, the largest cluster left out; 0 if there is no other.
-  double mean_size() const {
-    const double largest_square = static_cast<double>(largest) * static_cast<double>(largest);
-    return sites > largest ? (square - largest_square) / static_cast<double>(sites - largest) : 0;
-  }
 };
 
 // Work space for the configurations on one lattice.
