@@ -1,6 +1,6 @@
 // Speeds of the single engine on CUDA device 0, for RESULTS.md: bench_single_gpu [name ...]
-// Names: swendsen-wang, metropolis, potts, measure; all by default. Medians of five pieces after a
-// warm-up. With --brief one row of each.
+// Names: swendsen-wang, metropolis, potts, potts-wolff, measure; all by default. Medians of five
+// pieces after a warm-up. With --brief one row of each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void time_rows(const char* what, const Schedule& schedule, bool brief) {
 constexpr double kPottsTc = 0.994972861;
 
 std::unique_ptr<Engine> prepare_potts(const Graph& graph, std::uint32_t q, LocalUpdate local,
-                                      ClusterUpdate cluster) {
+                                      ClusterUpdate cluster, const char* wolff_method = "") {
   EngineSpec spec;
   spec.model = ModelKind::potts;
   spec.q = q;
@@ -80,6 +80,7 @@ std::unique_ptr<Engine> prepare_potts(const Graph& graph, std::uint32_t q, Local
   spec.cluster = cluster;
   EngineOptions options;
   options.device = 0;
+  options.wolff_method = wolff_method;
   auto engine = make_single_engine(graph, spec, options);
   engine->advance({0, 1}, 30);
   return engine;
@@ -120,6 +121,24 @@ void potts(bool brief) {
   }
 }
 
+void potts_wolff(bool brief) {
+  fmt::print("single, Potts q = 3, T = {}, Wolff, us per update (sites per update)\n", kPottsTc);
+  for (const double p : {0.0, 0.01}) {
+    const Graph graph = build_graph({{1024, 1024}, p, Rule::rewire, 1});
+    for (const char* method : {"", "frontier", "frontier-local", "persistent", "ccl"}) {
+      auto e = prepare_potts(graph, 3, LocalUpdate::metropolis, ClusterUpdate::wolff, method);
+      const Work before = e->work();
+      const double s = seconds_per_cycle(*e, {0, 16}, brief ? 1 : 2) / 16;
+      const Work after = e->work();
+      fmt::print("  L=1024 p={:<5} {:<15} {:8.1f}   ({:.0f})\n", p, *method ? method : "default",
+                 s * 1e6,
+                 static_cast<double>(after.cluster_sites - before.cluster_sites) /
+                     static_cast<double>(after.cluster_updates - before.cluster_updates));
+    }
+    if (brief) return;
+  }
+}
+
 void measure() {
   for (const double p : {0.0, 0.01}) {
     const Graph graph = build_graph({{4096, 4096}, p, Rule::rewire, 1});
@@ -144,5 +163,6 @@ int main(int argc, char** argv) {
   if (wanted("swendsen-wang")) time_rows("Swendsen-Wang", {0, 1}, brief);
   if (wanted("metropolis")) time_rows("Metropolis", {1, 0}, brief);
   if (wanted("potts")) potts(brief);
+  if (wanted("potts-wolff")) potts_wolff(brief);
   if (wanted("measure")) measure();
 }
