@@ -67,6 +67,16 @@ struct ThresholdDigits {
   }
 };
 
+// How many digits all thresholds have in front of their first 1.
+inline unsigned common_zeros(const Draws& draws) {
+  unsigned zeros = 0;
+  while (zeros < 32 && std::all_of(draws.digit[zeros], draws.digit[zeros] + kMaxDim,
+                                   [](std::uint32_t digit) { return digit == 0; })) {
+    ++zeros;
+  }
+  return zeros;
+}
+
 inline Draws make_draws(const ThresholdDigits& digits, std::uint64_t seed, std::uint32_t who,
                         std::uint32_t step) {
   Draws draws;

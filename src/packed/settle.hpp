@@ -77,83 +77,120 @@ struct Decision {
     below = select(open, t, below);
     open &= ~(r ^ t);
   }
+  // Four.
+  template <int kDim>
+  RW_HD void compare(const Words4& r, const std::uint32_t (*digit)[kMaxDim]) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (unsigned k = 0; k < 4; ++k) compare(r.w[k], threshold_digit<kDim>(digit[k], p0, p1));
+  }
 };
 
-// The first digits of word w.
-template <int kDim, bool kGlauber>
+// The first digits of word w. The first kZeros of all thresholds are 0.
+template <int kDim, bool kGlauber, unsigned kZeros>
 RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsigned w,
                               const Disagreement<kDim>& d) {
   Words4 r = item.words(draws.update, draws.call[quick_call(w, 0)]);
   Decision out{d.few, ~d.few, d.p0, d.p1, 0};
   if constexpr (kGlauber) {
     out.open = ~d.equal;
-    out.below = ~r.w[0];
+    out.below = d.equal & ~r.w[0];
     out.invert = ~(d.few | d.equal);
   }
+  if constexpr (kZeros == 1) out.open &= ~r.w[0];
+  if constexpr (kZeros == 2) out.open &= ~(r.w[0] | r.w[1]);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-  for (unsigned n = 0; n < kQuickCalls; ++n) {
-    if (n > 0) r = item.words(draws.update, draws.call[quick_call(w, n)]);
+  for (unsigned k = kZeros; k < 4; ++k) {
+    out.compare(r.w[k], threshold_digit<kDim>(draws.digit[k], d.p0, d.p1));
+  }
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (unsigned k = 0; k < 4; ++k) {
-      out.compare(r.w[k], threshold_digit<kDim>(draws.digit[4 * n + k], d.p0, d.p1));
-    }
+  for (unsigned n = 1; n < kQuickCalls; ++n) {
+    r = item.words(draws.update, draws.call[quick_call(w, n)]);
+    out.template compare<kDim>(r, draws.digit + 4 * n);
   }
   return out;
+}
+
+// The sites that take a turn: at each bit the first word's that waits there. before[w]: bits where
+// an earlier word waits.
+struct Turn {
+  std::uint32_t before[kGroupWords], taken;
+
+  RW_HD explicit Turn(const std::uint32_t* wait) {
+    taken = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (unsigned w = 0; w < kGroupWords; ++w) {
+      before[w] = taken;
+      taken |= wait[w];
+    }
+  }
+};
+
+// One turn of a level: four digits. Words that wait behind others stay open, and what `below` says
+// of them is for a later turn to put right.
+template <int kDim>
+RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
+                     const std::uint32_t* wait, const Turn& who, Decision* of) {
+  Decision all{who.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned w = kGroupWords - 1; w-- > 0;) {
+    all.p0 = select(wait[w], of[w].p0, all.p0);
+    all.p1 = select(wait[w], of[w].p1, all.p1);
+  }
+  const Words4 r = item.words(draws.update, draws.call[level_call(level, turn)]);
+  all.template compare<kDim>(r, draws.digit + kQuickDigits + 4 * level);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (unsigned w = 0; w < kGroupWords; ++w) {
+    of[w].below = select(wait[w], all.below, of[w].below);
+    of[w].open &= ~wait[w] | who.before[w] | all.open;
+  }
 }
 
 // The rest, level by level, all words of the group together.
 template <int kDim>
 RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
   for (unsigned level = 0; level < kLevels; ++level) {
-    std::uint32_t wait[kGroupWords], waiting = 0;
+    std::uint32_t wait[kGroupWords];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (unsigned w = 0; w < kGroupWords; ++w) {
-      wait[w] = of[w].open;
-      waiting |= wait[w];
-    }
-    if (waiting == 0) return;
-    for (unsigned turn = 0; waiting != 0; ++turn) {
-      Decision all{0, 0, 0, 0, 0};
-      std::uint32_t mine[kGroupWords];
-      waiting = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (unsigned w = 0; w < kGroupWords; ++w) {
-        mine[w] = wait[w] & ~all.open;
-        wait[w] &= all.open;
-        waiting |= wait[w];
-        all.open |= mine[w];
-        all.p0 |= mine[w] & of[w].p0;
-        all.p1 |= mine[w] & of[w].p1;
-      }
-      const Words4 r = item.words(draws.update, draws.call[level_call(level, turn)]);
-      const std::uint32_t(*digit)[kMaxDim] = draws.digit + kQuickDigits + 4 * level;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (unsigned k = 0; k < 4; ++k) {
-        all.compare(r.w[k], threshold_digit<kDim>(digit[k], all.p0, all.p1));
-      }
+    for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = of[w].open;
+    Turn who(wait);
+    if (who.taken == 0) return;
+    take_turn<kDim>(draws, item, level, 0, wait, who, of);
+    for (unsigned turn = 1;; ++turn) {
+      std::uint32_t behind = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
       for (unsigned w = 0; w < kGroupWords; ++w) {
-        of[w].below = select(mine[w], all.below, of[w].below);
-        of[w].open = select(mine[w], all.open, of[w].open);
+        wait[w] &= who.before[w];
+        behind |= wait[w];
       }
+      if (behind == 0) break;
+      who = Turn(wait);
+      take_turn<kDim>(draws, item, level, turn, wait, who, of);
     }
   }
 }
 
 // The sites of a group that flip. x: [kGroupWords][2 kDim] disagreements with the neighbours.
-template <int kDim, bool kGlauber>
+// kZeros: 0 to 2, at most common_zeros(thresholds); it changes the speed alone.
+template <int kDim, bool kGlauber, unsigned kZeros = 0>
 RW_HD void settle_group(const Draws& draws, std::uint32_t item,
                         const std::uint32_t (&x)[kGroupWords][2 * kDim], std::uint32_t* flips) {
   const PhiloxItem shared(draws.update, item);
@@ -162,7 +199,7 @@ RW_HD void settle_group(const Draws& draws, std::uint32_t item,
 #pragma unroll
 #endif
   for (unsigned w = 0; w < kGroupWords; ++w) {
-    of[w] = decide_quickly<kDim, kGlauber>(draws, shared, w, Disagreement<kDim>(x[w]));
+    of[w] = decide_quickly<kDim, kGlauber, kZeros>(draws, shared, w, Disagreement<kDim>(x[w]));
   }
   decide_rest<kDim>(draws, shared, of);
 #if defined(__CUDA_ARCH__)

@@ -68,7 +68,10 @@ void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
           }
         }
         const auto group = static_cast<std::uint32_t>((strip.first + at) / kGroupWords);
-        settle_group<kDim, kGlauber>(draws, item_of(group, colour), x, flips);
+        const unsigned zeros = std::min(common_zeros(draws), (group + draws.call[0].lo) % 3);
+        zeros == 0   ? settle_group<kDim, kGlauber, 0>(draws, item_of(group, colour), x, flips)
+        : zeros == 1 ? settle_group<kDim, kGlauber, 1>(draws, item_of(group, colour), x, flips)
+                     : settle_group<kDim, kGlauber, 2>(draws, item_of(group, colour), x, flips);
         const std::uint64_t base = (colour == 0 ? 0 : layout.colour_words()) + strip.first + at;
         for (std::uint32_t w = 0; w < kGroupWords; ++w) {
           fresh[base + w] ^= flips[w] & strip.sites[at + w];
