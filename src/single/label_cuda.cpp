@@ -60,6 +60,7 @@ void LabellerCuda::within_tiles(const LabelField& field, cudaStream_t stream) {
 }
 
 void LabellerCuda::across(const LabelField& field, cudaStream_t stream) {
+  if (method_ == LabelMethod::fast) return launch_unite(field, stream);
   if (!is_tiled(method_)) {
     const bool references = method_ == LabelMethod::label_equivalence;
     launch_equivalence_start(field, references, stream);
@@ -72,7 +73,7 @@ void LabellerCuda::across(const LabelField& field, cudaStream_t stream) {
   launch_find_pairs(field, tiles_, root_pairs_, stream);
   fixed_point_.run(
       stream, [&](const PassFlags& flags) { launch_relax(field, root_pairs_, flags, stream); });
-  launch_resolve(field, stream);
+  launch_resolve(field, field.parent, stream);
 }
 
 }  // namespace rewise::single

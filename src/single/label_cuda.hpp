@@ -1,7 +1,7 @@
 // Connected components by the papers' methods (src/label/method.hpp) on a CUDA device: occupied
 // bonds in, labels out, of all systems at once. How a method takes bonds that are not the lattice's
 // (rewired, imported): `relax` as more pairs of roots, `sew` as a last round of unions, label
-// equivalence as one more scan.
+// equivalence as one more scan. `fast` is a union-find without tiles (label_union.cu).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -66,7 +66,8 @@ class LabellerCuda {
     across(field, stream);
   }
 
-  // Of the last run: relaxations or scans, that which changed nothing included; 0 for `sew`.
+  // Of the last run: relaxations or scans, that which changed nothing included; 0 where there are
+  // none.
   std::uint64_t passes() const { return fixed_point_.passes(); }
 
  private:

@@ -29,10 +29,6 @@ __device__ __forceinline__ Equivalences equivalences(const LabelField& field, bo
   return {field.of(field.label, who), field.of(references ? field.parent : field.label, who)};
 }
 
-__device__ __forceinline__ bool finished(const PassFlags& flags) {
-  return flags.before != nullptr && load(flags.before) == 0;
-}
-
 // The smallest label of a site's neighbours.
 template <int kDim>
 __device__ __forceinline__ std::uint32_t least_around(const LabelField& field,
@@ -53,44 +49,44 @@ __device__ __forceinline__ std::uint32_t least_around(const LabelField& field,
 }
 
 template <int kDim>
-__device__ __forceinline__ void scan_site(const LabelField& field, bool references,
-                                          const PassFlags& flags, const Item& item) {
+__device__ __forceinline__ bool scan_site(const LabelField& field, bool references,
+                                          const Item& item) {
   const Equivalences e = equivalences(field, references, item.who);
   const auto site = static_cast<Site>(item.index);
   const std::uint32_t least =
       least_around<kDim>(field, field.of(field.bonds, item.who), e.label, site);
   const std::uint32_t label = load(e.label + site);
-  if (least >= label) return;
+  if (least >= label) return false;
   atomicMin(e.references + label, least);
-  store(flags.changed, 1);
+  return true;
 }
 
 template <int kDim>
 __global__ void __launch_bounds__(kLabelThreads)
     scan_sites(const __grid_constant__ LabelField field, bool references, PassFlags flags,
                SystemItems items) {
+  if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  if (item.index < items.items && !finished(flags)) {
-    scan_site<kDim>(field, references, flags, item);
-  }
+  report(flags, item.index < items.items && scan_site<kDim>(field, references, item));
 }
 
-__device__ __forceinline__ void scan_shortcut(const LabelField& field, bool references,
-                                              const PassFlags& flags, const Item& item) {
-  if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return;
+__device__ __forceinline__ bool scan_shortcut(const LabelField& field, bool references,
+                                              const Item& item) {
+  if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return false;
   const Equivalences e = equivalences(field, references, item.who);
   const RewiredSlot bond = field.shortcuts[item.index];
   const std::uint32_t a = load(e.label + bond.a), b = load(e.label + bond.b);
-  if (a == b) return;
+  if (a == b) return false;
   atomicMin(e.references + (a < b ? b : a), a < b ? a : b);
-  store(flags.changed, 1);
+  return true;
 }
 
 __global__ void __launch_bounds__(kLabelThreads)
     scan_shortcuts(const __grid_constant__ LabelField field, bool references, PassFlags flags,
                    SystemItems items) {
+  if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  if (item.index < items.items && !finished(flags)) scan_shortcut(field, references, flags, item);
+  report(flags, item.index < items.items && scan_shortcut(field, references, item));
 }
 
 // Where a chain of references that begins at a label ends.
@@ -116,7 +112,7 @@ __global__ void __launch_bounds__(kLabelThreads)
     analyse_sites(const __grid_constant__ LabelField field, bool references, PassFlags flags,
                   SystemItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items && load(flags.changed) != 0) analyse_site(field, references, item);
+  if (item.index < items.items && *flags.changed != 0) analyse_site(field, references, item);
 }
 
 // Only with references; nobody changes them meanwhile.
@@ -129,7 +125,7 @@ __device__ __forceinline__ void relabel_site(const LabelField& field, const Item
 __global__ void __launch_bounds__(kLabelThreads)
     relabel_sites(const __grid_constant__ LabelField field, PassFlags flags, SystemItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items && load(flags.changed) != 0) relabel_site(field, item);
+  if (item.index < items.items && *flags.changed != 0) relabel_site(field, item);
 }
 
 __device__ __forceinline__ void start_site(const LabelField& field, bool references,

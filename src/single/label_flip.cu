@@ -10,33 +10,62 @@ namespace {
 
 using namespace device;
 
-constexpr unsigned kSitesPerCount = 8;  // of a thread
+constexpr unsigned kSitesPerCount = 16;  // of a thread
+constexpr unsigned kCountSlots = 1024;
+constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
-// What a thread has counted for one label is added when the label changes, and at the end by the
-// warp: near and below Tc most sites have one label, and its word would be the bottleneck.
-__device__ __forceinline__ void count_sites(const LabelField& field, const Item& item) {
-  constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+// A block's counts of labels, one label to a slot; a label whose slot is another's is counted in
+// global memory at once. Near and below Tc most sites have one label, and its word would be the
+// bottleneck.
+struct CountSlots {
+  std::uint32_t label[kCountSlots], count[kCountSlots];
+
+  __device__ __forceinline__ void clear() {
+    for (unsigned k = threadIdx.x; k < kCountSlots; k += kLabelThreads) {
+      label[k] = kNone;
+      count[k] = 0;
+    }
+    __syncthreads();
+  }
+  // By a warp; kNone is no label.
+  __device__ __forceinline__ void add(std::uint32_t* size, std::uint32_t of) {
+    const std::uint32_t peers = __match_any_sync(~0u, of);
+    if (of == kNone || threadIdx.x % 32 != lowest_lane(peers)) return;
+    const auto sites = static_cast<std::uint32_t>(__popc(peers));
+    const unsigned slot = (of * 0x9E3779B1u) >> 22;
+    const std::uint32_t there = atomicCAS(label + slot, kNone, of);
+    if (there == kNone || there == of) {
+      atomicAdd(count + slot, sites);
+    } else {
+      atomicAdd(size + of, sites);
+    }
+  }
+  __device__ __forceinline__ void flush(std::uint32_t* size) const {
+    __syncthreads();
+    for (unsigned k = threadIdx.x; k < kCountSlots; k += kLabelThreads) {
+      if (count[k] > 0) atomicAdd(size + label[k], count[k]);
+    }
+  }
+};
+
+__device__ __forceinline__ void count_sites(const LabelField& field, const Item& item,
+                                            CountSlots& slots) {
   const std::uint32_t* label = field.of(field.label, item.who);
   std::uint32_t* size = field.of(field.size, item.who);
-  const std::uint64_t first = item.index / 32 * 32 * kSitesPerCount + item.index % 32;
-  std::uint32_t counted = kNone, count = 0;
-  for (unsigned n = 0; n < kSitesPerCount && first + 32 * n < field.sites; ++n) {
-    const std::uint32_t now = label[first + 32 * n];
-    if (now != counted && count > 0) {
-      atomicAdd(size + counted, count);
-      count = 0;
-    }
-    counted = now;
-    ++count;
+  const std::uint64_t first =
+      (item.index - threadIdx.x) * kSitesPerCount + threadIdx.x;  // of a block's
+  slots.clear();
+  for (unsigned n = 0; n < kSitesPerCount; ++n) {
+    const std::uint64_t site = first + kLabelThreads * n;
+    slots.add(size, site < field.sites ? label[site] : kNone);
   }
-  const std::uint32_t peers = __match_any_sync(~0u, counted);
-  const std::uint32_t total = __reduce_add_sync(peers, count);
-  if (total > 0 && threadIdx.x % 32 == lowest_lane(peers)) atomicAdd(size + counted, total);
+  slots.flush(size);
 }
 
 __global__ void __launch_bounds__(kLabelThreads)
     count_clusters(const __grid_constant__ LabelField field, SystemItems items) {
-  count_sites(field, item_of(items));
+  __shared__ CountSlots slots;
+  count_sites(field, item_of(items), slots);
 }
 
 // A system's threads stride over its sites.
@@ -152,8 +181,7 @@ void launch_cluster_sums(const DeviceSystems& systems, const LabelField& field,
                          cudaStream_t stream) {
   check_cuda(
       cudaMemsetAsync(field.size, 0, field.systems * field.stride * sizeof(*field.size), stream));
-  constexpr std::uint64_t kWarpSites = 32 * kSitesPerCount;
-  const SystemItems counts((field.sites + kWarpSites - 1) / kWarpSites * 32);
+  const SystemItems counts((field.sites + kSitesPerCount - 1) / kSitesPerCount);
   launch(count_clusters, counts.shape(field.systems), stream, field, counts);
   constexpr std::uint64_t kMostThreads = 1u << 17;
   const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);

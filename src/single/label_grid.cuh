@@ -7,6 +7,7 @@
 
 #include "src/cuda/launch.hpp"
 #include "src/single/label_field.hpp"
+#include "src/single/label_kernels.hpp"
 
 namespace rewise::single {
 
@@ -46,6 +47,15 @@ __device__ __forceinline__ std::uint32_t load(const std::uint32_t* at) {
 }
 __device__ __forceinline__ void store(std::uint32_t* at, std::uint32_t value) {
   SharedWord(*at).store(value, cuda::memory_order_relaxed);
+}
+
+// Whether a pass has something to do. Flags change between kernels only.
+__device__ __forceinline__ bool goes_on(const PassFlags& flags) {
+  return flags.before == nullptr || *flags.before != 0;
+}
+// By all threads of a block: one store for what any of them has changed.
+__device__ __forceinline__ void report(const PassFlags& flags, bool changed) {
+  if (__syncthreads_or(changed ? 1 : 0) != 0 && threadIdx.x == 0) store(flags.changed, 1);
 }
 
 __device__ __forceinline__ unsigned lowest_lane(std::uint32_t lanes) {

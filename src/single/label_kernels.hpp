@@ -25,8 +25,8 @@ struct PassFlags {
   std::uint32_t* changed = nullptr;
 };
 
-// parent[site]: the smallest site of its cluster within its tile; label[site] = site, size[site] =
-// 1. Without a lattice every site is its own.
+// parent[site]: the smallest site of its cluster within its tile, the tile root; label[site] =
+// site; size[site]: 1 at tile roots, else 0. Without a lattice every site is its own.
 void launch_tile_labels(const LabelField& field, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream);
 
@@ -36,11 +36,16 @@ void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const R
                        cudaStream_t stream);
 void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream);
-// label[site] = label[parent[site]].
-void launch_resolve(const LabelField& field, cudaStream_t stream);
+// label[site] = label[roots[site]], which is its own root's. roots: [systems][stride].
+void launch_resolve(const LabelField& field, const std::uint32_t* roots, cudaStream_t stream);
 
 // Bonds across tiles, `sew` (label_sew.cu): all of it, launch_resolve() included.
 void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream);
+
+// All bonds at once by compare-and-swap (label_union.cu): labels, or only the trees of shortcuts.
+void launch_unite(const LabelField& field, cudaStream_t stream);
+// Of `parent` [systems][stride], any forest.
+void launch_unite_shortcuts(const LabelField& field, std::uint32_t* parent, cudaStream_t stream);
 
 // Label equivalence over the whole lattice (label_equivalence.cu). `references`: with parent as the
 // array of references (Hawick et al.), else without (Kalentev et al.).

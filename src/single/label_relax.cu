@@ -120,10 +120,9 @@ __device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pai
 }
 
 // A system's threads stride over its pairs.
-__device__ __forceinline__ void relax_system(const LabelField& field, const RootPairs& pairs,
-                                             const PassFlags& flags, std::uint32_t who,
-                                             std::uint64_t thread, std::uint64_t threads) {
-  if (flags.before != nullptr && load(flags.before) == 0) return;
+__device__ __forceinline__ bool relax_system(const LabelField& field, const RootPairs& pairs,
+                                             std::uint32_t who, std::uint64_t thread,
+                                             std::uint64_t threads) {
   std::uint32_t* label = field.of(field.label, who);
   const Site* list = pairs.pairs + 2 * who * pairs.capacity;
   const std::uint64_t count = pairs.count[who];
@@ -131,27 +130,30 @@ __device__ __forceinline__ void relax_system(const LabelField& field, const Root
   for (std::uint64_t i = thread; i < count; i += threads) {
     changed = relax_pair(label, list + 2 * i) || changed;
   }
-  if (changed) store(flags.changed, 1);
+  return changed;
 }
 
 __global__ void __launch_bounds__(kLabelThreads)
     relax_pairs_once(const __grid_constant__ LabelField field,
                      const __grid_constant__ RootPairs pairs, PassFlags flags, SystemItems items) {
+  if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  relax_system(field, pairs, flags, item.who, item.index,
-               std::uint64_t{items.blocks.divisor} * kLabelThreads);
+  const std::uint64_t threads = std::uint64_t{items.blocks.divisor} * kLabelThreads;
+  report(flags, relax_system(field, pairs, item.who, item.index, threads));
 }
 
-__device__ __forceinline__ void resolve_site(const LabelField& field, const Item& item) {
-  const Site root = field.of(field.parent, item.who)[item.index];
+__device__ __forceinline__ void resolve_site(const LabelField& field, const std::uint32_t* roots,
+                                             const Item& item) {
+  const Site root = field.of(roots, item.who)[item.index];
   if (root == item.index) return;
   std::uint32_t* label = field.of(field.label, item.who);
   label[item.index] = label[root];
 }
 
-__global__ void resolve_sites(const __grid_constant__ LabelField field, SystemItems items) {
+__global__ void resolve_sites(const __grid_constant__ LabelField field, const std::uint32_t* roots,
+                              SystemItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) resolve_site(field, item);
+  if (item.index < items.items) resolve_site(field, roots, item);
 }
 
 }  // namespace
@@ -182,9 +184,9 @@ void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFla
   launch(relax_pairs_once, items.shape(field.systems), stream, field, pairs, flags, items);
 }
 
-void launch_resolve(const LabelField& field, cudaStream_t stream) {
+void launch_resolve(const LabelField& field, const std::uint32_t* roots, cudaStream_t stream) {
   const SystemItems items(field.sites);
-  launch(resolve_sites, items.shape(field.systems), stream, field, items);
+  launch(resolve_sites, items.shape(field.systems), stream, field, roots, items);
 }
 
 }  // namespace rewise::single

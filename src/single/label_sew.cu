@@ -7,11 +7,11 @@
 // The paper gives a seam to a thread. Here the warp looks up the roots of 32 bonds at a time, and
 // only the joining of trees is serial: its registers learn of each join. Rewired bonds have no
 // order in space: all of them are inserted at once by compare-and-swap, the larger root under the
-// smaller. Then every site looks up its root, and a root learns its cluster's smallest site.
+// smaller. Then every site looks up its root, and a root learns its cluster's smallest site, which
+// is a tile root.
 #include <algorithm>
 
 #include "src/single/device_plan.hpp"
-#include "src/single/forest.cuh"
 #include "src/single/label_grid.cuh"
 #include "src/single/label_kernels.hpp"
 
@@ -188,26 +188,17 @@ __global__ void __launch_bounds__(32) sew_periodic(const __grid_constant__ Label
   sew_around<kDim>(field, blockIdx.x);
 }
 
-__device__ __forceinline__ void insert_shortcut(const LabelField& field, const Item& item) {
-  if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return;
-  const RewiredSlot bond = field.shortcuts[item.index];
-  LatticeForest{field.of(field.parent, item.who)}.unite(bond.a, bond.b);
-}
-
-__global__ void insert_shortcuts(const __grid_constant__ LabelField field, SystemItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) insert_shortcut(field, item);
-}
-
-// Every site's parent becomes its root, whose label its cluster's smallest site.
+// A site's root goes where its size was; a tile root that is smaller than its own root lowers that
+// one's label. Parents do not change.
 __device__ __forceinline__ void name_root(const LabelField& field, const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  const LatticeForest forest{field.of(field.parent, item.who)};
-  const Site root = forest.climb(site);
-  if (root == site) return;
-  forest.store(site, root);
-  std::uint32_t* name = field.of(field.label, item.who) + root;
-  if (site < load(name)) atomicMin(name, site);
+  const std::uint32_t* parent = field.of(field.parent, item.who);
+  std::uint32_t* size = field.of(field.size, item.who);
+  Site root = site;
+  for (Site up = parent[root]; up != root; up = parent[root]) root = up;
+  const bool tile_root = size[site] != 0;
+  size[site] = root;
+  if (tile_root && site < root) atomicMin(field.of(field.label, item.who) + root, site);
 }
 
 __global__ void name_roots(const __grid_constant__ LabelField field, SystemItems items) {
@@ -248,13 +239,10 @@ void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t s
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) sew_lattice<kDim>(field, tiles, stream);
   });
-  if (field.shortcut_count > 0) {
-    const SystemItems items(field.shortcut_count);
-    launch(insert_shortcuts, items.shape(field.systems), stream, field, items);
-  }
+  launch_unite_shortcuts(field, field.parent, stream);
   const SystemItems items(field.sites);
   launch(name_roots, items.shape(field.systems), stream, field, items);
-  launch_resolve(field, stream);
+  launch_resolve(field, field.size, stream);
 }
 
 }  // namespace rewise::single

@@ -91,7 +91,7 @@ __device__ __forceinline__ void store_tile(const LabelField& field, const LabelT
                                    : space.label[place];
     parent[at.site] = tile_site<kDim>(tiles, field.geometry, corner, root).site;
     label[at.site] = at.site;
-    size[at.site] = 1;
+    size[at.site] = root == place ? 1 : 0;
   }
 }
 

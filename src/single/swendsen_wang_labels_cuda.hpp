@@ -28,8 +28,8 @@ struct LabelTimes {
 
 class SwendsenWangLabelsCuda {
  public:
-  // `plan` points to device memory that must outlive this. Not LabelMethod::fast; `tile` as
-  // tile_edge() gives it.
+  // `plan` points to device memory that must outlive this. `tile`: as tile_edge() gives it.
+  // LabelMethod::fast is the union-find of label_union.cu here.
   SwendsenWangLabelsCuda(const DevicePlan& plan, const DeviceSystems& systems, LabelMethod method,
                          std::uint32_t tile, cudaStream_t stream);
 
