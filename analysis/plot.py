@@ -3,6 +3,7 @@
     plot.py STUDY-FOLDER [--out FOLDER]     into FOLDER, or STUDY-FOLDER/plots
     plot.py TASK.h5 [--out FOLDER]          into FOLDER, or beside the file
     plot.py TUNE.json [--out FOLDER]        what `rewise tune --out` kept; likewise
+    plot.py FOLDER [--out FOLDER]           of `decorrelate`, `percolate` and the like; as a study
 
 Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 input/output.
 """
@@ -31,6 +32,9 @@ def draw(target, out):
         return plot_tune.draw(rewise_data.read_tuning(target), target.stem, out or target.parent)
     if target.is_dir() and (target / "curves.json").exists():
         return plot_curves.draw(plot_curves.read(target), out or target / "plots")
+    if target.is_dir() and (target / "percolation.json").exists():
+        import plot_percolation
+        return plot_percolation.draw(plot_percolation.read(target), out or target / "plots")
     if target.is_dir():
         return plot_study.draw(rewise_data.read_summary(target), out or target / "plots")
     return plot_task.draw(rewise_data.read_task(target), out or target.parent)

@@ -32,6 +32,8 @@ AddedCommand add_decorrelate_command(CLI::App& program);
 AddedCommand add_equilibrate_command(CLI::App& program);
 AddedCommand add_clusters_command(CLI::App& program);
 AddedCommand add_reproduce_command(CLI::App& program);
+AddedCommand add_label_command(CLI::App& program);
+AddedCommand add_percolate_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
 
 // Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the

@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
       add_report_command(program),      add_decorrelate_command(program),
       add_equilibrate_command(program), add_clusters_command(program),
       add_reproduce_command(program),   add_bench_command(program),
+      add_label_command(program),       add_percolate_command(program),
       add_info_command(program)};
   check_subcommand(program, argc, argv);
   try {

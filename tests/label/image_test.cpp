@@ -31,7 +31,7 @@ TEST_CASE("image: pixels from the threshold on are joined, 4 neighbours each") {
         std::vector<Site>{0, kNo, 0, 0, 0, 0, kNo, 0, kNo, kNo, 0, kNo});
 }
 
-TEST_CASE("image: equal neighbours are joined, other pixels are alone; NaN is no pixel") {
+TEST_CASE("image: equal neighbours are joined, other pixels are alone, NaN is no pixel") {
   const double nan = std::nan("");
   CHECK(labels({3, 2}, {7, 7, 2, 7, 2, 2}, {PixelRule::equal, 0, false}) ==
         std::vector<Site>{0, 0, 2, 0, 2, 2});

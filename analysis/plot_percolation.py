@@ -1,0 +1,60 @@
+"""Figure of `rewise percolate`: wrapping probability (or, on rewired lattices, the ratio of largest
+clusters), largest cluster and mean size of the others against the occupation, a curve per size."""
+
+import json
+import pathlib
+
+import numpy as np
+
+import plot_style as style
+from rewise_data import DataError, value_and_error
+
+OCCUPIED = {"bond": "occupied share of bonds", "site": "occupied share of sites"}
+PANELS = [("largest_share", r"largest cluster $\langle s_{\max}\rangle/N$"),
+          ("mean_size", "mean size of the others")]
+CROSSING = {"wraps_either": "wraps around either direction",
+            "largest_ratio": r"$\langle s_{\max}\rangle^2/\langle s_{\max}^2\rangle$"}
+
+
+def read(folder):
+    """percolation.json of a folder as a dict, checked for being one."""
+    path = pathlib.Path(folder) / "percolation.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"'{path}' cannot be read: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != "rewise percolation":
+        raise DataError(f"'{path}' holds no percolation of rewise")
+    if data.get("format_version") != 1:
+        raise DataError(f"'{path}' has format version {data.get('format_version')}; this program "
+                        "reads 1")
+    return data
+
+
+def size_label(extents):
+    return f"$L = {extents[0]}$" if len(set(extents)) == 1 else "x".join(map(str, extents))
+
+
+def curve(panel, size, quantity, index):
+    occupied = [point["occupied"] for point in size["points"]]
+    values = [value_and_error(point[quantity]) for point in size["points"]]
+    y, error = [v for v, _ in values], [e for _, e in values]
+    panel.plot(occupied, y, color=style.look(index)["color"], linewidth=0.6)
+    style.points(panel, occupied, y, np.array(error), index, size_label(size["extents"]))
+
+
+def draw(data, folder):
+    figure, axes = style.new_figure(columns=3, width=style.TWO_COLUMNS, height=2.4)
+    quantities = [(data["crossing_of"], CROSSING[data["crossing_of"]])] + PANELS
+    for panel, (quantity, label) in zip(axes.flat, quantities):
+        for index, size in enumerate(data["sizes"]):
+            curve(panel, size, quantity, index)
+        if data["known_threshold"] is not None:
+            panel.axvline(data["known_threshold"], color=style.GREY, linewidth=0.6, linestyle="--")
+        panel.set_xlabel(OCCUPIED[data["kind"]])
+        panel.set_ylabel(label)
+    first = axes.flat[0]
+    if data["known_height"] is not None:
+        first.axhline(data["known_height"], color=style.GREY, linewidth=0.6, linestyle="--")
+    first.legend(loc="best")
+    return style.save(figure, folder, "percolation")

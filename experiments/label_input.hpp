@@ -1,0 +1,32 @@
+// What `rewise label` reads: an image, an array, or a graph with occupied bonds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/label/configuration.hpp"
+
+namespace rewise {
+
+struct LabelOptions {
+  std::string file, method = "fast", threshold, occupy, bonds, out;
+  std::uint64_t seed = 1, tile = 0, repeat = 1;
+  bool equal = false, periodic = false, json = false, overwrite = false;
+};
+
+struct LabelInput {
+  BondConfiguration configuration;
+  std::vector<std::uint32_t> extents;  // x first; empty without a lattice
+  bool image = false;                  // pixels, not sites
+  bool periodic = false;
+  std::string title;  // "cells.pgm, 640x480 pixels, those of at least 128"
+};
+
+// "FILE.h5:/path" -> {"FILE.h5", "/path"}; {} where the text is no such address.
+std::vector<std::string> split_dataset(const std::string& address);
+
+// Error(usage) for options that do not suit the file, Error(data) or Error(io) for the file.
+LabelInput read_label_input(const LabelOptions& options);
+
+}  // namespace rewise

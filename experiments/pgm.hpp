@@ -1,0 +1,23 @@
+// Portable graymaps (netpbm): P2 and P5, 8 and 16 bit; PBM bitmaps P1 and P4 are read as 0 and 1.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rewise {
+
+struct GrayImage {
+  std::uint32_t width = 0, height = 0;
+  std::uint32_t most = 0;             // the value of white
+  std::vector<std::uint16_t> pixels;  // [height][width]
+};
+
+// `text`: the file's bytes; `name` stands for it in errors. Error(data).
+GrayImage parse_pgm(const std::string& text, const std::string& name);
+
+// P5 of 8 or 16 bit, as `most` demands.
+std::string pgm_text(const GrayImage& image);
+
+}  // namespace rewise
