@@ -9,25 +9,27 @@
 namespace rewise {
 namespace {
 
-void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites) {
+void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                  const SampleUnits& units) {
   if (bond_sums.rows() != magnetisation_sums.rows() ||
       bond_sums.cols() != magnetisation_sums.cols() || bond_sums.size() == 0) {
     throw Error(ExitCode::data, "energy and magnetisation series differ in shape or are empty");
   }
   const double most = std::max(static_cast<double>(magnetisation_sums.maxCoeff()),
                                -static_cast<double>(magnetisation_sums.minCoeff()));
-  if (most > sites) {
+  if (most > units.order) {
     throw Error(ExitCode::data, "magnetisation sum " + std::to_string(most) +
-                                    " exceeds the number of sites " + std::to_string(sites));
+                                    " exceeds the largest possible " + std::to_string(units.order));
   }
 }
 
 // Averages of replica r over times first .. first + length - 1.
-Moments mean_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites,
-                        Eigen::Index r, Eigen::Index first, Eigen::Index length) {
+Moments mean_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                        const SampleUnits& units, Eigen::Index r, Eigen::Index first,
+                        Eigen::Index length) {
   Moments sum = Moments::Zero();
   for (Eigen::Index t = first; t < first + length; ++t) {
-    sum += moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), sites);
+    sum += moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), units);
   }
   return sum / static_cast<double>(length);
 }
@@ -40,21 +42,23 @@ Thermodynamics as_thermodynamics(const Estimates& e) {
 
 }  // namespace
 
-Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum, double sites) {
-  const double e = -static_cast<double>(bond_sum) / sites;
-  const double m = static_cast<double>(magnetisation_sum) / sites;
+Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
+                          const SampleUnits& units) {
+  const double e = -static_cast<double>(bond_sum) / units.sites;
+  const double m = static_cast<double>(magnetisation_sum) / units.order;
   Moments result;
   result << e, e * e, std::abs(m), m * m, m * m * m * m;
   return result;
 }
 
-Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites) {
-  return block_moments(bond_sums, magnetisation_sums, sites).colwise().mean().transpose();
+Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                     const SampleUnits& units) {
+  return block_moments(bond_sums, magnetisation_sums, units).colwise().mean().transpose();
 }
 
-MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites,
-                         Eigen::Index blocks_per_replica) {
-  check_series(bond_sums, magnetisation_sums, sites);
+MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                         const SampleUnits& units, Eigen::Index blocks_per_replica) {
+  check_series(bond_sums, magnetisation_sums, units);
   if (blocks_per_replica < 1 || blocks_per_replica > bond_sums.rows()) {
     throw Error(ExitCode::internal, "block_moments: between 1 and as many blocks as times needed");
   }
@@ -65,7 +69,7 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
   for (Eigen::Index r = 0; r < replicas; ++r) {
     for (Eigen::Index b = 0; b < blocks_per_replica; ++b) {
       rows.row(r * blocks_per_replica + b) =
-          mean_of_stretch(bond_sums, magnetisation_sums, sites, r, start + b * length, length);
+          mean_of_stretch(bond_sums, magnetisation_sums, units, r, start + b * length, length);
     }
   }
   return rows;

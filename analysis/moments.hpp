@@ -1,7 +1,7 @@
 // From integer sums to e, |m|, m^2, m^4, and from those to C, chi and Binder's U (PHYSICS: J = 1,
 // k_B = 1, everything per site).
 //
-//   e = -bond sum / N,  m = M / N
+//   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
 //   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T
 //   U = 1 - [<m^4>] / (3 [<m^2>]^2): moments are averaged over graphs first
 #pragma once
@@ -27,15 +27,25 @@ inline Eigen::Map<const IntSeries> view_series(const std::int64_t* data, Eigen::
   return {data, times, replicas};
 }
 
-Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum, double sites);
+// What the sums of a sample are divided by: the sites, and the largest possible M (the sites, too,
+// unless it is said).
+struct SampleUnits {
+  SampleUnits(double n) : sites(n), order(n) {}  // NOLINT: a number of sites is enough for Ising
+  SampleUnits(double n, double most) : sites(n), order(most) {}
+  double sites, order;
+};
+
+Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
+                          const SampleUnits& units);
 
 // Averages over times and replicas.
-Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites);
+Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                     const SampleUnits& units);
 
 // One row per replica (its time average), or per block of times of a replica where there are few
 // replicas: [replicas * blocks_per_replica, moment], blocks of one replica adjacent.
-MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites,
-                         Eigen::Index blocks_per_replica = 1);
+MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                         const SampleUnits& units, Eigen::Index blocks_per_replica = 1);
 
 double binder(const Moments& m);
 double specific_heat(const Moments& m, double sites, double temperature);

@@ -125,9 +125,10 @@ HistogramSums subtract(const HistogramSums& all, const HistogramSums& part) {
 
 }  // namespace
 
-MultiHistogram::MultiHistogram(std::span<const Input> inputs, double sites, Index blocks)
-    : sites_(sites) {
-  check_inputs(inputs, sites);
+MultiHistogram::MultiHistogram(std::span<const Input> inputs, const SampleUnits& units,
+                               Index blocks)
+    : sites_(units.sites) {
+  check_inputs(inputs, units.sites);
   const auto temperatures = static_cast<Index>(inputs.size());
   const Binning binning = make_binning(inputs);
   beta_.resize(temperatures);
@@ -154,7 +155,7 @@ MultiHistogram::MultiHistogram(std::span<const Input> inputs, double sites, Inde
     for (Index t = 0; t < input.bond_sums.rows(); ++t) {
       for (Index r = 0; r < input.bond_sums.cols(); ++r) {
         const Index bin = binning(input.bond_sums(t, r));
-        const double m = static_cast<double>(input.magnetisation_sums(t, r)) / sites;
+        const double m = static_cast<double>(input.magnetisation_sums(t, r)) / units.order;
         const double weight = 1 / input.inefficiency;
         add_sample(all_.sums, k, bin, m, weight);
         if (blocks > 0) {

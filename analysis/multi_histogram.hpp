@@ -42,7 +42,7 @@ class MultiHistogram {
   // one graph: replica r of every temperature belongs to block r*blocks/replicas; where there are
   // fewer replicas than blocks, each replica is cut into blocks/replicas (rounded down) stretches
   // of time. 0: none, which is cheaper.
-  MultiHistogram(std::span<const Input> inputs, double sites, Eigen::Index blocks = 0);
+  MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
 
   // Thermal averages at beta; sensible where effective_samples says so.
   Moments moments(double beta) const { return moments(all_, beta); }

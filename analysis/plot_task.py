@@ -1,4 +1,5 @@
-"""Figures of one task file: its time series, their autocorrelation, and the moments against T."""
+"""Figures of one task file: its time series, their autocorrelation, histograms of the energy, and
+the moments against T."""
 
 import numpy as np
 
@@ -9,12 +10,15 @@ from rewise_series import autocorrelation, jackknife, mean_and_error, tau_int
 MOST_CURVES = 6      # temperatures in one panel
 SHOWN_REPLICAS = 2   # of the series: the first starts cold, the second hot
 MOST_POINTS = 4000   # of a series: a plot has no more columns than that
+MOST_BINS = 120      # of a histogram
 
 
 def title(task):
     words = [extents_label(task.extents)]
     if task.extents:
         words += [f"$p = {task.p:g}$", f"'{task.rule}'"]
+    if task.configuration.get("sampling.model") == "potts":
+        words += [f"Potts, $q = {task.states}$"]
     return ", ".join(words)
 
 
@@ -73,6 +77,44 @@ def plot_autocorrelation(task):
     return figure, "autocorrelation"
 
 
+def coexisting(task, temperature):
+    """Exact energies of the ordered and the disordered phase where they coexist: square lattice,
+    q > 4, 1/T = ln(1 + sqrt q) (Baxter, J. Phys. C 6, L445 (1973)); None elsewhere. With
+    2 cosh x = sqrt q they lie half a latent heat, (1 + 1/sqrt q) tanh(x/2) prod tanh^2(n x), on
+    either side of -(1 + 1/sqrt q)."""
+    q = task.states
+    if q <= 4 or len(task.extents) != 2 or task.p != 0:
+        return None
+    if abs(np.log(1 + np.sqrt(q)) * temperature - 1) > 1e-4:
+        return None
+    x = np.arccosh(np.sqrt(q) / 2)
+    middle = 1 + 1 / np.sqrt(q)
+    half = middle * np.tanh(x / 2) * np.prod(np.tanh(np.arange(1, int(20 / x) + 1) * x)**2)
+    return -middle - half, -middle + half
+
+
+def plot_energies(task):
+    """How often each energy was measured, at a few temperatures."""
+    figure, axes = style.new_figure()
+    panel = axes[0, 0]
+    low, high = task.energy.min(), task.energy.max()
+    # No bin narrower than the spacing of the energies, 1/N at least.
+    bins = max(1, min(MOST_BINS, int((high - low) * task.sites / 4), int(task.energy[0].size**0.5)))
+    for colour, index in enumerate(chosen(task)):
+        density, edges = np.histogram(task.energy[index], bins=bins, range=(low, high),
+                                      density=True)
+        panel.stairs(density, edges, color=style.COLOURS[colour % 7], linewidth=0.9,
+                     label=rf"$T = {task.temperature[index]:g}$")
+        for exact in coexisting(task, task.temperature[index]) or ():
+            panel.axvline(exact, color=style.GREY, linewidth=0.8, linestyle="--")
+    panel.set_xlabel(style.LABELS["energy"])
+    panel.set_ylabel("density of measurements")
+    panel.set_ylim(bottom=0)
+    panel.legend()
+    style.panel_name(panel, title(task))
+    return figure, "energies"
+
+
 def moments(task, index):
     """{quantity: (value, error)} at one temperature, errors over replicas."""
     e, m = task.energy[index], task.magnetisation[index]
@@ -111,7 +153,7 @@ def draw(task, folder):
     if times >= 2:
         drawers += [plot_series]
     if times >= 10:
-        drawers += [plot_autocorrelation]
+        drawers += [plot_energies, plot_autocorrelation]
     written = []
     for drawer in drawers:
         figure, name = drawer(task)

@@ -132,12 +132,14 @@ def page(summary, folder, plots):
     rows, damaged = provenance_of(folder)
     warnings = report_tables.warnings(summary) + damaged
     title = f"{summary['name']}: {what}"
+    spins = (f"Potts spins with {summary.get('q')} states" if summary.get("model") == "potts"
+             else "Ising spins")
     return "\n".join([
         "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>",
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>Ising spins on rewired lattices: dimension {html.escape(listed[0])}, rule "
+        f"<p>{spins} on rewired lattices: dimension {html.escape(listed[0])}, rule "
         f"{html.escape(listed[1])}; "
         f"{html.escape(report_tables.extent_of_study(summary))}.</p>",
         warnings_box(warnings), headline(summary),

@@ -35,8 +35,8 @@ double effective_fraction(const Eigen::ArrayXd& weights) {
   return sum * sum / (static_cast<double>(weights.size()) * weights.square().sum());
 }
 
-Reweighted reweight(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites,
-                    double beta0, double beta) {
+Reweighted reweight(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                    const SampleUnits& units, double beta0, double beta) {
   if (bond_sums.rows() != magnetisation_sums.rows() ||
       bond_sums.cols() != magnetisation_sums.cols()) {
     throw Error(ExitCode::data, "energy and magnetisation series differ in shape");
@@ -47,7 +47,7 @@ Reweighted reweight(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, dou
   for (Eigen::Index t = 0; t < bond_sums.rows(); ++t) {
     for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
       result.moments +=
-          weights[i++] * moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), sites);
+          weights[i++] * moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), units);
     }
   }
   return result;

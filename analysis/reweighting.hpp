@@ -23,7 +23,7 @@ struct Reweighted {
 Eigen::ArrayXd reweighting_weights(IntSeriesRef bond_sums, double delta_beta);
 double effective_fraction(const Eigen::ArrayXd& weights);
 
-Reweighted reweight(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums, double sites,
-                    double beta0, double beta);
+Reweighted reweight(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                    const SampleUnits& units, double beta0, double beta);
 
 }  // namespace rewise

@@ -33,10 +33,15 @@ class Task:
     modified: int
     temperature: np.ndarray  # [temperature]
     energy: np.ndarray       # per site, e = -(bond sum)/N
-    magnetisation: np.ndarray  # per site, signed
+    magnetisation: np.ndarray  # per site, signed; Potts: (q N_max/N - 1)/(q - 1)
     cluster_size: np.ndarray | None  # sums over the cluster updates between two measurements
     configuration: dict      # "lattice.p" -> "0.01"
     provenance: dict
+
+    @property
+    def states(self):
+        """q of a Potts model, 2 for Ising."""
+        return int(self.configuration.get("sampling.q", 2))
 
     @property
     def name(self):
@@ -109,6 +114,8 @@ def _read_open_task(path, file):
     graph, series = file["graph"], file["series"]
     sites = int(graph.attrs["sites"])
     clusters = series["cluster_size"][()] if "cluster_size" in series else None
+    configuration = _texts(file["configuration"])
+    largest = sites * (int(configuration.get("sampling.q", 2)) - 1)  # possible magnetisation
     return Task(
         path=path,
         extents=[int(extent) for extent in np.atleast_1d(graph.attrs["extents"])],
@@ -119,9 +126,9 @@ def _read_open_task(path, file):
         modified=int(graph.attrs["modified"]),
         temperature=file["temperature"][()],
         energy=-series["energy"][()] / sites,
-        magnetisation=series["magnetisation"][()] / sites,
+        magnetisation=series["magnetisation"][()] / largest,
         cluster_size=clusters,
-        configuration=_texts(file["configuration"]),
+        configuration=configuration,
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
     )
 

@@ -42,11 +42,11 @@ void keep(const std::filesystem::path& file, const TaskSpec& spec, const Schedul
 
 // Isolated sites of the rule `rewire`, on average: all ends moved away, none to there. Metropolis
 // alone flips them all at every sweep, which is no random walk, so where there may be some it is no
-// candidate.
+// candidate. (Potts spins with more than two states change at random.)
 constexpr double kMostIsolated = 0.01;
 
 double isolated_sites(const TaskSpec& spec) {
-  if (spec.local != LocalUpdate::metropolis) return 0;
+  if (spec.local != LocalUpdate::metropolis || spec.q > 2) return 0;
   if (spec.imported != nullptr) return std::numeric_limits<double>::infinity();
   if (spec.graph.rule != Rule::rewire) return 0;
   const double dim = static_cast<double>(spec.graph.extents.size());
@@ -111,9 +111,11 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
 }  // namespace
 
 std::string schedule_class(const TaskSpec& spec) {
-  return fmt::format("{}_p{}_{}_{}_{}_{}", extents_text(spec.graph.extents),
+  const std::string potts =
+      spec.model == ModelKind::potts ? fmt::format("_potts{}", spec.q) : std::string();
+  return fmt::format("{}_p{}_{}_{}_{}_{}{}", extents_text(spec.graph.extents),
                      number_text(spec.graph.p), to_string(spec.graph.rule), spec.engine,
-                     to_string(spec.local), to_string(spec.cluster));
+                     to_string(spec.local), to_string(spec.cluster), potts);
 }
 
 std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folder,

@@ -35,7 +35,7 @@ Counts empty_counts(const CurveSpec& spec) {
 
 void count_graph(const CurveSpec& spec, Engine& engine, const Schedule& schedule, std::uint32_t g,
                  Counts& counts, const StopToken& stop) {
-  const auto sites = static_cast<double>(spec.sites());
+  const SampleUnits units = spec.units();
   const std::uint64_t block = std::max<std::uint64_t>(spec.measure / kBlocks, 1);
   const auto total = static_cast<double>(block * kBlocks);
   Observation seen;
@@ -49,8 +49,8 @@ void count_graph(const CurveSpec& spec, Engine& engine, const Schedule& schedule
       const auto member =
           system * static_cast<Eigen::Index>(kBlocks) + static_cast<Eigen::Index>(t / block);
       const std::uint64_t size = seen.cluster_size[r];
-      const double share = static_cast<double>(size) / sites;
-      const double m = static_cast<double>(seen.magnetisation[r]) / sites;
+      const double share = static_cast<double>(size) / units.sites;
+      const double m = static_cast<double>(seen.magnetisation[r]) / units.order;
       counts.logarithmic(member, static_cast<Eigen::Index>(bin_of(counts.borders, size))) += 1;
       counts.equal(member,
                    std::min(static_cast<Eigen::Index>(share * kEqualBins), kEqualBins - 1)) += 1;

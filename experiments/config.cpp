@@ -244,13 +244,25 @@ void read_schedules(const TomlSection& section, StudyConfig& config) {
 }
 
 void read_sampling(const TomlSection& section, StudyConfig& config) {
-  config.engine = section.text("engine", "bundle");
-  check_engine_name(config.engine, section.origin("engine"));
+  config.model = parse_model(section.text("model", "ising"), section.origin("model"));
+  config.q = static_cast<std::uint32_t>(section.whole("q", 2, 255, 2));
+  check_states(config.model, config.q, section.origin("q"));
   read_schedules(section, config);
   config.local =
       choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
   config.cluster =
       parse_cluster_update(section.text("cluster", "wolff"), section.origin("cluster"));
+  config.engine = choose_engine(section.text("engine", "auto"), config.model, config.cluster,
+                                section.origin("engine"));
+  for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
+    if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
+    throw Error(ExitCode::usage, fmt::format("{}: is for cluster = \"few-cluster\", not \"{}\"",
+                                             section.origin(key), to_string(config.cluster)));
+  }
+  config.few_cluster_tile =
+      static_cast<std::uint32_t>(section.whole("few_cluster_tile", 0, 0xFFFFFFFFu, 0));
+  config.few_cluster_flip =
+      section.number("few_cluster_flip", 1e-6, 1 - 1e-6, config.few_cluster_flip);
   config.replicas = static_cast<std::uint32_t>(section.whole("replicas", 1, 1u << 20, 32));
   check_replicas(config.engine, config.replicas, section.origin("replicas"));
   read_temperatures(section, config);
@@ -319,6 +331,30 @@ void check_engine_name(const std::string& engine, const std::string& origin) {
   }
 }
 
+std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+                          const std::string& origin) {
+  const bool potts = model == ModelKind::potts, few = cluster == ClusterUpdate::few_cluster;
+  if (text == "auto") return potts || few ? "single" : "bundle";
+  check_engine_name(text, origin);
+  if (text == "bundle" && potts) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: the bundle engine is for Ising only (single takes potts)", origin));
+  }
+  if (text == "bundle" && few) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: the bundle engine has no few-cluster updates (single has)", origin));
+  }
+  return text;
+}
+
+void check_states(ModelKind model, std::uint64_t q, const std::string& origin) {
+  if (model == ModelKind::potts || q == 2) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: {} states are for model potts (ising has 2)", origin, q));
+}
+
 void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin) {
   if (engine != "bundle" || (replicas > 0 && replicas % 32 == 0)) return;
   throw Error(ExitCode::usage,
@@ -333,9 +369,10 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const TomlSection study(table_or_empty(root, "study"), "study", file, {"name", "seed"});
   const TomlSection lattice(table_or_empty(root, "lattice"), "lattice", file,
                             {"dim", "sizes", "p", "rule", "graphs"});
-  const TomlSection sampling(table_or_empty(root, "sampling"), "sampling", file,
-                             {"engine", "schedule", "local", "cluster", "replicas", "temperatures",
-                              "equilibrate", "measure", "every", "target_error"});
+  const TomlSection sampling(
+      table_or_empty(root, "sampling"), "sampling", file,
+      {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "equilibrate",
+       "measure", "every", "target_error", "model", "q", "few_cluster_tile", "few_cluster_flip"});
   const TomlSection run(table_or_empty(root, "run"), "run", file,
                         {"device", "threads", "checkpoint", "time_limit"});
 

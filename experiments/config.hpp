@@ -5,7 +5,8 @@
 //   [lattice]   dim = 2   sizes = [32, 64]   p = [0.0, 0.01]   rule = "rewire"   graphs = 50
 //   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
 //               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = 1e-3
-//               local = "auto"   cluster = "wolff"
+//               local = "auto"   cluster = "wolff"   model = "ising"   q = 2
+//               few_cluster_tile = 0   few_cluster_flip = 0.9
 //   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 //
 // Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
@@ -38,8 +39,12 @@ struct StudyConfig {
   std::string engine = "bundle";
   std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
   std::vector<Schedule> schedules;   // empty: "auto"
+  ModelKind model = ModelKind::ising;
+  std::uint32_t q = 2;  // states
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
+  std::uint32_t few_cluster_tile = 0;  // as EngineSpec's
+  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
   std::optional<std::uint64_t> equilibrate, measure, every;
@@ -69,6 +74,12 @@ LocalUpdate choose_local_update(const std::string& text, int dim, const std::str
 // Error(usage) with `origin` in front unless every extent is even, at least 4, and all together
 // make at most 2^32 - 1 sites.
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
+// "bundle", "single", or "auto": bundle where it has the model and the cluster update, else single.
+// Error(usage) where the engine that is named has not.
+std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+                          const std::string& origin);
+// Error(usage): q is for Potts.
+void check_states(ModelKind model, std::uint64_t q, const std::string& origin);
 // Error(usage): engine names of this version are bundle and single; packed and others are not.
 void check_engine_name(const std::string& engine, const std::string& origin);
 // The bundle engine takes multiples of 32.

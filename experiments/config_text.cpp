@@ -55,6 +55,12 @@ std::string to_toml(const StudyConfig& config) {
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
                      in_quotes(config.engine), one_or_list(schedules),
                      in_quotes(to_string(config.local)), in_quotes(to_string(config.cluster)));
+  out += fmt::format("model = {}\n", in_quotes(to_string(config.model)));
+  if (config.model == ModelKind::potts) out += fmt::format("q = {}\n", config.q);
+  if (config.cluster == ClusterUpdate::few_cluster) {
+    out += fmt::format("few_cluster_tile = {}\nfew_cluster_flip = {}\n", config.few_cluster_tile,
+                       config.few_cluster_flip);
+  }
   out += fmt::format("replicas = {}\ntemperatures = {}\n", config.replicas,
                      config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
   out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n\n",

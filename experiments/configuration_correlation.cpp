@@ -6,11 +6,16 @@
 
 namespace rewise {
 
-SpinBits::SpinBits(std::span<const std::uint8_t> spins)
-    : words((spins.size() + 63) / 64, 0), sites(spins.size()) {
+SpinBits::SpinBits(std::span<const std::uint8_t> spins, std::uint32_t states)
+    : count(states, 0), sites(spins.size()) {
+  for (const std::uint8_t spin : spins) ++count[spin];
+  if (states > 2) {
+    bytes.assign(spins.begin(), spins.end());
+    return;
+  }
+  words.assign((spins.size() + 63) / 64, 0);
   for (std::size_t k = 0; k < spins.size(); ++k) {
-    words[k / 64] |= static_cast<std::uint64_t>(spins[k] & 1) << (k % 64);
-    up += spins[k] & 1;
+    words[k / 64] |= static_cast<std::uint64_t>(spins[k]) << (k % 64);
   }
 }
 
@@ -19,12 +24,19 @@ double pearson(const SpinBits& a, const SpinBits& b) {
   for (std::size_t k = 0; k < a.words.size(); ++k) {
     differ += static_cast<std::uint64_t>(std::popcount(a.words[k] ^ b.words[k]));
   }
-  const double n = static_cast<double>(a.sites);
-  const double ma = 2 * static_cast<double>(a.up) / n - 1,
-               mb = 2 * static_cast<double>(b.up) / n - 1;
-  const double variance = (1 - ma * ma) * (1 - mb * mb);
-  if (variance <= 0) return differ == 0 ? 1 : 0;
-  return (1 - 2 * static_cast<double>(differ) / n - ma * mb) / std::sqrt(variance);
+  for (std::size_t k = 0; k < a.bytes.size(); ++k) differ += a.bytes[k] != b.bytes[k];
+  const double n = static_cast<double>(a.sites), q = static_cast<double>(a.count.size());
+  const auto product = [q](double equal) { return (q * equal - 1) / (q - 1); };
+  double aa = 0, ab = 0, bb = 0;  // chances that sites of a and b, picked at random, are equal
+  for (std::size_t s = 0; s < a.count.size(); ++s) {
+    const double x = static_cast<double>(a.count[s]) / n, y = static_cast<double>(b.count[s]) / n;
+    aa += x * x;
+    ab += x * y;
+    bb += y * y;
+  }
+  const double variance = (1 - product(aa)) * (1 - product(bb));
+  if (variance <= 1e-12) return differ == 0 ? 1 : 0;
+  return (product(1 - static_cast<double>(differ) / n) - product(ab)) / std::sqrt(variance);
 }
 
 void ConfigurationCorrelation::add(std::vector<SpinBits> now) {

@@ -4,7 +4,8 @@
 // Configurations are kept as bits, so that a correlation is one pass of popcounts:
 //   R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))), d the number of spins that differ.
 // Memory: lags x replicas x N bits. A configuration without variance (all spins equal) counts as 1
-// beside an equal one, 0 beside any other.
+// beside an equal one, 0 beside any other. Potts: the spins are unit vectors with angles of equal
+// cosine -1/(q - 1), so that products become (q delta - 1)/(q - 1); q = 2 is the formula above.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,13 @@
 
 namespace rewise {
 
-// A configuration of Ising spins, 0 or 1 per site, as bits.
+// A configuration of spins with some states: of two, 0 or 1 per site, as bits; of more as bytes.
 struct SpinBits {
-  explicit SpinBits(std::span<const std::uint8_t> spins);  // [sites]
+  explicit SpinBits(std::span<const std::uint8_t> spins, std::uint32_t states = 2);  // [sites]
   std::vector<std::uint64_t> words;
-  std::uint64_t sites = 0, up = 0;
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::uint64_t> count;  // [states] sites
+  std::uint64_t sites = 0;
 };
 
 double pearson(const SpinBits& a, const SpinBits& b);

@@ -43,9 +43,16 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
   spec.temperatures = parse_temperatures(o.temperature, "--temperature");
   spec.mixes = parse_mixes(o.schedule, "--schedule");
-  check_engine_name(o.engine, "--engine");
+  spec.model = parse_model(o.model, "--model");
+  check_states(spec.model, o.q, "--q");
+  spec.q = static_cast<std::uint32_t>(o.q);
+  // One engine for all mixes: the first that asks for the single one decides.
   spec.engine = o.engine;
-  check_replicas(o.engine, o.replicas, "--replicas");
+  for (const Mix& mix : spec.mixes) {
+    const std::string engine = choose_engine(o.engine, spec.model, mix.cluster, "--engine");
+    if (spec.engine != "single") spec.engine = engine;
+  }
+  check_replicas(spec.engine, o.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(o.replicas);
   spec.seed = o.seed;
   spec.prepare = parse_mix(o.prepare, "--prepare");
@@ -90,12 +97,16 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   app.option_defaults()->group("Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures, J = k_B = 1");
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
-           "updates to compare: M:W, or glauber/M:W,\nswendsen-wang/M:W, or both");
+           "updates to compare: M:W, or glauber/M:W,\n"
+           "swendsen-wang/M:W, few-cluster/M:W (single engine),\nor glauber/swendsen-wang/M:W");
+  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
+  add_whole(app, "--q", o.q, 2, 255, "Potts states");
   add_whole(app, "--replicas", o.replicas, 2, 1u << 20,
             "independent systems per graph and curve;\nmultiples of 32 for the bundle engine");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
   app.option_defaults()->group("Machine");
-  add_text(app, "--engine", o.engine, "WORD", "bundle (32 replicas per word) or single");
+  add_text(app, "--engine", o.engine, "WORD",
+           "bundle (32 Ising replicas per word), single, or\nauto: bundle where it can");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the seconds depend on it,\nnothing else does");

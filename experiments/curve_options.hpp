@@ -11,10 +11,10 @@
 namespace rewise {
 
 struct CurveOptions {
-  std::uint64_t dim = 2, graph_seed = 1, graphs = 1, replicas = 32, seed = 1, threads = 0;
+  std::uint64_t dim = 2, graph_seed = 1, graphs = 1, replicas = 32, seed = 1, threads = 0, q = 2;
   std::uint64_t equilibrate = 200, steps = 100, points = 60, origins = 10, measure = 1000;
   std::string size, p = "0", rule = "rewire", temperature, schedule, prepare = "1:8";
-  std::string engine = "bundle", device = "auto", fit = "10:0", out, time_limit;
+  std::string model = "ising", engine = "auto", device = "auto", fit = "10:0", out, time_limit;
   bool linear = false, json = false, plots = true;
 };
 

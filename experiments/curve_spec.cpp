@@ -19,8 +19,8 @@ Mix parse_mix(std::string_view text, std::string_view origin) {
   std::string_view rest = text;
   for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
     const auto word = rest.substr(0, slash);
-    constexpr std::array<std::string_view, 4> known{"metropolis", "glauber", "wolff",
-                                                    "swendsen-wang"};
+    constexpr std::array<std::string_view, 5> known{"metropolis", "glauber", "wolff",
+                                                    "swendsen-wang", "few-cluster"};
     switch (parse_word(word, known, "update", origin)) {
       case 0:
         mix.local = LocalUpdate::metropolis;
@@ -31,8 +31,11 @@ Mix parse_mix(std::string_view text, std::string_view origin) {
       case 2:
         mix.cluster = ClusterUpdate::wolff;
         break;
-      default:
+      case 3:
         mix.cluster = ClusterUpdate::swendsen_wang;
+        break;
+      default:
+        mix.cluster = ClusterUpdate::few_cluster;
     }
     rest.remove_prefix(slash + 1);
   }
@@ -75,6 +78,8 @@ Json spec_json(const CurveSpec& spec) {
   json["lattice"] = {
       {"dim", spec.extents.size()},   {"extents", spec.extents},       {"p", spec.p},
       {"rule", to_string(spec.rule)}, {"graph_seed", spec.graph_seed}, {"graphs", spec.graphs}};
+  json["model"] = to_string(spec.model);
+  json["q"] = spec.q;
   json["engine"] = spec.engine;
   json["device"] = spec.device < 0 ? "cpu" : fmt::format("cuda:{}", spec.device);
   json["threads"] = spec.threads;
@@ -95,6 +100,8 @@ GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph) {
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      double temperature, const Mix& mix, Start start) {
   EngineSpec engine;
+  engine.model = spec.model;
+  engine.q = spec.q;
   engine.betas = {1 / temperature};
   engine.replicas = spec.replicas;
   engine.seed = derived_seed(spec.seed, fmt::format("graph {} T {}", graph, temperature));

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "experiments/curve_set.hpp"
+#include "experiments/task.hpp"
 #include "src/engine/engine.hpp"
 #include "src/store/signals.hpp"
 
 namespace rewise {
 
-// "1:8", "glauber/1:0", "swendsen-wang/0:1", "glauber/swendsen-wang/1:1"; metropolis and wolff
+// "1:8", "glauber/1:0", "swendsen-wang/0:1", "glauber/few-cluster/1:1"; metropolis and wolff
 // where nothing is said.
 struct Mix {
   LocalUpdate local = LocalUpdate::metropolis;
@@ -37,6 +38,8 @@ struct CurveSpec {
   std::uint32_t graphs = 1;  // seeds graph_seed, graph_seed + 1, ..
   std::vector<double> temperatures;
   std::vector<Mix> mixes;
+  ModelKind model = ModelKind::ising;
+  std::uint32_t q = 2;  // states
   std::string engine = "bundle";
   std::uint32_t replicas = 32;  // of each graph, temperature and mix
   std::uint64_t seed = 1;
@@ -52,6 +55,7 @@ struct CurveSpec {
   double fit_from = 10, fit_to = 0;  // clusters: sizes of the power law; to 0: N/50
 
   std::uint64_t sites() const;
+  SampleUnits units() const { return sample_units(static_cast<double>(sites()), q); }
 };
 
 Json spec_json(const CurveSpec& spec);

@@ -15,10 +15,10 @@ namespace {
 constexpr std::uint32_t kGraphsForErrors = 4;
 constexpr Eigen::Index kMostLags = 100;
 
-SpinBits configuration(const Engine& engine, std::uint32_t replica,
+SpinBits configuration(const Engine& engine, std::uint32_t replica, std::uint32_t states,
                        std::vector<std::uint8_t>& buffer) {
   engine.spins(0, replica, buffer);
-  return SpinBits(buffer);
+  return SpinBits(buffer, states);
 }
 
 // What one mix at one temperature gives, before averaging.
@@ -67,7 +67,7 @@ class Follower {
     std::vector<std::uint8_t> buffer(spec_.sites());
     std::vector<SpinBits> then;
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
-      then.push_back(configuration(engine, r, buffer));
+      then.push_back(configuration(engine, r, spec_.q, buffer));
     }
     const std::uint64_t cycle = mix_.schedule.steps_per_cycle();
     Stepper stepper(engine, mix_.schedule);
@@ -88,7 +88,7 @@ class Follower {
                std::size_t lag) {
     std::vector<std::uint8_t> buffer(spec_.sites());
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
-      const double c = pearson(then[r], configuration(engine, r, buffer));
+      const double c = pearson(then[r], configuration(engine, r, spec_.q, buffer));
       const auto row = static_cast<Eigen::Index>(g * spec_.replicas + r);
       const auto column = static_cast<Eigen::Index>(lag);
       sums_.correlation(row, column) += c / static_cast<double>(spec_.origins);
@@ -98,11 +98,11 @@ class Follower {
 
   void observe(Engine& engine, std::uint32_t g, Eigen::Index time) {
     engine.measure(seen_);
-    const auto sites = static_cast<double>(spec_.sites());
+    const SampleUnits units = spec_.units();
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
       const auto column = static_cast<Eigen::Index>(g * spec_.replicas + r);
-      const double m = static_cast<double>(seen_.magnetisation[r]) / sites;
-      sums_.energy(time, column) = -static_cast<double>(seen_.bond_sum[r]) / sites;
+      const double m = static_cast<double>(seen_.magnetisation[r]) / units.order;
+      sums_.energy(time, column) = -static_cast<double>(seen_.bond_sum[r]) / units.sites;
       sums_.abs_m(time, column) = std::abs(m);
       sums_.m2(time, column) = m * m;
     }

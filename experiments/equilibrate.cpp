@@ -20,7 +20,7 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
                    const StopToken& stop) {
   const auto rows = static_cast<Eigen::Index>(graphs.size() * spec.replicas);
   const auto points = static_cast<Eigen::Index>(grid.size());
-  const auto sites = static_cast<double>(spec.sites());
+  const SampleUnits units = spec.units();
   StartCurves curves{Eigen::ArrayXXd(rows, points), Eigen::ArrayXXd(rows, points),
                      Eigen::ArrayXd::Zero(points)};
   Observation seen;
@@ -33,9 +33,9 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
       engine->measure(seen);
       for (std::uint32_t r = 0; r < spec.replicas; ++r) {
         const auto row = static_cast<Eigen::Index>(g * spec.replicas + r);
-        curves.energy(row, i) = -static_cast<double>(seen.bond_sum[r]) / sites;
+        curves.energy(row, i) = -static_cast<double>(seen.bond_sum[r]) / units.sites;
         curves.abs_magnetisation(row, i) =
-            std::abs(static_cast<double>(seen.magnetisation[r])) / sites;
+            std::abs(static_cast<double>(seen.magnetisation[r])) / units.order;
       }
       const Work work = engine->work();
       curves.seconds[i] += (work.local_seconds + work.cluster_seconds) / spec.replicas /

@@ -8,12 +8,12 @@
 namespace rewise {
 namespace {
 
-double hot_minus_cold(const IntSeriesRef& magnetisation, double sites) {
+double hot_minus_cold(const IntSeriesRef& magnetisation, const SampleUnits& units) {
   double sum[2] = {0, 0};
   int count[2] = {0, 0};
   for (Eigen::Index r = 0; r < magnetisation.cols(); ++r) {
     const bool hot = starts_hot(Start::mixed, static_cast<std::uint32_t>(r));
-    sum[hot] += magnetisation.col(r).cast<double>().abs().mean() / sites;
+    sum[hot] += magnetisation.col(r).cast<double>().abs().mean() / units.order;
     ++count[hot];
   }
   return count[0] == 0 || count[1] == 0 ? 0 : sum[1] / count[1] - sum[0] / count[0];
@@ -38,7 +38,7 @@ void put_row(MomentTable& table, Eigen::Index graph, const MomentRows& rows) {
 }  // namespace
 
 GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid) {
-  const auto sites = static_cast<double>(data.graph.sites);
+  const SampleUnits units = units_of(data);
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   GraphSample sample;
   sample.simulated.resize(count, kMomentCount);
@@ -50,15 +50,15 @@ GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::Arra
     const auto row = static_cast<Eigen::Index>(k);
     const auto bond_sums = view_temperature(data.energy, k);
     const auto magnetisations = view_temperature(data.magnetisation, k);
-    sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, sites).transpose();
+    sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, units).transpose();
     sample.tau(row) = tau_of_m2(data, k).value;
-    sample.hot_minus_cold(row) = hot_minus_cold(magnetisations, sites);
+    sample.hot_minus_cold(row) = hot_minus_cold(magnetisations, units);
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
   }
   sample.fine.resize(grid.size(), kMomentCount);
   if (grid.size() > 0) {
-    const MultiHistogram histogram(inputs, sites);
+    const MultiHistogram histogram(inputs, units);
     for (Eigen::Index k = 0; k < grid.size(); ++k) {
       sample.fine.row(k) = histogram.moments(1 / grid(k)).transpose();
     }

@@ -22,12 +22,17 @@ namespace {
 
 constexpr const char* kAbout =
     "Simulate one graph at given temperatures.\n\n"
-    "Simulates the Ising model on one graph at one or more temperatures and prints\n"
-    "energy, magnetisation, Binder's U, specific heat and susceptibility per site with\n"
-    "errors, and integrated autocorrelation times (tau, in cycles).";
+    "Simulates the Ising or the Potts model on one graph at one or more temperatures and\n"
+    "prints energy, magnetisation, Binder's U, specific heat and susceptibility per site\n"
+    "with errors, and integrated autocorrelation times (tau, in cycles).";
 constexpr const char* kExamples = R"(
 A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
 the replicas start ordered, half random; a warning says where they still differ.
+
+--model potts takes spins with --q states: the energy is minus the number of bonds between
+equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
+few-cluster (Weigel 2011) grows the clusters of one seed per tile of the lattice and flips
+each with a probability below 1.
 
 With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGHUP or --time-limit write a
 checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command goes on
@@ -37,13 +42,15 @@ overwritten; the same command with a larger --measure adds to it.
 Examples:
   rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4,2.5
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
-  rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5)";
+  rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5
+  rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
 
 struct RunOptions {
   std::uint64_t dim = 2, graph_seed = 1, replicas = 32, equilibrate = 1000, measure = 1000;
-  std::uint64_t every = 1, seed = 1, threads = 0, q = 2, tile = 0;
+  std::uint64_t every = 1, seed = 1, threads = 0, q = 2, tile = 0, seed_tile = 0;
   std::string size, p = "0", rule = "rewire", graph, temperature, schedule = "1:1";
-  std::string engine = "bundle", device = "auto", model = "ising", local = "auto";
+  std::string engine = "auto", device = "auto", model = "ising", local = "auto";
+  std::string flip = number_text(EngineSpec{}.few_cluster_flip);
   std::string cluster = "wolff", wolff_method, label_method, start = "mixed", out;
   std::string checkpoint = "5min", time_limit;
   bool json = false;
@@ -63,19 +70,17 @@ TaskSpec make_spec(const RunOptions& options) {
     spec.graph.rule = parse_rule(options.rule);
     spec.graph.seed = options.graph_seed;
   }
-  check_engine_name(options.engine, "--engine");
-  spec.engine = options.engine;
   spec.model = parse_model(options.model, "--model");
-  if (spec.model != ModelKind::ising) {
-    throw Error(ExitCode::usage,
-                "--model: potts is not part of this version (its engines simulate ising)");
-  }
+  check_states(spec.model, options.q, "--q");
   spec.q = static_cast<std::uint32_t>(options.q);
   const int dim = options.graph.empty() ? static_cast<int>(options.dim) : 0;
   spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = parse_cluster_update(options.cluster, "--cluster");
+  spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);
+  spec.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
+  spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine");
   spec.temperatures = parse_temperatures(options.temperature, "--temperature");
-  check_replicas(options.engine, options.replicas, "--replicas");
+  check_replicas(spec.engine, options.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   spec.start = parse_start(options.start, "--start");
   spec.seed = options.seed;
@@ -95,8 +100,8 @@ double cpu_seconds(const TaskSpec& spec, int threads) {
   } else {
     for (const auto extent : spec.graph.extents) sites *= extent;
   }
-  const bool bundle = spec.engine == "bundle";
-  const double local = bundle ? 0.2 : 6;
+  const bool bundle = spec.engine == "bundle", potts = spec.model == ModelKind::potts;
+  const double local = bundle ? 0.2 : potts ? 40 : 6;
   const double cluster = spec.cluster == ClusterUpdate::wolff ? 1 : 8;
   return 1e-9 * sites * static_cast<double>(spec.temperatures.size()) * spec.replicas *
          static_cast<double>(spec.cycles()) *
@@ -120,14 +125,14 @@ std::optional<TaskPaths> output_paths(const std::string& out) {
   return paths;
 }
 
-EngineOptions engine_options(const RunOptions& options) {
+EngineOptions engine_options(const RunOptions& options, const TaskSpec& spec) {
   const char* of_single = !options.wolff_method.empty()   ? "--wolff-method"
                           : !options.label_method.empty() ? "--label-method"
                           : options.tile > 0              ? "--tile"
                                                           : nullptr;
-  if (options.engine != "single" && of_single != nullptr) {
+  if (spec.engine != "single" && of_single != nullptr) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: is for --engine single, not {}", of_single, options.engine));
+                fmt::format("{}: is for --engine single, not {}", of_single, spec.engine));
   }
   EngineOptions engine;
   engine.wolff_method = options.wolff_method;
@@ -149,7 +154,8 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
 // Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
 // together at every sweep; a cluster update or the heat bath is.
 std::string metropolis_warning(const TaskSpec& spec) {
-  if (spec.local != LocalUpdate::metropolis || spec.schedule.cluster > 0) return "";
+  // With more states than two, the proposals are random.
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.cluster > 0 || spec.q > 2) return "";
   const char* cure = "take --local glauber, or cluster updates into the schedule";
   const auto graph = task_graph(spec);
   if (graph->lattice().dim == 1) {
@@ -192,7 +198,7 @@ ExitCode run_run(const RunOptions& options) {
   TaskSpec spec = make_spec(options);
   const auto paths = output_paths(options.out);
   TaskRun run;
-  run.engine = engine_options(options);
+  run.engine = engine_options(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, thread_count(0));
   const DeviceChoice device =
@@ -262,17 +268,22 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_whole(app, "--every", o.every, 1, most, "cycles per measurement");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
   add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
-  add_text(app, "--model", o.model, "ising|potts", "potts comes with a later version");
+  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
   add_whole(app, "--q", o.q, 2, 255, "Potts states");
   add_text(app, "--local", o.local, "WORD",
            "metropolis, glauber or auto: glauber in one\ndimension, metropolis elsewhere");
-  add_text(app, "--cluster", o.cluster, "WORD", "wolff or swendsen-wang");
+  add_text(app, "--cluster", o.cluster, "WORD",
+           "wolff, swendsen-wang, or few-cluster (single engine)");
+  add_whole(app, "--few-cluster-tile", o.seed_tile, 0, 0xFFFFFFFFu,
+            "edge of the tiles with one seed each; 0: a few tiles,\n4 x 4 in two dimensions");
+  add_text(app, "--few-cluster-flip", o.flip, "P", "chance that a cluster found flips, below 1");
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Machine");
   add_text(app, "--engine", o.engine, "WORD",
-           "bundle (32 replicas per word, fastest) or single\n(one byte per site)");
+           "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), or auto: "
+           "bundle where it can");
   add_text(app, "--device", o.device, "DEVICE",
            "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
            "cannot be used; auto takes a GPU where it can, unless\n"
@@ -297,6 +308,14 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
 }
 
+void refuse_few_cluster_options(const CLI::App& app, const std::string& cluster) {
+  for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
+    if (app.count(name) == 0 || cluster == "few-cluster") continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: is for --cluster few-cluster, not {}", name, cluster));
+  }
+}
+
 }  // namespace
 
 AddedCommand add_run_command(CLI::App& program) {
@@ -308,6 +327,7 @@ AddedCommand add_run_command(CLI::App& program) {
   add_machine_options(app, *options);
   return {&app, [options, &app] {
             refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+            refuse_few_cluster_options(app, options->cluster);
             return run_run(*options);
           }};
 }

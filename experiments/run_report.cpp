@@ -45,7 +45,37 @@ Json timed_json(const Timed& t) {
   return json;
 }
 
+int states(const TaskData& task) { return static_cast<int>(configured(task, "sampling.q", 2)); }
+
+bool is_potts(const TaskData& task) { return task.configuration.at("sampling.model") == "potts"; }
+
 std::string shown(Value v) { return std::isfinite(v.value) ? format_value(v) : "-"; }
+
+// Few-cluster updates have two parameters more than others.
+std::string cluster_text(const TaskData& task) {
+  const auto& key = task.configuration;
+  const std::string& name = key.at("sampling.cluster");
+  if (name != "few-cluster") return name;
+  const std::string& edge = key.at("sampling.few_cluster_tile");
+  return fmt::format("few-cluster (tiles {}, flip {})", edge == "0" ? "auto" : "of edge " + edge,
+                     key.at("sampling.few_cluster_flip"));
+}
+
+// What the improved estimators say, where there are more than <C>/N.
+std::string improved_table(const std::vector<TemperatureResult>& results, int q) {
+  if (!std::isfinite(results.front().clusters.m4.value)) return "";
+  std::vector<std::vector<std::string>> rows{{"T", "m^2", "m^4", "U"}};
+  for (const auto& r : results) {
+    rows.push_back({fmt::format("{}", r.temperature), shown(r.clusters.m2), shown(r.clusters.m4),
+                    shown(r.clusters.binder)});
+  }
+  std::string out = "\nFrom the sizes of all clusters (improved estimators):\n\n";
+  out += aligned_table(rows);
+  if (q > 2) {
+    out += "\nof the vector m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1), N_a sites in state a.\n";
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -67,9 +97,18 @@ Json run_json(const TaskData& task) {
     row["specific_heat"] = value_json(r.specific_heat);
     row["susceptibility"] = value_json(r.susceptibility);
     row["cluster_fraction"] = value_json(r.cluster_fraction);
+    if (std::isfinite(r.clusters.m4.value)) {
+      row["improved"] = {{"m2", value_json(r.clusters.m2)},
+                         {"m4", value_json(r.clusters.m4)},
+                         {"binder", value_json(r.clusters.binder)}};
+    }
     json["results"].push_back(std::move(row));
   }
   json["trajectory_hash"] = provenance_text(task, "trajectory_hash");
+  if (is_potts(task)) {
+    json["model"] = "potts";
+    json["q"] = states(task);
+  }
   json["engine"] = task.configuration.at("sampling.engine");
   json["device"] = provenance_text(task, "device");
   json["threads"] = static_cast<int>(provenance_number(task, "threads"));
@@ -84,23 +123,33 @@ std::string run_table(const TaskData& task) {
   std::string out = fmt::format("{}\n{} sites, {} bonds ({} rewired), {} modified cells\n",
                                 graph_title(task.graph), task.graph.sites, task.graph.bonds,
                                 task.graph.rewired(), task.graph.modified);
+  if (is_potts(task)) {
+    out += fmt::format("Potts model with {} states\n", states(task));
+  }
   out += fmt::format("{} engine, {} {}, {} : {} = {}; {} replicas, seed {}\n",
                      key.at("sampling.engine"), provenance_text(task, "device"),
                      "with " + provenance_text(task, "threads") + " thread(s)",
-                     key.at("sampling.local"), key.at("sampling.cluster"),
-                     key.at("sampling.schedule"), task.replicas, key.at("sampling.seed"));
+                     key.at("sampling.local"), cluster_text(task), key.at("sampling.schedule"),
+                     task.replicas, key.at("sampling.seed"));
   out += fmt::format("{} cycles to equilibrate, then {} measurements, one every {} cycle(s)\n\n",
                      key.at("sampling.equilibrate"), task.energy.time(), key.at("sampling.every"));
 
   std::vector<std::vector<std::string>> rows{
       {"T", "e", "|m|", "m^2", "U", "C", "chi", "<C>/N", "tau(e)", "tau(m^2)"}};
-  for (const auto& r : results_of(task)) {
+  const auto results = results_of(task);
+  for (const auto& r : results) {
     rows.push_back({fmt::format("{}", r.temperature), shown(r.energy.value),
                     shown(r.abs_magnetisation.value), shown(r.m2.value), shown(r.binder),
                     shown(r.specific_heat), shown(r.susceptibility), shown(r.cluster_fraction),
                     shown(r.energy.tau), shown(r.m2.tau)});
   }
   out += aligned_table(rows);
+  out += improved_table(results, states(task));
+  if (is_potts(task)) {
+    out +=
+        "\n|m| = (q N_max/N - 1)/(q - 1), N_max sites in the most frequent state; e = -(bonds "
+        "between\nequal states)/N.";
+  }
   out += fmt::format(
       "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
       "over replicas). tau: integrated autocorrelation time in cycles; uncorrelated measurements\n"

@@ -89,7 +89,8 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
   json["lattice"] = {
       {"dim", one_or_list(config.dims(), [](int dim) { return Json(dim); })},
       {"rule", one_or_list(config.rules, [](Rule rule) { return Json(to_string(rule)); })}};
-  json["model"] = "ising";
+  json["model"] = to_string(config.model);
+  json["q"] = config.q;
   json["sampling"] = {{"engine", config.engine},
                       {"schedule", schedule_json(config)},
                       {"replicas", config.replicas},

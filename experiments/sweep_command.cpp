@@ -25,6 +25,7 @@ STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
 each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or
 "auto": 13 around the transition of each size and p. equilibrate and every "auto" follow
 from tau_int of a short run; measure "auto" is 100. target_error is for tc alone.
+model = "potts" with q = 3, say, takes Potts spins (engine "single").
 schedule "auto" tunes M:W once for each p and size where the work is worth it (see
 'rewise tune') and keeps the choice in DIR/schedules.
 

@@ -82,7 +82,7 @@ class Sweep {
             const std::string& label) {
     Work work;
     work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}};
-    work.range = scan_range(dim, rule, p);
+    work.range = scan_range(dim, rule, p, config_.model, config_.q);
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) {
       if (config_.sizes[k].size() != static_cast<std::size_t>(dim)) continue;
       SizeData size;
@@ -202,7 +202,8 @@ class Sweep {
     const double half =
         kWindow * half_window(middle, work.point.dim, work.point.p, size.samples.sites);
     size.plan.temperatures = sweep_temperatures(middle, half);
-    const Range all = scan_range(work.point.dim, work.point.rule, work.point.p);
+    const Range all =
+        scan_range(work.point.dim, work.point.rule, work.point.p, config_.model, config_.q);
     work.range = {std::max(all.low, middle - half), std::min(all.high, middle + half)};
   }
 

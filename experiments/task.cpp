@@ -30,6 +30,10 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.q"] = fmt::format("{}", spec.q);
   map["sampling.local"] = to_string(spec.local);
   map["sampling.cluster"] = to_string(spec.cluster);
+  if (spec.cluster == ClusterUpdate::few_cluster) {
+    map["sampling.few_cluster_tile"] = fmt::format("{}", spec.few_cluster_tile);
+    map["sampling.few_cluster_flip"] = number_text(spec.few_cluster_flip);
+  }
   map["sampling.temperatures"] = fmt::format("{}", fmt::join(temperatures, ","));
   map["sampling.replicas"] = fmt::format("{}", spec.replicas);
   map["sampling.start"] = to_string(spec.start);
@@ -76,6 +80,8 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   engine.seed = spec.seed;
   engine.local = spec.local;
   engine.cluster = spec.cluster;
+  engine.few_cluster_tile = spec.few_cluster_tile;
+  engine.few_cluster_flip = spec.few_cluster_flip;
   engine.start = spec.start;
   return engine;
 }

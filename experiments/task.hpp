@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/moments.hpp"
 #include "src/engine/engine.hpp"
 #include "src/store/signals.hpp"
 #include "src/store/task_file.hpp"
@@ -27,11 +28,13 @@ struct TaskSpec {
   std::shared_ptr<const Graph> imported;  // instead of `graph`
   std::string engine = "bundle";          // bundle, single
   ModelKind model = ModelKind::ising;
-  std::uint32_t q = 2;
+  std::uint32_t q = 2;  // states; 2 for Ising
   LocalUpdate local = LocalUpdate::metropolis;
   ClusterUpdate cluster = ClusterUpdate::wolff;
-  std::vector<double> temperatures;  // [T]
-  std::uint32_t replicas = 32;       // per temperature
+  std::vector<double> temperatures;    // [T]
+  std::uint32_t replicas = 32;         // per temperature
+  std::uint32_t few_cluster_tile = 0;  // as EngineSpec's
+  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   Start start = Start::mixed;
   std::uint64_t seed = 1;
   Schedule schedule;
@@ -53,6 +56,9 @@ std::string task_id(const TaskSpec& spec);
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
 GraphRecord graph_record(const Graph& graph);
 EngineSpec engine_spec(const TaskSpec& spec);
+
+// What sums over `sites` sites of spins with q states are divided by; Ising: q = 2.
+inline SampleUnits sample_units(double sites, std::uint32_t q) { return {sites, sites * (q - 1)}; }
 
 // Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
 // costs more than it brings.

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "analysis/autocorrelation.hpp"
+#include "analysis/jackknife.hpp"
+#include "experiments/task.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise {
@@ -48,11 +50,12 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   result.temperature = task.temperature[k];
   result.replicas = task.replicas;
   result.measurements = task.energy.time();
-  const auto rows = block_moments(bond_sums, magnetisations, sites,
+  const SampleUnits units = units_of(task);
+  const auto rows = block_moments(bond_sums, magnetisations, units,
                                   stretches(bond_sums.cols(), bond_sums.rows()));
   const auto means = thermodynamics_of_graph(rows, sites, result.temperature);
   const RealSeries energy = bond_sums.cast<double>() / -sites;
-  const RealSeries abs_m = magnetisations.cast<double>().abs() / sites;
+  const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
   const RealSeries m2 = abs_m.square();
   result.energy = {means.energy, tau_of(energy, every)};
   result.abs_magnetisation = {means.abs_magnetisation, tau_of(abs_m, every)};
@@ -61,7 +64,8 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   result.binder = means.binder;
   result.specific_heat = means.specific_heat;
   result.susceptibility = means.susceptibility;
-  result.cluster_fraction = cluster_fraction_of(task, k);
+  result.clusters = cluster_moments_of(task, k);
+  result.cluster_fraction = result.clusters.m2;
   result.hot_cold = compare_halves(task, abs_m);
   return result;
 }
@@ -82,35 +86,63 @@ std::vector<TemperatureResult> results_of(const TaskData& task) {
 }
 
 Value tau_of_m2(const TaskData& task, std::size_t temperature) {
-  const auto sites = static_cast<double>(task.graph.sites);
   const RealSeries m2 =
-      (view_temperature(task.magnetisation, temperature).cast<double>() / sites).square();
+      (view_temperature(task.magnetisation, temperature).cast<double>() / units_of(task).order)
+          .square();
   return tau_of(m2, configured(task, "sampling.every", 1));
 }
 
-Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
+ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
   const auto& sizes = task.cluster_size;
-  if (sizes.empty()) return {kNan, kNan};
+  const Value none{kNan, kNan};
+  if (sizes.empty()) return {none, none, none};
   const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
   const double updates = schedule.cluster * configured(task, "sampling.every", 1);
   const auto sites = static_cast<double>(task.graph.sites);
-  // Swendsen-Wang sums n_c^2, Wolff n_c.
-  const bool all_clusters = task.configuration.at("sampling.cluster") == "swendsen-wang";
-  const double unit = updates * sites * (all_clusters ? sites : 1.0);
+  const bool wolff = task.configuration.at("sampling.cluster") == "wolff";
+  const double square = updates * sites * (wolff ? 1.0 : sites);
+  // The series holds the fourth moment of two states; the square of a single update's sum makes it
+  // that of any number.
+  const double q = configured(task, "sampling.q", 2);
+  const bool fourth = !task.cluster_quartic_low.empty() && (q == 2 || updates == 1);
   const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
                                                         static_cast<Eigen::Index>(sizes.time())));
   const std::size_t length = sizes.time() / parts;
-  std::vector<double> means;
-  for (std::size_t r = 0; r < sizes.replicas(); ++r) {
-    for (std::size_t part = 0; part < parts; ++part) {
-      double sum = 0;
-      for (std::size_t t = part * length; t < (part + 1) * length; ++t) {
-        sum += static_cast<double>(sizes.at(temperature, t, r));
-      }
-      means.push_back(sum / static_cast<double>(length) / unit);
+  Eigen::ArrayXXd rows =
+      Eigen::ArrayXXd::Zero(static_cast<Eigen::Index>(sizes.replicas() * parts), fourth ? 2 : 1);
+  for (Eigen::Index row = 0; row < rows.rows(); ++row) {
+    const std::size_t r = static_cast<std::size_t>(row) / parts;
+    const std::size_t begin = static_cast<std::size_t>(row) % parts * length;
+    for (std::size_t t = begin; t < begin + length; ++t) {
+      const auto size = static_cast<double>(sizes.at(temperature, t, r));
+      rows(row, 0) += size / square;
+      if (!fourth) continue;
+      const double two =
+          std::ldexp(static_cast<double>(task.cluster_quartic_high.at(temperature, t, r)), 64) +
+          static_cast<double>(task.cluster_quartic_low.at(temperature, t, r));
+      rows(row, 1) += (two + (q - 2) * size * size) / (updates * (q - 1) * std::pow(sites, 4));
     }
   }
-  return mean_and_error(means);
+  rows /= static_cast<double>(length);
+  const VectorFunction all = [](const Eigen::VectorXd& mean) {
+    Eigen::VectorXd result = mean;
+    if (mean.size() < 2) return result;
+    result.conservativeResize(3);
+    result[2] = 1 - mean[1] / (3 * mean[0] * mean[0]);
+    return result;
+  };
+  const Estimates found = jackknife(rows, all);
+  if (!fourth) return {found[0], none, none};
+  return {found[0], found[1], found[2]};
+}
+
+Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
+  return cluster_moments_of(task, temperature).m2;
+}
+
+SampleUnits units_of(const TaskData& task) {
+  return sample_units(static_cast<double>(task.graph.sites),
+                      static_cast<std::uint32_t>(configured(task, "sampling.q", 2)));
 }
 
 double configured(const TaskData& task, const std::string& key, double otherwise) {

@@ -19,6 +19,17 @@ struct Timed {
   Value tau;
 };
 
+// Moments of the order parameter from cluster sizes; NaN where the update does not give them. For
+// Potts they are those of a vector (q = 2: of m itself):
+//   m^2 = (q sum_a N_a^2 / N^2 - 1) / (q - 1),  <m^2> = <sum n_c^2> / N^2   Wolff: <C> / N
+//   <m^4> = <(q + 1) (sum n_c^2)^2 - 2 sum n_c^4> / ((q - 1) N^4)           Swendsen-Wang;
+//           for more than two states only where each measurement covers one update
+// (spins as unit vectors with angles of equal cosine -1/(q - 1), averaged over the clusters'
+// states), U = 1 - <m^4> / (3 <m^2>^2).
+struct ClusterMoments {
+  Value m2, m4, binder;
+};
+
 struct TemperatureResult {
   double temperature = 0;
   std::uint32_t replicas = 0;
@@ -26,6 +37,7 @@ struct TemperatureResult {
   Timed energy, abs_magnetisation, m2, m4;
   Value binder, specific_heat, susceptibility;
   Value cluster_fraction;
+  ClusterMoments clusters;
   Agreement hot_cold;  // of <|m|> in replicas that started hot and cold; z = 0 where there are none
 };
 
@@ -38,8 +50,12 @@ std::vector<TemperatureResult> results_of(const TaskData& task);
 // tau_int of m^2 at one temperature, in cycles.
 Value tau_of_m2(const TaskData& task, std::size_t temperature);
 
-// <C>/N for Wolff, sum n_c^2/N^2 for Swendsen-Wang; NaN without clusters.
+ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
+// <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
+
+// What the task's sums are divided by.
+SampleUnits units_of(const TaskData& task);
 
 // A value of the configuration, as a number; `otherwise` where the key is missing.
 double configured(const TaskData& task, const std::string& key, double otherwise);

@@ -27,6 +27,13 @@ double branching(int dim, Rule rule, double p) {
   return (variance + mean * mean - mean) / mean;
 }
 
+// Potts on a random regular graph of degree b + 1, where order and disorder coexist.
+double bethe_tc(double b, std::uint32_t q) {
+  if (q == 2) return 1 / std::log((b + 1) / (b - 1));
+  const double k = b + 1, states = q;
+  return 1 / std::log((states - 2) / (std::pow(states - 1, 1 - 2 / k) - 1));
+}
+
 // Tc of the regular lattice, as a lower end of the search.
 double regular_tc(int dim) {
   constexpr double tc[] = {0, 0.0, 2.269, 4.512, 6.68};
@@ -35,8 +42,18 @@ double regular_tc(int dim) {
 
 }  // namespace
 
-Range scan_range(int dim, Rule rule, double p) {
-  const double bethe = 1 / std::atanh(1 / std::max(branching(dim, rule, p), 1.02));
+std::optional<double> potts_tc(int dim, double p, std::uint32_t q) {
+  if (dim != 2 || p != 0) return std::nullopt;
+  return 1 / std::log(1 + std::sqrt(static_cast<double>(q)));
+}
+
+Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q) {
+  const double b = std::max(branching(dim, rule, p), 1.02);
+  if (model == ModelKind::potts) {
+    const double lattice = potts_tc(dim, 0, q).value_or(0.9 * bethe_tc(2.0 * dim - 1, q));
+    return {dim == 1 ? 0.05 : 0.88 * lattice, 1.2 * bethe_tc(b, q)};
+  }
+  const double bethe = 1 / std::atanh(1 / b);
   return {std::max(0.88 * regular_tc(dim), 0.15), 1.2 * bethe};
 }
 
@@ -92,6 +109,10 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   spec.graph.rule = config.rule;
   spec.graph.seed = derived_seed(config.seed, "graph|" + name);
   spec.engine = config.engine;
+  spec.model = config.model;
+  spec.q = config.q;
+  spec.few_cluster_tile = config.few_cluster_tile;
+  spec.few_cluster_flip = config.few_cluster_flip;
   spec.local = config.local;
   spec.cluster = config.cluster;
   spec.replicas = config.replicas;

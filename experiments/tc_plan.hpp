@@ -6,6 +6,7 @@
 // numbers and of the configuration alone: running a study again plans the same tasks.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "experiments/study.hpp"
@@ -27,10 +28,17 @@ struct Range {
   double low = 0, high = 0;
 };
 
+// Tc of the regular lattice where it is known exactly: the square one, 1 / ln(1 + sqrt q).
+std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
+
 // Where the coarse scan looks: from below the transition of the regular lattice to above that of
-// the locally tree-like graph with the same degrees (Bethe: tanh(1/T) <k(k-1)>/<k> = 1), between
-// which every rewired lattice's Tc lies. A range to search, never an answer.
-Range scan_range(int dim, Rule rule, double p);
+// the locally tree-like graph with the same degrees, between which every rewired lattice's Tc lies.
+// A range to search, never an answer. With b = <k(k-1)>/<k>, that graph has
+//   Ising  b tanh(1/T) = 1        Potts  exp(1/T) = (q - 2) / ((q - 1)^(1 - 2/(b + 1)) - 1)
+// (the same for q = 2; for more states order and disorder coexist there: Galanis et al., SIAM J.
+// Comput. 45, 2004 (2016), regular degrees).
+Range scan_range(int dim, Rule rule, double p, ModelKind model = ModelKind::ising,
+                 std::uint32_t q = 2);
 
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
 std::vector<double> scan_temperatures(Range range, double sites);

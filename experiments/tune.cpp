@@ -74,7 +74,8 @@ class Tuner {
         one.push_back(make_single_engine(*graph_, spec, setting_.options));
         batch = make_plain_batch(std::move(one));
       }
-      engine = std::make_unique<TuneEngine>(std::move(batch), graph_->sites(), spec.replicas);
+      engine =
+          std::make_unique<TuneEngine>(std::move(batch), graph_->sites(), spec.replicas, spec.q);
     }
     return *engine;
   }
@@ -109,7 +110,7 @@ EngineState Tuner::equilibrate() {
     TuneSeries series(engine.replicas());
     while (series.times() < length && now() < end) {
       const auto begin = now();
-      series.add(engine.sample(schedule, 1, 1).front(), static_cast<double>(graph_->sites()));
+      series.add(engine.sample(schedule, 1, 1).front(), engine.units());
       ++cycles;
       check_stop();
       if (now() - begin > kEquilibriumShare * setting_.budget) break;
@@ -215,7 +216,7 @@ void Tuner::report(const RaceResult& race) {
         "the winner's tau rests on a short series: a larger budget makes it sure");
   }
   if (result_.best().candidate.schedule.cluster == 0 && isolated_sites() > 1 &&
-      setting_.spec.local == LocalUpdate::metropolis) {
+      setting_.spec.local == LocalUpdate::metropolis && setting_.spec.q == 2) {
     result_.warnings.push_back(
         "isolated sites flip together at every sweep of Metropolis alone, the winner here: take "
         "--local glauber, or the best schedule with cluster updates");

@@ -15,6 +15,7 @@
 #include "experiments/options.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/python.hpp"
+#include "experiments/tc_plan.hpp"
 #include "experiments/tune_report.hpp"
 #include "graphs/graph_io.hpp"
 
@@ -44,10 +45,10 @@ Examples:
   rewise tune --size 64 --p 0.01 --candidates 1:0,1:3,1:5,0:1 --json)";
 
 struct TuneOptions {
-  std::uint64_t dim = 2, graph_seed = 1, seed = 1, replicas = 0, threads = 0;
-  std::string size, p = "0", rule = "rewire", graph, temperature, engine = "bundle";
+  std::uint64_t dim = 2, graph_seed = 1, seed = 1, replicas = 0, threads = 0, q = 2;
+  std::string size, p = "0", rule = "rewire", graph, temperature, engine = "auto";
   std::string device = "auto", local = "auto", cluster = "auto", candidates, budget = "30s";
-  std::string wolff_method, label_method, out, study;
+  std::string model = "ising", wolff_method, label_method, out, study;
   bool json = false, plots = true, keep_all = false;
 };
 
@@ -61,13 +62,25 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+ClusterUpdate wanted_cluster(const TuneOptions& options) {
+  return options.cluster == "auto" ? ClusterUpdate::wolff
+                                   : parse_cluster_update(options.cluster, "--cluster");
+}
+
+std::string engine_of(const TuneOptions& options) {
+  return choose_engine(options.engine, parse_model(options.model, "--model"),
+                       wanted_cluster(options), "--engine");
+}
+
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
-  if (options.cluster == "auto") return clusters_of(options.engine);
-  const ClusterUpdate one = parse_cluster_update(options.cluster, "--cluster");
-  const auto offered = clusters_of(options.engine);
+  const std::string engine = engine_of(options);
+  const auto offered = clusters_of(engine);
+  if (options.cluster == "auto") return offered;
+  const ClusterUpdate one = wanted_cluster(options);
+  if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has seen to it
   if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
-    throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} here",
-                                             options.engine, options.cluster));
+    throw Error(ExitCode::usage,
+                fmt::format("--cluster: the {} engine has no {} here", engine, options.cluster));
   }
   return {one};
 }
@@ -89,23 +102,39 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
   return list;
 }
 
-// Without a temperature: near Tc(p).
-double default_temperature(int dim, double p, Rule rule) {
-  const auto t = rule == Rule::rewire ? bench_temperature(dim, p) : std::nullopt;
+// Near Tc(p), where it is known; Potts with two states is Ising at half the temperature.
+std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
+  if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
+  if (spec.graph.rule != Rule::rewire) return std::nullopt;
+  std::optional<double> tc = bench_temperature(dim, spec.graph.p);
+  if (tc && spec.model == ModelKind::potts) *tc /= 2;
+  return tc;
+}
+
+double default_temperature(const TaskSpec& spec, int dim) {
+  const std::optional<double> t = known_temperature(spec, dim);
+  if (!t && spec.q > 2) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc of the Potts model with {} states is "
+                            "known here for two dimensions and p = 0)",
+                            spec.q));
+  }
   if (!t) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing (Tc(p) is known here for rule rewire in two "
                             "and three dimensions, not for {} in {})",
-                            to_string(rule), dim));
+                            to_string(spec.graph.rule), dim));
   }
   return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
 }
 
 // One setting for every p and temperature.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
-  check_engine_name(options.engine, "--engine");
   TaskSpec spec;
-  spec.engine = options.engine;
+  spec.model = parse_model(options.model, "--model");
+  check_states(spec.model, options.q, "--q");
+  spec.q = static_cast<std::uint32_t>(options.q);
+  spec.engine = engine_of(options);
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
   const int dim = imported ? 0 : static_cast<int>(options.dim);
@@ -129,7 +158,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   for (const std::string& p : split(options.p)) {
     spec.graph.p = parse_p(p, "--p");
     auto at = temperatures;
-    if (at.empty()) at = {default_temperature(dim, spec.graph.p, spec.graph.rule)};
+    if (at.empty()) at = {default_temperature(spec, dim)};
     for (const double t : at) {
       spec.temperatures = {t};
       list.push_back(spec);
@@ -178,7 +207,7 @@ void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
 }
 
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
-  if (options.replicas > 0) check_replicas(options.engine, options.replicas, "--replicas");
+  if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
   if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
     throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .json", options.out));
   }
@@ -199,7 +228,7 @@ ExitCode run_tune(const TuneOptions& options) {
   const auto list = specs(options);
   check(options, list);
   candidates(options);
-  const DeviceChoice device = choose_device(options.device, options.engine, "--device",
+  const DeviceChoice device = choose_device(options.device, engine_of(options), "--device",
                                             parse_duration(options.budget, "--budget").count());
   tell_device(device);
   const StopToken stop;
@@ -234,10 +263,13 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
   add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed, "seed of the graphs");
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures [near Tc(p)]");
-  add_text(app, "--engine", o.engine, "WORD", "bundle or single");
+  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
+  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+  add_text(app, "--engine", o.engine, "WORD", "bundle, single, or auto: bundle where it can");
   add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");
   add_text(app, "--cluster", o.cluster, "WORD",
-           "wolff, swendsen-wang or auto: what the engine\nhas, both with the single engine");
+           "wolff, swendsen-wang, few-cluster or auto: Wolff, and\n"
+           "with the single engine Swendsen-Wang");
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
            "schedules to compare [1:0, 64:1, 8:1, 4:1, 2:1, 1:1,\n"
            "1:2, 1:4, 1:8, 1:64, 1:256, 1:1024, 0:1]");

@@ -77,6 +77,10 @@ Json tune_json(const TuneResult& result) {
   Json json;
   json["graph"] = graph_json(result.graph, result.graph.rewired());
   json["temperature"] = result.spec.temperatures.front();
+  if (result.spec.model == ModelKind::potts) {
+    json["model"] = "potts";
+    json["q"] = result.spec.q;
+  }
   json["engine"] = result.spec.engine;
   json["device"] = result.device;
   json["threads"] = result.threads;
@@ -124,9 +128,11 @@ std::string winner_text(const TuneResult& result) {
 }
 
 std::string tune_table(const TuneResult& result) {
+  const std::string potts =
+      result.spec.model == ModelKind::potts ? fmt::format("Potts, q = {}; ", result.spec.q) : "";
   std::string out =
-      fmt::format("{}\nT = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
-                  graph_title(result.graph), number_text(result.spec.temperatures.front()),
+      fmt::format("{}\n{}T = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
+                  graph_title(result.graph), potts, number_text(result.spec.temperatures.front()),
                   result.spec.engine, result.device, result.threads, result.spec.replicas,
                   to_string(result.spec.local), result.seconds);
   std::vector<std::vector<std::string>> rows{{"M:W", "us/cycle", "measured", "tau(e)", "tau(|m|)",

@@ -50,8 +50,9 @@ std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t r
 }  // namespace
 
 std::string candidate_text(const Candidate& candidate) {
-  const bool labels = candidate.cluster == ClusterUpdate::swendsen_wang;
-  return to_string(candidate.schedule) + (labels && candidate.schedule.cluster > 0 ? " SW" : "");
+  const bool alone = candidate.schedule.cluster == 0 || candidate.cluster == ClusterUpdate::wolff;
+  const char* name = candidate.cluster == ClusterUpdate::swendsen_wang ? " SW" : " few";
+  return to_string(candidate.schedule) + (alone ? "" : name);
 }
 
 void TuneEngine::enter(EngineState& state) {
@@ -76,10 +77,10 @@ std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint6
   return std::move(batch_->sample(who, schedule, every, count).front());
 }
 
-void TuneSeries::add(const Observation& observation, double sites) {
+void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
   for (std::uint32_t r = 0; r < replicas_; ++r) {
-    const double m = static_cast<double>(observation.magnetisation[r]) / sites;
-    energy_.push_back(-static_cast<double>(observation.bond_sum[r]) / sites);
+    const double m = static_cast<double>(observation.magnetisation[r]) / units.order;
+    energy_.push_back(-static_cast<double>(observation.bond_sum[r]) / units.sites);
     abs_m_.push_back(std::abs(m));
     m2_.push_back(m * m);
   }
@@ -159,10 +160,10 @@ double TuneTrial::run(double seconds) {
 
 // Only samples taken in one call of the engine are timed: a run makes them like that.
 void TuneTrial::step(std::size_t count, bool configurations) {
-  const double sites = static_cast<double>(engine_.sites());
+  const SampleUnits units = engine_.units();
   if (configurations) {
     for (std::size_t k = 0; k < count; ++k) {
-      series_.add(engine_.sample(candidate_.schedule, every_, 1).front(), sites);
+      series_.add(engine_.sample(candidate_.schedule, every_, 1).front(), units);
       const double begin = now();
       take_configurations();
       watching_seconds_ = now() - begin;
@@ -176,7 +177,7 @@ void TuneTrial::step(std::size_t count, bool configurations) {
   const double share = (engine.work().measure_seconds - measured) / (now() - begin);
   const double seconds = working_time(engine) - working;
   book(count, seconds, std::clamp(share, 0.0, 1.0) * seconds);
-  for (const Observation& observation : taken) series_.add(observation, sites);
+  for (const Observation& observation : taken) series_.add(observation, units);
 }
 
 void TuneTrial::book(std::size_t count, double seconds, double measuring) {
@@ -197,7 +198,7 @@ void TuneTrial::take_configurations() {
   std::vector<SpinBits> bits;
   for (const std::uint32_t r : watched_) {
     engine_.engine().spins(0, r, spins);
-    bits.emplace_back(spins);
+    bits.emplace_back(spins, engine_.states());
   }
   correlation_.add(std::move(bits));
 }

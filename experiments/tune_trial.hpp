@@ -13,6 +13,7 @@
 
 #include "experiments/configuration_correlation.hpp"
 #include "experiments/race.hpp"
+#include "experiments/task.hpp"
 #include "src/engine/batch.hpp"
 
 namespace rewise {
@@ -23,7 +24,7 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// "1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff.
+// "1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff, "1:4 few" few-cluster.
 std::string candidate_text(const Candidate& candidate);
 
 inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
@@ -31,11 +32,14 @@ inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
 // One engine that candidates of one cluster update take turns on: its state goes with them.
 class TuneEngine {
  public:
-  TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas)
-      : batch_(std::move(batch)), sites_(sites), replicas_(replicas) {}
+  TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
+             std::uint32_t states = 2)
+      : batch_(std::move(batch)), sites_(sites), replicas_(replicas), states_(states) {}
 
   std::uint64_t sites() const { return sites_; }
   std::uint32_t replicas() const { return replicas_; }
+  std::uint32_t states() const { return states_; }  // of a spin
+  SampleUnits units() const { return sample_units(static_cast<double>(sites_), states_); }
   Engine& engine() { return batch_->engine(0); }
   const Engine& engine() const { return const_cast<TuneEngine*>(this)->batch_->engine(0); }
 
@@ -49,7 +53,7 @@ class TuneEngine {
  private:
   std::unique_ptr<EngineBatch> batch_;
   std::uint64_t sites_;
-  std::uint32_t replicas_;
+  std::uint32_t replicas_, states_;
   EngineState* user_ = nullptr;
 };
 
@@ -58,7 +62,7 @@ class TuneSeries {
  public:
   explicit TuneSeries(std::uint32_t replicas) : replicas_(replicas) {}
 
-  void add(const Observation& observation, double sites);
+  void add(const Observation& observation, const SampleUnits& units);
   void halve();  // keeps every second time, the last one among them
   void clear();
   std::size_t times() const { return m2_.size() / replicas_; }

@@ -73,8 +73,10 @@ void compare(const Run& run, const States& states, double limit, double exact_at
         {"U", jackknife(rows[t], binder_of).z(exact.binder)}};
     if (run.update.schedule.cluster > 0) {
       z.emplace_back("clusters", column(rows[t], kCluster).z(exact.cluster));
-      if (spec.cluster == ClusterUpdate::swendsen_wang && run.potts == 0) {
-        z.emplace_back("m^4 by clusters", column(rows[t], kClusterQuartic).z(exact.m4));
+      const bool one = run.update.schedule.cluster == 1;  // update per measurement
+      if (spec.cluster == ClusterUpdate::swendsen_wang && (spec.q == 2 || one)) {
+        z.emplace_back("m^4 by clusters",
+                       column(rows[t], kClusterQuartic).z(exact.cluster_quartic));
       }
     }
     for (const auto& [name, value] : z) {

@@ -179,6 +179,7 @@ TEST_CASE("Potts enumeration: q = 3 published, q = 2 is Ising, one bond by hand"
   CHECK(two.m2 == Approx(ising.m2).epsilon(1e-13));
   CHECK(two.m4 == Approx(ising.m4).epsilon(1e-13));
   CHECK(two.cluster == Approx(ising.m2).epsilon(1e-13));
+  CHECK(two.cluster_quartic == Approx(ising.m4).epsilon(1e-13));
   CHECK(two.abs_m == Approx(ising.abs_m).epsilon(1e-13));
   CHECK(two.specific_heat == Approx(ising.specific_heat).epsilon(1e-12));
 
@@ -194,8 +195,12 @@ TEST_CASE("bond-set enumeration equals spin enumeration") {
       const ClusterAverages clusters = fortuin_kasteleyn(list, 2, 2 * beta);
       CHECK(clusters.square == Approx(spins.m2).epsilon(1e-12));
       CHECK(clusters.quartic == Approx(spins.m4).epsilon(1e-12));
-      CHECK(fortuin_kasteleyn(list, 3, beta).square ==
-            Approx(PottsStates(list, 3).at(beta).cluster).epsilon(1e-12));
+      for (const std::uint32_t q : {3u, 4u}) {  // of the order parameter as a vector
+        const Averages potts = PottsStates(list, q).at(beta);
+        const ClusterAverages bonds = fortuin_kasteleyn(list, q, beta);
+        CHECK(bonds.square == Approx(potts.cluster).epsilon(1e-12));
+        CHECK(bonds.quartic == Approx(potts.cluster_quartic).epsilon(1e-12));
+      }
     }
   }
 }

@@ -81,7 +81,7 @@ TEST_CASE("bad command lines end with status 64 and one line") {
            Bad{run + "--every 0", 64, "--every"},
            Bad{run + "--engine bundel", 64, "did you mean 'bundle'"},
            Bad{run + "--engine packed", 64, "packed"},
-           Bad{run + "--model potts", 64, "potts"},
+           Bad{run + "--model pots", 64, "potts"},
            Bad{run + "--local metropolsi", 64, "did you mean 'metropolis'"},
            Bad{run + "--cluster wolf", 64, "did you mean 'wolff'"},
            Bad{run + "--device gpu", 64, "gpu"},

@@ -212,7 +212,24 @@ class OneTask(InFolder):
         status, out, err = self.plot(path)
         self.assertEqual((status, err), (0, ""))
         self.assertEqual({pathlib.Path(line).stem for line in out.split()},
-                         {"t-moments", "t-series", "t-autocorrelation"})
+                         {"t-moments", "t-series", "t-energies", "t-autocorrelation"})
+
+    def test_potts_tasks_have_their_own_unit_and_exact_energies(self):
+        path = synthetic.write_task(self.folder / "t.h5", temperatures=(0.701231567930, 0.75),
+                                    potts=10)
+        task = rewise_data.read_task(path)
+        plain = rewise_data.read_task(synthetic.write_task(self.folder / "u.h5",
+                                                           temperatures=(0.701231567930, 0.75)))
+        self.assertEqual(task.states, 10)
+        np.testing.assert_allclose(9 * task.magnetisation, plain.magnetisation)
+        ordered, disordered = plot_task.coexisting(task, task.temperature[0])
+        self.assertAlmostEqual(ordered, -1.6642524817778, places=12)
+        self.assertAlmostEqual(disordered, -0.9682030502559, places=12)
+        self.assertIsNone(plot_task.coexisting(task, task.temperature[1]))
+        self.assertIsNone(plot_task.coexisting(plain, plain.temperature[0]))
+        status, out, err = self.plot(path)
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("t-energies.png", out)
 
     def test_one_temperature_one_replica_and_a_short_series_are_drawn(self):
         path = synthetic.write_task(self.folder / "t.h5", temperatures=(2.3,), times=4, replicas=1)

@@ -101,7 +101,8 @@ def autoregressive(generator, shape, decay):
     return series
 
 
-def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, edge=32, decay=0.8):
+def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, edge=32, decay=0.8,
+               potts=None):
     generator = np.random.default_rng(6)
     sites, shape = edge * edge, (len(temperatures), times, replicas)
     tilt = np.asarray(temperatures)[:, None, None] - 2.35
@@ -111,9 +112,13 @@ def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, 
     with h5py.File(path, "w", userblock_size=512) as file:
         file.attrs["format"] = "rewise task"
         file.attrs["format_version"] = 1
-        file.create_group("configuration").attrs["lattice.p"] = "0.01"
+        configuration = file.create_group("configuration").attrs
+        configuration["lattice.p"] = "0.01" if potts is None else "0"
+        if potts is not None:
+            configuration.update({"sampling.model": "potts", "sampling.q": str(potts)})
         graph = file.create_group("graph")
-        graph.attrs.update({"dim": 2, "extents": np.array([edge] * 2, dtype=np.uint32), "p": 0.01,
+        graph.attrs.update({"dim": 2, "extents": np.array([edge] * 2, dtype=np.uint32),
+                            "p": 0.01 if potts is None else 0.0,
                             "rule": "rewire", "seed": 1, "source": "", "sites": sites,
                             "bonds": 2 * sites, "modified": 80, "rewired": 0})
         file["temperature"] = np.asarray(temperatures, dtype=float)

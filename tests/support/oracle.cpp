@@ -37,6 +37,7 @@ class Sums {
     a.binder = 1 - a.m4 / (3 * a.m2 * a.m2);
     a.susceptibility = sites_ * (a.m2 - a.abs_m * a.abs_m) * beta_;
     a.cluster = a.m2;
+    a.cluster_quartic = a.m4;
     return a;
   }
 
@@ -106,14 +107,15 @@ namespace {
 class PottsWalk {
  public:
   PottsWalk(const EdgeList& list, std::uint32_t q, std::vector<std::uint64_t>& count,
-            std::vector<std::uint64_t>& squares)
+            std::vector<double>& squares, std::vector<double>& quartics)
       : q_(q),
         sites_(list.sites),
         earlier_(list.sites),
         state_(list.sites),
         number_(q),
         count_(count),
-        squares_(squares) {
+        squares_(squares),
+        quartics_(quartics) {
     for (const Edge& edge : list.edges) {
       earlier_[std::max(edge.a, edge.b)].push_back(std::min(edge.a, edge.b));
     }
@@ -125,7 +127,9 @@ class PottsWalk {
       count_[std::size_t{satisfied} * (sites_ + 1) + most] += q_;
       std::uint64_t squares = 0;
       for (const std::uint64_t n : number_) squares += n * n;
-      squares_[satisfied] += q_ * squares;
+      const double excess = static_cast<double>(q_ * squares) - 1.0 * sites_ * sites_;
+      squares_[satisfied] += q_ * excess;
+      quartics_[satisfied] += q_ * excess * excess;
       return;
     }
     for (std::uint32_t s = 0; s < (site == 0 ? 1 : q_); ++s) {
@@ -143,7 +147,8 @@ class PottsWalk {
   std::vector<std::vector<std::uint32_t>> earlier_;  // neighbours of a smaller index
   std::vector<std::uint32_t> state_, number_;
   std::vector<std::uint64_t>& count_;
-  std::vector<std::uint64_t>& squares_;
+  std::vector<double>& squares_;
+  std::vector<double>& quartics_;
 };
 
 }  // namespace
@@ -155,15 +160,17 @@ PottsStates::PottsStates(const EdgeList& list, std::uint32_t q)
   }
   count_.assign(std::size_t{bonds_ + 1} * (sites_ + 1), 0);
   squares_.assign(bonds_ + 1, 0);
-  PottsWalk(list, q, count_, squares_).walk(0, 0);
+  quartics_.assign(bonds_ + 1, 0);
+  PottsWalk(list, q, count_, squares_, quartics_).walk(0, 0);
 }
 
 Averages PottsStates::at(double beta) const {
   Sums sums(beta, sites_, -static_cast<double>(bonds_));
-  double weights = 0, squares = 0;
+  double weights = 0, squares = 0, quartics = 0;
   for (std::uint32_t satisfied = 0; satisfied <= bonds_; ++satisfied) {
     const double weight = std::exp(beta * (1.0 * satisfied - bonds_));
-    squares += weight * static_cast<double>(squares_[satisfied]);
+    squares += weight * squares_[satisfied];
+    quartics += weight * quartics_[satisfied];
     for (std::uint32_t most = 0; most <= sites_; ++most) {
       const std::uint64_t states = count_[std::size_t{satisfied} * (sites_ + 1) + most];
       weights += weight * static_cast<double>(states);
@@ -172,7 +179,9 @@ Averages PottsStates::at(double beta) const {
     }
   }
   Averages averages = sums.averages();
-  averages.cluster = (q_ * squares / weights / (1.0 * sites_ * sites_) - 1) / (q_ - 1.0);
+  const double unit = (q_ - 1.0) * sites_ * sites_;
+  averages.cluster = squares / weights / unit;
+  averages.cluster_quartic = quartics / weights / (unit * unit);
   return averages;
 }
 
@@ -202,7 +211,7 @@ ClusterAverages fortuin_kasteleyn(const EdgeList& list, std::uint32_t q, double 
                           std::pow(q, clusters);
     z += weight;
     square += weight * s2;
-    quartic += weight * (3 * s2 * s2 - 2 * s4);
+    quartic += weight * ((q + 1) * s2 * s2 - 2 * s4) / (q - 1.0);
   }
   return {square / z / (n * n), quartic / z / (n * n * n * n)};
 }

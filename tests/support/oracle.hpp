@@ -23,8 +23,10 @@ struct Averages {
   double binder = 0;          // 1 - m4 / (3 m2^2)
   double susceptibility = 0;  // N (m2 - abs_m^2) / T
   // <sum n_c^2> / N^2 over Swendsen-Wang clusters, <C>/N of Wolff's, from the correlation of spins:
-  // (q <sum over states N_a^2> / N^2 - 1) / (q - 1). Ising: m2.
+  // (q <sum over states N_a^2> / N^2 - 1) / (q - 1), the square of the order parameter as a vector
+  // that sums (q - 1)-dimensional spins with angles of equal cosine -1/(q - 1). Ising: m2.
   double cluster = 0;
+  double cluster_quartic = 0;  // the square of that square, averaged. Ising: m4
 };
 
 class IsingStates {
@@ -47,15 +49,16 @@ class PottsStates {
 
  private:
   std::uint32_t sites_, bonds_, q_;
-  std::vector<std::uint64_t> count_;    // [bonds + 1][sites + 1]: satisfied bonds, N_max
-  std::vector<std::uint64_t> squares_;  // [bonds + 1]: sum over states of sum_a N_a^2
+  std::vector<std::uint64_t> count_;  // [bonds + 1][sites + 1]: satisfied bonds, N_max
+  std::vector<double> squares_;       // [bonds + 1]: sum over states of (q sum_a N_a^2 - N^2)
+  std::vector<double> quartics_;      // and of its square
 };
 
 // Averages over the Fortuin-Kasteleyn measure, n_c the cluster sizes; a bond is there with
 // 1 - exp(-coupling) (Ising: q = 2, coupling = 2 beta; Potts: coupling = beta).
 struct ClusterAverages {
   double square = 0;   // <sum n_c^2> / N^2; Ising: <m^2>; also <C>/N of Wolff's update
-  double quartic = 0;  // <3 (sum n_c^2)^2 - 2 sum n_c^4> / N^4; Ising: <m^4>
+  double quartic = 0;  // <(q + 1) (sum n_c^2)^2 - 2 sum n_c^4> / ((q - 1) N^4); Ising: <m^4>
 };
 ClusterAverages fortuin_kasteleyn(const EdgeList& list, std::uint32_t q, double coupling);
 

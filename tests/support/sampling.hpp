@@ -60,9 +60,11 @@ inline std::vector<std::vector<std::vector<double>>> sample(Engine& engine, cons
       row[kCluster] +=
           static_cast<double>(seen.cluster_size[k]) / updates / (wolff ? sites : sites * sites);
       if (seen.cluster_quartic_low.empty()) continue;
+      // The engine's is that of two states; a single update's squares make it that of any number.
+      const double extra = (spec.q - 2.0) * std::pow(static_cast<double>(seen.cluster_size[k]), 2);
       const double quartic = std::ldexp(static_cast<double>(seen.cluster_quartic_high[k]), 64) +
-                             static_cast<double>(seen.cluster_quartic_low[k]);
-      row[kClusterQuartic] += quartic / updates / (sites * sites * sites * sites);
+                             static_cast<double>(seen.cluster_quartic_low[k]) + extra;
+      row[kClusterQuartic] += quartic / updates / ((spec.q - 1.0) * std::pow(sites, 4));
     }
   }
   for (auto& replicas : rows) {
