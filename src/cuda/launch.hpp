@@ -20,6 +20,9 @@ struct LaunchShape {
   unsigned threads = 256;    // per block
   std::size_t shared = 0;    // bytes of dynamic shared memory per block
   bool cooperative = false;  // all blocks resident at once, for grid-wide barriers
+  // May begin before the kernel before it on the stream has ended: waits for it by itself, with
+  // cudaGridDependencySynchronize(). Compute capability 9 and later.
+  bool early = false;
 };
 
 // Enough blocks for one thread per item; a kernel that is given more items than threads goes over
@@ -38,16 +41,23 @@ namespace detail {
 template <class... Parameters>
 void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
             const std::source_location& where, Parameters... arguments) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeCooperative;
-  attribute.val.cooperative = 1;
+  cudaLaunchAttribute attributes[2]{};
+  unsigned count = 0;
+  if (shape.cooperative) {
+    attributes[count].id = cudaLaunchAttributeCooperative;
+    attributes[count++].val.cooperative = 1;
+  }
+  if (shape.early) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(shape.blocks);
   config.blockDim = dim3(shape.threads);
   config.dynamicSmemBytes = shape.shared;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = shape.cooperative ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launching a kernel", where);
 }
 

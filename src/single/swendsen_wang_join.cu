@@ -2,6 +2,7 @@
 #include "src/cuda/launch.hpp"
 #include "src/single/forest.cuh"
 #include "src/single/labels.cuh"
+#include "src/single/seams.hpp"
 #include "src/single/swendsen_wang_kernels.hpp"
 
 namespace rewise::single {
@@ -12,59 +13,10 @@ using namespace device;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kSettleThreads = 128;
 
-// Bonds across tile borders of one system, by direction, then its rewired bonds. A list begins at a
-// multiple of 32, so that a warp has bonds of one list.
-struct Seams {
-  std::uint64_t first[kMaxDim + 2]{};  // of each list; [dim + 1] the end
-  FastDiv inner[kMaxDim]{};            // sites of a hyperplane below direction k
-  FastDiv across[kMaxDim]{};           // borders along direction k
-};
-
-template <int kDim>
-Seams make_seams(const DevicePlan& plan, const DeviceLabels& labels) {
-  Seams seams;
-  for (int k = 0; k < kDim; ++k) {
-    const std::uint32_t across = k == 0 ? labels.tiles.per_row : labels.tiles.along[k].divisor;
-    const std::uint64_t bonds = plan.sites / labels.geometry.extent[k] * across;
-    seams.across[k] = FastDiv(across);
-    seams.inner[k] = FastDiv(labels.geometry.stride[k]);
-    seams.first[k + 1] = seams.first[k] + (bonds + 31) / 32 * 32;
-  }
-  seams.first[kDim + 1] = seams.first[kDim] + plan.rewired_count;
-  return seams;
-}
-
 struct Pair {
   bool joined = false;
   Site a = 0, b = 0;
 };
-
-// Bond number `index` across borders along direction k.
-template <int kDim>
-__device__ __forceinline__ Pair seam_bond(const DevicePlan& plan, const DeviceLabels& labels,
-                                          const Seams& seams, const std::uint32_t* drawn,
-                                          const std::uint8_t* spins, int k, std::uint32_t index) {
-  const Geometry& g = labels.geometry;
-  std::uint32_t inner = 0, rest = index;
-  if (k > 0) {
-    rest = seams.inner[k].quotient(index);
-    inner = index - rest * seams.inner[k].divisor;
-  }
-  const std::uint32_t outer = seams.across[k].quotient(rest);
-  const std::uint32_t border = rest - outer * seams.across[k].divisor;
-  const std::uint64_t width =
-      k == 0 ? (kDim < 2 ? kTileSites : kWordSites) : 1u << tile_bits<kDim>(k);
-  const std::uint64_t end = (border + 1) * width;
-  const std::uint32_t c = (end < g.extent[k] ? static_cast<std::uint32_t>(end) : g.extent[k]) - 1;
-  const std::uint64_t base = static_cast<std::uint64_t>(outer) * g.extent[k] * g.stride[k] + inner;
-  if (base + static_cast<std::uint64_t>(c) * g.stride[k] >= plan.sites) return {};
-  Pair pair;
-  pair.a = static_cast<Site>(base + static_cast<std::uint64_t>(c) * g.stride[k]);
-  pair.b = g.ahead(pair.a, c, k);
-  pair.joined =
-      bit_at(drawn, DevicePlan::slot_of<kDim>(pair.a, k)) && spins[pair.a] == spins[pair.b];
-  return pair;
-}
 
 template <int kDim>
 __device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLabels& labels,
@@ -79,10 +31,12 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLa
     }
   } else {
     if constexpr (kDim > 0) {
-      int k = 0;
-      while (k + 1 < kDim && index >= seams.first[k + 1]) ++k;
-      pair = seam_bond<kDim>(plan, labels, seams, system.drawn, systems.system(who), k,
-                             static_cast<std::uint32_t>(index - seams.first[k]));
+      const SeamBond bond = seam_bond<kDim>(labels.geometry, seams, plan.sites, index);
+      const std::uint8_t* spins = systems.system(who);
+      pair = {bond.exists &&
+                  bit_at(system.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction)) &&
+                  spins[bond.a] == spins[bond.b],
+              bond.a, bond.b};
     }
   }
   std::uint32_t a = 0, b = 0;
@@ -156,7 +110,7 @@ __global__ void __launch_bounds__(kSettleThreads)
 void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
                  cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
-    const Seams seams = make_seams<kDim>(plan, labels);
+    const Seams seams = Seams::make<kDim>(plan, labels.tiles, labels.geometry);
     const auto blocks =
         static_cast<std::uint32_t>((seams.first[kDim + 1] + kThreads - 1) / kThreads);
     if (blocks == 0) return;

@@ -12,6 +12,9 @@ inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask tha
 // Calls of whole warps: a warp makes 8 x 32 calls.
 inline constexpr std::uint64_t kCallsPerWarp = 256;
 
+// Copies of an update's sums.
+std::uint32_t sum_copies(const Tiles& tiles);
+
 void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
                  cudaStream_t stream);
 void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,

@@ -123,4 +123,25 @@ RW_HD Site site_at(const Geometry& g, Site site, std::uint32_t place) {
   return at;
 }
 
+// Where a site lies.
+struct TilePlace {
+  std::uint32_t tile, place;
+};
+
+template <int kDim>
+RW_HD TilePlace tile_place(const Tiles& tiles, const Geometry& g, Site site) {
+  if (kDim < 2) return {site / kTileSites, site % kTileSites};
+  std::uint32_t c[kDim > 0 ? kDim : 1];
+  g.coordinates<kDim>(site, c);
+  std::uint32_t tile = 0, lane = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int k = kDim - 1; k > 0; --k) {
+    tile = tile * tiles.along[k].divisor + (c[k] >> tile_bits<kDim>(k));
+    lane |= (c[k] & ((1u << tile_bits<kDim>(k)) - 1)) << lane_shift<kDim>(k);
+  }
+  return {tile * tiles.per_row + c[0] / kWordSites, lane * kWordSites + c[0] % kWordSites};
+}
+
 }  // namespace rewise::single

@@ -1,0 +1,122 @@
+// What the nodes of a tile learn when the forest is complete (swendsen_wang_fused.hpp): their
+// flips. The sizes of their clusters and the sums over clusters come on the way: when a size grows
+// from a to b, sum n^2 grows by b^2 - a^2, so no second pass over the roots is needed.
+#pragma once
+
+#include "src/single/fused_nodes.cuh"
+
+namespace rewise::single::device {
+
+inline constexpr unsigned kFusedThreads = 128;  // of a block, which has a tile
+inline constexpr unsigned kFusedWarps = kFusedThreads / 32;
+
+// In shared memory.
+struct SettleMemory {
+  std::uint32_t flips[kFlipWords];
+  std::uint32_t favourite[kFusedWarps], favourite_size[kFusedWarps];
+};
+
+class NodeSettler {
+ public:
+  __device__ __forceinline__ NodeSettler(const FusedSystem& system, const DrawKey& key,
+                                         std::uint32_t first, SettleMemory& memory)
+      : system_(system), key_(key), first_(first), memory_(memory) {}
+
+  // By all threads of the block; between this and finish() they wait for each other, and after it
+  // for memory.flips. Near and below Tc most nodes of a tile belong to one large cluster, its
+  // favourite: their sizes are summed up by the block before they are added to the root's.
+  __device__ __forceinline__ void run(std::uint32_t count) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) memory_.flips[kClosed / 32] = 2;
+    std::uint32_t favourite = kNone, sum = 0;
+    for (std::uint32_t begin = 32 * warp; begin < count; begin += kFusedThreads) {
+      std::uint32_t size = 0;
+      bool flip = false;
+      const std::uint32_t root = begin + lane < count ? look_up(begin + lane, size, flip) : kNone;
+      const std::uint32_t flips = __ballot_sync(~0u, flip);
+      if (lane == 0) memory_.flips[begin / 32] = flips;
+      const std::uint32_t peers = __match_any_sync(~0u, root);
+      size = __reduce_add_sync(peers, size);
+      const bool leads = root != kNone && lane == lowest(peers);
+      if (begin == 32 * warp) {
+        const std::uint32_t most = __reduce_max_sync(~0u, leads ? size : 0);
+        const std::uint32_t who = __ballot_sync(~0u, leads && size == most);
+        favourite = __shfl_sync(~0u, root, static_cast<int>(lowest(who)));
+      }
+      if (leads && root == favourite) sum += size;
+      if (leads && root != favourite) grow(root, size);
+    }
+    sum = __reduce_add_sync(~0u, sum);
+    if (lane == 0) {
+      memory_.favourite[warp] = favourite;
+      memory_.favourite_size[warp] = sum;
+    }
+  }
+
+  __device__ __forceinline__ void finish() {
+    const unsigned lane = threadIdx.x % 32;
+    if (threadIdx.x >= 32) return;
+    const std::uint32_t root = lane < kFusedWarps ? memory_.favourite[lane] : kNone;
+    const std::uint32_t peers = __match_any_sync(~0u, root);
+    const std::uint32_t size =
+        __reduce_add_sync(peers, root != kNone ? memory_.favourite_size[lane] : 0);
+    if (root != kNone && lane == lowest(peers)) grow(root, size);
+  }
+
+  // Adds the sums to those of an update; by whole warps.
+  __device__ __forceinline__ void add_up(const DeviceLabels& labels, std::uint32_t systems,
+                                         std::uint32_t update, std::uint32_t who,
+                                         std::uint32_t tile) {
+    if (!__any_sync(~0u, square_ != 0)) return;
+    const std::uint64_t square = warp_sum(square_);
+    const Wide fourth = warp_sum(fourth_);
+    if (threadIdx.x % 32 == 0) add_sums(labels, systems, update, who, tile, square, fourth);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+
+  // The root of a node and what it has to add to the root's size: a root nothing, since it starts
+  // with its own.
+  __device__ __forceinline__ std::uint32_t look_up(std::uint32_t number, std::uint32_t& size,
+                                                   bool& flip) {
+    const std::uint32_t node = first_ + number;
+    const std::uint32_t own = system_.own[node];
+    NodeForest::Word word;
+    const std::uint32_t root = system_.forest.root(node, word);
+    const Site site = NodeForest::site(word);
+    flip =
+        bit_of(random_words(key_.seed, Stream::single_flip, bit_item(site), key_.who, 0, key_.step),
+               site) != 0;
+    if (root == node) {
+      const std::uint64_t n2 = static_cast<std::uint64_t>(own) * own;
+      square_ += n2;
+      fourth_ += n2 * n2;
+      return kNone;
+    }
+    size = own;
+    return root;
+  }
+
+  __device__ __forceinline__ void grow(std::uint32_t root, std::uint32_t size) {
+    const std::uint64_t before = atomicAdd(system_.size + root, size), after = before + size;
+    const std::uint64_t before2 = before * before, after2 = after * after;
+    square_ += after2 - before2;
+    fourth_ += static_cast<Wide>(after2) * after2 - static_cast<Wide>(before2) * before2;
+  }
+
+  const FusedSystem system_;
+  const DrawKey key_;
+  const std::uint32_t first_;  // the tile's first node
+  SettleMemory& memory_;
+  std::uint64_t square_ = 0;
+  Wide fourth_ = 0;
+};
+
+// Whether the site of a label has flipped, xor its spin before: its spin after.
+__device__ __forceinline__ std::uint32_t new_spin(const std::uint32_t* flips, std::uint32_t label) {
+  const std::uint32_t number = label & kNodeMask;
+  return (flips[number >> 5] >> (number & 31u) ^ label >> kSpinBit) & 1u;
+}
+
+}  // namespace rewise::single::device

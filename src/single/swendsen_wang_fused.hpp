@@ -1,0 +1,88 @@
+// Swendsen-Wang updates of all systems on a CUDA device (swendsen_wang.hpp says what an update is;
+// same bits), the fast path: Ising lattices of two to four dimensions whose rows are multiples of
+// 64 sites, rewired or not. Two kernels per update:
+//
+//   tiles  a block of four warps per tile (tiles.hpp). The tile's nodes of the update before find
+//          their roots, and with their flips the tile gets its new spins; then its bonds are drawn
+//          and its clusters labelled, in shared memory (fused_tile.cuh). A cluster that touches
+//          neither the tile's border nor a modified cell is closed: its size and its flip are
+//          final. The others become the tile's nodes in a forest over the whole lattice.
+//   join   bonds across tile borders and rewired bonds join that forest (fused_nodes.cuh)
+//
+// Spins are bytes before and after a run only: in between a tile's sites are two bytes each, with
+// the spin in bit 15 and below it the number of the site's node in its tile, or kClosed plus the
+// flip. A site's label is read by other tiles only between the two kernels; the forest is read by
+// other tiles until the next labelling is done, so there are two, in turns.
+//
+// A root's site, the smallest of its cluster, addresses the flip (fused_nodes.cuh). Cost per site:
+// label read and written, the draws of its bonds (d/4 Philox calls), and no more memory than that
+// but at tile borders and modified cells.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/cuda/device_buffer.hpp"
+#include "src/single/swendsen_wang_cuda.hpp"
+
+namespace rewise::single {
+
+// Work space of all systems, by value to kernels. Of `common` only geometry, tiles, sums, copies
+// and drawn are used; of drawn only the words with bonds across tile borders.
+struct FusedLabels {
+  DeviceLabels common;
+  std::uint32_t capacity = 0;               // nodes of a tile, at most
+  bool early = false;                       // kernels may begin before those before them have ended
+  const std::uint32_t* gone = nullptr;      // as `drawn`: lattice bonds that are rewired; or null
+  const std::uint32_t* modified = nullptr;  // bit of site s: word s / 32, bit s % 32; or null
+  std::uint16_t* label = nullptr;           // [systems][tiles][kTileSites] by place
+  std::uint32_t* count = nullptr;           // [systems][tiles] nodes
+  // Two forests, in turns; [systems][tiles][capacity] each.
+  unsigned long long* node[2]{};  // parent | site << 32
+  std::uint16_t* own[2]{};        // sites of the node in its tile
+  std::uint32_t* size[2]{};       // at roots: sites of the cluster
+};
+
+class FusedSwendsenWang {
+ public:
+  // Whether the fast path takes such a system. Of `plan` only the numbers are used, here and below.
+  static bool takes(const DevicePlan& plan);
+  // Bytes of work space on the device.
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems);
+
+  // `plan` points to device memory that must outlive this.
+  FusedSwendsenWang(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream);
+
+  // As SwendsenWangCuda::run().
+  void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* quartic,
+           cudaStream_t stream);
+
+  const FusedLabels& labels() const { return labels_; }
+
+ private:
+  DevicePlan plan_;
+  FusedLabels labels_;
+  DeviceBuffer<std::uint32_t> drawn_, gone_, modified_, count_;
+  DeviceBuffer<std::uint16_t> label_;
+  DeviceBuffer<unsigned long long> node_[2], sums_;
+  DeviceBuffer<std::uint16_t> own_[2];
+  DeviceBuffer<std::uint32_t> size_[2];
+};
+
+// The steps of an update, queued for all systems. `update` numbers it within a batch of
+// kUpdatesPerBatch, whose sums have a row each.
+//
+// First kernel of an update: spins come from bytes (update 0) or from the update before.
+void launch_fused_tiles(const DevicePlan& plan, const FusedLabels& labels,
+                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
+                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+// After the last update of a batch: spins become bytes.
+void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
+                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+// Once: the masks of gone bonds and modified cells.
+void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32_t* modified,
+                        cudaStream_t stream);
+
+}  // namespace rewise::single
