@@ -72,7 +72,7 @@ std::string improved_table(const std::vector<TemperatureResult>& results, int q)
   std::string out = "\nFrom the sizes of all clusters (improved estimators):\n\n";
   out += aligned_table(rows);
   if (q > 2) {
-    out += "\nof the vector m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1), N_a sites in state a.\n";
+    out += "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
   }
   return out;
 }
@@ -114,7 +114,7 @@ Json run_json(const TaskData& task) {
   json["threads"] = static_cast<int>(provenance_number(task, "threads"));
   json["seconds"] = provenance_number(task, "work.seconds");
   json["updates_per_ns"] = updates_per_ns(task);
-  json["cluster_steps"] = steps_json(task);
+  if (const Json steps = steps_json(task); !steps.is_null()) json["cluster_steps"] = steps;
   return json;
 }
 
