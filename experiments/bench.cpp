@@ -11,6 +11,7 @@
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/engine/batch.hpp"
+#include "src/packed/packed.hpp"
 #include "src/label/method.hpp"
 #include "src/single/single.hpp"
 
@@ -63,10 +64,11 @@ class Group {
   Group(const BenchGroup& group, const BenchEffort& effort, const StopToken& stop)
       : group_(group), effort_(effort), stop_(stop) {
     for (std::uint32_t k = 0; k < group.graphs; ++k) {
+      all_.push_back(k);
+      if (packed()) continue;  // of any size: it needs none
       GraphSpec spec = group.graph;
       spec.seed += k;
       graphs_.push_back(std::make_unique<const Graph>(build_graph(spec)));
-      all_.push_back(k);
     }
     equilibrate();
   }
@@ -106,6 +108,7 @@ class Group {
 
  private:
   const Graph& graph() const { return *graphs_.front(); }
+  bool packed() const { return group_.engine == "packed"; }
 
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
@@ -132,6 +135,7 @@ class Group {
       return make_bundle_batch(tasks, options);
     }
     std::vector<std::unique_ptr<Engine>> engines;
+    if (packed()) engines.push_back(make_packed_engine(group_.graph.extents, spec, options));
     for (const auto& graph : graphs_) {
       engines.push_back(make_single_engine(*graph, spec, options));
       ++spec.seed;
@@ -141,8 +145,8 @@ class Group {
 
   void equilibrate() {
     const bool bundle = group_.engine == "bundle";
-    const auto batch = make({bundle ? "wolff" : "swendsen-wang", ""});
-    const Schedule schedule = bundle ? Schedule{1, 4} : Schedule{1, 1};
+    const auto batch = make({packed() ? "metropolis" : bundle ? "wolff" : "swendsen-wang", ""});
+    const Schedule schedule = packed() ? Schedule{1, 0} : bundle ? Schedule{1, 4} : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);
       check_stop();
@@ -236,7 +240,8 @@ class Group {
 
   void share(const std::string& update, double seconds, const DeviceLimits& limits,
              BenchRow& row) const {
-    double bytes = 0;
+    const std::vector<std::uint32_t>& extents = group_.graph.extents;
+    double bytes = packed() ? least_packed_bytes(extents, group_.replicas) : 0;
     for (const auto& graph : graphs_) {
       bytes += least_bytes(group_.engine, update, *graph, group_.replicas);
     }
@@ -245,8 +250,9 @@ class Group {
       if (limits.copy_rate > 0) row.copy_share = bytes / seconds / limits.copy_rate;
     }
     if (limits.integer_rate > 0) {
-      row.integer_share = 1e9 * row.flips_per_ns *
-                          least_instructions(group_.engine, update, graph()) / limits.integer_rate;
+      const double each = packed() ? least_packed_instructions(static_cast<int>(extents.size()))
+                                   : least_instructions(group_.engine, update, graph());
+      row.integer_share = 1e9 * row.flips_per_ns * each / limits.integer_rate;
     }
   }
 

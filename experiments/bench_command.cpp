@@ -32,6 +32,7 @@ Examples:
   rewise bench --size 1024 --p 0.01 --temperature 2.38 --update wolff --device cuda
   rewise bench --size 32,64 --p 0.01 --replicas 256 --graphs 1,64 --device cuda
   rewise bench --engine single --wolff-method frontier,ccl --size 1024
+  rewise bench --engine packed --size 1024,16384,131072 --p 0
   rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
 
 BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& groups) {
@@ -96,7 +97,7 @@ ExitCode run_bench_command(const BenchOptions& options) {
 
 void add_what_options(CLI::App& app, BenchOptions& o) {
   app.option_defaults()->group("What");
-  add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single [both]");
+  add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single, packed (p = 0) [all]");
   add_text(app, "--update", o.update, "WORD[,..]",
            "metropolis, glauber, wolff, swendsen-wang (single\nengine) [all]");
   add_text(app, "--device", o.device, "DEVICE",
@@ -110,7 +111,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--graphs", o.graphs, "N[,N..]",
            "bundle engine: graphs side by side, which share\nevery launch on CUDA");
   add_text(app, "--systems", o.systems, "N[,N..]",
-           "of the single engine [CPU: one per thread; CUDA: 2^24\nsites in all]");
+           "of the single engine [CPU: one per thread; CUDA: 2^24\nsites in all] and of the packed one [1]");
   add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
             "cluster updates per cycle, in one launch where the\n"
             "engine can; 0: 64 of Wolff on CUDA, else 8");

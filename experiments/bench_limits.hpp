@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/device.hpp"
 #include "graphs/graph.hpp"
@@ -36,5 +37,9 @@ double least_bytes(std::string_view engine, std::string_view update, const Graph
 // Integer instructions per attempted (metropolis, glauber), flipped (wolff) or visited
 // (swendsen-wang) site of one replica.
 double least_instructions(std::string_view engine, std::string_view update, const Graph& graph);
+
+// The same of a sweep of the packed engine, which has no graph.
+double least_packed_bytes(const std::vector<std::uint32_t>& extents, std::uint32_t replicas);
+double least_packed_instructions(int dim);
 
 }  // namespace rewise

@@ -12,6 +12,7 @@
 #include "src/base/words.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/label/method.hpp"
+#include "src/packed/packed.hpp"
 #include "src/single/wolff_method.hpp"
 
 namespace rewise {
@@ -82,13 +83,14 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const std::string& en
   std::vector<BenchUpdate> updates;
   for (const std::string& update : bench_updates(engine)) {
     if (!holds(plan.updates, update)) continue;
+    if (engine == "packed" && update != "metropolis" && update != "glauber") continue;
     const bool wolff = update == "wolff", labels = update == "swendsen-wang";
     std::vector<std::string> methods{""};
     if (engine == "single" && wolff) methods = plan.wolff_methods;
     if (engine == "single" && labels) methods = plan.label_methods;
     for (const std::string& method : methods) updates.push_back({update, method});
   }
-  if (plan.effort.mix) updates.push_back({"mix", ""});
+  if (plan.effort.mix && engine != "packed") updates.push_back({"mix", ""});
   return updates;
 }
 
@@ -112,6 +114,7 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, const std::string&
     return {device.index < 0 ? 32 * threads : 1024};
   }
   if (!plan.systems.empty()) return plan.systems;
+  if (engine == "packed") return {1};
   if (device.index < 0) return {threads};
   double sites = 1;
   for (const auto extent : graph.extents) sites *= extent;
@@ -121,7 +124,7 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, const std::string&
 }  // namespace
 
 BenchPlan make_bench_plan(const BenchOptions& options) {
-  constexpr std::array<std::string_view, 2> engines{"bundle", "single"};
+  constexpr std::array<std::string_view, 3> engines{"bundle", "single", "packed"};
   constexpr std::array<std::string_view, 4> updates{"metropolis", "glauber", "wolff",
                                                     "swendsen-wang"};
   BenchPlan plan;
@@ -136,7 +139,11 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   check_wolff_methods(plan);
   for (const std::string& size : split_list(options.size)) {
     const auto extents = parse_extents(size, static_cast<int>(options.dim), "--size");
-    check_extents(extents, "--size");
+    if (plan.engines == std::vector<std::string>{"packed"}) {
+      packed_bytes(extents);
+    } else {
+      check_extents(extents, "--size");
+    }
     for (const std::string& p : split_list(options.p)) {
       plan.graphs.push_back({extents, parse_p(p, "--p"), Rule::rewire, options.seed});
     }
@@ -177,6 +184,13 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
                               options.update, fmt::join(bench_updates(engine), ", ")));
     }
     for (const GraphSpec& graph : plan.graphs) {
+      if (engine == "packed" && graph.p > 0) {
+        if (options.engine.empty()) continue;
+        throw Error(ExitCode::usage,
+                    fmt::format("--p: {}: the packed engine takes regular lattices, p = 0 (take "
+                                "--engine bundle or single)",
+                                graph.p));
+      }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {
         temperatures = {bench_temperature(static_cast<int>(options.dim), graph.p).value()};

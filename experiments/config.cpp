@@ -322,20 +322,20 @@ LocalUpdate choose_local_update(const std::string& text, int dim, const std::str
   return dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis;
 }
 
-void check_engine_name(const std::string& engine, const std::string& origin) {
+void check_engine_name(const std::string& engine, const std::string& origin, bool packed) {
   constexpr std::array<std::string_view, 3> engines{"bundle", "single", "packed"};
-  if (parse_word(engine, engines, "engine", origin) == 2) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: the packed engine is not part of this version (bundle or single)",
-                            origin));
+  if (parse_word(engine, engines, "engine", origin) == 2 && !packed) {
+    throw Error(ExitCode::usage, fmt::format("{}: the packed engine is one of 'rewise run' and "
+                                             "'rewise bench' (bundle or single here)",
+                                             origin));
   }
 }
 
 std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
-                          const std::string& origin) {
+                          const std::string& origin, bool packed) {
   const bool potts = model == ModelKind::potts, few = cluster == ClusterUpdate::few_cluster;
   if (text == "auto") return potts || few ? "single" : "bundle";
-  check_engine_name(text, origin);
+  check_engine_name(text, origin, packed);
   if (text == "bundle" && potts) {
     throw Error(
         ExitCode::usage,

@@ -77,11 +77,11 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
 // "bundle", "single", or "auto": bundle where it has the model and the cluster update, else single.
 // Error(usage) where the engine that is named has not.
 std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
-                          const std::string& origin);
+                          const std::string& origin, bool packed = false);
 // Error(usage): q is for Potts.
 void check_states(ModelKind model, std::uint64_t q, const std::string& origin);
-// Error(usage): engine names of this version are bundle and single; packed and others are not.
-void check_engine_name(const std::string& engine, const std::string& origin);
+// Error(usage) for what is no engine's name, and for packed where `packed` does not allow it.
+void check_engine_name(const std::string& engine, const std::string& origin, bool packed = false);
 // The bundle engine takes multiples of 32.
 void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin);
 

@@ -90,7 +90,7 @@ void check_device_words(std::string_view text, std::string_view origin) {
 }
 
 std::string why_no_cuda(std::string_view engine) {
-  const bool has = engine == "bundle" || engine == "single";
+  const bool has = engine == "bundle" || engine == "single" || engine == "packed";
   return has ? "" : fmt::format("the {} engine runs on the CPU only", engine);
 }
 

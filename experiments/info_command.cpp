@@ -32,7 +32,7 @@ Json info_json(const CudaReport& cuda) {
   json["cpu"] = cpu_name();
   json["simd"] = simd_target();
   json["threads"] = thread_count(0);
-  json["engines"] = {"bundle", "single"};
+  json["engines"] = {"bundle", "single", "packed"};
   for (const auto& [name, version] : library_versions()) json["libraries"][name] = version;
   json["python"] = build.python;
   json["cuda"]["built_in"] = cuda.built_in;

@@ -11,6 +11,7 @@
 #include "experiments/config.hpp"
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
+#include "experiments/packed_task.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/run_report.hpp"
 #include "experiments/task.hpp"
@@ -65,7 +66,7 @@ TaskSpec make_spec(const RunOptions& options) {
       throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --graph FILE)");
     }
     spec.graph.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
-    check_extents(spec.graph.extents, "--size");
+    if (options.engine != "packed") check_extents(spec.graph.extents, "--size");
     spec.graph.p = parse_p(options.p, "--p");
     spec.graph.rule = parse_rule(options.rule);
     spec.graph.seed = options.graph_seed;
@@ -78,16 +79,21 @@ TaskSpec make_spec(const RunOptions& options) {
   spec.cluster = parse_cluster_update(options.cluster, "--cluster");
   spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
-  spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine");
+  spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);
   spec.temperatures = parse_temperatures(options.temperature, "--temperature");
   check_replicas(spec.engine, options.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   spec.start = parse_start(options.start, "--start");
   spec.seed = options.seed;
-  if (options.schedule != "auto") spec.schedule = parse_schedule(options.schedule, "--schedule");
+  if (options.schedule != "auto") {
+    spec.schedule = parse_schedule(options.schedule, "--schedule");
+  } else if (is_packed(spec)) {
+    spec.schedule = {1, 0};  // it has no other update
+  }
   spec.equilibrate = options.equilibrate;
   spec.measure = options.measure;
   spec.every = options.every;
+  if (is_packed(spec)) check_packed_task(spec);
   return spec;
 }
 
@@ -100,8 +106,9 @@ double cpu_seconds(const TaskSpec& spec, int threads) {
   } else {
     for (const auto extent : spec.graph.extents) sites *= extent;
   }
-  const bool bundle = spec.engine == "bundle", potts = spec.model == ModelKind::potts;
-  const double local = bundle ? 0.2 : potts ? 40 : 6;
+  const bool potts = spec.model == ModelKind::potts;
+  // packed takes what bundle does
+  const double local = spec.engine != "single" ? 0.2 : potts ? 40 : 6;
   const double cluster = spec.cluster == ClusterUpdate::wolff ? 1 : 8;
   return 1e-9 * sites * static_cast<double>(spec.temperatures.size()) * spec.replicas *
          static_cast<double>(spec.cycles()) *
@@ -157,11 +164,12 @@ std::string metropolis_warning(const TaskSpec& spec) {
   // With more states than two, the proposals are random.
   if (spec.local != LocalUpdate::metropolis || spec.schedule.cluster > 0 || spec.q > 2) return "";
   const char* cure = "take --local glauber, or cluster updates into the schedule";
-  const auto graph = task_graph(spec);
-  if (graph->lattice().dim == 1) {
+  const auto graph = is_packed(spec) ? nullptr : task_graph(spec);
+  if (graph == nullptr ? spec.graph.extents.size() == 1 : graph->lattice().dim == 1) {
     return fmt::format(
         "warning: Metropolis alone does not reach every configuration of a chain: {}\n", cure);
   }
+  if (graph == nullptr) return "";
   std::uint64_t isolated = 0;
   const auto offsets = graph->offsets();
   for (std::size_t k = 0; k + 1 < offsets.size(); ++k) isolated += offsets[k] == offsets[k + 1];
@@ -209,7 +217,9 @@ ExitCode run_run(const RunOptions& options) {
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   tell_device(device);
-  if (options.schedule == "auto") spec.schedule = automatic_schedule(spec, paths, run);
+  if (options.schedule == "auto" && !is_packed(spec)) {
+    spec.schedule = automatic_schedule(spec, paths, run);
+  }
 
   Progress progress("run", static_cast<double>(spec.cycles()));
   run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
@@ -282,8 +292,8 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
 void add_machine_options(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Machine");
   add_text(app, "--engine", o.engine, "WORD",
-           "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), or auto: "
-           "bundle where it can");
+           "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), packed (one bit "
+           "per site: one\nlarge lattice, p = 0, schedule M:0), or auto:\nbundle where it can");
   add_text(app, "--device", o.device, "DEVICE",
            "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
            "cannot be used; auto takes a GPU where it can, unless\n"

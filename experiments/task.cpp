@@ -93,7 +93,7 @@ int useful_threads(const TaskSpec& spec, int available) {
   } else {
     for (const auto extent : spec.graph.extents) sites *= extent;
   }
-  const double per_word = spec.engine == "bundle" ? 32 : 1;
+  const double per_word = spec.engine == "single" ? 1 : 32;
   const double words =
       sites * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
   return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));

@@ -26,7 +26,7 @@ namespace rewise {
 struct TaskSpec {
   GraphSpec graph;
   std::shared_ptr<const Graph> imported;  // instead of `graph`
-  std::string engine = "bundle";          // bundle, single
+  std::string engine = "bundle";          // bundle, single, packed
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states; 2 for Ising
   LocalUpdate local = LocalUpdate::metropolis;

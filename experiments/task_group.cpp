@@ -9,6 +9,7 @@
 
 #include "experiments/config.hpp"
 #include "experiments/options.hpp"
+#include "experiments/packed_task.hpp"
 #include "experiments/task_member.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/single/single.hpp"
@@ -34,14 +35,11 @@ class Group {
   Group(std::vector<TaskJob> jobs, const TaskRun& run) : run_(run) {
     for (TaskJob& job : jobs) members_.emplace_back(std::move(job));
     for (TaskMember& member : members_) member.guarded([&] { member.claim(); });
-    std::vector<BundleTask> tasks;
     for (TaskMember& member : members_) {
-      if (!member.open()) continue;
-      running_.push_back(&member);
-      tasks.push_back({member.graph(), engine_spec(member.spec())});
+      if (member.open()) running_.push_back(&member);
     }
     if (running_.empty()) return;
-    batch_ = make_batch(tasks);
+    batch_ = make_batch();
     for (std::size_t k = 0; k < running_.size(); ++k) {
       running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
     }
@@ -63,14 +61,24 @@ class Group {
   }
 
  private:
-  std::unique_ptr<EngineBatch> make_batch(const std::vector<BundleTask>& tasks) const {
+  std::unique_ptr<EngineBatch> make_batch() const {
     const std::string& engine = running_.front()->spec().engine;
-    check_engine_name(engine, "engine");
-    for (const BundleTask& task : tasks) check_spec(task.graph, task.spec);
-    if (engine == "bundle") return make_bundle_batch(tasks, run_.engine);
+    check_engine_name(engine, "engine", true);
     std::vector<std::unique_ptr<Engine>> engines;
     for (const BundleTask& task : tasks) {
       engines.push_back(make_single_engine(task.graph, task.spec, run_.engine));
+    if (engine == "packed") {
+      for (const TaskMember* member : running_) {
+        engines.push_back(make_packed_task(member->spec(), run_.engine));
+      }
+      return make_plain_batch(std::move(engines));
+    }
+    std::vector<BundleTask> tasks;
+    for (const TaskMember* member : running_) {
+      tasks.push_back({member->graph(), engine_spec(member->spec())});
+      check_spec(tasks.back().graph, tasks.back().spec);
+    }
+    if (engine == "bundle") return make_bundle_batch(tasks, run_.engine);
     }
     return make_plain_batch(std::move(engines));
   }

@@ -6,6 +6,7 @@
 
 #include "experiments/build_info.hpp"
 #include "experiments/options.hpp"
+#include "experiments/packed_task.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -49,6 +50,7 @@ std::optional<TaskData> TaskMember::load_furthest() const {
 }
 
 void TaskMember::claim() {
+  if (is_packed(spec())) check_packed_task(spec());
   std::optional<TaskData> stored;
   if (job_.paths) {
     LeaseClaim claim = claim_lease(job_.paths->lease);
@@ -67,7 +69,7 @@ void TaskMember::claim() {
     }
     say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
   }
-  graph_ = task_graph(spec());
+  if (!is_packed(spec())) graph_ = task_graph(spec());
 }
 
 void TaskMember::attach(Engine& engine) {
@@ -76,7 +78,7 @@ void TaskMember::attach(Engine& engine) {
     engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
     cycles_ = data_.state.cycles;
   } else {
-    data_.graph = graph_record(*graph_);
+    data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
     data_.temperature = spec().temperatures;
     data_.replicas = spec().replicas;
     data_.shape_series();
