@@ -11,8 +11,8 @@
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/engine/batch.hpp"
-#include "src/packed/packed.hpp"
 #include "src/label/method.hpp"
+#include "src/packed/packed.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {

@@ -111,7 +111,8 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--graphs", o.graphs, "N[,N..]",
            "bundle engine: graphs side by side, which share\nevery launch on CUDA");
   add_text(app, "--systems", o.systems, "N[,N..]",
-           "of the single engine [CPU: one per thread; CUDA: 2^24\nsites in all] and of the packed one [1]");
+           "of the single engine [CPU: one per thread; CUDA: 2^24\n"
+           "sites in all] and of the packed one [1]");
   add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
             "cluster updates per cycle, in one launch where the\n"
             "engine can; 0: 64 of Wolff on CUDA, else 8");

@@ -89,7 +89,6 @@ double least_instructions(std::string_view engine, std::string_view update, cons
   return kPhilox / 4 + 2 * degree;
 }
 
-}  // namespace rewise
 double least_packed_bytes(const std::vector<std::uint32_t>& extents, std::uint32_t replicas) {
   double sites = replicas;
   for (const auto extent : extents) sites *= extent;
@@ -103,3 +102,4 @@ double least_packed_instructions(int dim) {
   return (kCalls * (kCall + 2 * 4) + 2.5 * 2 * dim) / 32;
 }
 
+}  // namespace rewise

@@ -291,9 +291,10 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Machine");
-  add_text(app, "--engine", o.engine, "WORD",
-           "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), packed (one bit "
-           "per site: one\nlarge lattice, p = 0, schedule M:0), or auto:\nbundle where it can");
+  add_text(
+      app, "--engine", o.engine, "WORD",
+      "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), packed (one bit "
+      "per site: one\nlarge lattice, p = 0, schedule M:0), or auto:\nbundle where it can");
   add_text(app, "--device", o.device, "DEVICE",
            "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
            "cannot be used; auto takes a GPU where it can, unless\n"

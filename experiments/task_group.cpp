@@ -65,8 +65,6 @@ class Group {
     const std::string& engine = running_.front()->spec().engine;
     check_engine_name(engine, "engine", true);
     std::vector<std::unique_ptr<Engine>> engines;
-    for (const BundleTask& task : tasks) {
-      engines.push_back(make_single_engine(task.graph, task.spec, run_.engine));
     if (engine == "packed") {
       for (const TaskMember* member : running_) {
         engines.push_back(make_packed_task(member->spec(), run_.engine));
@@ -79,6 +77,8 @@ class Group {
       check_spec(tasks.back().graph, tasks.back().spec);
     }
     if (engine == "bundle") return make_bundle_batch(tasks, run_.engine);
+    for (const BundleTask& task : tasks) {
+      engines.push_back(make_single_engine(task.graph, task.spec, run_.engine));
     }
     return make_plain_batch(std::move(engines));
   }
