@@ -154,13 +154,16 @@ void DeviceBatch::close_clusters(const GraphRange& range, std::size_t slot) {
   const std::size_t first = range.first * per_graph, bytes = range.count * per_graph * 8;
   DeviceBuffer<unsigned long long>& sums =
       swendsen_wang_ ? swendsen_wang_->sums() : wolff_->flipped();
-  for (std::size_t kind = 0; kind < sums.size() / replicas_; ++kind) {
+  const auto close = [&](std::size_t kind, std::size_t count) {
     unsigned long long* from = sums.data() + kind * replicas_ + first;
-    check_cuda(cudaMemcpyAsync(sums_.data() + place(slot, 2 + kind) + first, from, bytes,
+    check_cuda(cudaMemcpyAsync(sums_.data() + place(slot, 2 + kind) + first, from, count,
                                cudaMemcpyDeviceToDevice, stream_.get()),
                "copying cluster sums");
-    check_cuda(cudaMemsetAsync(from, 0, bytes, stream_.get()), "clearing");
-  }
+    check_cuda(cudaMemsetAsync(from, 0, count, stream_.get()), "clearing");
+  };
+  // Kinds lie one behind the other.
+  if (range.count == graphs()) return close(0, sums.bytes());
+  for (std::size_t kind = 0; kind < sums.size() / replicas_; ++kind) close(kind, bytes);
 }
 
 std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {

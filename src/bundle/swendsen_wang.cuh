@@ -65,6 +65,12 @@ __device__ __forceinline__ std::uint32_t first_of_runs(std::uint32_t starts, std
   return (~stops + starts) & marked;
 }
 
+// The starts of the runs that have a mark (one at most); the same, downwards.
+__device__ __forceinline__ std::uint32_t starts_of(std::uint32_t starts, std::uint32_t marks) {
+  const std::uint32_t stops = __brev(starts);
+  return __brev((~stops + __brev(marks)) & stops);
+}
+
 // Transposes the 32 x 32 bits that a warp holds, one word per lane.
 __device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
   const unsigned lane = threadIdx.x % 32;

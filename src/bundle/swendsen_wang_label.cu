@@ -7,17 +7,18 @@ namespace {
 
 using namespace device;
 
-constexpr unsigned kWarps = 4;  // per block, of neighbouring replicas
+constexpr unsigned kWarps = 2;  // per block, of neighbouring replicas
 
 template <int kDim>
 __global__ void __launch_bounds__(32 * kWarps)
     label_tiles(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run) {
   alignas(16) __shared__ std::uint32_t forests[kWarps][kLabelSites];
+  __shared__ std::uint32_t queues[kWarps][kLabelQueue];
   const unsigned warp = threadIdx.x / 32;
   const LabelItem<kDim> item(g, run, blockIdx.x / (32 / kWarps));
   TileLabeller<kDim> labeller(g, run, item, blockIdx.x % (32 / kWarps) * kWarps + warp,
-                              forests[warp]);
+                              forests[warp], queues[warp]);
   labeller.join();
   labeller.settle();
   labeller.hand_out();

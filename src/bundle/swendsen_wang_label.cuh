@@ -3,30 +3,41 @@
 //
 //   1  The runs of a row follow from its open bonds by bit arithmetic.
 //   2  Row after row, every run hangs itself under the parent of one run that a bond joins it to in
-//      an earlier row: no search, no conflict. This makes most of the joins.
+//      an earlier row: no search, no conflict. This makes most of the joins. Runs without such a
+//      bond are the local roots; all others now hang right under one of them.
 //   3  The bonds left over that are not known to be idle (their left neighbour joins the same two
-//      runs) are joined by compare-and-swap, one of each lane at a time: all lanes climb to the
-//      roots, then all hook.
-//   4  Row after row, every site learns its root, and the root its size.
-//   5  Clusters with an open site become nodes, in order of their places; the others are summed up.
+//      runs) join local roots by compare-and-swap, 32 at a time: all lanes climb to the roots, then
+//      all hook. Then local roots learn their roots.
+//   4  Row after row, every site learns its root by two steps up, and the local root its size.
+//   5  Local roots hand their sizes to their roots. Clusters with an open site become nodes, in
+//      order of their places; the others are summed up.
 //
-// A word of the forest: bits 0-10 the parent's place; on a root, bit 15 where its cluster is open,
-// bits 16-31 its size. Lanes read and write shared words in turns, with a barrier of the warp in
-// between; where several may write the same, these are atomic.
+// A word of the forest: bits 0-10 the parent's place; on a local root, bit 15 where its cluster is
+// open, bits 16-31 its size. Lanes read and write shared words in turns, with a barrier of the warp
+// in between; where several may write the same, these are atomic.
 #pragma once
 
 #include "src/bundle/swendsen_wang.cuh"
 
 namespace rewise::bundle::device {
 
+inline constexpr unsigned kLabelQueue = 64;  // a warp's, twice
+
 template <int kDim>
 class TileLabeller {
  public:
-  // `forest`: [kLabelSites] in shared memory, the warp's own.
+  // `forest`: [kLabelSites], `queue`: [kLabelQueue] in shared memory, the warp's own.
   __device__ __forceinline__ TileLabeller(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                           const LabelItem<kDim>& item, unsigned replica,
-                                          std::uint32_t* forest)
-      : g_(g), run_(run), item_(item), replica_(replica), forest_(forest), lane_(threadIdx.x % 32) {
+                                          std::uint32_t* forest, std::uint32_t* queue)
+      : g_(g),
+        run_(run),
+        item_(item),
+        replica_(replica),
+        forest_(forest),
+        queue_(queue),
+        lane_(threadIdx.x % 32),
+        before_(up_to(lane_)) {
     auto* quads = reinterpret_cast<uint4*>(forest_);
 #pragma unroll
     for (unsigned n = 0; n < kLabelSites / 128; ++n) {
@@ -46,33 +57,47 @@ class TileLabeller {
       starts_[h] = ~((along[h] & inside[h] >> 1) << 1) & inside[h];
     }
     __syncwarp();
+    local_[0] = starts_[0];
+    local_[1] = starts_[1];
     if constexpr (kDim == 1) join_chain(along);
     if constexpr (kDim > 1) join_rows(inside);
+    shorten();
   }
 
-  // Step 4.
+  // Step 4. Places beyond the lattice get any label.
   __device__ __forceinline__ void settle() {
     const std::uint32_t* open =
         g_.open_sites +
         (static_cast<std::size_t>(item_.graph) * g_.count + item_.tile) * kLabelRows;
-    std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelSites;
+    std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelSites + lane_;
+    std::uint32_t opening[2];
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const std::uint32_t opening = first_of_runs(starts_[h], open[row(h)]);
-      roots_[h] = 0;
+    for (int h = 0; h < 2; ++h) opening[h] = first_of_runs(starts_[h], open[row(h)]);
 #pragma unroll 2
-      for (unsigned n = 0; n < 32; ++n) {
-        const std::uint32_t count = __shfl_sync(~0u, row_[h].count, n);
-        if (count == 0) continue;
-        const unsigned j = 32 * static_cast<unsigned>(h) + n;
-        const std::uint32_t starts = __shfl_sync(~0u, starts_[h], n);
-        settle_row(32 * j, count, starts, __shfl_sync(~0u, opening, n), label);
-        const std::uint32_t roots = __ballot_sync(~0u, is_root_);
-        if (lane_ == n) roots_[h] = roots;
+    for (unsigned n = 0; n < 32; ++n) {
+      std::uint32_t starts[2], local[2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const unsigned j = n + 32 * static_cast<unsigned>(h);
+        starts[h] = __shfl_sync(~0u, starts_[h], static_cast<int>(n));
+        local[h] = forest_[(32 * j + run_start(starts[h], before_)) & kPlace] & kPlace;
+        label[32 * j] = static_cast<std::uint16_t>(forest_[local[h]] & kPlace);
       }
+      __syncwarp();
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const std::uint32_t count = __shfl_sync(~0u, row_[h].count, static_cast<int>(n));
+        const std::uint32_t opens = __shfl_sync(~0u, opening[h], static_cast<int>(n));
+        const std::uint32_t later = starts[h] & ~before_;
+        const std::uint32_t end = later != 0 ? lowest_bit(later) : count;
+        if ((starts[h] >> lane_ & 1u) != 0) {
+          atomicAdd(forest_ + local[h], (end - lane_) * kOneSite);
+        }
+        if ((opens >> lane_ & 1u) != 0) atomicOr(forest_ + local[h], kOpen);
+      }
+      __syncwarp();
     }
-    add_sum();
-    __syncwarp();
+    gather_sizes();
   }
 
   // Step 5.
@@ -82,11 +107,11 @@ class TileLabeller {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       nodes[h] = 0;
-      for (std::uint32_t rest = roots_[h]; rest != 0; rest &= rest - 1) {
-        const unsigned x = lowest_bit(rest);
-        const std::uint32_t word = forest_[32 * row(h) + x];
+      for (std::uint32_t rest = local_[h]; rest != 0; rest &= rest - 1) {
+        const std::uint32_t place = 32 * row(h) + lowest_bit(rest), word = forest_[place];
+        if ((word & kPlace) != place) continue;
         if ((word & kOpen) != 0) {
-          nodes[h] |= 1u << x;
+          nodes[h] |= rest & (0u - rest);
         } else {
           const std::uint64_t n = word >> 16, n2 = n * n;
           square += n2;
@@ -101,7 +126,7 @@ class TileLabeller {
  private:
   static constexpr std::uint32_t kPlace = kLabelSites - 1;
   static constexpr std::uint32_t kOpen = 1u << 15;
-  static constexpr std::uint32_t kOneSite = 1u << 16;
+  static constexpr std::uint32_t kOneSite = 1u << 16, kSize = 0xFFFF0000u;
   static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions beyond x
 
   __device__ __forceinline__ unsigned row(int h) const {
@@ -131,6 +156,7 @@ class TileLabeller {
     for (int h = 0; h < 2; ++h) {
       const std::uint32_t before = from_behind(along, h, 1);
       const bool joined = row(h) > 0 && row_[h].count > 0 && before >> 31 != 0;
+      if (joined) local_[h] &= ~1u;
       const std::uint32_t from = 32 * (row(h) - 1) + run_start(from_behind(starts_, h, 1), ~0u);
       for (unsigned n = 0; n < 32; ++n) {
         if (lane_ == n && joined) forest_[32 * row(h)] = forest_[from];
@@ -159,6 +185,7 @@ class TileLabeller {
 #pragma unroll
       for (int k = 0; k < kAcross; ++k) any |= bonds[k][h];
       std::uint32_t first = first_of_runs(starts_[h], any);
+      local_[h] = starts_[h] & ~starts_of(starts_[h], first);
 #pragma unroll
       for (int k = 0; k < kAcross; ++k) {
         chosen[k][h] = first & bonds[k][h];
@@ -172,32 +199,37 @@ class TileLabeller {
   // Step 2.
   __device__ __forceinline__ void hang_rows(const std::uint32_t (&chosen)[kAcross][2],
                                             const std::uint32_t (&starts_behind)[kAcross][2]) {
-    const std::uint32_t before = up_to(lane_);
+    std::uint32_t last = 0;  // the place of this lane's run in the row before
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
 #pragma unroll 4
-      for (unsigned n = h == 0 ? 1 : 0; n < 32; ++n) {
+      for (unsigned n = 0; n < 32; ++n) {
         const std::uint32_t base = 32 * (n + 32 * static_cast<unsigned>(h));
         const std::uint32_t starts = __shfl_sync(~0u, starts_[h], static_cast<int>(n));
-        std::uint32_t from = ~0u;
+        std::uint32_t from = last;
+        std::uint32_t hooks = __shfl_sync(~0u, chosen[0][h], static_cast<int>(n));
 #pragma unroll
-        for (int k = 0; k < kAcross; ++k) {
-          const std::uint32_t hooks = __shfl_sync(~0u, chosen[k][h], static_cast<int>(n));
+        for (int k = 1; k < kAcross; ++k) {
+          const std::uint32_t more = __shfl_sync(~0u, chosen[k][h], static_cast<int>(n));
           const std::uint32_t behind = __shfl_sync(~0u, starts_behind[k][h], static_cast<int>(n));
-          if ((hooks >> lane_ & 1u) != 0) {
-            from = base - 32 * label_stride<kDim>(k + 1) + run_start(behind, before);
+          if ((more >> lane_ & 1u) != 0) {
+            from = base - 32 * label_stride<kDim>(k + 1) + run_start(behind, before_);
           }
+          hooks |= more;
         }
-        if (from != ~0u) forest_[base + run_start(starts, before)] = forest_[from];
+        const std::uint32_t parent = forest_[from & kPlace];
+        last = base + run_start(starts, before_);
+        if ((hooks >> lane_ & 1u) != 0) forest_[last] = parent;
         __syncwarp();
       }
     }
   }
 
-  // Step 3.
+  // Step 3. What the lanes find goes through a queue, so that joins are made by full warps.
   __device__ __forceinline__ void join_rest(const std::uint32_t (&bonds)[kAcross][2],
                                             const std::uint32_t (&starts_behind)[kAcross][2],
                                             const std::uint32_t (&chosen)[kAcross][2]) {
+    unsigned waiting = 0;
 #pragma unroll
     for (int k = 0; k < kAcross; ++k) {
 #pragma unroll
@@ -206,49 +238,78 @@ class TileLabeller {
         const std::uint32_t idle = bonds[k][h] << 1 & ~starts_[h] & ~behind;
         const std::uint32_t back = 32 * (row(h) - label_stride<kDim>(k + 1));
         std::uint32_t rest = bonds[k][h] & ~chosen[k][h] & ~idle;
-        while (__any_sync(~0u, rest != 0)) {
-          std::uint32_t a = 0, b = 0;
+        for (;;) {
+          const std::uint32_t finders = __ballot_sync(~0u, rest != 0);
+          if (finders == 0) break;
           if (rest != 0) {
             const std::uint32_t before = (rest & (0u - rest)) * 2 - 1;
-            a = climb(32 * row(h) + run_start(starts_[h], before));
-            b = climb(back + run_start(behind, before));
+            const std::uint32_t a = 32 * row(h) + run_start(starts_[h], before);
+            const std::uint32_t b = back + run_start(behind, before);
+            const std::uint32_t others = finders & before_ & ~(1u << lane_);
+            queue_[waiting + static_cast<unsigned>(__popc(others))] = a << 16 | b;
+            rest &= rest - 1;
           }
+          waiting += static_cast<unsigned>(__popc(finders));
           __syncwarp();
-          if (rest != 0) {
-            const std::uint32_t high = a > b ? a : b, low = a > b ? b : a;
-            if (high == low || atomicCAS(forest_ + high, high, low) == high) rest &= rest - 1;
-          }
-          __syncwarp();
+          if (waiting < 32) continue;
+          waiting -= 32;
+          join_pair(true, queue_[waiting + lane_]);
         }
       }
     }
+    join_pair(lane_ < waiting, lane_ < waiting ? queue_[lane_] : 0);
   }
 
-  // A lane takes a site of the row that starts at place `base`.
-  __device__ __forceinline__ void settle_row(std::uint32_t base, std::uint32_t count,
-                                             std::uint32_t starts, std::uint32_t opening,
-                                             std::uint16_t* label) {
-    const std::uint32_t place = base + lane_;
-    const bool here = lane_ < count;
-    const std::uint32_t root = here ? climb(base + run_start(starts, up_to(lane_))) : place;
-    label[place] = static_cast<std::uint16_t>(root);
-    is_root_ = here && root == place;
-    __syncwarp();
-    if (here) {
-      if (root != sum_root_) {
-        add_sum();
-        sum_root_ = root;
+  // By the whole warp: the runs at two places.
+  __device__ __forceinline__ void join_pair(bool open, std::uint32_t places) {
+    std::uint32_t a = places >> 16, b = places & 0xFFFFu;
+    while (__any_sync(~0u, open)) {
+      if (open) {
+        a = climb(a);
+        b = climb(b);
       }
-      ++sum_;
-      if ((opening >> lane_ & 1u) != 0) atomicOr(forest_ + root, kOpen);
+      __syncwarp();
+      if (open) {
+        const std::uint32_t high = a > b ? a : b, low = a > b ? b : a;
+        open = high != low && atomicCAS(forest_ + high, high, low) != high;
+      }
+      __syncwarp();
     }
-    __syncwarp();
   }
 
-  // What the lane has counted for one root; a cluster mostly goes on from row to row.
-  __device__ __forceinline__ void add_sum() {
-    if (sum_ > 0) atomicAdd(forest_ + sum_root_, sum_ * kOneSite);
-    sum_ = 0;
+  // The lane's local roots learn their roots.
+  __device__ __forceinline__ void shorten() {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      std::uint32_t rest = local_[h];
+      while (__any_sync(~0u, rest != 0)) {
+        const std::uint32_t place = 32 * row(h) + (rest != 0 ? lowest_bit(rest) : 0);
+        const std::uint32_t root = rest != 0 ? climb(place) : 0;
+        __syncwarp();
+        if (rest != 0) forest_[place] = root;
+        rest &= rest - 1;
+        __syncwarp();
+      }
+    }
+  }
+
+  // Local roots hand what they have gathered to their roots.
+  __device__ __forceinline__ void gather_sizes() {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      std::uint32_t rest = local_[h];
+      while (__any_sync(~0u, rest != 0)) {
+        const std::uint32_t place = 32 * row(h) + (rest != 0 ? lowest_bit(rest) : 0);
+        const std::uint32_t word = forest_[place], root = word & kPlace;
+        __syncwarp();
+        if (rest != 0 && root != place) {
+          atomicAdd(forest_ + root, word & kSize);
+          if ((word & kOpen) != 0) atomicOr(forest_ + root, kOpen);
+        }
+        rest &= rest - 1;
+        __syncwarp();
+      }
+    }
   }
 
   __device__ __forceinline__ void make_nodes(const std::uint32_t (&nodes)[2]) {
@@ -284,13 +345,12 @@ class TileLabeller {
   const DeviceLabelRun& run_;
   const LabelItem<kDim>& item_;
   const unsigned replica_;
-  std::uint32_t* const forest_;
+  std::uint32_t *const forest_, *const queue_;
   const unsigned lane_;
+  const std::uint32_t before_;  // the lanes up to and with this one
   LabelRow row_[2];
-  std::uint32_t starts_[2];   // bit x: a run starts here
-  std::uint32_t roots_[2]{};  // bit x: its run is a root
-  bool is_root_ = false;
-  std::uint32_t sum_root_ = 0, sum_ = 0;
+  std::uint32_t starts_[2];  // bit x: a run starts here
+  std::uint32_t local_[2];   // bit x: it is a local root
 };
 
 }  // namespace rewise::bundle::device
