@@ -101,6 +101,14 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
     }
     throw;
   }
+  if (!result.best().figures.tau_found) {
+    chosen.schedule = wish.rule_of_thumb;
+    chosen.reason = fmt::format(
+        "rule of thumb: {:.2g} s of tuning did not find any candidate's autocorrelation time",
+        result.seconds);
+    keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json(std::vector{result}));
+    return chosen;
+  }
   chosen.schedule = result.best().candidate.schedule;
   chosen.reason = reason_of(result);
   chosen.tuned = true;

@@ -73,6 +73,20 @@ void Curve::add(const std::string& name, const std::vector<double>& values) {
   columns.emplace_back(name, values);
 }
 
+void Curve::append(const std::string& name, double value) {
+  for (auto& [column, values] : columns) {
+    if (column == name) return values.push_back(value);
+  }
+  columns.push_back({name, {value}});
+}
+
+Curve& CurveTable::curve(const CurveKeys& keys) {
+  for (Curve& curve : curves) {
+    if (curve.keys == keys) return curve;
+  }
+  return curves.emplace_back(Curve{keys, {}});
+}
+
 CurveTable& CurveSet::table(const std::string& name) {
   for (auto& table : tables) {
     if (table.name == name) return table;

@@ -22,11 +22,14 @@ struct Curve {
 
   void add(const std::string& name, const Eigen::ArrayXd& values);
   void add(const std::string& name, const std::vector<double>& values);
+  void append(const std::string& name, double value);  // one more point; a new column if need be
 };
 
 struct CurveTable {
   std::string name;           // "energy", "correlation", ..
   std::vector<Curve> curves;  // of equal columns
+
+  Curve& curve(const CurveKeys& keys);  // made where it is missing
 };
 
 struct MetricRow {

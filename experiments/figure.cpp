@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -10,14 +12,17 @@
 #include "experiments/config.hpp"
 #include "experiments/options.hpp"
 #include "experiments/toml_reader.hpp"
+#include "src/base/words.hpp"
+#include "src/label/method.hpp"
 
 namespace rewise {
 namespace {
 
 const std::vector<std::string_view> kRunKeys{
-    "name",   "kind",  "quick",   "paper",   "dim",      "sizes",     "p",           "graphs",
-    "points", "steps", "origins", "measure", "linear",   "engine",    "equilibrate", "temperature",
-    "seed",   "rule",  "prepare", "fit_to",  "fit_from", "schedules", "replicas"};
+    "name",        "kind",        "quick", "paper",   "dim",     "sizes",  "p",
+    "graphs",      "points",      "steps", "origins", "measure", "linear", "engine",
+    "equilibrate", "temperature", "seed",  "rule",    "prepare", "fit_to", "fit_from",
+    "schedules",   "replicas",    "q",     "ratio",   "methods", "tiles",  "axis"};
 
 const toml::array& list_of(const TomlSection& section, std::string_view key) {
   const auto* list = section.need(key).as_array();
@@ -63,6 +68,25 @@ toml::table merged(const toml::table& run, const std::string& scale) {
   return all;
 }
 
+void read_labelling(const TomlSection& s, FigureRun& run) {
+  const auto whole = [&](std::string_view key, std::vector<double> otherwise, double least) {
+    std::vector<std::uint32_t> values;
+    for (const double x : s.has(key) ? numbers(s, key, least, 255) : otherwise) {
+      values.push_back(static_cast<std::uint32_t>(x));
+    }
+    return values;
+  };
+  run.q = whole("q", {2}, 2);
+  run.tiles = whole("tiles", {0}, 0);
+  run.ratios = s.has("ratio") ? numbers(s, "ratio", 1e-6, 1e6) : std::vector<double>{1};
+  run.methods = texts(s, "methods");
+  if (run.methods.empty()) run.methods = {"fast"};
+  for (const auto& method : run.methods) parse_label_method(method, s.origin("methods"));
+  run.axis = s.text("axis", "size");
+  constexpr std::array<std::string_view, 3> axes{"size", "ratio", "tile"};
+  parse_word(run.axis, axes, "axis", s.origin("axis"));
+}
+
 FigureRun read_run(const TomlSection& s) {
   FigureRun run;
   run.name = s.text("name", "");
@@ -78,7 +102,9 @@ FigureRun read_run(const TomlSection& s) {
   spec.p = run.ps.front();
   spec.rule = parse_rule(s.text("rule", "rewire"));
   spec.graphs = static_cast<std::uint32_t>(s.whole("graphs", 1, 1u << 16, 1));
-  if (run.kind != "tc") {
+  const bool labels = run.kind == "labelling" || run.kind == "few-cluster";
+  if (labels) read_labelling(s, run);
+  if (run.kind != "tc" && !labels) {
     spec.temperatures = numbers(s, "temperature", 1e-6, 1e6);
     const auto schedules = texts(s, "schedules");
     spec.mixes =
@@ -141,6 +167,20 @@ Json read_panel(const toml::table& table, const std::string& file) {
   return panel;
 }
 
+// size=SMALLEST and size=LARGEST: of the run's sizes, which differ with the scale.
+std::string size_of(const std::string& word, const CurveSet& set) {
+  if (word != "SMALLEST" && word != "LARGEST") return word;
+  std::vector<double> sizes;
+  for (const MetricRow& row : set.metrics) {
+    for (const auto& [key, value] : row.keys) {
+      if (key == "size") sizes.push_back(parse_number(value, "size"));
+    }
+  }
+  if (sizes.empty()) throw Error(ExitCode::usage, fmt::format("check: {} of no sizes", word));
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  return number_text(word == "SMALLEST" ? *least : *most);
+}
+
 // "run[key=value,..].metric" or a number.
 Value value_of(const std::string& text, const FigureResults& results) {
   if (text.find('[') == std::string::npos) return {parse_number(text, "check"), 0};
@@ -159,8 +199,11 @@ Value value_of(const std::string& text, const FigureResults& results) {
   }
   const std::string run = text.substr(0, open);
   for (const auto& [name, set] : results) {
-    if (name == run)
-      return find_metric(set, keys, text.substr(close + 2), fmt::format("check '{}'", text));
+    if (name != run) continue;
+    for (auto& [key, value] : keys) {
+      if (key == "size") value = size_of(value, set);
+    }
+    return find_metric(set, keys, text.substr(close + 2), fmt::format("check '{}'", text));
   }
   throw Error(ExitCode::usage, fmt::format("check: no run '{}' in '{}'", run, text));
 }

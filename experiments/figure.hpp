@@ -9,7 +9,8 @@
 //                         ours does not agree
 //
 // Kinds of runs: equilibrate, decorrelate, clusters (as the commands), moments (thermal averages
-// against temperature), tc (the study behind `rewise tc`), speed (time of a Wolff update).
+// against temperature), tc (the study behind `rewise tc`), speed (time of a Wolff update),
+// labelling and few-cluster (times of cluster updates by method, figure_labels.hpp).
 #pragma once
 
 #include <string>
@@ -24,13 +25,18 @@ struct FigureRun {
   CurveSpec spec;                                 // sizes.front(), ps.front()
   std::vector<std::vector<std::uint32_t>> sizes;  // moments, tc: all of them
   std::vector<double> ps;                         // moments, tc: all of them
+  std::vector<std::uint32_t> q;                   // labelling: Potts states
+  std::vector<double> ratios;                     // labelling: beta / beta_c
+  std::vector<std::string> methods;               // labelling: src/label/method.hpp
+  std::vector<std::uint32_t> tiles;               // labelling: edges; 0: the method's own
+  std::string axis;                               // labelling: size, ratio or tile
   std::string parameters;                         // all that determines the run, one line
 };
 
 struct FigureCheck {
   std::string claim, why;
   std::string relation;  // less, greater, near, least
-  // "run[key=value,..].metric", or a number.
+  // "run[key=value,..].metric", or a number; size=SMALLEST, size=LARGEST: of the run's sizes.
   std::string left, right;
   std::vector<std::string> among;  // least: left is the smallest of these
   double factor = 1;               // right is multiplied by it

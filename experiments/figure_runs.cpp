@@ -253,34 +253,38 @@ CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& pr
   set.notes.push_back(run.spec.device >= 0
                           ? "accelerated: the single engine on CUDA"
                           : "accelerated: no CUDA device here, so 32 systems a word on one core");
-  const Graph graph = build_graph(graph_spec(one, 0));
-  std::vector<double> columns[7];
-  for (const double t : run.spec.temperatures) {
-    const UpdateTime slow = time_updates(one, graph, t, run.spec.measure, stop);
-    const UpdateTime quick =
-        time_updates(fast, graph, t, std::max<std::uint64_t>(run.spec.measure / 8, 8), stop);
-    const double row[7] = {slow.alone,
-                           slow.measured,
-                           quick.alone,
-                           quick.measured,
-                           slow.alone / quick.alone,
-                           slow.measured / quick.measured,
-                           slow.fraction};
-    for (std::size_t k = 0; k < 7; ++k) columns[k].push_back(row[k]);
-    MetricRow& metrics = set.metrics.emplace_back(MetricRow{{{"temperature", number_text(t)}}, {}});
-    metrics.add("acceleration", {row[4], 0});
-    metrics.add("acceleration_measured", {row[5], 0});
-    metrics.add("core_us", {row[0], 0});
-    metrics.add("fast_us", {row[2], 0});
-    metrics.add("cluster_fraction", {row[6], 0});
-    progress.add(1.0 / static_cast<double>(run.spec.temperatures.size()));
+  const double share = 1.0 / static_cast<double>(run.sizes.size() * run.spec.temperatures.size());
+  for (const auto& extents : run.sizes) {
+    one.extents = fast.extents = extents;
+    const std::string size = fmt::format("{}", extents.front());
+    const Graph graph = build_graph(graph_spec(one, 0));
+    Curve curve{{{"size", size}}, {}};
+    for (const double t : run.spec.temperatures) {
+      const UpdateTime slow = time_updates(one, graph, t, run.spec.measure, stop);
+      const UpdateTime quick =
+          time_updates(fast, graph, t, std::max<std::uint64_t>(run.spec.measure / 8, 8), stop);
+      const std::pair<const char*, double> columns[] = {
+          {"core_us", slow.alone},
+          {"core_us_measured", slow.measured},
+          {"fast_us", quick.alone},
+          {"fast_us_measured", quick.measured},
+          {"acceleration", slow.alone / quick.alone},
+          {"acceleration_measured", slow.measured / quick.measured},
+          {"cluster_fraction", slow.fraction}};
+      curve.append("temperature", t);
+      Curve& by_size = set.table("by_size").curve({{"temperature", number_text(t)}});
+      by_size.append("size", extents.front());
+      MetricRow& metrics = set.metrics.emplace_back(
+          MetricRow{{{"size", size}, {"temperature", number_text(t)}}, {}});
+      for (const auto& [name, value] : columns) {
+        curve.append(name, value);
+        by_size.append(name, value);
+        metrics.add(name, {value, 0});
+      }
+      progress.add(share);
+    }
+    set.table("speed").curves.push_back(std::move(curve));
   }
-  Curve& curve = set.table("speed").curves.emplace_back(Curve{{}, {}});
-  curve.add("temperature", run.spec.temperatures);
-  const char* names[] = {"core_us",          "core_us_measured", "fast_us",
-                         "fast_us_measured", "acceleration",     "acceleration_measured",
-                         "cluster_fraction"};
-  for (std::size_t k = 0; k < 7; ++k) curve.add(names[k], columns[k]);
   return set;
 }
 

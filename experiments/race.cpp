@@ -86,13 +86,15 @@ class Race {
     }
   }
 
-  // By the rate less its doubt: estimates from short series are too high, if anything.
+  // By the rate less its doubt: estimates from short series are too high, if anything. One of
+  // which nothing but a bound is known comes after all that were measured.
   void rank() {
     result_.ranking.resize(contenders_.size());
     std::iota(result_.ranking.begin(), result_.ranking.end(), std::size_t{0});
     const auto key = [&](std::size_t k) {
       const Standing now = contenders_[k]->standing();
-      return std::tuple(place(k).dropped, -now.rate.value * std::exp(-std::min(now.doubt, 2.0)));
+      return std::tuple(place(k).dropped, std::isinf(now.doubt),
+                        -now.rate.value * std::exp(-std::min(now.doubt, 2.0)));
     };
     std::stable_sort(result_.ranking.begin(), result_.ranking.end(),
                      [&](std::size_t a, std::size_t b) { return key(a) < key(b); });

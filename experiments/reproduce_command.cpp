@@ -13,6 +13,7 @@
 #include "experiments/decorrelate.hpp"
 #include "experiments/device.hpp"
 #include "experiments/equilibrate.hpp"
+#include "experiments/figure_labels.hpp"
 #include "experiments/figure_runs.hpp"
 #include "experiments/options.hpp"
 #include "src/base/words.hpp"
@@ -22,9 +23,9 @@ namespace {
 
 constexpr const char* kAbout =
     "A figure of a paper, ours beside theirs.\n\n"
-    "Measures what a figure of Hawick, Leist & Playne (2010) or Komura & Okabe (2012)\n"
-    "shows, draws our curves, says what the paper found and, by computed checks, whether\n"
-    "ours agrees; where not, why.";
+    "Measures what a figure or table of Hawick, Leist & Playne (2010), Weigel (2011) or\n"
+    "Komura & Okabe (2012, 2013) shows, draws our curves, says what the paper found and, by\n"
+    "computed checks, whether ours agrees; where not, why.";
 constexpr const char* kExamples = R"(
 Each figure is one file, experiments/configs/reproduce/NAME.toml; a file of the same form may
 be given instead of a name. The scale quick takes about a minute on two cores, with smaller
@@ -91,12 +92,14 @@ CurveSet measure(const FigureRun& run, const std::filesystem::path& folder, cons
   if (run.kind == "tc") return measure_tc(run, folder / "tc" / run.name, stop, progress);
   if (run.kind == "moments") return measure_moments(run, stop, progress);
   if (run.kind == "speed") return measure_speed(run, stop, progress);
+  if (run.kind == "labelling") return measure_labelling(run, stop, progress);
+  if (run.kind == "few-cluster") return measure_few_cluster(run, stop, progress);
   if (run.kind == "equilibrate") return measure_equilibration(run.spec, stop, progress);
   if (run.kind == "decorrelate") return measure_decorrelation(run.spec, stop, progress);
   if (run.kind == "clusters") return measure_clusters(run.spec, stop, progress);
   throw Error(ExitCode::usage,
               fmt::format("run '{}': kind '{}' is none of equilibrate, decorrelate, clusters, "
-                          "moments, tc, speed",
+                          "moments, tc, speed, labelling, few-cluster",
                           run.name, run.kind));
 }
 

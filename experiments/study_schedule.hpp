@@ -6,8 +6,14 @@
 
 namespace rewise {
 
+// A schedule for the neighbourhood of Tc on a CUDA device that is full: as much time for the sweeps
+// of a cycle as for its Wolff updates, so that it takes at most twice as long as the better of the
+// two would, whichever that is. Between 64:1 and 1:64.
+Schedule cuda_schedule(double p, double sites);
+
 // `spec`: a task of the class, but for its schedule; `work`: seconds on one core that all of the
-// class will take, about; `otherwise`: where that is too little to tune. A choice that was just
+// class will take, about; `otherwise`: where that is too little to tune, on the CPU
+// (the bundle engine on CUDA takes cuda_schedule() then). A choice that was just
 // tuned is told, with its reason, as a line of the progress. Error(interrupted) when told to stop.
 Schedule study_schedule(const Study& study, const TaskSpec& spec, double work,
                         const Schedule& otherwise, const StopToken& stop, Progress& progress);

@@ -21,8 +21,10 @@ using Clock = std::chrono::steady_clock;
 
 // Measurements of a replica that engines may hold before they are appended.
 constexpr std::size_t kMostHeld = std::size_t{1} << 21;
-// A group's words per sweep that keep a device busy, and its series in memory at most.
-constexpr double kFillingWords = 1 << 22;
+// What keeps a device busy: words of a sweep, bundles of 32 clusters that grow at once (an H200
+// takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
+// Memory bounds the latter; and a group's series.
+constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
 constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
 
 double seconds_since(Clock::time_point start) {
@@ -177,12 +179,17 @@ bool run_together(const TaskSpec& a, const TaskSpec& b) {
          shape(a) == shape(b);
 }
 
+double filling_bundles(double sites) {
+  const double room = std::min(kFillingBundles, std::floor(kMostWords / sites));
+  return std::max({std::ceil(kFillingWords / sites), room, 1.0});
+}
+
 std::size_t filling_group(const TaskSpec& spec) {
   if (spec.engine != "bundle" || spec.imported != nullptr) return 1;
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  const double words = site_count(spec) * replicas / 32;
   const double series = replicas * static_cast<double>(spec.measure) * 24;
-  const double wanted = std::min(std::ceil(kFillingWords / words), kMostSeries / series);
+  const double tasks = std::ceil(filling_bundles(site_count(spec)) / (replicas / 32));
+  const double wanted = std::min(tasks, kMostSeries / series);
   return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
 }
 

@@ -21,6 +21,10 @@ struct TaskJob {
 // but p, rule, temperatures and seeds.
 bool run_together(const TaskSpec& a, const TaskSpec& b);
 
+// How many bundles of `sites` sites keep a CUDA device busy: in sweeps by their words, in Wolff
+// updates, which wait for memory more than for anything else, by their replicas.
+double filling_bundles(double sites);
+
 // How many tasks like this one fill a CUDA device: 1 where one does.
 std::size_t filling_group(const TaskSpec& spec);
 

@@ -10,6 +10,7 @@
 
 #include "analysis/decorrelation.hpp"
 #include "experiments/options.hpp"
+#include "experiments/task_group.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/single/single.hpp"
@@ -266,8 +267,8 @@ std::uint32_t tuning_replicas(const TaskSpec& spec, int device) {
   }
   if (spec.engine != "bundle") return device < 0 ? 8 : 4;
   if (device < 0) return 32;
-  constexpr double filling_words = 1 << 22, most = 256;
-  return 32 * static_cast<std::uint32_t>(std::clamp(std::ceil(filling_words / sites), 1.0, most));
+  constexpr double most = 256;
+  return 32 * static_cast<std::uint32_t>(std::min(filling_bundles(sites), most));
 }
 
 }  // namespace rewise

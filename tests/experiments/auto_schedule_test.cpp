@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "experiments/study_schedule.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
@@ -38,6 +39,14 @@ TEST_CASE("little work: the rule of thumb, kept even when more work comes") {
   CHECK(second.schedule == Schedule{1, 7});
   CHECK_FALSE(second.tuned);
   CHECK(second.reason == first.reason);
+}
+
+TEST_CASE("rule of thumb on CUDA: more sweeps to an update the smaller the lattice") {
+  CHECK(cuda_schedule(0.01, 64 * 64) == Schedule{64, 1});
+  CHECK(cuda_schedule(0.01, 256 * 256) == Schedule{16, 1});
+  CHECK(cuda_schedule(0.01, 1024 * 1024) == Schedule{1, 1});
+  CHECK(cuda_schedule(0.01, 4096.0 * 4096.0) == Schedule{1, 8});
+  CHECK(cuda_schedule(0, 1024 * 1024) == Schedule{16, 1});
 }
 
 TEST_CASE("worth tuning: tuned once by whoever comes first, the others take it") {

@@ -151,18 +151,20 @@ TEST_CASE("curves: wrong input is one line and status 64") {
   }
 }
 
-TEST_CASE("reproduce --list names every figure of both papers, one line each") {
+TEST_CASE("reproduce --list names every figure and table of the papers, one line each") {
   const Workplace place;
   const Output output = place.run("reproduce --list");
   INFO(output.err);
   REQUIRE(output.status == 0);
   for (const char* name :
-       {"hawick-fig02", "hawick-fig05", "hawick-fig06", "hawick-fig07", "hawick-fig08",
-        "hawick-fig09", "hawick-fig10", "hawick-fig11", "hawick-fig12", "hawick-fig13",
-        "hawick-fig14", "komura-fig01", "komura-fig02"}) {
+       {"hawick-fig02",  "hawick-fig05", "hawick-fig06", "hawick-fig07",  "hawick-fig08",
+        "hawick-fig09",  "hawick-fig10", "hawick-fig11", "hawick-fig12",  "hawick-fig13",
+        "hawick-fig14",  "komura-fig01", "komura-fig02", "komura-tables", "komura-sw",
+        "weigel-table1", "weigel-fig02", "weigel-fig08", "weigel-fig09",  "weigel-fig10",
+        "weigel-fig11",  "weigel-fig12", "weigel-fig13", "weigel-fig14"}) {
     CHECK(output.out.find(name) != std::string::npos);
   }
-  CHECK(lines(output.out) == 13);
+  CHECK(lines(output.out) == 24);
 }
 
 TEST_CASE("reproduce: a figure of one's own, with every kind of run, and finished runs are kept") {
@@ -188,8 +190,24 @@ equilibrate = 20
 name = "speed"
 kind = "speed"
 temperature = [2.0, 3.0]
-sizes = [8]
+sizes = [8, 12]
 measure = 20
+equilibrate = 5
+[[run]]
+name = "labels"
+kind = "labelling"
+sizes = [8, 16]
+q = [2, 3]
+methods = ["self-label+sew", "fast"]
+tiles = [4, 8]
+measure = 3
+equilibrate = 5
+[[run]]
+name = "few"
+kind = "few-cluster"
+sizes = [8, 16]
+tiles = [4, 8]
+measure = 10
 equilibrate = 5
 [[panel]]
 run = "eq"
@@ -202,6 +220,11 @@ relation = "greater"
 left = "eq[schedule=1:0].equilibrium_steps"
 right = "0.5"
 [[check]]
+claim = "sizes by rank"
+relation = "greater"
+left = "labels[size=LARGEST,q=3,method=fast].total"
+right = "0"
+[[check]]
 claim = "a false claim"
 left = "2"
 right = "1"
@@ -210,12 +233,14 @@ why = "two is more"
   const json figure =
       parsed(place.run("reproduce own.toml --out f --no-plots --device cpu --json"));
   CHECK(figure["kind"] == "figure");
-  CHECK(figure["runs"].size() == 3);
-  REQUIRE(figure["checks"].size() == 2);
+  CHECK(figure["runs"].size() == 5);
+  REQUIRE(figure["checks"].size() == 3);
   CHECK(figure["checks"][0]["verdict"] != "disagrees");
-  CHECK(figure["checks"][1]["verdict"] == "disagrees");
+  CHECK(figure["checks"][1]["verdict"] == "agrees");
+  CHECK(figure["checks"][2]["verdict"] == "disagrees");
   for (const char* file : {"f/curves.json", "f/eq/energy.csv", "f/moments/moments.csv",
-                           "f/speed/speed.csv", "f/runs/eq.json"}) {
+                           "f/speed/speed.csv", "f/speed/by_size.csv", "f/labels/times.csv",
+                           "f/labels/best_tile.csv", "f/few/few-cluster.csv", "f/runs/eq.json"}) {
     INFO(file);
     CHECK(place.has(file));
   }

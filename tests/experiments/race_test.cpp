@@ -179,3 +179,26 @@ TEST_CASE("race: unsound estimates do not lead, and infinite bounds drop nobody"
   unknown.most = 1;
   CHECK(is_hopeless(unknown, 2, 2.5));
 }
+
+TEST_CASE("race: a contender with a bound alone comes after those that were measured") {
+  // What a short series of slow moves looks like: a high rate, and no end of its correlations.
+  class Known final : public Contender {
+   public:
+    explicit Known(Standing standing) : standing_(standing) { standing_.least_turn = 0.1; }
+    Standing standing() const override { return standing_; }
+    double run(double seconds) override { return std::max(seconds, 0.1); }
+
+   private:
+    Standing standing_;
+  };
+  Standing bound, measured;
+  bound.rate = {1000, 1};
+  measured.rate = {10, 3};
+  measured.doubt = 0.5;
+  std::vector<std::unique_ptr<Contender>> contenders;
+  contenders.push_back(std::make_unique<Known>(bound));
+  contenders.push_back(std::make_unique<Known>(measured));
+  RaceRules rules;
+  rules.budget = 2;
+  CHECK(race(contenders, rules, StopToken()).ranking == std::vector<std::size_t>{1, 0});
+}

@@ -145,8 +145,10 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   TaskSpec spec;
   spec.temperatures = {2.4};
   spec.replicas = 256;
-  spec.graph.extents = {1024, 1024};
+  spec.graph.extents = {8192, 8192};
   CHECK(filling_group(spec) == 1);
+  spec.graph.extents = {1024, 1024};
+  CHECK(filling_group(spec) == 4);
   spec.graph.extents = {128, 128};
   CHECK(filling_group(spec) == 32);
   spec.graph.extents = {16, 16};
