@@ -1,5 +1,6 @@
 #include "src/cuda/launch.hpp"
 #include "src/single/few_cluster_cuda.hpp"
+#include "src/single/node_list.cuh"
 #include "src/single/renew_sites.cuh"
 #include "src/single/site_root.cuh"
 #include "src/single/swendsen_wang_kernels.hpp"
@@ -73,37 +74,43 @@ __global__ void __launch_bounds__(32 * kWarps)
   mark_cluster<kDim>(run, who, index - who * seeds_per_system.divisor);
 }
 
-// A tile's sites take the states that their roots are marked with. mark: [kTileSites] in shared
-// memory, the warp's own, by place of the root.
+// A warp's part of shared memory.
+struct TileMarks {
+  std::uint8_t mark[kTileSites];   // by place of the root
+  std::uint16_t node[kTileSites];  // places of the nodes
+};
+
+// A tile's sites take the states that their roots are marked with.
 template <int kDim, bool kWide>
 __device__ __forceinline__ void renew_tile(const FewClusterRun& run, std::uint32_t who,
-                                           std::uint32_t tile, std::uint8_t* mark) {
+                                           std::uint32_t number, TileMarks& tile) {
   const unsigned lane = threadIdx.x % 32;
   const SystemLabels system(run.labels, who, run.systems.stride);
   const std::uint8_t* const marks = run.marks_of(who);
-  const TileWord word = tile_word<kDim>(run.labels.tiles, run.labels.geometry, tile, lane);
+  const TileWord word = tile_word<kDim>(run.labels.tiles, run.labels.geometry, number, lane);
   bool any = false;
   for (unsigned row = 0; row < kTileLanes; ++row) {
     const std::uint32_t count = __shfl_sync(~0u, word.count, row);
     const Site first = __shfl_sync(~0u, word.first, row);
     for (unsigned x = lane; x < count; x += 32) {
-      mark[kWordSites * row + x] = marks[first + x];
+      tile.mark[kWordSites * row + x] = marks[first + x];
       any = any || marks[first + x] != 0;
     }
   }
+  const std::uint64_t nodes = system.nodes[std::size_t{number} * kTileLanes + lane];
+  const unsigned count = list_nodes(nodes, tile.node);
   __syncwarp();
-  std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + lane];
-  for (; nodes != 0; nodes &= nodes - 1) {
-    const unsigned x = lowest(nodes);
-    const std::uint8_t of_root = marks[system.parent[word.first + x]];
-    mark[kWordSites * lane + x] = of_root;
+  for_each_node(tile.node, count, word.first, [&](bool there, Site node, std::uint32_t place) {
+    if (!there) return;
+    const std::uint8_t of_root = marks[system.parent[node]];
+    tile.mark[place] = of_root;
     any = any || of_root != 0;
-  }
+  });
   __syncwarp();
   if (!__any_sync(~0u, any)) return;
   renew_sites<kWide>(system, word, run.systems.system(who),
                      [&](std::uint32_t place, std::uint8_t old) {
-                       const unsigned m = mark[place];
+                       const unsigned m = tile.mark[place];
                        return m != 0 ? static_cast<std::uint8_t>(m - 1) : old;
                      });
 }
@@ -111,11 +118,12 @@ __device__ __forceinline__ void renew_tile(const FewClusterRun& run, std::uint32
 template <int kDim, bool kWide>
 __global__ void __launch_bounds__(32 * kWarps)
     renew_marked(const __grid_constant__ FewClusterRun run, FastDiv tiles_per_system) {
-  __shared__ std::uint8_t mark[kWarps][kTileSites];
+  __shared__ TileMarks tiles[kWarps];
   const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
   const std::uint32_t who = tiles_per_system.quotient(index);
   if (who >= run.systems.systems) return;
-  renew_tile<kDim, kWide>(run, who, index - who * tiles_per_system.divisor, mark[threadIdx.x / 32]);
+  renew_tile<kDim, kWide>(run, who, index - who * tiles_per_system.divisor,
+                          tiles[threadIdx.x / 32]);
 }
 
 LaunchShape warps_for(std::uint64_t warps) {

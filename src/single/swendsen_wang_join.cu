@@ -1,4 +1,4 @@
-// Steps 3 and 4 of a Swendsen-Wang update: joining what tiles left apart, and every node's root.
+// Step 3 of a Swendsen-Wang update: joining what tiles left apart.
 #include "src/cuda/launch.hpp"
 #include "src/single/forest.cuh"
 #include "src/single/labels.cuh"
@@ -11,7 +11,6 @@ namespace {
 using namespace device;
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kSettleThreads = 128;
 
 struct Pair {
   bool joined = false;
@@ -61,50 +60,6 @@ __global__ void __launch_bounds__(kThreads)
   join_bond<kDim>(plan, labels, seams, systems, who, block * kThreads + threadIdx.x);
 }
 
-// A lane goes over the nodes of its word. No set changes any more; each parent is set once. Near
-// and below Tc most tiles have many nodes of one large cluster: sizes are summed up by the lane as
-// long as its nodes have the same root, then by the warp, before they are added to the root's.
-template <int kDim>
-__device__ __forceinline__ void settle_tile(const DeviceLabels& labels,
-                                            const DeviceSystems& systems, std::uint32_t who,
-                                            std::uint32_t tile, unsigned lane) {
-  constexpr Site kNone = 0xFFFFFFFFu;
-  const SystemLabels system(labels, who, systems.stride);
-  const LatticeForest forest{system.parent};
-  std::uint64_t rest = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
-  if (!__any_sync(~0u, rest != 0)) return;
-  const Site first = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane).first;
-  Site sum_root = kNone;
-  std::uint32_t sum = 0;
-  for (; rest != 0; rest &= rest - 1) {
-    const Site node = first + lowest(rest);
-    const Site root = forest.climb(node);
-    if (root == node) continue;
-    forest.store(node, root);
-    if (root != sum_root && sum > 0) {
-      atomicAdd(system.size + sum_root, sum);
-      sum = 0;
-    }
-    sum_root = root;
-    sum += system.size[node];
-  }
-  __syncwarp();
-  const std::uint32_t peers = __match_any_sync(~0u, sum_root);
-  const std::uint32_t total = __reduce_add_sync(peers, sum);
-  if (sum_root != kNone && lane == lowest(peers)) atomicAdd(system.size + sum_root, total);
-}
-
-template <int kDim>
-__global__ void __launch_bounds__(kSettleThreads)
-    settle_nodes(const __grid_constant__ DeviceLabels labels,
-                 const __grid_constant__ DeviceSystems systems, FastDiv tiles_per_system) {
-  const std::uint32_t index = blockIdx.x * (kSettleThreads / 32) + threadIdx.x / 32;
-  const std::uint32_t who = tiles_per_system.quotient(index);
-  if (who >= systems.systems) return;
-  const std::uint32_t tile = index - who * tiles_per_system.divisor;
-  settle_tile<kDim>(labels, systems, who, tile, threadIdx.x % 32);
-}
-
 }  // namespace
 
 void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
@@ -116,16 +71,6 @@ void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const Devic
     if (blocks == 0) return;
     launch(join_bonds<kDim>, {blocks * systems.systems, kThreads}, stream, plan, labels, seams,
            systems, FastDiv(blocks));
-  });
-}
-
-void launch_settle(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
-                   cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * systems.systems;
-  constexpr unsigned kWarps = kSettleThreads / 32;
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    launch(settle_nodes<kDim>, {(tiles + kWarps - 1) / kWarps, kSettleThreads}, stream, labels,
-           systems, FastDiv(labels.tiles.count));
   });
 }
 

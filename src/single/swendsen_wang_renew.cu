@@ -3,6 +3,7 @@
 // a root: lanes then make one call each for four sites, where roots alone would leave most lanes
 // idle), two bytes of labels read, a byte of spin written.
 #include "src/cuda/launch.hpp"
+#include "src/single/node_list.cuh"
 #include "src/single/potts_cuda.hpp"
 #include "src/single/renew_sites.cuh"
 
@@ -38,40 +39,21 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
   }
 }
 
-// Lists the places of the nodes; returns how many there are.
-__device__ __forceinline__ unsigned list_nodes(std::uint64_t nodes, std::uint16_t* out) {
-  const unsigned lane = threadIdx.x % 32;
-  const auto count = static_cast<unsigned>(__popcll(nodes));
-  unsigned up_to = count;
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const unsigned before = __shfl_up_sync(~0u, up_to, step);
-    if (lane >= step) up_to += before;
-  }
-  for (unsigned at = up_to - count; nodes != 0; nodes &= nodes - 1) {
-    out[at++] = static_cast<std::uint16_t>(kWordSites * lane + lowest(nodes));
-  }
-  return __shfl_sync(~0u, up_to, 31);
-}
-
 // Nodes that are no roots take the state of theirs. Sums over the roots.
-__device__ __forceinline__ void settle_nodes(const SystemLabels& system, const DrawKey& key,
-                                             const TileWord& word, std::uint32_t states,
-                                             unsigned count, TileStates& tile,
-                                             std::uint64_t& square, Wide& fourth) {
-  for (unsigned begin = 0; begin < count; begin += 32) {
-    const unsigned k = begin + threadIdx.x % 32;
-    const std::uint32_t place = tile.node[k < count ? k : 0];
-    const Site node = __shfl_sync(~0u, word.first, place / kWordSites) + place % kWordSites;
-    if (k >= count) continue;
-    const Site root = system.parent[node];
-    if (root == node) {
+__device__ __forceinline__ void renew_nodes(const SystemLabels& system, const DrawKey& key,
+                                            const TileWord& word, std::uint32_t states,
+                                            unsigned count, TileStates& tile, std::uint64_t& square,
+                                            Wide& fourth) {
+  for_each_node(tile.node, count, word.first, [&](bool there, Site node, std::uint32_t place) {
+    const Site root = there ? system.parent[node] : node;
+    if (root != node) {
+      tile.state[place] = any_state(slot_draw(key, Stream::single_flip, root), states);
+    } else if (there) {
       const std::uint64_t n = system.size[node], n2 = n * n;
       square += n2;
       fourth += static_cast<Wide>(n2) * n2;
-    } else {
-      tile.state[place] = any_state(slot_draw(key, Stream::single_flip, root), states);
     }
-  }
+  });
 }
 
 template <int kDim, bool kWide>
@@ -95,7 +77,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   __syncwarp();
   std::uint64_t square = 0;
   Wide fourth = 0;
-  settle_nodes(system, key, word, states, count, tile, square, fourth);
+  renew_nodes(system, key, word, states, count, tile, square, fourth);
   __syncwarp();
   renew_sites<kWide>(system, word, systems.system(who),
                      [&](std::uint32_t place, std::uint8_t) { return tile.state[place]; });

@@ -68,12 +68,12 @@ void time_rows(const char* what, const Schedule& schedule, bool brief) {
 // q = 3 at the transition of the square lattice, Tc = 1 / log(1 + sqrt 3).
 constexpr double kPottsTc = 0.994972861;
 
-std::unique_ptr<Engine> prepare_potts(const Graph& graph, std::uint32_t q, LocalUpdate local,
+std::unique_ptr<Engine> prepare_potts(const Graph& graph, double temperature, LocalUpdate local,
                                       ClusterUpdate cluster, const char* wolff_method = "") {
   EngineSpec spec;
   spec.model = ModelKind::potts;
-  spec.q = q;
-  spec.betas = {1 / kPottsTc};
+  spec.q = 3;
+  spec.betas = {1 / temperature};
   spec.replicas = 1;
   spec.start = Start::cold;
   spec.local = local;
@@ -104,7 +104,7 @@ void potts(bool brief) {
     for (const double p : {0.0, 0.01}) {
       const Graph graph = build_graph({{length, length}, p, Rule::rewire, 1});
       for (const Update& update : updates) {
-        auto e = prepare_potts(graph, 3, update.local, update.cluster);
+        auto e = prepare_potts(graph, kPottsTc, update.local, update.cluster);
         const double s = seconds_per_cycle(*e, update.schedule, brief ? 4 : 50);
         fmt::print("  L={:<5} p={:<5} {:<14} {:8.1f}   {:.1f} us\n", length, p, update.name,
                    static_cast<double>(graph.sites()) / s * 1e-9, s * 1e6);
@@ -121,17 +121,19 @@ void potts(bool brief) {
   }
 }
 
+// Near the transitions.
 void potts_wolff(bool brief) {
-  fmt::print("single, Potts q = 3, T = {}, Wolff, us per update (sites per update)\n", kPottsTc);
-  for (const double p : {0.0, 0.01}) {
+  fmt::print("single, Potts q = 3, Wolff, us per update (sites per update)\n");
+  for (const auto& [p, t] : std::vector<std::pair<double, double>>{
+           {0.0, kPottsTc}, {0.01, 1.05}, {0.01, 1.06}, {0.01, 1.07}}) {
     const Graph graph = build_graph({{1024, 1024}, p, Rule::rewire, 1});
-    for (const char* method : {"", "frontier", "frontier-local", "persistent", "ccl"}) {
-      auto e = prepare_potts(graph, 3, LocalUpdate::metropolis, ClusterUpdate::wolff, method);
+    for (const char* method : {"frontier", "frontier-local", "persistent", "ccl"}) {
+      auto e = prepare_potts(graph, t, LocalUpdate::metropolis, ClusterUpdate::wolff, method);
+      e->advance({2, 4}, 10);
       const Work before = e->work();
       const double s = seconds_per_cycle(*e, {0, 16}, brief ? 1 : 2) / 16;
       const Work after = e->work();
-      fmt::print("  L=1024 p={:<5} {:<15} {:8.1f}   ({:.0f})\n", p, *method ? method : "default",
-                 s * 1e6,
+      fmt::print("  L=1024 p={:<5} T={:<7.4f} {:<15} {:8.1f}   ({:.0f})\n", p, t, method, s * 1e6,
                  static_cast<double>(after.cluster_sites - before.cluster_sites) /
                      static_cast<double>(after.cluster_updates - before.cluster_updates));
     }
