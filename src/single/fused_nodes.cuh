@@ -10,15 +10,11 @@
 
 namespace rewise::single::device {
 
-// A node's word: bits 0-31 its parent (a root's: itself); bits 32-63 a site, the smallest of the
-// node's own cluster in its tile and, at a root, of all that have hung themselves under it: when
-// every unite() has returned, a root's site is the smallest of its set.
-//
-// Only a root's word is changed by unite(), by compare-and-swap. Of two roots the one with the
-// smaller scrambled number hangs itself up, so that trees stay low: by sites they would be chains
-// from tile to tile. Paths are shortened meanwhile, and a store that is overtaken does no harm,
-// since it names an ancestor. (ECL-CC: Jaiganesh & Burtscher 2018; linking at random: Goel et al.
-// 2014.)
+// A node's word: bits 0-31 its parent (a root's: itself), bits 32-63 the smallest site of its
+// cluster within its tile. Invariant: a parent's site is smaller than its child's, so that a root's
+// is the smallest of its set. Only a root's word is changed by unite(), by compare-and-swap; paths
+// are shortened meanwhile, and a store that is overtaken does no harm, since it names an ancestor.
+// (ECL-CC: Jaiganesh & Burtscher 2018.)
 struct NodeForest {
   using Word = unsigned long long;
   using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
@@ -53,14 +49,11 @@ struct NodeForest {
       if (parent(at_a) == parent(at_b)) return;
       const bool top_a = parent(at_a) == a, top_b = parent(at_b) == b;
       if (top_a && top_b) {
-        const bool hang_a = scrambled(a) < scrambled(b);
+        const bool hang_a = site(at_a) > site(at_b);
         const std::uint32_t child = hang_a ? a : b, root = hang_a ? b : a;
         Word& at_child = hang_a ? at_a : at_b;
         const Word found = atomicCAS(words + child, at_child, make(root, site(at_child)));
-        if (found == at_child) {
-          lower(root, hang_a ? at_b : at_a, site(at_child));
-          return;
-        }
+        if (found == at_child) return;
         at_child = found;
         continue;
       }
@@ -73,26 +66,6 @@ struct NodeForest {
   }
 
  private:
-  static __device__ __forceinline__ std::uint32_t scrambled(std::uint32_t node) {
-    return node * 0x9E3779B1u;  // odd: no two nodes have the same
-  }
-
-  // The site of the root of `node`, whose word was `word`, becomes `least` or stays smaller. A root
-  // that is hung up meanwhile takes its site along.
-  __device__ __forceinline__ void lower(std::uint32_t node, Word word, Site least) const {
-    for (;;) {
-      if (parent(word) != node) {
-        node = parent(word);
-        word = load(node);
-        continue;
-      }
-      if (site(word) <= least) return;
-      const Word found = atomicCAS(words + node, word, make(node, least));
-      if (found == word) return;
-      word = found;
-    }
-  }
-
   // From a node to its parent, whose word is `up`; the node's parent becomes its grandparent.
   __device__ __forceinline__ void step(std::uint32_t& node, Word& word, Word up) const {
     const std::uint32_t next = parent(word);

@@ -7,19 +7,19 @@
 
 namespace rewise::single::device {
 
-inline constexpr unsigned kFusedThreads = 128;  // of a block, which has a tile
-inline constexpr unsigned kFusedWarps = kFusedThreads / 32;
-
 // In shared memory.
+template <unsigned kWarps>
 struct SettleMemory {
   std::uint32_t flips[kFlipWords];
-  std::uint32_t favourite[kFusedWarps], favourite_size[kFusedWarps];
+  std::uint32_t favourite[kWarps], favourite_size[kWarps];
 };
 
+// By a block of kWarps warps, which has a tile.
+template <unsigned kWarps>
 class NodeSettler {
  public:
   __device__ __forceinline__ NodeSettler(const FusedSystem& system, const DrawKey& key,
-                                         std::uint32_t first, SettleMemory& memory)
+                                         std::uint32_t first, SettleMemory<kWarps>& memory)
       : system_(system), key_(key), first_(first), memory_(memory) {}
 
   // By all threads of the block; between this and finish() they wait for each other, and after it
@@ -29,7 +29,7 @@ class NodeSettler {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     if (threadIdx.x == 0) memory_.flips[kClosed / 32] = 2;
     std::uint32_t favourite = kNone, sum = 0;
-    for (std::uint32_t begin = 32 * warp; begin < count; begin += kFusedThreads) {
+    for (std::uint32_t begin = 32 * warp; begin < count; begin += 32 * kWarps) {
       std::uint32_t size = 0;
       bool flip = false;
       const std::uint32_t root = begin + lane < count ? look_up(begin + lane, size, flip) : kNone;
@@ -56,7 +56,7 @@ class NodeSettler {
   __device__ __forceinline__ void finish() {
     const unsigned lane = threadIdx.x % 32;
     if (threadIdx.x >= 32) return;
-    const std::uint32_t root = lane < kFusedWarps ? memory_.favourite[lane] : kNone;
+    const std::uint32_t root = lane < kWarps ? memory_.favourite[lane] : kNone;
     const std::uint32_t peers = __match_any_sync(~0u, root);
     const std::uint32_t size =
         __reduce_add_sync(peers, root != kNone ? memory_.favourite_size[lane] : 0);
@@ -108,7 +108,7 @@ class NodeSettler {
   const FusedSystem system_;
   const DrawKey key_;
   const std::uint32_t first_;  // the tile's first node
-  SettleMemory& memory_;
+  SettleMemory<kWarps>& memory_;
   std::uint64_t square_ = 0;
   Wide fourth_ = 0;
 };

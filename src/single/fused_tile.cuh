@@ -1,7 +1,7 @@
-// A block of four warps draws the bonds of a tile and labels its clusters in shared memory
+// A block of four or eight warps draws the bonds of a tile and labels its clusters in shared memory
 // (swendsen_wang_fused.hpp). A tile has 32 rows of 64 sites along x (tiles.hpp); every warp holds
-// all of them as bit masks, a row for each lane, and works on a band of eight rows. A place stands
-// for the run that starts there.
+// all of them as bit masks, a row for each lane, and works on a band of rows. A place stands for
+// the run that starts there.
 //
 //   1  Bonds are drawn, a row's 64 sites by 16 calls per direction.
 //   2  The runs of a row follow from its spins and bonds by bit arithmetic.
@@ -16,34 +16,21 @@
 // A word of the forest, and places where they are looked up, are in bytes: 4 * place.
 //
 // Between a phase that reads the forest and one that changes it the block waits, so that threads
-// never race for a word but in the atomic operations of 4 and 5. Cost: some 2500 instructions of
-// each warp, most of them for two sites of 32 columns at a time.
+// never race for a word but in the atomic operations of 4 and 5. Cost: some 3700 instructions of
+// each of four warps.
 #pragma once
 
+#include "src/single/fused_draws.cuh"
 #include "src/single/fused_settle.cuh"
 #include "src/single/tile_words.cuh"
 
 namespace rewise::single::device {
 
-inline constexpr unsigned kBandRows = kTileLanes / kFusedWarps;
-
 __device__ __forceinline__ unsigned lowest_bit(std::uint32_t bits) {
   return static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1;
 }
 
-template <int kDim>
-struct FusedTileMemory {
-  alignas(16) std::uint32_t forest[kTileSites];          // parents, then sizes and labels of roots
-  alignas(16) std::uint32_t drawn[kTileLanes][2][kDim];  // bonds of half a row in a direction
-  alignas(8) std::uint64_t spins[kTileLanes];
-  std::uint64_t starts[kTileLanes], open[kTileLanes];
-  std::uint32_t flips[kTileSites / 32];
-  Site first[kTileLanes];
-  std::uint32_t nodes;
-  std::uint32_t square, fourth_low, fourth_high;  // of closed clusters, fourth in 22 bits each
-};
-
-template <int kDim>
+template <int kDim, unsigned kWarps>
 class FusedTile {
  public:
   using Memory = FusedTileMemory<kDim>;
@@ -64,28 +51,8 @@ class FusedTile {
     if (threadIdx.x == 0) {
       memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
     }
-    const auto last = static_cast<std::uint32_t>(bond - 1);  // draws up to it happen
-    const std::uint32_t never = bond == 0 ? 0 : ~0u;
-    auto* out = reinterpret_cast<uint2*>(memory_.drawn[kBandRows * warp_]);
-#pragma unroll 4
-    for (unsigned n = 0; n < kBandRows * kDim / 2; ++n) {
-      const unsigned block = 2 * n + lane_ / kCallsPerBlock;  // of 64 slots, in the band
-      const unsigned row = kBandRows * warp_ + block / kDim;
-      const std::uint64_t first = __shfl_sync(~0u, word_.first, static_cast<int>(row));
-      const std::uint64_t call =
-          (first / kSlotsPerBlock * kDim + block % kDim) * kCallsPerBlock + lane_ % kCallsPerBlock;
-      const Words4 x = random_words(key.seed, Stream::single_bond, call, key.who, 0, key.step);
-      const std::uint32_t b0 = __ballot_sync(~0u, x.w[0] <= last);
-      const std::uint32_t b1 = __ballot_sync(~0u, x.w[1] <= last);
-      const std::uint32_t b2 = __ballot_sync(~0u, x.w[2] <= last);
-      const std::uint32_t b3 = __ballot_sync(~0u, x.w[3] <= last);
-      const std::uint32_t half = lane_ < kCallsPerBlock ? 0x5410 : 0x7632;
-      if (lane_ % kCallsPerBlock == 0) {
-        out[block] =
-            make_uint2(__byte_perm(b0, b1, half) & never, __byte_perm(b2, b3, half) & never);
-      }
-    }
-    draw_flips(key);
+    draw_bonds<kDim, kWarps>(memory_, word_, key, bond);
+    draw_flips<kDim, kWarps>(memory_, word_, key);
   }
 
   // Steps 2 to 4. `spin`: the lane's row.
@@ -133,6 +100,9 @@ class FusedTile {
   }
 
  private:
+  static constexpr unsigned kBandRows = kTileLanes / kWarps;
+  // Threads of a row where bonds are joined one by one, and columns of each.
+  static constexpr unsigned kRowThreads = 32 / kBandRows, kColumns = kWordSites / kRowThreads;
   static constexpr std::uint32_t kOpenSite = 1u << 16, kSizeMask = kOpenSite - 1;
   static constexpr std::uint32_t kFourthUnit = 1u << 22;
 
@@ -152,19 +122,6 @@ class FusedTile {
       high &= ~gone[kDim];
     }
     return static_cast<std::uint64_t>(high) << 32 | low;
-  }
-
-  // Flips of the band's rows, a row for each of eight lanes.
-  __device__ __forceinline__ void draw_flips(const DrawKey& key) {
-    const Site first = __shfl_sync(~0u, word_.first, static_cast<int>(row(lane_ % kBandRows)));
-    const Words4 x =
-        random_words(key.seed, Stream::single_flip, bit_item(first), key.who, 0, key.step);
-    const bool upper = (first & kWordSites) != 0;
-    const std::uint32_t low = upper ? x.w[2] : x.w[0], high = upper ? x.w[3] : x.w[1];
-    if (lane_ < kBandRows) {
-      memory_.flips[2 * row(lane_)] = low;
-      memory_.flips[2 * row(lane_) + 1] = high;
-    }
   }
 
   // Bonds to other tiles, for the join between tiles.
@@ -188,7 +145,7 @@ class FusedTile {
 
   // The bonds that join a row to the one behind it in direction k. Direction 1: `first` the first
   // of each run, by which the run hangs itself up. Returns the others, but for idle ones, of the
-  // row and 16 columns that this thread joins: bit 16 (k - 1) + x.
+  // row and the columns that this thread joins: bit kColumns (k - 1) + x.
   __device__ __forceinline__ std::uint64_t find_bonds(int k, std::uint64_t spin, std::uint64_t all,
                                                       std::uint64_t& first) const {
     const unsigned step = 1u << lane_shift<kDim>(k);
@@ -204,7 +161,8 @@ class FusedTile {
       rest &= ~first;
     }
     rest = __shfl_sync(~0u, rest, static_cast<int>(row(lane_ % kBandRows)));
-    return (rest >> 16 * (lane_ / kBandRows) & 0xffffu) << 16 * (k - 1);
+    constexpr std::uint64_t kMine = (std::uint64_t{1} << kColumns) - 1;
+    return (rest >> kColumns * (lane_ / kBandRows) & kMine) << kColumns * (k - 1);
   }
 
   // Where the runs of a row's sites 2 lane and 2 lane + 1 start, as bits 0-15 and 16-31.
@@ -236,7 +194,7 @@ class FusedTile {
       __syncwarp();
     }
     __syncthreads();
-    if constexpr (kDim == 2) {
+    if constexpr (kBandRows < 1u << tile_bits<kDim>(1)) {
       if (warp_ == 0) return;
       hook_row(__shfl_sync(~0u, first, static_cast<int>(row(0))),
                two_places(starts_of(row(0) - 1), row(0) - 1), places_[0]);
@@ -250,14 +208,15 @@ class FusedTile {
     if ((two & 2u) != 0) at(here >> 16) = at(before >> 16);
   }
 
-  // Step 4. A bit of `rest` joins the thread's row to the one behind it in direction 1 + bit / 16.
+  // Step 4. A bit of `rest` joins the thread's row to the one behind it in direction 1 +
+  // bit / kColumns.
   __device__ __forceinline__ void join_rest(std::uint64_t rest) {
-    const unsigned mine = row(lane_ % kBandRows), corner = 16 * (lane_ / kBandRows);
+    const unsigned mine = row(lane_ % kBandRows), corner = kColumns * (lane_ / kBandRows);
     while (__syncthreads_or(rest != 0) != 0) {
       std::uint32_t a = 0, b = 0;
       if (rest != 0) {
-        const unsigned bit = lowest(rest), x = corner + bit % 16;
-        const int k = kDim == 2 ? 1 : static_cast<int>(1 + bit / 16);
+        const unsigned bit = lowest(rest), x = corner + bit % kColumns;
+        const int k = kDim == 2 ? 1 : static_cast<int>(1 + bit / kColumns);
         const unsigned there = mine - (1u << lane_shift<kDim>(k));
         a = 4 * (kWordSites * mine + run_start(memory_.starts[mine], x));
         b = 4 * (kWordSites * there + run_start(memory_.starts[there], x));
@@ -299,7 +258,8 @@ class FusedTile {
     }
   }
 
-  // The thread's sites that are roots: bit 2 j + odd. Their words become sums.
+  // The thread's sites that are roots: bit 2 j + odd for row j of the band. Their words become
+  // sums.
   __device__ __forceinline__ std::uint32_t clear_roots(std::uint32_t valid) {
     std::uint32_t roots = 0;
 #pragma unroll

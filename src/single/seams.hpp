@@ -14,6 +14,7 @@ struct Seams {
   std::uint64_t first[kMaxDim + 2]{};  // of each list; [dim + 1] the end
   FastDiv inner[kMaxDim]{};            // sites of a hyperplane below direction k
   FastDiv across[kMaxDim]{};           // borders along direction k
+  FastDiv rows;                        // along x
 
   template <int kDim>
   static Seams make(const DevicePlan& plan, const Tiles& tiles, const Geometry& geometry) {
@@ -22,6 +23,7 @@ struct Seams {
       const std::uint32_t across = k == 0 ? tiles.per_row : tiles.along[k].divisor;
       const std::uint64_t bonds = plan.sites / geometry.extent[k] * across;
       seams.across[k] = FastDiv(across);
+      if (k == 0) seams.rows = FastDiv(static_cast<std::uint32_t>(plan.sites / geometry.extent[0]));
       seams.inner[k] = FastDiv(geometry.stride[k]);
       seams.first[k + 1] = seams.first[k] + (bonds + 31) / 32 * 32;
     }
@@ -45,20 +47,23 @@ RW_HD SeamBond seam_bond(const Geometry& g, const Seams& seams, std::uint64_t si
   int& k = bond.direction;
   while (k + 1 < kDim && index >= seams.first[k + 1]) ++k;
   const auto number = static_cast<std::uint32_t>(index - seams.first[k]);
-  std::uint32_t inner = 0, rest = number;
-  if (k > 0) {
-    rest = seams.inner[k].quotient(number);
+  std::uint32_t inner = 0, border = 0, outer = 0;
+  if (k == 0) {  // consecutive ones cross the same border
+    border = seams.rows.quotient(number);
+    outer = number - border * seams.rows.divisor;
+  } else {
+    const std::uint32_t rest = seams.inner[k].quotient(number);
     inner = number - rest * seams.inner[k].divisor;
+    outer = seams.across[k].quotient(rest);
+    border = rest - outer * seams.across[k].divisor;
   }
-  const std::uint32_t outer = seams.across[k].quotient(rest);
-  const std::uint32_t border = rest - outer * seams.across[k].divisor;
   const std::uint64_t width =
       k == 0 ? (kDim < 2 ? kTileSites : kWordSites) : 1u << tile_bits<kDim>(k);
   const std::uint64_t end = (border + 1) * width;
   const std::uint32_t c = (end < g.extent[k] ? static_cast<std::uint32_t>(end) : g.extent[k]) - 1;
   const std::uint64_t base = static_cast<std::uint64_t>(outer) * g.extent[k] * g.stride[k] + inner;
   const std::uint64_t a = base + static_cast<std::uint64_t>(c) * g.stride[k];
-  if (a >= sites) return bond;
+  if (border >= seams.across[k].divisor || a >= sites) return bond;
   bond.exists = true;
   bond.a = static_cast<Site>(a);
   bond.b = g.ahead(bond.a, c, k);

@@ -74,13 +74,11 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLab
     b = node_of<kDim>(labels, system, bond.b);
   }
   joined = joined && ((a.label ^ b.label) >> kSpinBit & 1u) == 0;
-  // The bond before often joins the same two nodes.
-  const bool before_joined = __shfl_up_sync(~0u, joined, 1);
-  const std::uint32_t before_a = __shfl_up_sync(~0u, a.node, 1);
-  const std::uint32_t before_b = __shfl_up_sync(~0u, b.node, 1);
-  const bool known =
-      threadIdx.x % 32 != 0 && before_joined && before_a == a.node && before_b == b.node;
-  if (joined && !known) system.forest.unite(a.node, b.node);
+  // Bonds across a border often join the same two nodes.
+  const std::uint64_t pair =
+      joined ? static_cast<std::uint64_t>(a.node) << 32 | b.node : ~std::uint64_t{0};
+  const std::uint32_t peers = __match_any_sync(~0u, pair);
+  if (joined && threadIdx.x % 32 == lowest(peers)) system.forest.unite(a.node, b.node);
 }
 
 template <int kDim>
