@@ -7,16 +7,19 @@ namespace {
 
 constexpr std::uint32_t kMostPasses = 256;  // of a batch
 
-bool relaxes(LabelMethod method) {
-  return is_tiled(method) && merge_method(method) == MergeMethod::relax;
+bool has_tiles(LabelMethod method) { return is_tiled(method) || method == LabelMethod::fast; }
+
+bool has_pairs(LabelMethod method) {
+  return method == LabelMethod::fast ||
+         (is_tiled(method) && merge_method(method) == MergeMethod::relax);
 }
 
 LabelTiles make_tiles(LabelMethod method, std::uint32_t tile, const LabelField& field) {
-  return LabelTiles::make(field.geometry, is_tiled(method) ? field.dim : 0, tile);
+  return LabelTiles::make(field.geometry, has_tiles(method) ? field.dim : 0, tile);
 }
 
 std::uint64_t pair_capacity(LabelMethod method, const LabelTiles& tiles, const LabelField& field) {
-  return relaxes(method) ? std::max<std::uint64_t>(relax_pairs(field, tiles), 1) : 0;
+  return has_pairs(method) ? std::max<std::uint64_t>(relax_pairs(field, tiles), 1) : 0;
 }
 
 }  // namespace
@@ -56,12 +59,13 @@ std::uint64_t LabellerCuda::bytes(LabelMethod method, std::uint32_t tile, const 
 }
 
 void LabellerCuda::within_tiles(const LabelField& field, cudaStream_t stream) {
-  if (is_tiled(method_)) launch_tile_labels(field, tiles_, tile_method(method_), stream);
+  if (!has_tiles(method_)) return;
+  const TileMethod method = is_tiled(method_) ? tile_method(method_) : TileMethod::self_label;
+  launch_tile_labels(field, tiles_, method, stream);
 }
 
 void LabellerCuda::across(const LabelField& field, cudaStream_t stream) {
-  if (method_ == LabelMethod::fast) return launch_unite(field, stream);
-  if (!is_tiled(method_)) {
+  if (!has_tiles(method_)) {
     const bool references = method_ == LabelMethod::label_equivalence;
     launch_equivalence_start(field, references, stream);
     fixed_point_.run(stream, [&](const PassFlags& flags) {
@@ -69,8 +73,9 @@ void LabellerCuda::across(const LabelField& field, cudaStream_t stream) {
     });
     return;
   }
-  if (merge_method(method_) == MergeMethod::sew) return launch_sew(field, tiles_, stream);
+  if (!has_pairs(method_)) return launch_sew(field, tiles_, stream);
   launch_find_pairs(field, tiles_, root_pairs_, stream);
+  if (method_ == LabelMethod::fast) return launch_unite(field, root_pairs_, stream);
   fixed_point_.run(
       stream, [&](const PassFlags& flags) { launch_relax(field, root_pairs_, flags, stream); });
   launch_resolve(field, field.parent, stream);

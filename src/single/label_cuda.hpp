@@ -1,7 +1,8 @@
 // Connected components by the papers' methods (src/label/method.hpp) on a CUDA device: occupied
 // bonds in, labels out, of all systems at once. How a method takes bonds that are not the lattice's
 // (rewired, imported): `relax` as more pairs of roots, `sew` as a last round of unions, label
-// equivalence as one more scan. `fast` is a union-find without tiles (label_union.cu).
+// equivalence as one more scan. `fast` is self-labelling of tiles and a union-find of their
+// roots (label_union.cu).
 #pragma once
 
 #include <cuda_runtime_api.h>

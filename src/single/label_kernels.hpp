@@ -11,7 +11,7 @@
 
 namespace rewise::single {
 
-// Pairs of tile roots that a bond across tiles or a shortcut joins, for `relax`.
+// Pairs of tile roots that a bond across tiles or a shortcut joins, for `relax` and `fast`.
 struct RootPairs {
   std::uint64_t capacity = 0;           // per system
   Site* pairs = nullptr;                // [systems][capacity][2]
@@ -42,10 +42,10 @@ void launch_resolve(const LabelField& field, const std::uint32_t* roots, cudaStr
 // Bonds across tiles, `sew` (label_sew.cu): all of it, launch_resolve() included.
 void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream);
 
-// All bonds at once by compare-and-swap (label_union.cu): labels, or only the trees of shortcuts.
-void launch_unite(const LabelField& field, cudaStream_t stream);
-// Of `parent` [systems][stride], any forest.
-void launch_unite_shortcuts(const LabelField& field, std::uint32_t* parent, cudaStream_t stream);
+// By compare-and-swap (label_union.cu): the pairs, then labels; and shortcuts alone, into any
+// trees.
+void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream);
+void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream);
 
 // Label equivalence over the whole lattice (label_equivalence.cu). `references`: with parent as the
 // array of references (Hawick et al.), else without (Kalentev et al.).

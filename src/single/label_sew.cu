@@ -4,11 +4,11 @@
 // root counts as one, paths are left as they are. A box's seams across direction 0 are 2^(d-1)
 // independent ones, those across direction 1 half as many, and so on; a warp has a seam.
 //
-// The paper gives a seam to a thread. Here the warp looks up the roots of 32 bonds at a time, and
-// only the joining of trees is serial: its registers learn of each join. Rewired bonds have no
-// order in space: all of them are inserted at once by compare-and-swap, the larger root under the
-// smaller. Then every site looks up its root, and a root learns its cluster's smallest site, which
-// is a tile root.
+// The paper gives a seam to a thread. Here all threads of a block look up the roots of a stretch of
+// its seams' bonds, and only the joining of trees is serial, by a warp for each seam, whose
+// registers learn of each join. Rewired bonds have no order in space: all of them are inserted at
+// once by compare-and-swap, the larger root under the smaller. Then every site looks up its root,
+// and a root learns its cluster's smallest site, which is a tile root.
 #include <algorithm>
 
 #include "src/single/device_plan.hpp"
@@ -19,6 +19,8 @@ namespace rewise::single {
 namespace {
 
 using namespace device;
+
+constexpr unsigned kSewThreads = 512;  // of a block, at most
 
 // The boxes of one level.
 struct SewLevel {
@@ -31,7 +33,8 @@ struct Ends {
   Site a = 0, b = 0;  // equal: nothing to insert
 };
 
-// The trees of one system. Plain loads and stores: no two warps touch one tree between barriers.
+// The trees of one system. Plain loads and stores: between two barriers all threads read, or no two
+// warps touch one tree.
 struct SewTrees {
   std::uint32_t* parent;
   std::uint32_t* size;
@@ -41,22 +44,19 @@ struct SewTrees {
     return site;
   }
 
-  // Inserts bonds 0 to count - 1, ends(i), by a warp.
-  template <class F>
-  __device__ __forceinline__ void insert(std::uint64_t count, const F& ends) const {
-    const unsigned lane = threadIdx.x % 32;
-    for (std::uint64_t begin = 0; begin < count; begin += 32) {
-      const Ends bond = begin + lane < count ? ends(begin + lane) : Ends{};
-      std::uint32_t a = 0, b = 0;
-      if (bond.a != bond.b) {
-        a = root(bond.a);
-        b = root(bond.b);
+  // By a warp: inserts bonds between what were the roots of their ends, some of them equal.
+  __device__ __forceinline__ void insert(const std::uint32_t* one, const std::uint32_t* two,
+                                         unsigned count) const {
+    for (unsigned n = threadIdx.x % 32; n < count; n += 32) {
+      std::uint32_t a = one[n], b = two[n];
+      if (a != b) {
+        a = root(a);
+        b = root(b);
       }
       for (std::uint32_t rest; (rest = __ballot_sync(~0u, a != b)) != 0;) {
         const int next = static_cast<int>(lowest_lane(rest));
         join(__shfl_sync(~0u, a, next), __shfl_sync(~0u, b, next), a, b);
       }
-      __syncwarp();
     }
   }
 
@@ -132,19 +132,33 @@ __device__ __forceinline__ Seam<kDim> seam_of(const LabelField& field, const Sew
   return seam;
 }
 
-template <int kDim>
-__device__ __forceinline__ void insert_seam(const LabelField& field, std::uint32_t who,
-                                            const Seam<kDim>& seam) {
+// Inserts the bonds of `seams` independent seams, a power of two of them, seam_at(part); the first
+// is the longest.
+template <int kDim, class F>
+__device__ __forceinline__ void insert_seams(const LabelField& field, std::uint32_t who,
+                                             unsigned seams, const F& seam_at) {
+  __shared__ std::uint32_t one[kSewThreads], two[kSewThreads];
+  const unsigned each = blockDim.x / seams, warp = threadIdx.x / 32;
   const std::uint8_t* bonds = field.of(field.bonds, who);
-  trees_of(field, who).insert(seam.count(), [&](std::uint64_t index) {
-    return seam.ends(field.geometry, bonds, static_cast<std::uint32_t>(index));
-  });
+  const SewTrees trees = trees_of(field, who);
+  const Seam<kDim> mine = seam_at(threadIdx.x / each);
+  const std::uint64_t count = mine.count(), most = seam_at(0).count();
+  for (std::uint64_t begin = 0; begin < most; begin += each) {
+    const std::uint64_t index = begin + threadIdx.x % each;
+    Ends bond;
+    if (index < count) bond = mine.ends(field.geometry, bonds, static_cast<std::uint32_t>(index));
+    const bool occupied = bond.a != bond.b;
+    one[threadIdx.x] = occupied ? trees.root(bond.a) : 0;
+    two[threadIdx.x] = occupied ? trees.root(bond.b) : 0;
+    __syncthreads();
+    if (warp < seams) trees.insert(one + warp * each, two + warp * each, each);
+    __syncthreads();
+  }
 }
 
 template <int kDim>
 __device__ __forceinline__ void sew_box(const LabelField& field, const SewLevel& level,
                                         std::uint32_t who, std::uint32_t box) {
-  const unsigned warp = threadIdx.x / 32;
   std::uint32_t corner[kDim];
 #pragma unroll
   for (int k = 0; k < kDim; ++k) {
@@ -153,22 +167,20 @@ __device__ __forceinline__ void sew_box(const LabelField& field, const SewLevel&
     box = rest;
   }
   for (int k = 0; k < kDim; ++k) {
-    if (warp < 1u << (kDim - 1 - k)) {
-      insert_seam(field, who, seam_of<kDim>(field, level, corner, k, warp));
-    }
-    __syncthreads();
+    insert_seams<kDim>(field, who, 1u << (kDim - 1 - k),
+                       [&](unsigned part) { return seam_of<kDim>(field, level, corner, k, part); });
   }
 }
 
 template <int kDim>
-__global__ void __launch_bounds__(32 << (kDim - 1))
+__global__ void __launch_bounds__(kSewThreads)
     sew_boxes(const __grid_constant__ LabelField field, const __grid_constant__ SewLevel level,
               FastDiv boxes_per_system) {
   const std::uint32_t who = boxes_per_system.quotient(blockIdx.x);
   sew_box<kDim>(field, level, who, blockIdx.x - who * boxes_per_system.divisor);
 }
 
-// The bonds around the lattice, by a warp.
+// The bonds around the lattice, by a block.
 template <int kDim>
 __device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_t who) {
   for (int k = 0; k < kDim; ++k) {
@@ -179,12 +191,13 @@ __device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_
       seam.begin[j] = j == k ? field.geometry.extent[j] - 1 : 0;
       seam.length[j] = j == k ? 1 : field.geometry.extent[j];
     }
-    insert_seam(field, who, seam);
+    insert_seams<kDim>(field, who, 1, [&](unsigned) { return seam; });
   }
 }
 
 template <int kDim>
-__global__ void __launch_bounds__(32) sew_periodic(const __grid_constant__ LabelField field) {
+__global__ void __launch_bounds__(kSewThreads)
+    sew_periodic(const __grid_constant__ LabelField field) {
   sew_around<kDim>(field, blockIdx.x);
 }
 
@@ -198,12 +211,23 @@ __device__ __forceinline__ void name_root(const LabelField& field, const Item& i
   for (Site up = parent[root]; up != root; up = parent[root]) root = up;
   const bool tile_root = size[site] != 0;
   size[site] = root;
-  if (tile_root && site < root) atomicMin(field.of(field.label, item.who) + root, site);
+  std::uint32_t* name = field.of(field.label, item.who) + root;
+  if (tile_root && site < root && site < load(name)) atomicMin(name, site);
 }
 
 __global__ void name_roots(const __grid_constant__ LabelField field, SystemItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) name_root(field, item);
+}
+
+// A warp for every seam across direction 0, or more where seams are long.
+template <int kDim>
+unsigned sew_threads(const SewLevel& level) {
+  std::uint64_t longest = 1;
+  for (int j = 0; j + 1 < kDim; ++j) longest *= 2 * std::uint64_t{level.half[j]};
+  unsigned threads = 32u << (kDim - 1);
+  while (threads < kSewThreads && threads < longest) threads *= 2;
+  return threads;
 }
 
 template <int kDim>
@@ -223,14 +247,14 @@ void sew_lattice(const LabelField& field, const LabelTiles& tiles, cudaStream_t 
       level.along[k] = FastDiv(boxes[k]);
       level.count *= boxes[k];
     }
-    launch(sew_boxes<kDim>, {level.count * field.systems, 32u << (kDim - 1)}, stream, field, level,
-           FastDiv(level.count));
+    launch(sew_boxes<kDim>, {level.count * field.systems, sew_threads<kDim>(level)}, stream, field,
+           level, FastDiv(level.count));
     for (int k = 0; k < kDim; ++k) {
       const std::uint64_t whole = 2 * std::uint64_t{level.half[k]};
       level.half[k] = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, extent[k]));
     }
   }
-  launch(sew_periodic<kDim>, {field.systems, 32}, stream, field);
+  launch(sew_periodic<kDim>, {field.systems, kSewThreads}, stream, field);
 }
 
 }  // namespace
@@ -239,7 +263,7 @@ void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t s
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) sew_lattice<kDim>(field, tiles, stream);
   });
-  launch_unite_shortcuts(field, field.parent, stream);
+  launch_unite_shortcuts(field, stream);
   const SystemItems items(field.sites);
   launch(name_roots, items.shape(field.systems), stream, field, items);
   launch_resolve(field, field.size, stream);

@@ -1,8 +1,9 @@
-// Union-find by compare-and-swap over the whole lattice (ECL-CC: Jaiganesh & Burtscher 2018): every
-// site begins under its smallest neighbour, all other bonds are inserted at once, the larger root
-// under the smaller, then every site looks up its root. No tiles, no fixed point; `fast` where
-// nothing but bonds is given. (Swendsen-Wang has a faster one, swendsen_wang_cuda.hpp.)
-#include "src/single/device_plan.hpp"
+// Union-find by compare-and-swap (ECL-CC: Jaiganesh & Burtscher 2018): pairs of tile roots, or
+// shortcuts, are inserted all at once, the larger root under the smaller; then every site looks up
+// its root. With self-labelled tiles it is `fast` where nothing but bonds is given (Swendsen-Wang
+// has a faster one, swendsen_wang_cuda.hpp).
+#include <algorithm>
+
 #include "src/single/forest.cuh"
 #include "src/single/label_grid.cuh"
 #include "src/single/label_kernels.hpp"
@@ -12,105 +13,65 @@ namespace {
 
 using namespace device;
 
-// The smallest of a site and its neighbours.
-template <int kDim>
-__device__ __forceinline__ Site first_parent(const LabelField& field, const std::uint8_t* bonds,
-                                             Site site) {
-  const Geometry& g = field.geometry;
-  std::uint32_t c[kDim];
-  g.coordinates<kDim>(site, c);
-  const std::uint32_t mine = bonds[site];
-  Site least = site;
-#pragma unroll
-  for (int k = 0; k < kDim; ++k) {
-    const Site ahead = g.ahead(site, c[k], k), behind = g.behind(site, c[k], k);
-    if ((mine >> k & 1u) != 0) least = min(least, ahead);
-    if ((bonds[behind] >> k & 1u) != 0) least = min(least, behind);
-  }
-  return least;
+// A system's threads stride over its pairs.
+__device__ __forceinline__ void unite_system(const LabelField& field, const RootPairs& pairs,
+                                             std::uint32_t who, std::uint64_t thread,
+                                             std::uint64_t threads) {
+  const LatticeForest forest{field.of(field.parent, who)};
+  const Site* list = pairs.pairs + 2 * who * pairs.capacity;
+  const std::uint64_t count = pairs.count[who];
+  for (std::uint64_t i = thread; i < count; i += threads)
+    forest.unite(list[2 * i], list[2 * i + 1]);
 }
 
-template <int kDim>
-__device__ __forceinline__ void start_site(const LabelField& field, const Item& item) {
-  const auto site = static_cast<Site>(item.index);
-  Site parent = site;
-  if constexpr (kDim > 0) {
-    parent = first_parent<kDim>(field, field.of(field.bonds, item.who), site);
-  }
-  field.of(field.label, item.who)[site] = parent;
-}
-
-template <int kDim>
 __global__ void __launch_bounds__(kLabelThreads)
-    start_sites(const __grid_constant__ LabelField field, SystemItems items) {
+    unite_pairs(const __grid_constant__ LabelField field, const __grid_constant__ RootPairs pairs,
+                SystemItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) start_site<kDim>(field, item);
+  unite_system(field, pairs, item.who, item.index,
+               std::uint64_t{items.blocks.divisor} * kLabelThreads);
 }
 
-template <int kDim>
-__device__ __forceinline__ void unite_site(const LabelField& field, const Item& item) {
-  const Geometry& g = field.geometry;
-  const auto site = static_cast<Site>(item.index);
-  const std::uint32_t mine = field.of(field.bonds, item.who)[site];
-  if (mine == 0) return;
-  std::uint32_t c[kDim];
-  g.coordinates<kDim>(site, c);
-  const LatticeForest forest{field.of(field.label, item.who)};
-  for (int k = 0; k < kDim; ++k) {
-    if ((mine >> k & 1u) != 0) forest.unite(site, g.ahead(site, c[k], k));
-  }
-}
-
-template <int kDim>
-__global__ void __launch_bounds__(kLabelThreads)
-    unite_sites(const __grid_constant__ LabelField field, SystemItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) unite_site<kDim>(field, item);
-}
-
-__device__ __forceinline__ void unite_shortcut(const LabelField& field, std::uint32_t* parent,
-                                               const Item& item) {
+__device__ __forceinline__ void unite_shortcut(const LabelField& field, const Item& item) {
   if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return;
   const RewiredSlot bond = field.shortcuts[item.index];
-  LatticeForest{field.of(parent, item.who)}.unite(bond.a, bond.b);
+  LatticeForest{field.of(field.parent, item.who)}.unite(bond.a, bond.b);
 }
 
 __global__ void __launch_bounds__(kLabelThreads)
-    unite_shortcuts(const __grid_constant__ LabelField field, std::uint32_t* parent,
-                    SystemItems items) {
+    unite_shortcuts(const __grid_constant__ LabelField field, SystemItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) unite_shortcut(field, parent, item);
+  if (item.index < items.items) unite_shortcut(field, item);
 }
 
-__device__ __forceinline__ void finish_site(const LabelField& field, const Item& item) {
-  const auto site = static_cast<Site>(item.index);
-  const LatticeForest forest{field.of(field.label, item.who)};
-  forest.store(site, forest.climb(site));
+__device__ __forceinline__ void label_site(const LabelField& field, const Item& item) {
+  const std::uint32_t* parent = field.of(field.parent, item.who);
+  auto root = static_cast<Site>(item.index);
+  for (Site up = parent[root]; up != root; up = parent[root]) root = up;
+  field.of(field.label, item.who)[item.index] = root;
 }
 
 __global__ void __launch_bounds__(kLabelThreads)
-    finish_sites(const __grid_constant__ LabelField field, SystemItems items) {
+    label_sites(const __grid_constant__ LabelField field, SystemItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) finish_site(field, item);
+  if (item.index < items.items) label_site(field, item);
 }
 
 }  // namespace
 
-void launch_unite_shortcuts(const LabelField& field, std::uint32_t* parent, cudaStream_t stream) {
+void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream) {
   if (field.shortcut_count == 0) return;
   const SystemItems items(field.shortcut_count);
-  launch(unite_shortcuts, items.shape(field.systems), stream, field, parent, items);
+  launch(unite_shortcuts, items.shape(field.systems), stream, field, items);
 }
 
-void launch_unite(const LabelField& field, cudaStream_t stream) {
+void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream) {
+  constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
+  const SystemItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each));
+  launch(unite_pairs, strides.shape(field.systems), stream, field, pairs, strides);
   const SystemItems items(field.sites);
-  const LaunchShape shape = items.shape(field.systems);
-  with_dim(field.dim, [&]<int kDim>() {
-    launch(start_sites<kDim>, shape, stream, field, items);
-    if constexpr (kDim > 0) launch(unite_sites<kDim>, shape, stream, field, items);
-  });
-  launch_unite_shortcuts(field, field.label, stream);
-  launch(finish_sites, shape, stream, field, items);
+  launch(label_sites, items.shape(field.systems), stream, field, items);
 }
 
 }  // namespace rewise::single
