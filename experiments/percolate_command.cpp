@@ -61,10 +61,12 @@ double share_of(const std::string& text) {
   throw Error(ExitCode::usage, fmt::format("--occupied: {} is out of range (0..1)", text));
 }
 
+// Rounded to 12 digits, so that 0.3875 is not 0.38749999999999996.
 std::vector<double> evenly(double from, double to, std::size_t count) {
   std::vector<double> shares;
   for (std::size_t k = 0; k < count; ++k) {
-    shares.push_back(from + (to - from) * static_cast<double>(k) / static_cast<double>(count - 1));
+    const double part = static_cast<double>(k) / static_cast<double>(count - 1);
+    shares.push_back(std::round(1e12 * (from + (to - from) * part)) / 1e12);
   }
   return shares;
 }

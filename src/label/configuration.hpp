@@ -82,12 +82,13 @@ void for_each_lattice_bond(const BondConfiguration& c, F&& f) {
     const auto row = static_cast<Site>(first);
     for (int k = 0; k < c.lattice.dim; ++k) {
       const Site next = k == 0 ? row + 1 : c.lattice.forward(row, k);
-      for (std::uint32_t x = 0; x < length; x += 64) {
-        const std::uint32_t rest = length - x;
-        std::uint64_t bits = c.bits_from(row + x, k);
+      for (std::uint64_t x = 0; x < length; x += 64) {
+        const std::uint64_t rest = length - x;
+        std::uint64_t bits = c.bits_from(first + x, k);
         if (rest < 64) bits &= (std::uint64_t{1} << rest) - 1;
         for (; bits != 0; bits &= bits - 1) {
-          const std::uint32_t at = x + static_cast<std::uint32_t>(std::countr_zero(bits));
+          const auto at =
+              static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(std::countr_zero(bits));
           f(row + at, k == 0 && at + 1 == length ? row : next + at, k);
         }
       }

@@ -45,7 +45,7 @@ void TileLabeller::run(const BondConfiguration& configuration, TileMethod method
     }
     write(label);
     std::size_t k = 0;
-    while (k < kMaxDim && origin[k] + edge_ >= lattice_.extent[k]) origin[k++] = 0;
+    while (k < kMaxDim && lattice_.extent[k] - origin[k] <= edge_) origin[k++] = 0;
     if (k == kMaxDim) return;
     origin[k] += edge_;
   }
