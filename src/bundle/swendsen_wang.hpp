@@ -11,7 +11,7 @@
 //   3 flip   turned back, 32 replicas to a word, and added to the spins
 //
 // Memory per bundle in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and thread.
-// Cost per spin on one core (AVX-512): draws 0.3 ns, labelling 2 to 3 ns.
+// Cost: some 9 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
 #pragma once
 
 #include <array>
