@@ -13,20 +13,23 @@ namespace rewise::packed {
 namespace HWY_NAMESPACE {
 
 template <int kDim, bool kGlauber>
-void update_words(const Draws& draws, int colour, Strip& strip) {
+void update_words(const Draws& draws, int colour, const Strip& strip) {
   const auto block = static_cast<std::uint32_t>(kGroupWords * hn::Lanes(D32()));
   const QuickCalls calls(draws);
-  for (std::uint32_t at = 0; at < strip.words; at += block) {
-    const std::uint32_t* neighbour[2 * kDim];
-    for (std::size_t k = 0; k < 2 * kDim; ++k) neighbour[k] = strip.neighbour[k] + at;
-    const auto group = static_cast<std::uint32_t>((strip.first + at) / kGroupWords);
-    settle_block<kDim, kGlauber>(draws, calls, item_of(group, colour), strip.own + at, neighbour,
-                                 strip.sites + at);
+  for (std::uint32_t n = 0; n < strip.pieces; ++n) {
+    const Piece& piece = strip.piece[n];
+    for (std::uint32_t at = 0; at < piece.words; at += block) {
+      const std::uint32_t* neighbour[2 * kDim];
+      for (std::size_t k = 0; k < 2 * kDim; ++k) neighbour[k] = piece.neighbour[k] + at;
+      const auto group = static_cast<std::uint32_t>((piece.first + at) / kGroupWords);
+      settle_block<kDim, kGlauber>(draws, calls, item_of(group, colour), piece.own + at, neighbour,
+                                   piece.sites + at);
+    }
   }
 }
 
 template <bool kGlauber>
-void update_dim(int dim, const Draws& draws, int colour, Strip& strip) {
+void update_dim(int dim, const Draws& draws, int colour, const Strip& strip) {
   switch (dim) {
     case 1:
       return update_words<1, kGlauber>(draws, colour, strip);
@@ -39,7 +42,7 @@ void update_dim(int dim, const Draws& draws, int colour, Strip& strip) {
   }
 }
 
-void UpdateStrip(int dim, const Draws& draws, bool glauber, int colour, Strip& strip) {
+void UpdateStrip(int dim, const Draws& draws, bool glauber, int colour, const Strip& strip) {
   if (glauber) {
     update_dim<true>(dim, draws, colour, strip);
   } else {
@@ -65,12 +68,15 @@ std::uint64_t CountBits(const std::uint32_t* words, std::uint32_t count) {
 
 std::uint64_t CountUnequal(int dim, const Strip& strip) {
   std::uint64_t unequal = 0;
-  for (int k = 0; k < 2 * dim; ++k) {
-    HWY_ALIGN std::uint32_t differ[kStripWords];
-    for (std::uint32_t j = 0; j < strip.words; ++j) {
-      differ[j] = (strip.own[j] ^ strip.neighbour[k][j]) & strip.sites[j];
+  HWY_ALIGN std::uint32_t differ[kStripWords];
+  for (std::uint32_t n = 0; n < strip.pieces; ++n) {
+    const Piece& piece = strip.piece[n];
+    for (int k = 0; k < 2 * dim; ++k) {
+      for (std::uint32_t j = 0; j < piece.words; ++j) {
+        differ[j] = (piece.own[j] ^ piece.neighbour[k][j]) & piece.sites[j];
+      }
+      unequal += CountBits(differ, piece.words);
     }
-    unequal += CountBits(differ, strip.words);
   }
   return unequal;
 }
@@ -89,21 +95,21 @@ void update_strip(const Layout& layout, const Draws& draws, bool glauber, int co
                   std::uint64_t which, std::uint32_t* spins) {
   Strip strip;
   load_strip(layout, spins, colour, which, strip);
-  // Vectors reach beyond the strip's last word.
-  for (std::uint32_t at = strip.words; at < kStripWords; ++at) strip.own[at] = strip.sites[at] = 0;
   HWY_DYNAMIC_DISPATCH(UpdateStrip)(layout.dim, draws, glauber, colour, strip);
-  std::copy_n(strip.own, strip.words,
-              spins + (colour == 0 ? 0 : layout.colour_words()) + strip.first);
+  store_strip(layout, strip, colour, spins);
 }
 
-Counts count_strip(const Layout& layout, std::uint64_t which, const std::uint32_t* spins) {
+Counts count_strip(const Layout& layout, std::uint64_t which, std::uint32_t* spins) {
   Strip strip;
   load_strip(layout, spins, 0, which, strip);
   Counts counts;
   counts.unequal = HWY_DYNAMIC_DISPATCH(CountUnequal)(layout.dim, strip);
-  const std::uint32_t* words = spins + strip.first;
-  counts.up = HWY_DYNAMIC_DISPATCH(CountBits)(words, strip.words) +
-              HWY_DYNAMIC_DISPATCH(CountBits)(words + layout.colour_words(), strip.words);
+  for (std::uint32_t n = 0; n < strip.pieces; ++n) {
+    const Piece& piece = strip.piece[n];
+    const std::uint32_t* words = spins + piece.first;
+    counts.up += HWY_DYNAMIC_DISPATCH(CountBits)(words, piece.words) +
+                 HWY_DYNAMIC_DISPATCH(CountBits)(words + layout.colour_words(), piece.words);
+  }
   return counts;
 }
 

@@ -18,6 +18,6 @@ void update_strip(const Layout& layout, const Draws& draws, bool glauber, int co
 struct Counts {
   std::uint64_t unequal = 0, up = 0;
 };
-Counts count_strip(const Layout& layout, std::uint64_t which, const std::uint32_t* spins);
+Counts count_strip(const Layout& layout, std::uint64_t which, std::uint32_t* spins);
 
 }  // namespace rewise::packed

@@ -1,6 +1,7 @@
 #include "src/packed/strip.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace rewise::packed {
 namespace {
@@ -23,38 +24,81 @@ void shift_row(const Layout& layout, bool odd, const std::uint32_t* row, std::ui
   }
 }
 
-template <int kDim>
-void load_strip_dim(const Layout& layout, const std::uint32_t* spins, int colour,
-                    std::uint64_t which, Strip& strip) {
-  const std::uint64_t words = layout.colour_words();
-  const std::uint32_t* own = spins + (colour == 0 ? 0 : words);
-  const std::uint32_t* other = spins + (colour == 0 ? words : 0);
-  strip.first = which * kStripWords;
-  strip.words =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(kStripWords, words - strip.first));
-  std::copy_n(own + strip.first, strip.words, strip.own);
+constexpr std::array<std::uint32_t, kStripWords> all_sites() {
+  std::array<std::uint32_t, kStripWords> words{};
+  words.fill(~0u);
+  return words;
+}
+alignas(64) constexpr auto kAllSites = all_sites();
+
+// Words [begin, end) of a row, which are word `at` of the strip and following.
+struct Segment {
+  std::uint32_t row, begin, end, at;
+};
+
+template <class F>
+void for_segments(const Layout& layout, std::uint64_t first, std::uint32_t words, const F& f) {
   const std::uint32_t stride = layout.stride();
-  auto row = static_cast<std::uint32_t>(strip.first / stride);
-  auto begin = static_cast<std::uint32_t>(strip.first % stride);
-  for (std::uint32_t at = 0; at < strip.words; ++row, begin = 0) {
-    const std::uint32_t end = std::min(stride, begin + strip.words - at);
-    const RowPlace place = layout.row_place<kDim>(row);
-    const std::uint32_t* beside = other + std::uint64_t{row} * stride;
-    std::copy(beside + begin, beside + end, strip.neighbour[0] + at);
-    shift_row(layout, odd_sites(colour, place.odd_row), beside, begin, end,
-              strip.neighbour[1] + at);
+  Segment s{static_cast<std::uint32_t>(first / stride), static_cast<std::uint32_t>(first % stride),
+            0, 0};
+  for (; s.at < words; s.at += s.end - s.begin, s.begin = 0, ++s.row) {
+    s.end = std::min(stride, s.begin + words - s.at);
+    f(s);
+  }
+}
+
+template <int kDim>
+void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, std::uint64_t which,
+                    Strip& strip) {
+  const std::uint64_t all = layout.colour_words(), first = which * kStripWords;
+  const auto words = static_cast<std::uint32_t>(std::min<std::uint64_t>(kStripWords, all - first));
+  const std::uint32_t stride = layout.stride();
+  std::uint32_t* own = spins + (colour == 0 ? 0 : all);
+  const std::uint32_t* other = spins + (colour == 0 ? all : 0);
+  strip.copied = stride % kPieceWords != 0 || layout.half != 32 * stride;
+  strip.pieces = 0;
+  for_segments(layout, first, words, [&](const Segment& s) {
+    const RowPlace place = layout.row_place<kDim>(s.row);
+    const std::uint32_t* rows[2 * kDim];  // of the neighbours that lie in the same place
+    rows[0] = other + std::uint64_t{s.row} * stride;
     for (int k = 0; k < 2 * (kDim - 1); ++k) {
-      const std::uint32_t* far = other + std::uint64_t{place.beside[k]} * stride;
-      std::copy(far + begin, far + end, strip.neighbour[2 + k] + at);
+      rows[2 + k] = other + std::uint64_t{place.beside[k]} * stride;
     }
-    for (std::uint32_t j = begin; j < end; ++j) strip.sites[at + j - begin] = layout.site_bits(j);
-    at += end - begin;
+    shift_row(layout, odd_sites(colour, place.odd_row), rows[0], s.begin, s.end,
+              strip.neighbour[1] + s.at);
+    if (!strip.copied) {
+      Piece& piece = strip.piece[strip.pieces++];
+      piece.first = first + s.at;
+      piece.words = s.end - s.begin;
+      piece.own = own + piece.first;
+      for (int k = 0; k < 2 * kDim; ++k) {
+        piece.neighbour[k] = k == 1 ? strip.neighbour[1] + s.at : rows[k] + s.begin;
+      }
+      piece.sites = kAllSites.data();
+      return;
+    }
+    for (int k = 0; k < 2 * kDim; ++k) {
+      if (k != 1) std::copy(rows[k] + s.begin, rows[k] + s.end, strip.neighbour[k] + s.at);
+    }
+    for (std::uint32_t j = s.begin; j < s.end; ++j) {
+      strip.sites[s.at + j - s.begin] = layout.site_bits(j);
+    }
+  });
+  if (!strip.copied) return;
+  strip.pieces = 1;
+  strip.piece[0] = {first, words, strip.own, {}, strip.sites};
+  std::copy_n(own + first, words, strip.own);
+  std::fill(strip.own + words, strip.own + kStripWords, 0u);
+  std::fill(strip.sites + words, strip.sites + kStripWords, 0u);
+  for (int k = 0; k < 2 * kDim; ++k) {
+    strip.piece[0].neighbour[k] = strip.neighbour[k];
+    std::fill(strip.neighbour[k] + words, strip.neighbour[k] + kStripWords, 0u);
   }
 }
 
 }  // namespace
 
-void load_strip(const Layout& layout, const std::uint32_t* spins, int colour, std::uint64_t which,
+void load_strip(const Layout& layout, std::uint32_t* spins, int colour, std::uint64_t which,
                 Strip& strip) {
   switch (layout.dim) {
     case 1:
@@ -66,6 +110,13 @@ void load_strip(const Layout& layout, const std::uint32_t* spins, int colour, st
     default:
       return load_strip_dim<4>(layout, spins, colour, which, strip);
   }
+}
+
+void store_strip(const Layout& layout, const Strip& strip, int colour, std::uint32_t* spins) {
+  if (!strip.copied) return;
+  const Piece& piece = strip.piece[0];
+  std::copy_n(piece.own, piece.words,
+              spins + (colour == 0 ? 0 : layout.colour_words()) + piece.first);
 }
 
 }  // namespace rewise::packed

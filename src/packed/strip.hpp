@@ -1,5 +1,6 @@
-// The CPU works on strips of a colour's words: at most 256 consecutive ones, across row ends, with
-// the words of their neighbours copied beside them. So one piece of vector code serves rows of any
+// The CPU works on strips of a colour's words: at most 256 consecutive ones, across row ends. Rows
+// of whole 64 words are read and written in their places, row by row; of others the words and those
+// of their neighbours are copied side by side. So one piece of vector code serves rows of any
 // length.
 #pragma once
 
@@ -15,16 +16,32 @@ inline std::uint64_t strips(const Layout& layout) {
   return (layout.colour_words() + kStripWords - 1) / kStripWords;
 }
 
-struct Strip {
+inline constexpr std::uint32_t kPieceWords = 64;  // four of the widest vectors
+
+// Words whose neighbours are consecutive too.
+struct Piece {
   std::uint64_t first;  // word of the colour
-  std::uint32_t words;  // of them, a multiple of kGroupWords
-  alignas(64) std::uint32_t own[kStripWords];
-  alignas(64) std::uint32_t neighbour[2 * kMaxDim][kStripWords];  // [2 dim]
-  alignas(64) std::uint32_t sites[kStripWords];                   // bits that are sites
+  std::uint32_t words;  // a multiple of kGroupWords; to be read up to a multiple of kPieceWords
+  std::uint32_t* own;
+  const std::uint32_t* neighbour[2 * kMaxDim];  // [2 dim]
+  const std::uint32_t* sites;                   // bits that are sites
 };
 
-// Copies strip number `which` of a colour. spins: a system, [2][colour_words].
-void load_strip(const Layout& layout, const std::uint32_t* spins, int colour, std::uint64_t which,
+struct Strip {
+  std::uint32_t pieces;
+  bool copied;  // one piece, whose own words are a copy
+  Piece piece[kStripWords / kPieceWords];
+  // What is not read in its place.
+  alignas(64) std::uint32_t own[kStripWords];
+  alignas(64) std::uint32_t neighbour[2 * kMaxDim][kStripWords];
+  alignas(64) std::uint32_t sites[kStripWords];
+};
+
+// Strip number `which` of a colour. spins: a system, [2][colour_words]; `own` of the pieces of a
+// strip that is not copied point there.
+void load_strip(const Layout& layout, std::uint32_t* spins, int colour, std::uint64_t which,
                 Strip& strip);
+// The pieces' own words to where they belong, if they were copied.
+void store_strip(const Layout& layout, const Strip& strip, int colour, std::uint32_t* spins);
 
 }  // namespace rewise::packed

@@ -60,21 +60,24 @@ void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
     for (std::uint64_t which = 0; which < strips(layout); ++which) {
       Strip strip;
       load_strip(layout, spins.data(), colour, which, strip);
-      for (std::uint32_t at = 0; at < strip.words; at += kGroupWords) {
-        std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
-        for (std::uint32_t w = 0; w < kGroupWords; ++w) {
-          for (int k = 0; k < 2 * kDim; ++k) {
-            x[w][k] = strip.own[at + w] ^ strip.neighbour[k][at + w];
+      for (std::uint32_t n = 0; n < strip.pieces; ++n) {
+        const Piece& piece = strip.piece[n];
+        for (std::uint32_t at = 0; at < piece.words; at += kGroupWords) {
+          std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
+          for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+            for (int k = 0; k < 2 * kDim; ++k) {
+              x[w][k] = piece.own[at + w] ^ piece.neighbour[k][at + w];
+            }
           }
-        }
-        const auto group = static_cast<std::uint32_t>((strip.first + at) / kGroupWords);
-        const unsigned zeros = std::min(common_zeros(draws), (group + draws.call[0].lo) % 3);
-        zeros == 0   ? settle_group<kDim, kGlauber, 0>(draws, item_of(group, colour), x, flips)
-        : zeros == 1 ? settle_group<kDim, kGlauber, 1>(draws, item_of(group, colour), x, flips)
-                     : settle_group<kDim, kGlauber, 2>(draws, item_of(group, colour), x, flips);
-        const std::uint64_t base = (colour == 0 ? 0 : layout.colour_words()) + strip.first + at;
-        for (std::uint32_t w = 0; w < kGroupWords; ++w) {
-          fresh[base + w] ^= flips[w] & strip.sites[at + w];
+          const auto group = static_cast<std::uint32_t>((piece.first + at) / kGroupWords);
+          const unsigned zeros = std::min(common_zeros(draws), (group + draws.call[0].lo) % 3);
+          zeros == 0   ? settle_group<kDim, kGlauber, 0>(draws, item_of(group, colour), x, flips)
+          : zeros == 1 ? settle_group<kDim, kGlauber, 1>(draws, item_of(group, colour), x, flips)
+                       : settle_group<kDim, kGlauber, 2>(draws, item_of(group, colour), x, flips);
+          const std::uint64_t base = (colour == 0 ? 0 : layout.colour_words()) + piece.first + at;
+          for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+            fresh[base + w] ^= flips[w] & piece.sites[at + w];
+          }
         }
       }
     }
