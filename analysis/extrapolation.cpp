@@ -154,6 +154,15 @@ ScalingExponents regular_exponents(int dim) {
   }
 }
 
+ScalingExponents potts_exponents(int dim, int q) {
+  if (q == 2) return regular_exponents(dim);
+  if (dim == 2 && q == 3) return {6.0 / 5 / 2, 4.0 / 5 / 2};
+  if (dim == 2 && q == 4) return {3.0 / 2 / 2, 1.0 / 2};
+  throw Error(ExitCode::usage, "no second-order transition of the Potts model with " +
+                                   std::to_string(q) + " states in " + std::to_string(dim) +
+                                   " dimensions");
+}
+
 double crossing_shift(double smaller, double larger, ScalingExponents e) {
   return (std::pow(smaller, -e.w) - std::pow(larger, -e.w)) /
          (std::pow(larger, e.y) - std::pow(smaller, e.y));

@@ -32,6 +32,12 @@ ScalingExponents mean_field_exponents();
 // Error for dim 1, which has no transition.
 ScalingExponents regular_exponents(int dim);
 
+// Potts with q states on the square lattice, second order for q <= 4: nu = 5/6 and omega = 4/5 for
+// q = 3 (den Nijs, J. Phys. A 12, 1857 (1979); Nienhuis, J. Phys. A 15, 199 (1982)); nu = 2/3 for
+// q = 4, whose corrections are logarithms, which are left out: w = 1/2. q = 2 is Ising in any
+// dimension. Error elsewhere, where the transition is of first order.
+ScalingExponents potts_exponents(int dim, int q);
+
 double crossing_shift(double smaller, double larger, ScalingExponents e);
 double crossing_height_shift(double smaller, double larger, ScalingExponents e);
 

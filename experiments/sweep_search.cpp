@@ -182,16 +182,22 @@ class Sweep {
 
   void place_window(Work& work, std::size_t k, const std::vector<double>& temperatures,
                     const GraphSample* samples) {
-    std::vector<double> u;
+    std::vector<double> u, c;
     for (std::size_t t = 0; t < temperatures.size(); ++t) {
       Moments mean = Moments::Zero();
       for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
         mean += samples[g].simulated.row(static_cast<Eigen::Index>(t)).transpose() / kScanGraphs;
       }
       u.push_back(binder(mean));
+      c.push_back(specific_heat(mean, work.point.sizes[k].samples.sites, temperatures[t]));
     }
     SizeData& size = work.point.sizes[k];
-    const auto centre = fall_of_binder(temperatures, u);
+    // U of more states does not fall to 0, and dips where the transition is of first order: there
+    // the specific heat has its peak.
+    const bool heat = config_.q > 2;
+    const auto peak = std::max_element(c.begin(), c.end()) - c.begin();
+    const std::optional<double> centre =
+        heat ? temperatures[static_cast<std::size_t>(peak)] : fall_of_binder(temperatures, u);
     if (!centre) {
       work.point.warnings.push_back(fmt::format(
           "{}: U falls through {} nowhere between T = {} and {}; the temperatures lie around the "
@@ -200,7 +206,7 @@ class Sweep {
     }
     const double middle = centre.value_or(std::sqrt(temperatures.front() * temperatures.back()));
     const double half =
-        kWindow * half_window(middle, work.point.dim, work.point.p, size.samples.sites);
+        kWindow * half_window(middle, work.point.dim, work.point.p, size.samples.sites, config_.q);
     size.plan.temperatures = sweep_temperatures(middle, half);
     const Range all =
         scan_range(work.point.dim, work.point.rule, work.point.p, config_.model, config_.q);

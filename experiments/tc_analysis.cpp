@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "experiments/options.hpp"
+#include "experiments/tc_plan.hpp"
 
 namespace rewise {
 namespace {
@@ -18,8 +19,9 @@ std::vector<Value> values_of(const JackknifeCurve& curve) {
   return values;
 }
 
-std::optional<double> known_tc(int dim, double p) {
-  if (p == 0 && dim == 2) return 2 / std::log(1 + std::sqrt(2.0));
+std::optional<double> known_tc(const StudyConfig& config, double p) {
+  if (config.model == ModelKind::potts) return potts_tc(config.dim(), p, config.q);
+  if (p == 0 && config.dim() == 2) return 2 / std::log(1 + std::sqrt(2.0));
   return std::nullopt;
 }
 
@@ -53,8 +55,14 @@ void find_crossings(const PointData& point, int first_sample, PointResult& resul
   }
 }
 
-void extrapolate(int dim, PointResult& result) {
-  result.exponents = result.p > 0 ? mean_field_exponents() : regular_exponents(dim);
+void extrapolate(const StudyConfig& config, PointResult& result) {
+  result.exponents = result.p > 0 ? mean_field_exponents()
+                                  : potts_exponents(config.dim(), static_cast<int>(config.q));
+  if (config.q == 4) {
+    result.warnings.push_back(
+        "four states: corrections of the size are logarithms, which are left out; Tc may be off by "
+        "more than its error");
+  }
   std::vector<Crossing> of_binder;
   for (const auto& crossing : result.crossings) {
     if (crossing.observable == kBinder) of_binder.push_back(crossing);
@@ -120,9 +128,9 @@ PointResult analyse_point(const StudyConfig& config, const PointData& point, int
     }
   }
   find_crossings(point, first_sample, result);
-  extrapolate(config.dim(), result);
-  result.exact = known_tc(config.dim(), point.p);
-  if (cubic_shape(point.sizes) || point.p > 0) {
+  extrapolate(config, result);
+  result.exact = known_tc(config, point.p);
+  if (config.q == 2 && (cubic_shape(point.sizes) || point.p > 0)) {
     result.binder_expected = known_binder(config.dim(), point.p);
   }
   check_crossover(result);
@@ -137,13 +145,14 @@ void take_tc0(const StudyConfig& config, TcResult& result) {
       return;
     }
   }
-  if (const auto exact = known_tc(config.dim(), 0)) {
+  if (const auto exact = known_tc(config, 0)) {
     result.tc0 = {*exact, 0};
     result.tc0_source = "exact";
   } else if (config.dim() == 3) {
     // beta_c = 0.221654626(5), Ferrenberg, Xu & Landau 2018.
     constexpr double beta = 0.221654626, error = 5e-9;
-    result.tc0 = {1 / beta, error / (beta * beta)};
+    const double unit = config.model == ModelKind::potts ? 0.5 : 1;  // two states: Ising, 2 beta
+    result.tc0 = {unit / beta, unit * error / (beta * beta)};
     result.tc0_source = "published";
   }
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "analysis/extrapolation.hpp"
 #include "experiments/options.hpp"
 
 namespace rewise {
@@ -69,9 +70,10 @@ std::vector<double> scan_temperatures(Range range, double sites) {
   return temperatures;
 }
 
-double half_window(double centre, int dim, double p, double sites) {
+double half_window(double centre, int dim, double p, double sites, std::uint32_t q) {
   // (T - Tc)/Tc N^y covers the region where U falls from near 2/3 to near 0 by half.
-  const double y = p > 0 ? 0.5 : (dim == 3 ? 1 / (0.629912 * 3) : 0.5);
+  double y = p == 0 && dim == 3 ? 1 / (0.629912 * 3) : 0.5;
+  if (p == 0 && dim == 2 && (q == 3 || q == 4)) y = potts_exponents(dim, static_cast<int>(q)).y;
   return 1.3 * centre * std::pow(sites, -y);
 }
 

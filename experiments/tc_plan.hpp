@@ -43,8 +43,8 @@ Range scan_range(int dim, Rule rule, double p, ModelKind model = ModelKind::isin
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
 std::vector<double> scan_temperatures(Range range, double sites);
 
-// Half the width of the window of a size around `centre`.
-double half_window(double centre, int dim, double p, double sites);
+// Half the width of the window of a size around `centre`; q: states.
+double half_window(double centre, int dim, double p, double sites, std::uint32_t q = 2);
 // The temperatures of that window; `centre` is rounded to a sixteenth of it, so that a slightly
 // better estimate plans the same tasks.
 std::vector<double> window_temperatures(double centre, double half_width);

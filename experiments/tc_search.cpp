@@ -90,7 +90,8 @@ class Search {
     constexpr std::size_t sizes = 2;
     std::vector<StudyTask> tasks;
     for (const Point& point : points_) {
-      const Range range = scan_range(config_.dim(), config_.rule, p_of(point));
+      const Range range =
+          scan_range(config_.dim(), config_.rule, p_of(point), config_.model, config_.q);
       for (std::size_t k = 0; k < sizes; ++k) {
         SizePlan plan = first_plan(point, k);
         plan.temperatures = scan_temperatures(range, site_count(config_.sizes[1]));
@@ -120,7 +121,7 @@ class Search {
     for (std::size_t t = 0; t < data.temperature.size(); ++t) {
       rows.row(static_cast<Eigen::Index>(t)) =
           mean_moments(view_temperature(data.energy, t), view_temperature(data.magnetisation, t),
-                       static_cast<double>(data.graph.sites))
+                       units_of(data))
               .transpose();
     }
     return rows;
@@ -197,7 +198,8 @@ class Search {
   // Lays the window of size k around point.centre; samples of another window are dropped.
   void place_window(Point& point, std::size_t k) {
     SizeData& size = point.data.sizes[k];
-    point.half_width = half_window(point.centre, config_.dim(), p_of(point), size.samples.sites);
+    point.half_width =
+        half_window(point.centre, config_.dim(), p_of(point), size.samples.sites, config_.q);
     size.plan.temperatures = config_.temperatures.empty()
                                  ? window_temperatures(point.centre, point.half_width)
                                  : config_.temperatures;
@@ -376,6 +378,13 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   one(config.schedules.size(), "sampling.schedule");
+  const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
+  if (config.q > 2 && !(config.q <= 4 && plain_square)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: sampling.q: tc takes {} Potts states in two dimensions at p = 0 "
+                            "only, 3 or 4; elsewhere the transition is of first order (see sweep)",
+                            file, config.q));
+  }
   if (config.sizes.size() < 2) {
     throw Error(ExitCode::usage,
                 file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");

@@ -198,6 +198,35 @@ TEST_CASE("a sweep of the Potts model has the exact averages, and where to look 
   CHECK(cubic.high > 1.8163);
 }
 
+// Six temperatures around Tc: the crossing of two small sizes lies within 3% of it (0.5% is usual).
+TEST_CASE("tc finds the transition of three states, and refuses what is of first order") {
+  Workplace place;
+  const auto text = [](const std::string& lattice, int q) {
+    return "[lattice]\ndim = 2\n" + lattice +
+           "graphs = 6\n[sampling]\nmodel = \"potts\"\nq = " + std::to_string(q) +
+           "\nschedule = \"1:1\"\ncluster = \"swendsen-wang\"\nmeasure = 60\nevery = 2\n"
+           "equilibrate = 40\ntemperatures = {from = 0.95, to = 1.05, count = 6}\n"
+           "[run]\ndevice = \"cpu\"\n";
+  };
+  place.write("s.toml", text("sizes = [8, 16]\np = [0.0]\n", 3));
+  const Output output = place.run("tc s.toml --out study --no-plots");
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const json summary = json::parse(place.read("study/summary.json"));
+  const json& point = summary["points"][0];
+  CHECK(point["tc_exact"].get<double>() == Approx(0.9949728610718168));
+  CHECK(point["tc"]["value"].get<double>() == Approx(0.995).epsilon(0.03));
+  CHECK(point["binder_expected"].is_null());
+  place.write("five.toml", text("sizes = [8, 16]\np = [0.0]\n", 5));
+  place.write("rewired.toml", text("sizes = [8, 16]\np = [0.1]\n", 3));
+  for (const char* study : {"five.toml", "rewired.toml"}) {
+    const Output refused = place.run(std::string("tc ") + study + " --no-plots");
+    CHECK(refused.status == 64);
+    CHECK(lines(refused.err) == 1);
+    CHECK(refused.err.find("first order") != std::string::npos);
+  }
+}
+
 TEST_CASE("correlations of Potts configurations are those of vectors") {
   const std::vector<std::uint8_t> a{0, 1, 2, 2, 1, 0, 0, 2, 1, 1}, b{0, 2, 2, 1, 1, 0, 2, 2, 0, 1};
   const std::uint32_t q = 3;
