@@ -381,8 +381,9 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
   if (config.q > 2 && !(config.q <= 4 && plain_square)) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: sampling.q: tc takes {} Potts states in two dimensions at p = 0 "
-                            "only, 3 or 4; elsewhere the transition is of first order (see sweep)",
+                fmt::format("{}: sampling.q: {} states: tc takes 2, and on the square lattice at "
+                            "p = 0 also 3 and 4; elsewhere the transition is of first order (see "
+                            "sweep)",
                             file, config.q));
   }
   if (config.sizes.size() < 2) {
