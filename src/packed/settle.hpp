@@ -2,8 +2,9 @@
 // kernel's inner part, compiled for the host as well so that its twin can be tested there. The
 // vectorised CPU form is settle-inl.hpp.
 //
-// Cost in 2D: nine calls of Philox and 0.6 more on average for 128 sites; per word and digit one
-// selection and two operations of comparison.
+// Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for what is left of
+// them; a warp takes 0.6 more on average. Per word and digit one selection and two operations of
+// comparison.
 #pragma once
 
 #include <cstdint>

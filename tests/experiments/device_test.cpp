@@ -95,18 +95,20 @@ TEST_CASE("cuda and cuda:N take what they name or end with status 69") {
 }
 
 TEST_CASE("an engine without CUDA code runs on the CPU under auto, and not under cuda") {
-  REQUIRE_FALSE(why_no_cuda("packed").empty());
-  const DeviceChoice cpu = choose_devices("auto", "packed", "--device", three());
+  REQUIRE_FALSE(why_no_cuda("other").empty());
+  const DeviceChoice cpu = choose_devices("auto", "other", "--device", three());
   CHECK(names(cpu) == "cpu");
-  CHECK(contains(cpu.reason, "packed engine"));
-  const Failure cuda = failure([] { choose_devices("cuda", "packed", "--device", three()); });
+  CHECK(contains(cpu.reason, "other engine"));
+  const Failure cuda = failure([] { choose_devices("cuda", "other", "--device", three()); });
   CHECK(cuda.code == ExitCode::device);
-  CHECK(contains(cuda.text, "packed engine"));
+  CHECK(contains(cuda.text, "other engine"));
 }
 
-TEST_CASE("auto takes CUDA for the single engine too") {
-  CHECK(names(choose_devices("auto", "single", "--device", three())) == "cuda:1");
-  CHECK(names(choose_devices("cuda", "single", "--device", three())) == "cuda:1");
+TEST_CASE("auto takes CUDA for every engine") {
+  for (const char* engine : {"bundle", "single", "packed"}) {
+    CHECK(names(choose_devices("auto", engine, "--device", three())) == "cuda:1");
+    CHECK(names(choose_devices("cuda", engine, "--device", three())) == "cuda:1");
+  }
 }
 
 TEST_CASE("words that are no device end with status 64, whatever the machine") {
