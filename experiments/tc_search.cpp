@@ -145,7 +145,8 @@ class Search {
         steepest = t;
       }
     }
-    const auto root = falling_root(x, difference);
+    // Far above Tc both are zero but for noise, which crosses too.
+    const auto root = falling_root(x, difference, x(steepest));
     point.centre = root.value_or(x(steepest));
     if (!root) {
       point.data.warnings.push_back(

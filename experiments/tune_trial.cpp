@@ -18,8 +18,11 @@ constexpr std::size_t kFirstSamples = 16;
 constexpr double kLeastSamples = 4;         // of a first turn
 constexpr std::size_t kEnoughToJudge = 64;  // samples, for `every`
 constexpr double kSoundLength = 20;         // of a series, in its tau
-constexpr std::size_t kLags = 64;           // of the configuration correlation
-constexpr double kWatchShare = 0.25;        // of a turn, with configurations compared
+// From this length on, in its tau, tau is known to a third even where no window closes: the lags
+// summed are half of the series, 1 - exp(-2) of tau. (Many replicas make the window a strict one.)
+constexpr double kKnownLength = 4;
+constexpr std::size_t kLags = 64;     // of the configuration correlation
+constexpr double kWatchShare = 0.25;  // of a turn, with configurations compared
 // What a cycle may cost less than its updates were expected to: launches shared by many updates.
 constexpr double kCheaper = 0.5;
 
@@ -129,8 +132,12 @@ Standing TuneTrial::standing() const {
     standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
   }
   const double relative = standing.rate.error / standing.rate.value;
-  if (tau_found_) standing.doubt = standing.sound ? relative : std::max(relative, 0.5);
+  if (tau_known()) standing.doubt = standing.sound ? relative : std::max(relative, 0.5);
   return standing;
+}
+
+bool TuneTrial::tau_known() const {
+  return tau_found_ || static_cast<double>(series_.times()) >= kKnownLength * tau_.value;
 }
 
 double TuneTrial::run(double seconds) {
@@ -279,6 +286,7 @@ TrialFigures TuneTrial::figures() const {
   f.tau_abs_m = cycles(gamma_method(series_.abs_m()).tau);
   f.tau_m2 = cycles(tau_);
   f.tau_found = tau_found_;
+  f.tau_known = tau_known();
   f.rate = rate();
   const RealSeries curves = correlation_.curves();
   if (curves.rows() > 0) {

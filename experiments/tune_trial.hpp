@@ -87,6 +87,7 @@ struct TrialFigures {
   Value seconds_measured{0, 0};  // and a measurement in each cycle
   Value tau_energy, tau_abs_m, tau_m2, tau_configuration;
   bool tau_found = false;  // false: tau_m2 is a lower bound
+  bool tau_known = false;  // false: and may be far too low
   Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
   std::uint64_t every = 1, samples = 0;
 };
@@ -115,6 +116,7 @@ class TuneTrial final : public Contender {
   void refresh();
   void take_configurations();
   double sample_seconds() const;
+  bool tau_known() const;
   Value cost(bool measured) const;
   Value rate() const;
 
