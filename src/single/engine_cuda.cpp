@@ -172,11 +172,16 @@ void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   device_systems_.step = static_cast<std::uint32_t>(step_);
   const double start = now();
   PhaseTimer timer(schedule, stream_.get());
-  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+  // Swendsen-Wang updates alone are made in one go: the fast path keeps spins in a form of its own
+  // from one update of a run to the next.
+  const std::uint64_t together = schedule.local == 0 && swendsen_wang_ ? cycles : 1;
+  for (std::uint64_t cycle = 0; cycle < cycles; cycle += together) {
     timer.start_local();
     if (schedule.local > 0) local_updates(schedule.local);
     timer.start_cluster();
-    if (schedule.cluster > 0) cluster_updates(schedule.cluster);
+    if (schedule.cluster > 0) {
+      cluster_updates(static_cast<std::uint32_t>(schedule.cluster * together));
+    }
     timer.end_cycle();
   }
   const std::uint64_t found = schedule.cluster > 0 ? fetch_sums() : 0;

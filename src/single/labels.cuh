@@ -54,14 +54,18 @@ __device__ __forceinline__ unsigned lowest(std::uint64_t bits) {
   return static_cast<unsigned>(__ffsll(static_cast<long long>(bits))) - 1;
 }
 
-template <class T>
+// The sum of kLanes lanes, in the first of them.
+template <unsigned kLanes = 32, class T>
 __device__ __forceinline__ T warp_sum(T value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
+  for (unsigned step = kLanes / 2; step > 0; step /= 2) {
+    value += __shfl_down_sync(~0u, value, step);
+  }
   return value;
 }
 
+template <unsigned kLanes = 32>
 __device__ __forceinline__ Wide warp_sum(Wide value) {
-  for (int step = 16; step > 0; step /= 2) {
+  for (unsigned step = kLanes / 2; step > 0; step /= 2) {
     const auto low = static_cast<unsigned long long>(value);
     const auto high = static_cast<unsigned long long>(value >> 64);
     value += static_cast<Wide>(__shfl_down_sync(~0u, high, step)) << 64 |

@@ -61,35 +61,65 @@ __global__ void __launch_bounds__(32 * kWarps)
   if (lane == 0) add_sums(labels, systems.systems, update, who, tile, square, fourth);
 }
 
-__device__ __forceinline__ void close_system(const DeviceLabels& labels,
-                                             const DeviceSystems& systems, std::uint32_t updates,
-                                             std::uint32_t who, unsigned long long* quartic) {
-  std::uint64_t size = 0;
-  Wide total = static_cast<Wide>(quartic[2 * who + 1]) << 64 | quartic[2 * who];
-  for (std::uint32_t update = 0; update < updates; ++update) {
-    unsigned long long* sum =
-        labels.sums +
-        (static_cast<std::size_t>(update) * systems.systems + who) * labels.copies * 3;
+// A block closes a system's batch: eight threads for each of 32 updates at a time.
+constexpr unsigned kCloseParts = 8, kCloseThreads = 32 * kCloseParts;
+
+struct BatchSums {
+  std::uint64_t size;
+  Wide quartic;
+};
+
+__device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
+                                                   std::uint32_t systems, std::uint32_t updates,
+                                                   std::uint32_t who) {
+  const unsigned part = threadIdx.x % kCloseParts;
+  BatchSums sums{0, 0};
+  for (std::uint32_t begin = 0; begin < updates; begin += kCloseThreads / kCloseParts) {
+    const std::uint32_t update = begin + threadIdx.x / kCloseParts;
     std::uint64_t square = 0;
     Wide fourth = 0;
-    for (std::uint32_t copy = 0; copy < labels.copies; ++copy, sum += 3) {
-      square += sum[0];
-      fourth += static_cast<Wide>(sum[2]) << 64 | sum[1];
-      sum[0] = sum[1] = sum[2] = 0;
+    if (update < updates) {
+      const std::size_t row = static_cast<std::size_t>(update) * systems + who;
+      for (std::uint32_t copy = part; copy < labels.copies; copy += kCloseParts) {
+        unsigned long long* sum = labels.sums + (row * labels.copies + copy) * 3;
+        square += sum[0];
+        fourth += static_cast<Wide>(sum[2]) << 64 | sum[1];
+        sum[0] = sum[1] = sum[2] = 0;
+      }
     }
-    size += square;
-    total += 3 * (static_cast<Wide>(square) * square) - 2 * fourth;
+    square = warp_sum<kCloseParts>(square);
+    fourth = warp_sum<kCloseParts>(fourth);
+    if (part == 0) {
+      sums.size += square;
+      sums.quartic += 3 * (static_cast<Wide>(square) * square) - 2 * fourth;
+    }
   }
-  systems.pending[who] += size;
+  return {warp_sum(sums.size), warp_sum(sums.quartic)};
+}
+
+__device__ __forceinline__ void close_system(const DeviceLabels& labels,
+                                             const DeviceSystems& systems, std::uint32_t updates,
+                                             std::uint32_t who, unsigned long long* quartic,
+                                             BatchSums* warps) {
+  const BatchSums sums = close_updates(labels, systems.systems, updates, who);
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sums;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  Wide total = static_cast<Wide>(quartic[2 * who + 1]) << 64 | quartic[2 * who];
+  for (unsigned warp = 0; warp < kCloseThreads / 32; ++warp) {
+    systems.pending[who] += warps[warp].size;
+    total += warps[warp].quartic;
+  }
   quartic[2 * who] = static_cast<unsigned long long>(total);
   quartic[2 * who + 1] = static_cast<unsigned long long>(total >> 64);
 }
 
-__global__ void close_systems(const __grid_constant__ DeviceLabels labels,
-                              const __grid_constant__ DeviceSystems systems, std::uint32_t updates,
-                              unsigned long long* quartic) {
-  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
-  if (who < systems.systems) close_system(labels, systems, updates, who, quartic);
+__global__ void __launch_bounds__(kCloseThreads)
+    close_systems(const __grid_constant__ DeviceLabels labels,
+                  const __grid_constant__ DeviceSystems systems, std::uint32_t updates,
+                  unsigned long long* quartic) {
+  __shared__ BatchSums warps[kCloseThreads / 32];
+  close_system(labels, systems, updates, blockIdx.x, quartic, warps);
 }
 
 }  // namespace
@@ -107,7 +137,8 @@ void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const Devic
 
 void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
                   unsigned long long* quartic, cudaStream_t stream) {
-  launch(close_systems, cover(systems.systems, 64), stream, labels, systems, updates, quartic);
+  launch(close_systems, {systems.systems, kCloseThreads}, stream, labels, systems, updates,
+         quartic);
 }
 
 }  // namespace rewise::single

@@ -40,14 +40,24 @@ __device__ __forceinline__ uint2 eight_spins(const std::uint32_t* flips, const u
                     two_spins(flips, labels.z) | two_spins(flips, labels.w) << 16);
 }
 
+template <unsigned kWarps>
+struct TileLabels {
+  uint4 pieces[kPieces<kWarps>];
+
+  __device__ __forceinline__ TileLabels(const FusedSystem& system, std::uint32_t tile) {
+#pragma unroll
+    for (unsigned n = 0; n < kPieces<kWarps>; ++n) pieces[n] = eight_labels(system, tile, n);
+  }
+};
+
 // The spins of a tile after an update's flips, as rows of bits.
 template <int kDim, unsigned kWarps>
-__device__ __forceinline__ void load_rows(const FusedSystem& system, std::uint32_t tile,
+__device__ __forceinline__ void make_rows(const TileLabels<kWarps>& labels,
                                           TileMemory<kDim, kWarps>& memory) {
   auto* rows = reinterpret_cast<std::uint8_t*>(memory.tile.spins);
 #pragma unroll
   for (unsigned n = 0; n < kPieces<kWarps>; ++n) {
-    const uint2 eight = eight_spins(memory.settle.flips, eight_labels(system, tile, n));
+    const uint2 eight = eight_spins(memory.settle.flips, labels.pieces[n]);
     const std::uint32_t low = __dp4a(eight.x, 0x08040201u, 0u);
     rows[32 * kWarps * n + threadIdx.x] =
         static_cast<std::uint8_t>(__dp4a(eight.y, 0x80402010u, low));
@@ -81,8 +91,9 @@ __device__ __forceinline__ void label_tile(const DevicePlan& plan, const FusedLa
     if (threadIdx.x < 32) memory.tile.spins[threadIdx.x] = spin;
     __syncthreads();
   } else {
+    const TileLabels<kWarps> sites(before, number);  // on their way while the nodes are settled
     settle_before(settler, before.count[number]);
-    load_rows<kDim, kWarps>(before, number, memory);
+    make_rows(sites, memory);
     __syncthreads();
     spin = memory.tile.spins[threadIdx.x % 32];
   }

@@ -6,7 +6,7 @@
 
 namespace rewise::single {
 
-inline constexpr std::uint32_t kUpdatesPerBatch = 32;  // between two calls of launch_close()
+inline constexpr std::uint32_t kUpdatesPerBatch = 64;  // between two calls of launch_close()
 inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask that may be read
 
 // Calls of whole warps: a warp makes 8 x 32 calls.
