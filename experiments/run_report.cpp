@@ -72,7 +72,8 @@ std::string improved_table(const std::vector<TemperatureResult>& results, int q)
   std::string out = "\nFrom the sizes of all clusters (improved estimators):\n\n";
   out += aligned_table(rows);
   if (q > 2) {
-    out += "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
+    out +=
+        "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
   }
   return out;
 }

@@ -379,14 +379,7 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   one(config.schedules.size(), "sampling.schedule");
-  const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
-  if (config.q > 2 && !(config.q <= 4 && plain_square)) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: sampling.q: {} states: tc takes 2, and on the square lattice at "
-                            "p = 0 also 3 and 4; elsewhere the transition is of first order (see "
-                            "sweep)",
-                            file, config.q));
-  }
+  check_second_order(config, file);
   if (config.sizes.size() < 2) {
     throw Error(ExitCode::usage,
                 file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");
