@@ -44,11 +44,18 @@ void check_second_order(const StudyConfig& config, const std::string& file);
 Range scan_range(int dim, Rule rule, double p, ModelKind model = ModelKind::ising,
                  std::uint32_t q = 2);
 
+inline Range scan_range(const StudyConfig& config, double p) {
+  return scan_range(config.dim(), config.rule, p, config.model, config.q);
+}
+
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
 std::vector<double> scan_temperatures(Range range, double sites);
 
 // Half the width of the window of a size around `centre`; q: states.
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q = 2);
+inline double half_window(const StudyConfig& config, double centre, double p, double sites) {
+  return half_window(centre, config.dim(), p, sites, config.q);
+}
 // The temperatures of that window; `centre` is rounded to a sixteenth of it, so that a slightly
 // better estimate plans the same tasks.
 std::vector<double> window_temperatures(double centre, double half_width);

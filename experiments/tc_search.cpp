@@ -90,8 +90,7 @@ class Search {
     constexpr std::size_t sizes = 2;
     std::vector<StudyTask> tasks;
     for (const Point& point : points_) {
-      const Range range =
-          scan_range(config_.dim(), config_.rule, p_of(point), config_.model, config_.q);
+      const Range range = scan_range(config_, p_of(point));
       for (std::size_t k = 0; k < sizes; ++k) {
         SizePlan plan = first_plan(point, k);
         plan.temperatures = scan_temperatures(range, site_count(config_.sizes[1]));
@@ -199,8 +198,7 @@ class Search {
   // Lays the window of size k around point.centre; samples of another window are dropped.
   void place_window(Point& point, std::size_t k) {
     SizeData& size = point.data.sizes[k];
-    point.half_width =
-        half_window(point.centre, config_.dim(), p_of(point), size.samples.sites, config_.q);
+    point.half_width = half_window(config_, point.centre, p_of(point), size.samples.sites);
     size.plan.temperatures = config_.temperatures.empty()
                                  ? window_temperatures(point.centre, point.half_width)
                                  : config_.temperatures;
