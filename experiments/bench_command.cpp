@@ -99,7 +99,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   app.option_defaults()->group("What");
   add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single, packed (p = 0) [all]");
   add_text(app, "--update", o.update, "WORD[,..]",
-           "metropolis, glauber, wolff, swendsen-wang (single\nengine) [all]");
+           "metropolis, glauber, wolff, swendsen-wang [all]");
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N or cuda:0,1");
   add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");

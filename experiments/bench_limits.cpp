@@ -67,8 +67,9 @@ double least_bytes(std::string_view engine, std::string_view update, const Graph
       4.0 * static_cast<double>(graph.offsets().empty() ? 0 : graph.offsets().back());
   const double words = engine == "bundle" ? 4.0 * replicas / 32 : replicas;  // bytes of a site
   if (update == "wolff") return 0;
-  // Swendsen-Wang: spins read and written, labels (32 bit) written and read.
-  if (update == "swendsen-wang") return sites * (2 * words + 8.0 * replicas) + lists;
+  // Swendsen-Wang: spins read and written, labels (16 bit in tiles, else 32) written and read.
+  const double label = engine == "bundle" ? 2 : 4;
+  if (update == "swendsen-wang") return sites * (2 * words + 2 * label * replicas) + lists;
   // Colour by colour: the half that is updated read and written, the other half read.
   return 3 * sites * words + lists;
 }
@@ -80,10 +81,10 @@ double least_instructions(std::string_view engine, std::string_view update, cons
   // last one has settled: two calls, a tenth of the words a third and fourth; two instructions per
   // digit.
   constexpr double kDigits = 2.2 * kPhilox + 2 * 2.2 * 4;
-  if (engine == "bundle" && update != "wolff") return (kDigits + 2.5 * degree) / 32;
-  if (engine == "single" && update == "swendsen-wang") {
+  if (update == "swendsen-wang") {
     return kDigits * degree / 2 / 32 + 8;  // bonds 32 at a time; a find and a union per site
   }
+  if (engine == "bundle" && update != "wolff") return (kDigits + 2.5 * degree) / 32;
   // One fraction of 32 bits per site, or per bond of a cluster's tree, is a quarter of a call; the
   // sum of the neighbours or the tests of the bonds.
   return kPhilox / 4 + 2 * degree;

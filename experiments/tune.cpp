@@ -234,8 +234,8 @@ void Tuner::report(const RaceResult& race) {
 }  // namespace
 
 std::vector<ClusterUpdate> clusters_of(std::string_view engine) {
-  if (engine == "single") return {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang};
-  return {ClusterUpdate::wolff};
+  if (engine == "packed") return {ClusterUpdate::wolff};
+  return {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang};
 }
 
 std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters) {

@@ -18,7 +18,7 @@ namespace rewise {
 // 1:0, 64:1, 8:1, .., 1:1, .., 1:1024, 0:1 with Wolff; with Swendsen-Wang, whose update touches
 // every site, none with more updates than 1:8. `clusters`: which of the two.
 std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters);
-// What an engine offers: Wolff, and on the single engine Swendsen-Wang.
+// What an engine offers.
 std::vector<ClusterUpdate> clusters_of(std::string_view engine);
 
 struct TuneSetting {

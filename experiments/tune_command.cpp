@@ -75,6 +75,8 @@ std::string engine_of(const TuneOptions& options) {
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   const std::string engine = engine_of(options);
   const auto offered = clusters_of(engine);
+  // A study's cluster update is not the schedule's to choose.
+  if (options.cluster == "auto" && !options.study.empty()) return {ClusterUpdate::wolff};
   if (options.cluster == "auto") return offered;
   const ClusterUpdate one = wanted_cluster(options);
   if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has seen to it
@@ -268,8 +270,8 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--engine", o.engine, "WORD", "bundle, single, or auto: bundle where it can");
   add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");
   add_text(app, "--cluster", o.cluster, "WORD",
-           "wolff, swendsen-wang, few-cluster or auto: Wolff, and\n"
-           "with the single engine Swendsen-Wang");
+           "wolff, swendsen-wang, few-cluster (single engine), or\n"
+           "auto: the first two (with --study wolff alone)");
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
            "schedules to compare [1:0, 64:1, 8:1, 4:1, 2:1, 1:1,\n"
            "1:2, 1:4, 1:8, 1:64, 1:256, 1:1024, 0:1]");

@@ -32,10 +32,12 @@ TuneSetting setting(const std::string& engine, double p, double temperature) {
 }  // namespace
 
 TEST_CASE("candidates: the papers' range and far beyond it, and Swendsen-Wang beside Wolff") {
-  const auto bundle = standard_candidates(clusters_of("bundle"));
-  CHECK(bundle.size() == 13);
-  CHECK(candidate_text(bundle.front()) == "1:0");
-  CHECK(candidate_text(bundle.back()) == "0:1");
+  const std::vector<ClusterUpdate> only_wolff{ClusterUpdate::wolff};
+  const auto wolff = standard_candidates(only_wolff);
+  CHECK(wolff.size() == 13);
+  CHECK(candidate_text(wolff.front()) == "1:0");
+  CHECK(candidate_text(wolff.back()) == "0:1");
+  CHECK(standard_candidates(clusters_of("bundle")).size() == 22);
   const auto single = standard_candidates(clusters_of("single"));
   const auto count = [&](const char* text) {
     return std::count_if(single.begin(), single.end(),
@@ -193,10 +195,11 @@ TEST_CASE("rewise tune: table, JSON, file") {
   REQUIRE(file["settings"].size() == 2);
   CHECK(file["settings"][1]["graph"]["p"] == 0.1);
   CHECK(file["settings"][0]["temperature"] == Approx(2.26919));
-  CHECK(file["settings"][0]["candidates"].size() == 13);
+  CHECK(file["settings"][0]["candidates"].size() == 22);
 
   const Output json = place.run(
-      "tune --size 8 --candidates 1:0,1:3 --budget 0.3s --device cpu --json --temperature 2.5");
+      "tune --size 8 --cluster wolff --candidates 1:0,1:3 --budget 0.3s --device cpu --json "
+      "--temperature 2.5");
   REQUIRE(json.status == 0);
   const auto one = nlohmann::json::parse(json.out)["settings"][0];
   CHECK(one["candidates"][1]["schedule"] == "1:3");
@@ -216,7 +219,7 @@ TEST_CASE("rewise tune: bad input is one line") {
         Bad{"--size 8 --p 2", 64, "--p"}, Bad{"--size 8 --budget soon", 64, "--budget"},
         Bad{"--size 8 --candidates 0:0", 64, "0:0"},
         Bad{"--size 8 --candidates 1:1,1:1", 64, "given twice"},
-        Bad{"--size 8 --cluster swendsen-wang", 64, "swendsen-wang"},
+        Bad{"--size 8 --engine bundle --cluster few-cluster", 64, "few-cluster"},
         Bad{"--size 8 --dim 4", 64, "--temperature is missing"},
         Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
         Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"}}) {
