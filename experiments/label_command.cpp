@@ -72,6 +72,7 @@ AddedCommand add_label_command(CLI::App& program) {
            "bfs, union-find or self-label + relax or sew");
   add_whole(app, "--tile", o.tile, 0, kMostTile,
             "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
+  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--repeat", o.repeat, 1, 1u << 20, "label that often; the best time is told");
   app.option_defaults()->group("Output");
   add_text(app, "--out", o.out, "FILE",

@@ -7,11 +7,15 @@
 #include <map>
 #include <numeric>
 
+#include "experiments/device.hpp"
 #include "experiments/pgm.hpp"
 #include "experiments/table.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
 #include "src/label/cluster_counts.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/single/label_components_cuda.hpp"
+#endif
 
 namespace rewise {
 namespace {
@@ -96,6 +100,37 @@ std::string pgm_labels(const LabelInput& input, const LabelResult& result) {
   return pgm_text(image);
 }
 
+// Labels and the best time, on the CPU.
+void label_on_cpu(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
+                  LabelResult& result) {
+  Labeller labeller(result.method, c.lattice, c.sites, tile);
+  result.label.resize(c.sites);
+  for (std::uint64_t n = 0; n < repeats; ++n) {
+    const LabelSeconds taken = labeller.run(c, result.label);
+    const double seconds = taken.label + taken.merge;
+    result.seconds = n == 0 ? seconds : std::min(result.seconds, seconds);
+  }
+}
+
+void label_on_cuda(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
+                   int device, LabelResult& result) {
+#if defined(REWISE_HAVE_CUDA)
+  single::CudaComponents found =
+      single::label_components_cuda(c, result.method, tile, device, static_cast<int>(repeats));
+  result.label = std::move(found.label);
+  result.seconds = found.label_seconds + found.merge_seconds;
+#else
+  static_cast<void>(c);
+  static_cast<void>(tile);
+  static_cast<void>(repeats);
+  static_cast<void>(result);
+  throw Error(ExitCode::internal, fmt::format("cuda:{}: this build has no CUDA code", device));
+#endif
+}
+
+// What `auto` reckons with: ns per site, of the slower methods.
+constexpr double kLabelNanoseconds = 20;
+
 }  // namespace
 
 LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
@@ -105,12 +140,16 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
   const auto asked = static_cast<std::uint32_t>(options.tile);
   const std::uint32_t tile = tile_edge(result.method, c.lattice.dim, asked, "--tile");
   if (is_tiled(result.method) && c.lattice.dim > 0) result.tile = tile;
-  Labeller labeller(result.method, c.lattice, c.sites, asked);
-  result.label.resize(c.sites);
-  for (std::uint64_t n = 0; n < options.repeat; ++n) {
-    const LabelSeconds taken = labeller.run(c, result.label);
-    const double seconds = taken.label + taken.merge;
-    result.seconds = n == 0 ? seconds : std::min(result.seconds, seconds);
+  const double cpu_seconds =
+      1e-9 * kLabelNanoseconds * static_cast<double>(c.sites) * static_cast<double>(options.repeat);
+  const DeviceChoice choice = choose_device(options.device, "single", "--device", cpu_seconds);
+  tell_device(choice);
+  result.device = choice.devices.front().name;
+  const int device = choice.devices.front().index;
+  if (device < 0) {
+    label_on_cpu(c, asked, options.repeat, result);
+  } else {
+    label_on_cuda(c, asked, options.repeat, device, result);
   }
   result.components = components_of(result.label);
   if (c.lattice.dim > 0 && c.extra.empty()) {
@@ -146,6 +185,7 @@ Json label_json(const LabelInput& input, const LabelResult& result) {
   for (const auto& [size, count] : histogram(result)) json["histogram"].push_back({size, count});
   json["method"] = to_string(result.method);
   json["tile"] = result.tile > 0 ? Json(result.tile) : Json(nullptr);
+  json["device"] = result.device;
   json["seconds"] = result.seconds;
   return json;
 }
@@ -181,7 +221,8 @@ std::string label_text(const LabelInput& input, const LabelResult& result) {
                     fmt::format("{}", bin[0]), fmt::format("{}", bin[1])});
   }
   if (rows.size() > 1) out += fmt::format("\n{}", aligned_table(rows));
-  out += fmt::format("\nlabelled by {} in {:.3g} s\n", to_string(result.method), result.seconds);
+  out += fmt::format("\nlabelled by {} on {} in {:.3g} s\n", to_string(result.method),
+                     result.device, result.seconds);
   return out;
 }
 

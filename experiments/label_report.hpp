@@ -17,6 +17,7 @@ namespace rewise {
 struct LabelResult {
   LabelMethod method = LabelMethod::fast;
   std::uint32_t tile = 0;   // 0: none
+  std::string device;       // "cpu", "cuda:0"
   std::vector<Site> label;  // [sites]
   std::vector<Component> components;
   // [dim] Closed lattices: a component wraps around the direction; open ones: it reaches across.

@@ -185,7 +185,11 @@ void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
     timer.end_cycle();
   }
   const std::uint64_t found = schedule.cluster > 0 ? fetch_sums() : 0;
-  if (swendsen_wang_labels_) work_.steps += swendsen_wang_labels_->take_times(stream_.get()).steps;
+  if (swendsen_wang_labels_) {
+    const LabelTimes times = swendsen_wang_labels_->take_times(stream_.get());
+    work_.steps += times.steps;
+    work_.label_passes += times.passes;
+  }
   stream_.wait();
   const double seconds = now() - start, share = timer.cluster_share();
   work_.cluster_seconds += share * seconds;

@@ -18,7 +18,7 @@ struct CudaComponents {
 };
 
 // `tile`: edge of tiles, 0 for the method's own choice. `repeats`: the labelling is made so many
-// times and the last one timed. Error(device) where there is no such device or its memory is too
+// times and the fastest one told. Error(device) where there is no such device or its memory is too
 // small, Error(usage) for a method that is not on devices.
 CudaComponents label_components_cuda(const BondConfiguration& configuration, LabelMethod method,
                                      std::uint32_t tile, int device, int repeats = 1);

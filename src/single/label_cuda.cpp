@@ -78,7 +78,7 @@ void LabellerCuda::across(const LabelField& field, cudaStream_t stream) {
   if (method_ == LabelMethod::fast) return launch_unite(field, root_pairs_, stream);
   fixed_point_.run(
       stream, [&](const PassFlags& flags) { launch_relax(field, root_pairs_, flags, stream); });
-  launch_resolve(field, field.parent, stream);
+  launch_resolve(field, stream);
 }
 
 }  // namespace rewise::single

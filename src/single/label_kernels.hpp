@@ -36,10 +36,10 @@ void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const R
                        cudaStream_t stream);
 void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream);
-// label[site] = label[roots[site]], which is its own root's. roots: [systems][stride].
-void launch_resolve(const LabelField& field, const std::uint32_t* roots, cudaStream_t stream);
+// label[site] = label[parent[site]], which is its tile root's.
+void launch_resolve(const LabelField& field, cudaStream_t stream);
 
-// Bonds across tiles, `sew` (label_sew.cu): all of it, launch_resolve() included.
+// Bonds across tiles, `sew` (label_sew.cu): all of it.
 void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream);
 
 // By compare-and-swap (label_union.cu): the pairs, then labels; and shortcuts alone, into any

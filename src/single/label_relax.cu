@@ -142,18 +142,16 @@ __global__ void __launch_bounds__(kLabelThreads)
   report(flags, relax_system(field, pairs, item.who, item.index, threads));
 }
 
-__device__ __forceinline__ void resolve_site(const LabelField& field, const std::uint32_t* roots,
-                                             const Item& item) {
-  const Site root = field.of(roots, item.who)[item.index];
+__device__ __forceinline__ void resolve_site(const LabelField& field, const Item& item) {
+  const Site root = field.of(field.parent, item.who)[item.index];
   if (root == item.index) return;
   std::uint32_t* label = field.of(field.label, item.who);
   label[item.index] = label[root];
 }
 
-__global__ void resolve_sites(const __grid_constant__ LabelField field, const std::uint32_t* roots,
-                              SystemItems items) {
+__global__ void resolve_sites(const __grid_constant__ LabelField field, SystemItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) resolve_site(field, roots, item);
+  if (item.index < items.items) resolve_site(field, item);
 }
 
 }  // namespace
@@ -184,9 +182,9 @@ void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFla
   launch(relax_pairs_once, items.shape(field.systems), stream, field, pairs, flags, items);
 }
 
-void launch_resolve(const LabelField& field, const std::uint32_t* roots, cudaStream_t stream) {
+void launch_resolve(const LabelField& field, cudaStream_t stream) {
   const SystemItems items(field.sites);
-  launch(resolve_sites, items.shape(field.systems), stream, field, roots, items);
+  launch(resolve_sites, items.shape(field.systems), stream, field, items);
 }
 
 }  // namespace rewise::single

@@ -7,8 +7,8 @@
 // The paper gives a seam to a thread. Here all threads of a block look up the roots of a stretch of
 // its seams' bonds, and only the joining of trees is serial, by a warp for each seam, whose
 // registers learn of each join. Rewired bonds have no order in space: all of them are inserted at
-// once by compare-and-swap, the larger root under the smaller. Then every site looks up its root,
-// and a root learns its cluster's smallest site, which is a tile root.
+// once by compare-and-swap, the larger root under the smaller. Then every tile root looks up its
+// root, which learns its cluster's smallest site, a tile root too.
 #include <algorithm>
 
 #include "src/single/device_plan.hpp"
@@ -201,23 +201,34 @@ __global__ void __launch_bounds__(kSewThreads)
   sew_around<kDim>(field, blockIdx.x);
 }
 
-// A site's root goes where its size was; a tile root that is smaller than its own root lowers that
-// one's label. Parents do not change.
+// A tile root's own root goes where its size was, and learns the name of a smaller tile root.
+// Parents do not change.
 __device__ __forceinline__ void name_root(const LabelField& field, const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  const std::uint32_t* parent = field.of(field.parent, item.who);
   std::uint32_t* size = field.of(field.size, item.who);
-  Site root = site;
-  for (Site up = parent[root]; up != root; up = parent[root]) root = up;
-  const bool tile_root = size[site] != 0;
+  if (size[site] == 0) return;  // no tile root
+  const Site root = trees_of(field, item.who).root(site);
   size[site] = root;
   std::uint32_t* name = field.of(field.label, item.who) + root;
-  if (tile_root && site < root && site < load(name)) atomicMin(name, site);
+  if (site < root && site < load(name)) atomicMin(name, site);
 }
 
 __global__ void name_roots(const __grid_constant__ LabelField field, SystemItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) name_root(field, item);
+}
+
+// A site's parent is a tile root, whatever has been joined since.
+__device__ __forceinline__ void label_site(const LabelField& field, const Item& item) {
+  const Site parent = field.of(field.parent, item.who)[item.index];
+  const Site root = field.of(field.size, item.who)[parent];
+  std::uint32_t* label = field.of(field.label, item.who);
+  if (root != item.index) label[item.index] = label[root];
+}
+
+__global__ void label_sites(const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) label_site(field, item);
 }
 
 // A warp for every seam across direction 0, or more where seams are long.
@@ -266,7 +277,7 @@ void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t s
   launch_unite_shortcuts(field, stream);
   const SystemItems items(field.sites);
   launch(name_roots, items.shape(field.systems), stream, field, items);
-  launch_resolve(field, field.size, stream);
+  launch(label_sites, items.shape(field.systems), stream, field, items);
 }
 
 }  // namespace rewise::single
