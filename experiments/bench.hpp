@@ -26,7 +26,7 @@ struct BenchUpdate {
 };
 
 struct BenchGroup {
-  std::string engine;  // bundle, single
+  std::string engine;  // bundle, single, packed
   Device device;
   GraphSpec graph;
   double temperature = 0;
