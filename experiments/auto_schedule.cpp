@@ -102,7 +102,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
     throw;
   }
   if (!result.best().figures.tau_known) {
-    chosen.schedule = wish.rule_of_thumb;
+    chosen.schedule = wish.fallback;
     chosen.reason = fmt::format(
         "rule of thumb: {:.2g} s of tuning did not find any candidate's autocorrelation time",
         result.seconds);

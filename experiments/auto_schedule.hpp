@@ -38,7 +38,8 @@ std::filesystem::path store_schedule(const std::filesystem::path& folder, const 
 struct ScheduleWish {
   TaskSpec spec;    // of any task of the class, temperatures ascending: the middle one counts
   double work = 0;  // seconds that all the tasks of the class will take, about
-  Schedule rule_of_thumb;  // where tuning is not worth it
+  Schedule rule_of_thumb;  // where tuning is not worth it; the same on every device
+  Schedule fallback;       // where tuning was, and found nothing
   EngineOptions options;   // device, threads of one task
 };
 

@@ -32,7 +32,8 @@ Schedule study_schedule(const Study& study, const TaskSpec& spec, double work,
       wish.options.device >= 0 && spec.engine == "bundle" && spec.cluster == ClusterUpdate::wolff;
   double sites = 1;
   for (const std::uint32_t extent : spec.graph.extents) sites *= extent;
-  wish.rule_of_thumb = gpu ? cuda_schedule(spec.graph.p, sites) : otherwise;
+  wish.rule_of_thumb = otherwise;
+  wish.fallback = gpu ? cuda_schedule(spec.graph.p, sites) : otherwise;
   wish.options.threads = 1;
   const ChosenSchedule chosen = choose_schedule(study.folder(), wish, stop);
   if (chosen.tuned) {

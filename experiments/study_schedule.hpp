@@ -12,9 +12,10 @@ namespace rewise {
 Schedule cuda_schedule(double p, double sites);
 
 // `spec`: a task of the class, but for its schedule; `work`: seconds on one core that all of the
-// class will take, about; `otherwise`: where that is too little to tune, on the CPU
-// (the bundle engine on CUDA takes cuda_schedule() then). A choice that was just
-// tuned is told, with its reason, as a line of the progress. Error(interrupted) when told to stop.
+// class will take, about; `otherwise`: where that is too little to tune, so that a small study is
+// the same on every device. Where tuning finds nothing, the bundle engine on CUDA takes
+// cuda_schedule(). A choice that was just tuned is told, with its reason, as a line of the
+// progress. Error(interrupted) when told to stop.
 Schedule study_schedule(const Study& study, const TaskSpec& spec, double work,
                         const Schedule& otherwise, const StopToken& stop, Progress& progress);
 
