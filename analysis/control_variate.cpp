@@ -1,5 +1,6 @@
 #include "analysis/control_variate.hpp"
 
+#include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <cmath>
 #include <vector>
@@ -65,6 +66,33 @@ Eigen::VectorXd corrected_mean(const Eigen::ArrayXXd& rows, const ControlVariate
   return mean - b.transpose() * c.distance;
 }
 
+// All of them at once, as the corrected mean is a regression's value at the known means, whose
+// change without row i is known (Belsley, Kuh & Welsch, Regression Diagnostics, eq. 2.1):
+//   a + B^T x - x^T (X^T X)^-1 x_i e_i / (1 - h_i),   h_i = x_i^T (X^T X)^-1 x_i,   e_i the
+//   residual.
+// False where rows left out would leave the regression singular: leaving out row by row then.
+bool leave_out_by_residuals(const Eigen::ArrayXXd& rows, const ControlVariates& controls,
+                            Eigen::ArrayXXd& result) {
+  constexpr double least = 1e-4;
+  const Centred c = centre(controls);
+  const Index graphs = rows.rows(), kept = c.x.cols();
+  if (kept == 0) return false;
+  Eigen::MatrixXd design(graphs, kept + 1);
+  design << Eigen::VectorXd::Ones(graphs), c.x;
+  const Eigen::LLT<Eigen::MatrixXd> normal(design.transpose() * design);
+  if (normal.info() != Eigen::Success || normal.rcond() < least) return false;
+  Eigen::VectorXd at(kept + 1);
+  at << 1, -c.distance;
+  const Eigen::MatrixXd solved = normal.solve(design.transpose());  // [kept + 1, graph]
+  const Eigen::ArrayXd free = 1 - design.cwiseProduct(solved.transpose()).rowwise().sum().array();
+  if ((free < least).any()) return false;
+  const Eigen::MatrixXd fit = solved * rows.matrix();
+  const Eigen::ArrayXXd residual = rows - (design * fit).array();
+  const Eigen::ArrayXd weight = (solved.transpose() * at).array() / free;
+  result = (at.transpose() * fit).array().replicate(graphs, 1) - residual.colwise() * weight;
+  return true;
+}
+
 }  // namespace
 
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
@@ -81,6 +109,7 @@ Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
   // The full sample decides whether there are enough graphs, so that all members do the same.
   if (!enough_graphs(rows.rows(), controls.x.cols())) return leave_one_out_means(rows);
   Eigen::ArrayXXd result(rows.rows(), rows.cols());
+  if (leave_out_by_residuals(rows, controls, result)) return result;
   for (Index i = 0; i < rows.rows(); ++i) {
     const ControlVariates rest{without_row(controls.x, i), controls.mu};
     result.row(i) = corrected_mean(without_row(rows, i), rest).transpose().array();

@@ -23,7 +23,8 @@ struct ControlVariates {
 // plain means come back.
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls);
 
-// controlled_mean without graph i, for every i: [graph, k].
+// controlled_mean without graph i, for every i: [graph, k]. O(graphs), unless a single graph
+// carries a control: O(graphs^2) then.
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
                                                const ControlVariates& controls);
 

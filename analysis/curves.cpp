@@ -80,6 +80,22 @@ JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const Mo
   return curve;
 }
 
+JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
+                             const MomentFunction& f, const ControlVariates& controls) {
+  JackknifeCurve curve = empty_curve(sample, graphs);
+  const auto members = static_cast<double>(curve.left_out.rows());
+  for (Index k = 0; k < graphs.temperature.size(); ++k) {
+    const double t = graphs.temperature[k];
+    const Moments mean = controlled_mean(moments_at(graphs, k), controls).array();
+    const MomentRows rows = moments_at(changes, k);
+    curve.value[k] = f(mean, graphs.sites, t);
+    for (Index g = 0; g < rows.rows(); ++g) {
+      curve.left_out(g, k) = f(mean + rows.row(g).transpose() / members, graphs.sites, t);
+    }
+  }
+  return curve;
+}
+
 JackknifeCurve curve_of_graph_values(int sample, const MomentTable& graphs, const MomentFunction& f,
                                      const ControlVariates& controls) {
   JackknifeCurve curve = empty_curve(sample, graphs);

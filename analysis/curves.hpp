@@ -43,6 +43,11 @@ using MomentFunction = std::function<double(const Moments&, double sites, double
 JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
                                  const ControlVariates& controls = {});
 
+// The same averages, each graph's row changed by `changes` (a row per graph) in turn: left_out(g)
+// is f with graph g changed. For parts of a graph's noise that are known, such as the thermal one.
+JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
+                             const MomentFunction& f, const ControlVariates& controls = {});
+
 // f of each graph, then averaged over graphs: C and chi.
 JackknifeCurve curve_of_graph_values(int sample, const MomentTable& graphs, const MomentFunction& f,
                                      const ControlVariates& controls = {});

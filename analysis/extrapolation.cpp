@@ -49,6 +49,7 @@ CrossingFit fit_points(const Points& points, SizeForm form, double smallest) {
   }
   const Estimates data = estimates(used);
   result.fit = fit_linear(design, data.value, data.covariance);
+  result.design = std::move(design);
   return result;
 }
 
@@ -64,31 +65,39 @@ bool better(const CrossingFit& a, const CrossingFit& b) {
   return a.smallest < b.smallest;
 }
 
-// The part of a change that the errors do not explain. For fits to nested data the variance of the
-// difference is the difference of the variances (Barlow, hep-ex/0207026).
-double unexplained(Value chosen, Value other) {
-  const double change = other.value - chosen.value;
-  const double variance = std::abs(other.error * other.error - chosen.error * chosen.error);
-  return std::sqrt(std::max(0.0, change * change - variance));
+// A change of the limit, and what the errors explain of it. For fits to nested data the variance of
+// the difference is the difference of the variances (Barlow, hep-ex/0207026).
+struct Change {
+  double change = 0, explained = 0;
+  double unexplained() const {
+    return std::sqrt(std::max(0.0, change * change - explained * explained));
+  }
+};
+
+Change change_of(Value chosen, Value other) {
+  return {other.value - chosen.value,
+          std::sqrt(std::abs(other.error * other.error - chosen.error * chosen.error))};
 }
 
-double systematic_spread(const std::vector<CrossingFit>& fits, std::size_t chosen) {
-  const CrossingFit& best = fits[chosen];
+void compare_alternatives(Extrapolation& result) {
+  const CrossingFit& best = result.fits[result.chosen];
   double next_size = 0;
-  for (const CrossingFit& f : fits) {
+  for (const CrossingFit& f : result.fits) {
     if (f.smallest > best.smallest && (next_size == 0 || f.smallest < next_size)) {
       next_size = f.smallest;
     }
   }
-  double spread = 0;
-  for (const CrossingFit& f : fits) {
+  for (std::size_t i = 0; i < result.fits.size(); ++i) {
+    const CrossingFit& f = result.fits[i];
     const bool fewer = f.form == best.form && f.smallest == next_size;
     const bool other = f.form != best.form && f.smallest == best.smallest;
-    if ((fewer || other) && f.fit.q >= kLeastQ) {
-      spread = std::max(spread, unexplained(best.fit.parameter(0), f.fit.parameter(0)));
-    }
+    if (!(fewer || other) || !(f.fit.q >= kLeastQ)) continue;
+    if (fewer) result.fewer = i;
+    const Change change = change_of(best.fit.parameter(0), f.fit.parameter(0));
+    if (change.unexplained() <= result.systematic) continue;
+    result.systematic = change.unexplained();
+    result.doubt = change.explained;
   }
-  return spread;
 }
 
 Extrapolation extrapolate(const Points& points) {
@@ -118,7 +127,7 @@ Extrapolation extrapolate(const Points& points) {
   };
   result.limit = derive(used, limit);
   result.value = estimate(result.limit);
-  result.systematic = systematic_spread(result.fits, result.chosen);
+  compare_alternatives(result);
   result.ok = true;
   return result;
 }

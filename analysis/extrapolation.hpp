@@ -10,6 +10,7 @@
 // and the height N1^-1/2 + N2^-1/2. Regular lattice: y = 1/(nu d), w = omega/d.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analysis/crossing.hpp"
@@ -45,8 +46,9 @@ enum class SizeForm { constant, shifted };  // Tc alone; Tc + a shift(N1, N2), o
 
 struct CrossingFit {
   SizeForm form = SizeForm::shifted;
-  double smallest = 0;  // sites of the smallest size used
-  LinearFit fit;        // parameters: limit, then one amplitude per observable (if shifted)
+  double smallest = 0;     // sites of the smallest size used
+  LinearFit fit;           // parameters: limit, then one amplitude per observable (if shifted)
+  Eigen::MatrixXd design;  // [used, parameters]
   std::vector<std::size_t> used;  // indices of the crossings that went in
 };
 
@@ -57,9 +59,11 @@ struct Extrapolation {
   // over the other form, where those have Q >= kLeastQ and the change exceeds what the errors of
   // the dropped data explain; 0 where nothing can be compared.
   double systematic = 0;
-  std::size_t chosen = 0;         // index in fits
-  std::vector<CrossingFit> fits;  // every form and smallest size that could be fitted
-  bool ok = false;                // false: no crossing was found, or no fit was possible
+  double doubt = 0;  // what the errors explain of the difference that `systematic` comes from
+  std::optional<std::size_t> fewer;  // in fits: the alternative with one size fewer, where compared
+  std::size_t chosen = 0;            // index in fits
+  std::vector<CrossingFit> fits;     // every form and smallest size that could be fitted
+  bool ok = false;                   // false: no crossing was found, or no fit was possible
 };
 
 // A fit below is passed over, a sound one in a hundred among them: dropping data costs more than

@@ -11,20 +11,22 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// sum_s (n_s - 1)/n_s sum_g (a - mean a)(b - mean b) over the samples both share.
+// (n_s - 1)/n_s sum_g (a - mean a)(b - mean b) of one sample; 0 unless both have it.
+double covariance_in(int sample, const Jackknifed& a, const Jackknifed& b) {
+  const auto in_a = a.left_out.find(sample), in_b = b.left_out.find(sample);
+  if (in_a == a.left_out.end() || in_b == b.left_out.end()) return 0;
+  const Eigen::ArrayXd &left_a = in_a->second, &left_b = in_b->second;
+  if (left_a.size() != left_b.size()) {
+    throw Error(ExitCode::internal, "jackknife: one sample number stands for two samples");
+  }
+  const double n = static_cast<double>(left_a.size());
+  if (n < 2) return kNaN;
+  return (n - 1) / n * ((left_a - left_a.mean()) * (left_b - left_b.mean())).sum();
+}
+
 double covariance_of(const Jackknifed& a, const Jackknifed& b) {
   double sum = 0;
-  for (const auto& [sample, left_a] : a.left_out) {
-    const auto found = b.left_out.find(sample);
-    if (found == b.left_out.end()) continue;
-    const Eigen::ArrayXd& left_b = found->second;
-    if (left_a.size() != left_b.size()) {
-      throw Error(ExitCode::internal, "jackknife: one sample number stands for two samples");
-    }
-    const double n = static_cast<double>(left_a.size());
-    if (n < 2) return kNaN;
-    sum += (n - 1) / n * ((left_a - left_a.mean()) * (left_b - left_b.mean())).sum();
-  }
+  for (const auto& member : a.left_out) sum += covariance_in(member.first, a, b);
   return sum;
 }
 
@@ -64,6 +66,18 @@ Estimates estimates(const std::vector<Jackknifed>& numbers) {
     for (Eigen::Index j = 0; j <= i; ++j) {
       const double c = covariance_of(a, numbers[static_cast<std::size_t>(j)]);
       result.covariance(i, j) = result.covariance(j, i) = c;
+    }
+  }
+  return result;
+}
+
+Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers) {
+  const auto k = static_cast<Eigen::Index>(numbers.size());
+  Eigen::MatrixXd result(k, k);
+  for (Eigen::Index i = 0; i < k; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      result(i, j) = result(j, i) = covariance_in(sample, numbers[static_cast<std::size_t>(i)],
+                                                  numbers[static_cast<std::size_t>(j)]);
     }
   }
   return result;

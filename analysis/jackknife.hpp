@@ -42,6 +42,8 @@ Jackknifed exact_number(double value);
 Value estimate(const Jackknifed& number);
 double jackknife_bias(const Jackknifed& number);
 Estimates estimates(const std::vector<Jackknifed>& numbers);
+// One sample's part of their covariance: [k, k], zero where it has none.
+Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers);
 
 using VectorFunction = std::function<Eigen::VectorXd(const Eigen::VectorXd&)>;
 

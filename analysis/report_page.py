@@ -97,6 +97,14 @@ def headline(summary):
                  "<p>2.3772(4) means 2.3772 ± 0.0004: one standard error, by jackknife over "
                  "graphs, with the spread of the extrapolations over sizes added. "
                  "J = k<sub>B</sub> = 1.</p>"]
+        target = report_tables.target(summary)
+        if target[0]:
+            parts += [f"<h2>Target: a relative error of {summary['sampling']['target_error']:g}"
+                      "</h2>", table(*target, text_columns=(2,)),
+                      "<p>Graphs and measurements: those that the study began with, and those "
+                      "added where they lower the error of Tc most for their work. Of a size's "
+                      "share of the variance, the thermal part is what more measurements would "
+                      "lower; the rest is the spread between graphs.</p>"]
         exponents = report_tables.exponents(summary)
         if exponents[0]:
             parts += ["<h2>How the shift grows with p</h2>", table(*exponents),

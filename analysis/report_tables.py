@@ -51,6 +51,27 @@ def exponents(summary):
     return rows, ["p", "x", "from", "fit"]
 
 
+def target(summary):
+    """What became of the relative error that was asked for; no rows without one."""
+    rows = []
+    for point in summary["points"]:
+        found = point.get("target")
+        if not found:
+            continue
+        verdict = ("reached", "good") if found["reached"] else \
+            (f"missed: {found['stopped'] or 'not there yet'}", "bad")
+        error = "–" if found["error"] is None else f"{found['error']:.1e}"
+        for place, size in enumerate(found["sizes"]):
+            before, added = size["measurements_before"], size["measurements_added"]
+            rows.append(([name_of(point), error, verdict] if place == 0 else ["", "", ""]) + [
+                extents(size), f"{size['graphs_before']} + {size['graphs_added']}",
+                f"{before} + {added}" if before else str(added),
+                "–" if size["share"] is None else f"{size['share']:.0%}",
+                "–" if size["thermal"] is None else f"{size['thermal']:.0%}"])
+    return rows, ["p", "relative error", "target", "size", "graphs", "measurements",
+                  "share of the variance", "thermal"]
+
+
 def overview(summary):
     rows = []
     for point in summary["points"]:

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  // TOML integers
 constexpr std::size_t kMostGridPoints = 10'000;
+constexpr std::uint64_t kMostGraphs = 1'000'000;
 
 const toml::array& need_list(const TomlSection& section, std::string_view key,
                              std::string_view allowed) {
@@ -92,7 +93,7 @@ double site_count(const std::vector<std::uint32_t>& extents) {
 }
 
 // sizes and, beside them, graphs, both sorted by the number of sites.
-void read_sizes(const TomlSection& section, StudyConfig& config) {
+void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig& config) {
   const auto dims = read_dims(section);
   const auto& list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
   std::vector<std::vector<std::uint32_t>> sizes;
@@ -108,8 +109,7 @@ void read_sizes(const TomlSection& section, StudyConfig& config) {
     }
   }
 
-  constexpr std::uint64_t most_graphs = 1'000'000;
-  std::vector<std::uint32_t> graphs(list.size(), 50);
+  std::vector<std::uint32_t> graphs(list.size(), otherwise);
   if (const auto* node = section.find("graphs")) {
     if (const auto* counts = node->as_array()) {
       if (counts->size() != list.size()) {
@@ -119,13 +119,15 @@ void read_sizes(const TomlSection& section, StudyConfig& config) {
       }
       for (std::size_t k = 0; k < graphs.size(); ++k) {
         graphs[k] =
-            static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k), 1, most_graphs));
+            static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k), 1, kMostGraphs));
       }
     } else {
       std::fill(graphs.begin(), graphs.end(),
-                static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, most_graphs)));
+                static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, kMostGraphs)));
     }
   }
+  config.most_graphs = section.whole("most_graphs", 1, kMostGraphs, config.most_graphs);
+  config.more_sizes = section.whole("more_sizes", 0, 16, config.more_sizes);
 
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -270,7 +272,13 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   config.equilibrate = section.whole_or_auto("equilibrate", 0, most);
   config.measure = section.whole_or_auto("measure", 2, most);
   config.every = section.whole_or_auto("every", 1, most);
-  config.target_error = section.number("target_error", 1e-9, 1, 1e-3);
+}
+
+void read_target(const TomlSection& section, StudyConfig& config) {
+  const auto* node = section.find("target_error");
+  const auto* word = node == nullptr ? nullptr : node->as_string();
+  if (node == nullptr || (word != nullptr && word->get() == "none")) return;
+  config.target_error = section.number("target_error", 1e-9, 1, 1);
 }
 
 void read_run(const TomlSection& section, StudyConfig& config) {
@@ -300,14 +308,6 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
 }
 
 }  // namespace
-
-std::vector<int> StudyConfig::dims() const {
-  std::vector<int> dims;
-  for (const auto& extents : sizes) dims.push_back(static_cast<int>(extents.size()));
-  std::sort(dims.begin(), dims.end());
-  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
-  return dims;
-}
 
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin) {
   try {
@@ -368,7 +368,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"});
   const TomlSection study(table_or_empty(root, "study"), "study", file, {"name", "seed"});
   const TomlSection lattice(table_or_empty(root, "lattice"), "lattice", file,
-                            {"dim", "sizes", "p", "rule", "graphs"});
+                            {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"});
   const TomlSection sampling(
       table_or_empty(root, "sampling"), "sampling", file,
       {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "equilibrate",
@@ -379,7 +379,8 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   StudyConfig config;
   config.name = study.text("name", "study");
   config.seed = study.whole("seed", 0, kMostU64, 1);
-  read_sizes(lattice, config);
+  read_target(sampling, config);
+  read_sizes(lattice, config.target_error ? 32 : 50, config);
   read_p(lattice, config);
   read_rules(lattice, config);
   read_sampling(sampling, config);

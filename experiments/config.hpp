@@ -3,16 +3,18 @@
 //
 //   [study]     name = "study"   seed = 1
 //   [lattice]   dim = 2   sizes = [32, 64]   p = [0.0, 0.01]   rule = "rewire"   graphs = 50
+//               most_graphs = 10000   more_sizes = 1
 //   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
-//               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = 1e-3
+//               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
 //               local = "auto"   cluster = "wolff"   model = "ising"   q = 2
 //               few_cluster_tile = 0   few_cluster_flip = 0.9
 //   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 //
 // Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
 // {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
-// per size. A sweep's grid may have several of each of `dim` (edges then mean every dimension),
-// `rule` and `schedule`: lists of them.
+// per size: under a target_error those to begin with, 32 unless given (tc_target.hpp, which alone
+// heeds most_graphs and more_sizes). A sweep's grid may have several of each of `dim` (edges then
+// mean every dimension), `rule` and `schedule`: lists of them.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,9 @@ struct StudyConfig {
   std::vector<double> p;                          // ascending
   Rule rule = Rule::rewire;                       // the first of `rules`
   std::vector<Rule> rules{Rule::rewire};
-  std::vector<std::uint32_t> graphs;  // [size]
+  std::vector<std::uint32_t> graphs;                   // [size]
+  std::uint64_t most_graphs = 10'000, more_sizes = 1;  // what a target may add: graphs of a size in
+                                                       // all, larger sizes
 
   std::string engine = "bundle";
   std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
@@ -48,7 +52,7 @@ struct StudyConfig {
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
   std::optional<std::uint64_t> equilibrate, measure, every;
-  double target_error = 1e-3;  // relative, of Tc(p)
+  std::optional<double> target_error;  // relative, of every Tc(p); nothing: "none"
 
   std::string device = "auto";       // as in experiments/device.hpp
   int threads = 0;                   // 0: all cores

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "experiments/config.hpp"
 
 namespace rewise {
@@ -37,6 +39,14 @@ std::string one_or_list(const std::vector<std::string>& values) {
 
 }  // namespace
 
+std::vector<int> StudyConfig::dims() const {
+  std::vector<int> dims;
+  for (const auto& extents : sizes) dims.push_back(static_cast<int>(extents.size()));
+  std::sort(dims.begin(), dims.end());
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+  return dims;
+}
+
 std::string to_toml(const StudyConfig& config) {
   std::vector<std::string> sizes;
   for (const auto& extents : config.sizes) {
@@ -49,9 +59,11 @@ std::string to_toml(const StudyConfig& config) {
   if (schedules.empty()) schedules.push_back(in_quotes("auto"));
   std::string out;
   out += fmt::format("[study]\nname = {}\nseed = {}\n\n", in_quotes(config.name), config.seed);
-  out += fmt::format("[lattice]\ndim = {}\nsizes = [{}]\np = {}\nrule = {}\ngraphs = [{}]\n\n",
+  out += fmt::format("[lattice]\ndim = {}\nsizes = [{}]\np = {}\nrule = {}\ngraphs = [{}]\n",
                      one_or_list(dims), fmt::join(sizes, ", "), list_text(config.p),
                      one_or_list(rules), fmt::join(config.graphs, ", "));
+  out +=
+      fmt::format("most_graphs = {}\nmore_sizes = {}\n\n", config.most_graphs, config.more_sizes);
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
                      in_quotes(config.engine), one_or_list(schedules),
                      in_quotes(to_string(config.local)), in_quotes(to_string(config.cluster)));
@@ -65,7 +77,8 @@ std::string to_toml(const StudyConfig& config) {
                      config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
   out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n\n",
                      number_or_auto(config.equilibrate), number_or_auto(config.measure),
-                     number_or_auto(config.every), config.target_error);
+                     number_or_auto(config.every),
+                     config.target_error ? fmt::format("{}", *config.target_error) : "\"none\"");
   out += fmt::format("[run]\ndevice = {}\nthreads = {}\ncheckpoint = \"{}s\"\ntime_limit = {}\n",
                      in_quotes(config.device), config.threads, config.checkpoint,
                      config.time_limit ? fmt::format("\"{}s\"", *config.time_limit) : "\"none\"");

@@ -37,10 +37,12 @@ void put_row(MomentTable& table, Eigen::Index graph, const MomentRows& rows) {
 
 }  // namespace
 
-GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid) {
+GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid,
+                   bool thermal) {
   const SampleUnits units = units_of(data);
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   GraphSample sample;
+  sample.measurements = data.energy.time();
   sample.simulated.resize(count, kMomentCount);
   sample.tau.resize(count);
   sample.hot_minus_cold.resize(count);
@@ -58,9 +60,15 @@ GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::Arra
   }
   sample.fine.resize(grid.size(), kMomentCount);
   if (grid.size() > 0) {
-    const MultiHistogram histogram(inputs, units);
+    const MultiHistogram histogram(inputs, units, thermal ? 2 : 0);
+    const bool halves = histogram.blocks() == 2;
+    if (halves) sample.thermal.resize(grid.size(), kMomentCount);
     for (Eigen::Index k = 0; k < grid.size(); ++k) {
-      sample.fine.row(k) = histogram.moments(1 / grid(k)).transpose();
+      const double beta = 1 / grid(k);
+      sample.fine.row(k) = histogram.moments(beta).transpose();
+      if (!halves) continue;
+      sample.thermal.row(k) =
+          (histogram.moments_without(0, beta) - histogram.moments_without(1, beta)).transpose() / 2;
     }
   }
   const GraphMoments moments = moments_of(*task_graph(spec));
@@ -73,6 +81,14 @@ MomentTable fine_table(const SizeSamples& samples) {
   MomentTable table = empty_table(samples.sites, samples.grid, samples.graphs.size());
   for (std::size_t g = 0; g < samples.graphs.size(); ++g) {
     put_row(table, static_cast<Eigen::Index>(g), samples.graphs[g].fine);
+  }
+  return table;
+}
+
+MomentTable thermal_table(const SizeSamples& samples) {
+  MomentTable table = empty_table(samples.sites, samples.grid, samples.graphs.size());
+  for (std::size_t g = 0; g < samples.graphs.size(); ++g) {
+    put_row(table, static_cast<Eigen::Index>(g), samples.graphs[g].thermal);
   }
   return table;
 }

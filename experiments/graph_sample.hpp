@@ -11,17 +11,21 @@
 namespace rewise {
 
 struct GraphSample {
-  MomentRows simulated;           // [T, moment]
-  MomentRows fine;                // [grid, moment]
-  Eigen::ArrayXd tau;             // [T] tau_int of m^2, cycles
+  MomentRows simulated;  // [T, moment]
+  MomentRows fine;       // [grid, moment]
+  MomentRows thermal;    // [grid, moment], or nothing: half the difference of two halves of
+                         // the replicas, which varies as the thermal noise of `fine` does
+  Eigen::ArrayXd tau;    // [T] tau_int of m^2, cycles
   Eigen::ArrayXd hot_minus_cold;  // [T] <|m|> of the replicas that started hot, less the cold ones
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
+  std::uint64_t measurements = 0;       // that went in, per replica
 };
 
 // `grid`: the fine temperatures, within the simulated ones; may be empty. Cost: one pass over the
-// samples and (bins x temperatures) per grid point.
-GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid);
+// samples and (bins x temperatures) per grid point, three times that with `thermal`.
+GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid,
+                   bool thermal = false);
 
 // The samples of many graphs of one size at one p.
 struct SizeSamples {
@@ -33,6 +37,7 @@ struct SizeSamples {
 
 // Leaves of analysis/: moments per graph, and the controls with their exact means.
 MomentTable fine_table(const SizeSamples& samples);
+MomentTable thermal_table(const SizeSamples& samples);  // of graphs that all have `thermal`
 MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures);
 ControlVariates controls(const SizeSamples& samples);
 

@@ -70,6 +70,11 @@ StudyConfig configure(const StudyOptions& options) {
   return config;
 }
 
+void write_outcome(const std::filesystem::path& folder, const StudyOutcome& outcome) {
+  write_text_file(folder / "summary.json", outcome.summary.dump(2) + "\n");
+  write_text_file(folder / "summary.csv", outcome.csv);
+}
+
 ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
                    const StudyAnalysis& analysis, const SummaryText& text) {
   const auto begin = std::chrono::steady_clock::now();
@@ -87,8 +92,7 @@ ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
     progress.close();
     if (!first) return ExitCode::done;
     outcome.summary["seconds"] = seconds_since(begin);
-    write_text_file(folder / "summary.json", outcome.summary.dump(2) + "\n");
-    write_text_file(folder / "summary.csv", outcome.csv);
+    write_outcome(folder, outcome);
     mark_finished(folder, config);
     computed = study.computed();
   }

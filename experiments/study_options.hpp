@@ -33,6 +33,9 @@ using StudyAnalysis =
 // What to print on standard output.
 using SummaryText = std::function<std::string(const Json& summary)>;
 
+// summary.json and summary.csv.
+void write_outcome(const std::filesystem::path& folder, const StudyOutcome& outcome);
+
 // A study from its configuration to summary, plots and report, in --out or studies/NAME. Does
 // nothing but print where all of that is there already.
 ExitCode run_study(const StudyOptions& options, const StudyConfig& config,

@@ -91,10 +91,11 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
       {"rule", one_or_list(config.rules, [](Rule rule) { return Json(to_string(rule)); })}};
   json["model"] = to_string(config.model);
   json["q"] = config.q;
-  json["sampling"] = {{"engine", config.engine},
-                      {"schedule", schedule_json(config)},
-                      {"replicas", config.replicas},
-                      {"target_error", config.target_error}};
+  json["sampling"] = {
+      {"engine", config.engine},
+      {"schedule", schedule_json(config)},
+      {"replicas", config.replicas},
+      {"target_error", config.target_error ? Json(*config.target_error) : Json(nullptr)}};
   return json;
 }
 

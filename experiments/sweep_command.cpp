@@ -5,6 +5,7 @@
 #include "experiments/ranks.hpp"
 #include "experiments/study_options.hpp"
 #include "experiments/sweep_report.hpp"
+#include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
@@ -44,6 +45,11 @@ struct SweepOptions : StudyOptions {
 
 ExitCode run_sweep(const SweepOptions& options) {
   const StudyConfig config = configure(options);
+  if (config.target_error) {
+    throw Error(ExitCode::usage, options.study +
+                                     ": sampling.target_error: a target is for tc, whose "
+                                     "Tc(p) it is about; sweep takes graphs and measure");
+  }
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     const auto points = search_sweep(study, stop, progress);
     if (!this_rank().first()) return StudyOutcome{};

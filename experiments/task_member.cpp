@@ -67,7 +67,9 @@ void TaskMember::claim() {
       result_.data = std::move(data_);
       return close(TaskOutcome::already);
     }
-    say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
+    if (!replaces_) {  // asking a finished task for more is no news
+      say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
+    }
   }
   if (!is_packed(spec())) graph_ = task_graph(spec());
 }

@@ -40,12 +40,11 @@ bool cubic_shape(const std::vector<SizeData>& sizes) {
   });
 }
 
-void find_crossings(const PointData& point, int first_sample, PointResult& result) {
+void find_crossings(const PointData& point, PointResult& result) {
   for (int observable = kBinder; observable <= (point.p > 0 ? kScaledM2 : kBinder); ++observable) {
     std::vector<JackknifeCurve> curves;
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-      curves.push_back(
-          observable_curve(first_sample + static_cast<int>(k), point.sizes[k].samples, observable));
+      curves.push_back(observable_curve(static_cast<int>(k), point.sizes[k].samples, observable));
       SizeCurves& fine = result.sizes[k].fine;
       fine.temperatures.assign(curves[k].temperature.begin(), curves[k].temperature.end());
       (observable == kBinder ? fine.binder : fine.scaled_m2) = values_of(curves[k]);
@@ -96,28 +95,29 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
 
 // Small p needs large sizes: below the crossover a rewired lattice still behaves as a regular one,
 // and the mean-field form leads astray with a fair chi^2.
-void check_crossover(PointResult& result) {
-  constexpr double far = 0.15;
-  if (result.p == 0 || !result.tc.ok || !result.binder_expected) return;
+const Crossing* largest_crossing(const PointResult& result) {
   const Crossing* largest = nullptr;
   for (const auto& crossing : result.crossings) {
     if (crossing.observable == kBinder && crossing.status == CrossingStatus::found) {
       largest = &crossing;
     }
   }
-  if (largest == nullptr || std::abs(largest->height.value - *result.binder_expected) < far) return;
+  return largest;
+}
+
+void check_crossover(PointResult& result) {
+  if (!below_crossover(result)) return;
   result.warnings.push_back(fmt::format(
       "U at the crossing of the two largest sizes is {:.2f}, far from its mean-field value {:.2f}: "
       "for so small a p these sizes are too small, and Tc may be off by more than its error",
-      largest->height.value, *result.binder_expected));
+      largest_crossing(result)->height.value, *result.binder_expected));
 }
 
-PointResult analyse_point(const StudyConfig& config, const PointData& point, int first_sample) {
-  PointResult result;
-  result.p = point.p;
-  result.warnings = point.warnings;
-  for (const auto& size : point.sizes) {
-    SizeResult& added = result.sizes.emplace_back();
+PointResult analyse_point(const StudyConfig& config, const PointData& point) {
+  PointResult result = locate_tc(config, point);
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    const SizeData& size = point.sizes[k];
+    SizeResult& added = result.sizes[k];
     added.simulated = simulated_curves(size);
     added.hot_cold = compare_halves(size);
     if (!added.hot_cold.agree) {
@@ -126,12 +126,6 @@ PointResult analyse_point(const StudyConfig& config, const PointData& point, int
           "equilibrium, raise sampling.equilibrate",
           extents_text(size.extents), std::abs(added.hot_cold.worst_z)));
     }
-  }
-  find_crossings(point, first_sample, result);
-  extrapolate(config, result);
-  result.exact = known_tc(config, point.p);
-  if (config.q == 2 && (cubic_shape(point.sizes) || point.p > 0)) {
-    result.binder_expected = known_binder(config.dim(), point.p);
   }
   check_crossover(result);
   return result;
@@ -163,11 +157,31 @@ Value PointResult::total() const {
   return {tc.value.value, std::hypot(tc.value.error, tc.systematic)};
 }
 
+PointResult locate_tc(const StudyConfig& config, const PointData& point) {
+  PointResult result;
+  result.p = point.p;
+  result.warnings = point.warnings;
+  result.sizes.resize(point.sizes.size());
+  find_crossings(point, result);
+  extrapolate(config, result);
+  result.exact = known_tc(config, point.p);
+  if (config.q == 2 && (cubic_shape(point.sizes) || point.p > 0)) {
+    result.binder_expected = known_binder(config.dim(), point.p);
+  }
+  return result;
+}
+
+bool below_crossover(const PointResult& result) {
+  constexpr double far = 0.15;
+  if (result.p == 0 || !result.tc.ok || !result.binder_expected) return false;
+  const Crossing* largest = largest_crossing(result);
+  return largest != nullptr && std::abs(largest->height.value - *result.binder_expected) >= far;
+}
+
 TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points) {
   TcResult result;
   for (const auto& point : points) {
-    const int first_sample = static_cast<int>(result.points.size() * config.sizes.size());
-    result.points.push_back(analyse_point(config, point, first_sample));
+    result.points.push_back(analyse_point(config, point));
   }
   take_tc0(config, result);
   if (result.tc0_source.empty()) return result;

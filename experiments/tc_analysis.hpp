@@ -46,6 +46,13 @@ struct TcResult {
   std::vector<PowerLaw> power_laws;
 };
 
+// One point without `simulated` curves, checks of equilibrium and shift: what a target goes by.
+PointResult locate_tc(const StudyConfig& config, const PointData& point);
+
+// Whether U at the crossing of the two largest sizes is so far from its mean-field value that these
+// sizes are below the crossover: Tc may be off by more than its error then.
+bool below_crossover(const PointResult& result);
+
 TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points);
 
 }  // namespace rewise

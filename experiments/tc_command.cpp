@@ -19,8 +19,9 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
 
   [study]     name = "tc-2d"   seed = 1
   [lattice]   dim = 2   sizes = [32, 64, 128]   p = [0.0, 0.01, 0.1]   rule = "rewire"   graphs = 50
+              most_graphs = 10000   more_sizes = 1
   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
-              equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = 1e-3
+              equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
               local = "auto"   cluster = "wolff"
   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 
@@ -31,6 +32,14 @@ number or one per size. At p = 0 the "graphs" are independent runs. device auto,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
 schedule "auto" tunes M:W once for each p and size where the work is worth it (see
 'rewise tune') and keeps the choice in DIR/schedules.
+
+target_error = 1e-4 asks for that relative error of every Tc(p), statistical and
+systematic: the study begins with `graphs` of each size (32 unless given) and adds, in
+rounds, graphs or measurements of those sizes where they lower the error most for their
+work, up to most_graphs of a size; where the extrapolation over sizes limits, it adds up
+to more_sizes larger sizes. The progress line shows the time left to the target; a
+target that cannot be reached is said to be missed, and why. A run that a time limit
+stops leaves the summary of its last round.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
@@ -45,10 +54,20 @@ ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = configure(options);
   check_tc_config(config, options.study);
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
-    const auto points = search_tc(study, stop, progress);
-    if (!this_rank().first()) return StudyOutcome{};
-    const TcResult result = analyse_tc(config, points);
-    return StudyOutcome{tc_summary(config, points, result, 0), tc_csv(config, points, result)};
+    const auto outcome = [&](const std::vector<PointData>& points) {
+      const TcResult result = analyse_tc(config, points);
+      return StudyOutcome{tc_summary(config, points, result, 0), tc_csv(config, points, result)};
+    };
+    // Under a target the folder holds a summary from the first round on; rounds that only went
+    // through what was there leave the one of a later round alone.
+    std::size_t computed = 0;
+    const auto interim = [&](const std::vector<PointData>& points) {
+      if (!this_rank().first() || study.computed() == computed) return;
+      computed = study.computed();
+      write_outcome(study.folder(), outcome(points));
+    };
+    const auto points = search_tc(study, stop, progress, interim);
+    return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
   return run_study(options, config, analysis, tc_headline);
 }

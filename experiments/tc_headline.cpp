@@ -66,22 +66,41 @@ std::string exponents_text(const Json& exponents) {
   return "\nTc(p) - Tc(0) grows locally as p^x:\n" + aligned_table(rows);
 }
 
-// Which Tc(p) missed the relative error that was asked for.
+// "64x64: 120 graphs, 20 -> 40 measurements" of every size to which something was added.
+std::string added_text(const Json& target) {
+  std::vector<std::string> parts;
+  for (const auto& size : target["sizes"]) {
+    const auto graphs = size["graphs_added"].get<int>(),
+               measurements = size["measurements_added"].get<int>(),
+               before = size["measurements_before"].get<int>();
+    std::string part;
+    if (graphs > 0) part = fmt::format("+{} graphs", graphs);
+    if (measurements > 0 && before > 0) {
+      part += fmt::format("{}{} -> {} measurements", part.empty() ? "" : ", ", before,
+                          before + measurements);
+    }
+    if (!part.empty()) parts.push_back(extents_text(size) + " " + part);
+  }
+  return parts.empty() ? "nothing to add" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// What became of the relative error that was asked for, p by p.
 std::string target_text(const Json& summary) {
-  const double target = summary["sampling"]["target_error"];
-  std::vector<std::string> missed;
+  if (summary["sampling"]["target_error"].is_null()) return "";
+  std::string out = fmt::format("\nTarget: a relative error of {} for every Tc(p).\n",
+                                summary["sampling"]["target_error"].get<double>());
+  std::vector<std::vector<std::string>> rows;
   for (const auto& point : summary["points"]) {
-    const auto& tc = point["tc"];
-    if (!tc.is_null() && total(tc).error <= target * total(tc).value) continue;
-    missed.push_back(p_text(point));
+    const auto& target = point["target"];
+    std::string verdict = target["reached"].get<bool>() ? "reached" : "not yet";
+    if (target["stopped"].is_string()) verdict = "MISSED: " + target["stopped"].get<std::string>();
+    const Json& error = target["error"];
+    rows.push_back(
+        {fmt::format("p = {}", p_text(point)),
+         error.is_null() ? "-" : fmt::format("{:.1e}", error.get<double>()), verdict,
+         fmt::format("{} round(s): {}", target["rounds"].get<int>(), added_text(target))});
   }
-  if (missed.empty()) {
-    return fmt::format("\nThe target, a relative error of {}, is reached.\n", target);
-  }
-  return fmt::format(
-      "\nThe target, a relative error of {}, is missed at p = {}: take more graphs or larger "
-      "sizes.\n",
-      target, fmt::join(missed, ", "));
+  return out + aligned_table(rows);
 }
 
 }  // namespace

@@ -75,6 +75,31 @@ Json tc_json(const PointResult& result) {
   return json;
 }
 
+// null without a target.
+Json target_json(const PointData& point) {
+  if (!point.target) return nullptr;
+  const TargetState& target = *point.target;
+  Json json;
+  json["asked"] = target.asked;
+  json["error"] = number_json(target.reached);
+  json["reached"] = target.reached <= target.asked;
+  json["stopped"] = target.stopped.empty() ? Json(nullptr) : Json(target.stopped);
+  json["rounds"] = target.rounds;
+  json["sizes"] = Json::array();
+  for (std::size_t k = 0; k < target.sizes.size(); ++k) {
+    const SizeTarget& size = target.sizes[k];
+    const SizeData& now = point.sizes[k];
+    json["sizes"].push_back({{"extents", now.extents},
+                             {"graphs_before", size.graphs_before},
+                             {"graphs_added", now.samples.graphs.size() - size.graphs_before},
+                             {"measurements_before", size.measurements_before},
+                             {"measurements_added", now.plan.measure - size.measurements_before},
+                             {"share", number_json(size.share)},
+                             {"thermal", number_json(size.thermal)}});
+  }
+  return json;
+}
+
 Json point_json(const StudyConfig& config, const PointData& point, const PointResult& result) {
   Json json;
   json["p"] = point.p;
@@ -89,6 +114,7 @@ Json point_json(const StudyConfig& config, const PointData& point, const PointRe
   json["binder_expected"] = result.binder_expected ? Json(*result.binder_expected) : Json(nullptr);
   json["tc_exact"] = result.exact ? Json(*result.exact) : Json(nullptr);
   json["shift"] = result.shift ? printed_json(*result.shift) : Json(nullptr);
+  json["target"] = target_json(point);
   json["warnings"] = result.warnings;
   return json;
 }

@@ -4,93 +4,91 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <functional>
 #include <numeric>
 
 #include "analysis/crossing.hpp"
 #include "experiments/options.hpp"
 #include "experiments/study_schedule.hpp"
 #include "experiments/task_results.hpp"
+#include "experiments/tc_analysis.hpp"
+#include "experiments/tc_rounds.hpp"
+#include "experiments/tc_tasks.hpp"
+#include "experiments/tc_window.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
 constexpr std::uint32_t kScanGraphs = 4;
-constexpr int kMostMoves = 6;    // of a window
-constexpr double kInside = 0.6;  // of half the width: where a crossing is well inside
+constexpr int kMostMoves = 6;  // of a window
 constexpr Eigen::Index kFinePoints = 41;
+constexpr double kLikelyGrowth = 8;  // of the graphs, under a target: what tuning is worth
 
 double site_count(const std::vector<std::uint32_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
 }
 
-// The search for one p.
-struct Point {
-  PointData data;
-  double centre = 0, half_width = 0;     // of the window in work
-  double seconds_per_site_cycle = 1e-9;  // of one task, all replicas of a temperature
-};
-
 class Search {
  public:
   Search(Study& study, const StopToken& stop, Progress& progress)
-      : study_(study), config_(study.config()), stop_(stop), progress_(progress) {
-    for (const double p : config_.p) {
-      Point point;
-      point.data.p = p;
-      points_.push_back(std::move(point));
-    }
+      : tasks_(study, stop, progress), config_(study.config()) {
+    for (std::size_t i = 0; i < tasks_.points.size(); ++i) all_.push_back(i);
   }
 
-  std::vector<PointData> run() {
+  std::vector<PointData> run(const TcInterim& interim) {
     if (config_.temperatures.empty()) scan();
-    for (std::size_t k = 0; k < config_.sizes.size(); ++k) {
-      progress_.stage(extents_text(config_.sizes[k]));
-      open_size(k);
-      measure_tau(k);
-      fill(k, std::min(config_.graphs[k], kPilotGraphs));
-      if (config_.temperatures.empty()) settle(k);
-      fill(k, config_.graphs[k]);
+    for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
+    if (config_.target_error) {
+      run_rounds(
+          tasks_, [this](std::size_t k, const Who& who) { add_size(k, who); }, interim);
     }
     std::vector<PointData> data;
-    for (auto& point : points_) data.push_back(std::move(point.data));
+    for (auto& point : tasks_.points) data.push_back(std::move(point.data));
     return data;
   }
 
  private:
-  struct Target {
-    std::size_t point;
-    std::uint32_t graph;
-  };
+  using Who = std::vector<std::size_t>;  // numbers of points
 
-  double p_of(const Point& point) const { return point.data.p; }
+  TcPoint& point(std::size_t i) { return tasks_.points[i]; }
 
-  StudyTask task_of(const Point& point, std::size_t k, std::uint32_t graph, const SizePlan& plan,
-                    const std::string& purpose) const {
-    StudyTask task;
-    task.spec = plan_task(config_, p_of(point), config_.sizes[k], graph, plan, purpose);
-    task.label =
-        fmt::format("p = {}, {}, {} {}", number_text(p_of(point)), extents_text(config_.sizes[k]),
-                    purpose == "tc" ? "graph" : purpose, graph + 1);
-    task.seconds = point.seconds_per_site_cycle * site_count(config_.sizes[k]) *
-                   static_cast<double>(plan.temperatures.size() * task.spec.cycles());
-    return task;
+  // Size k of these points, up to the graphs that it begins with.
+  void grow(std::size_t k, const Who& who) {
+    tasks_.progress().stage(extents_text(tasks_.extents(k)));
+    for (const auto i : who) open_size(point(i), k);
+    measure_tau(k, who);
+    const std::uint32_t graphs = tasks_.first_graphs(k);
+    fill(k, std::min(graphs, kPilotGraphs), who);
+    if (config_.temperatures.empty()) settle(k, who);
+    fill(k, graphs, who);
   }
 
-  SizePlan first_plan(const Point& point, std::size_t k) const {
+  // A larger one than the study has: Tc is known by now, and so is where its window lies.
+  void add_size(std::size_t k, const Who& who) {
+    for (const auto i : who) point(i).centre = locate_tc(config_, point(i).data).tc.value.value;
+    grow(k, who);
+  }
+
+  void fill(std::size_t k, std::uint32_t graphs, const Who& who) {
+    std::vector<TcCell> cells;
+    for (const auto i : who) cells.push_back({i, k, graphs});
+    tasks_.fill(cells);
+  }
+
+  SizePlan first_plan(const TcPoint& point, std::size_t k) {
     SizePlan plan;
     plan.schedule =
-        config_.schedule.value_or(automatic_schedule(p_of(point), site_count(config_.sizes[k])));
+        config_.schedule.value_or(automatic_schedule(point.data.p, site_count(tasks_.extents(k))));
     return plan;
   }
 
   void scan() {
-    progress_.stage("coarse scan");
+    tasks_.progress().stage("coarse scan");
     constexpr std::size_t sizes = 2;
     std::vector<StudyTask> tasks;
-    for (const Point& point : points_) {
-      const Range range = scan_range(config_, p_of(point));
+    for (const TcPoint& point : tasks_.points) {
+      const Range range = scan_range(config_, point.data.p);
       for (std::size_t k = 0; k < sizes; ++k) {
         SizePlan plan = first_plan(point, k);
         plan.temperatures = scan_temperatures(range, site_count(config_.sizes[1]));
@@ -98,20 +96,20 @@ class Search {
         plan.measure = 100;
         plan.every = 2;
         for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
-          tasks.push_back(task_of(point, k, g, plan, "scan"));
+          tasks.push_back(tasks_.task_of(point, k, g, plan, "scan"));
         }
       }
     }
-    expect(tasks, 0);
+    tasks_.expect(seconds_of(tasks), seconds_from(0, all_));
     std::vector<MomentRows> rows(tasks.size());
-    study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
+    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
       rows[index] = scan_moments(data);
       if (index % (sizes * kScanGraphs) == 0)
-        note_speed(points_[index / (sizes * kScanGraphs)], data);
+        tasks_.note_speed(point(index / (sizes * kScanGraphs)), 0, data);
     });
-    for (std::size_t i = 0; i < points_.size(); ++i) {
+    for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
       const std::size_t first = i * sizes * kScanGraphs;
-      locate(points_[i], tasks[first].spec.temperatures, &rows[first], &rows[first + kScanGraphs]);
+      locate(point(i), tasks[first].spec.temperatures, &rows[first], &rows[first + kScanGraphs]);
     }
   }
 
@@ -127,8 +125,8 @@ class Search {
   }
 
   // First estimate: where U of the two smallest sizes crosses.
-  void locate(Point& point, const std::vector<double>& temperatures, const MomentRows* small,
-              const MomentRows* large) {
+  static void locate(TcPoint& point, const std::vector<double>& temperatures,
+                     const MomentRows* small, const MomentRows* large) {
     const auto count = static_cast<Eigen::Index>(temperatures.size());
     const auto binder_of = [&](const MomentRows* rows, Eigen::Index t) {
       Moments mean = Moments::Zero();
@@ -153,40 +151,28 @@ class Search {
     }
   }
 
-  void note_speed(Point& point, const TaskData& data) const {
-    const double cycles =
-        configured(data, "sampling.equilibrate", 0) +
-        configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
-    const auto seconds = data.provenance.find("work.seconds");
-    if (seconds == data.provenance.end()) return;
-    point.seconds_per_site_cycle =
-        std::strtod(seconds->second.c_str(), nullptr) /
-        (cycles * static_cast<double>(data.graph.sites * data.temperature.size()));
-  }
-
-  void open_size(std::size_t k) {
-    for (Point& point : points_) {
-      SizeData size;
-      size.extents = config_.sizes[k];
-      size.plan = first_plan(point, k);
-      size.samples.sites = site_count(size.extents);
-      point.data.sizes.push_back(std::move(size));
-      place_window(point, k);
-      tune_schedule(point, k);
-    }
+  void open_size(TcPoint& point, std::size_t k) {
+    SizeData size;
+    size.extents = tasks_.extents(k);
+    size.plan = first_plan(point, k);
+    size.samples.sites = site_count(size.extents);
+    point.data.sizes.push_back(std::move(size));
+    place_window(point, k);
+    tune_schedule(point, k);
   }
 
   // Under schedule = "auto": at the middle of the first window, whatever becomes of it.
-  void tune_schedule(Point& point, std::size_t k) {
+  void tune_schedule(TcPoint& point, std::size_t k) {
     if (config_.schedule) return;
     SizePlan plan = point.data.sizes[k].plan;
     plan.equilibrate = 60;  // a likely plan, for the work to come
     plan.measure = 20;
     plan.every = 5;
-    const StudyTask task = task_of(point, k, 0, plan, "tune");
-    const double work = std::max(task.seconds, least_seconds(task.spec)) * config_.graphs[k];
-    point.data.sizes[k].plan.schedule =
-        study_schedule(study_, task.spec, work, plan.schedule, stop_, progress_);
+    const StudyTask task = tasks_.task_of(point, k, 0, plan, "tune");
+    const double graphs = tasks_.first_graphs(k) * (config_.target_error ? kLikelyGrowth : 1);
+    const double work = std::max(task.seconds, least_seconds(task.spec)) * graphs;
+    point.data.sizes[k].plan.schedule = study_schedule(
+        tasks_.study(), task.spec, work, plan.schedule, tasks_.stop(), tasks_.progress());
   }
 
   // Of a task on one core, where no task has told yet.
@@ -196,9 +182,9 @@ class Search {
   }
 
   // Lays the window of size k around point.centre; samples of another window are dropped.
-  void place_window(Point& point, std::size_t k) {
+  void place_window(TcPoint& point, std::size_t k) {
     SizeData& size = point.data.sizes[k];
-    point.half_width = half_window(config_, point.centre, p_of(point), size.samples.sites);
+    point.half_width = half_window(config_, point.centre, point.data.p, size.samples.sites);
     size.plan.temperatures = config_.temperatures.empty()
                                  ? window_temperatures(point.centre, point.half_width)
                                  : config_.temperatures;
@@ -208,162 +194,108 @@ class Search {
   }
 
   // A short run at the middle of the window.
-  void measure_tau(std::size_t k) {
+  void measure_tau(std::size_t k, const Who& who) {
     std::vector<StudyTask> tasks;
-    for (const Point& point : points_) {
-      SizePlan plan = point.data.sizes[k].plan;
+    for (const auto i : who) {
+      SizePlan plan = point(i).data.sizes[k].plan;
       plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
       plan.equilibrate = config_.equilibrate.value_or(300);
       plan.measure = 400;
       plan.every = 1;
-      tasks.push_back(task_of(point, k, 0, plan, "pilot"));
+      tasks.push_back(tasks_.task_of(point(i), k, 0, plan, "pilot"));
     }
     std::vector<double> tau(tasks.size());
-    expect(tasks, k);
-    study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
+    tasks_.expect(seconds_of(tasks), seconds_from(k, who));
+    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
       tau[index] = tau_of_m2(data, 0).value;
-      note_speed(points_[index], data);
+      tasks_.note_speed(point(who[index]), k, data);
     });
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      choose_times(config_, p_of(points_[i]), tau[i], points_[i].data.sizes[k].plan);
+    for (std::size_t n = 0; n < who.size(); ++n) {
+      const TcPoint& at = point(who[n]);
+      choose_times(config_, at.data.p, tau[n], tasks_.points[who[n]].data.sizes[k].plan);
     }
-    expect({}, k);
-  }
-
-  // Computes graphs up to number `graphs` of size k, for every p.
-  void fill(std::size_t k, std::uint32_t graphs) {
-    std::vector<StudyTask> tasks;
-    std::vector<Target> targets;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      auto& samples = points_[i].data.sizes[k].samples;
-      for (auto g = static_cast<std::uint32_t>(samples.graphs.size()); g < graphs; ++g) {
-        tasks.push_back(task_of(points_[i], k, g, points_[i].data.sizes[k].plan, "tc"));
-        targets.push_back({i, g});
-      }
-      if (!tasks.empty() && samples.graphs.size() < graphs) samples.spec = tasks.back().spec.graph;
-      samples.graphs.resize(std::max<std::size_t>(graphs, samples.graphs.size()));
-    }
-    study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
-      SizeSamples& samples = points_[targets[index].point].data.sizes[k].samples;
-      samples.graphs[targets[index].graph] = reduce(tasks[index].spec, data, samples.grid);
-    });
+    tasks_.expect(seconds_of_size(k, who), seconds_from(k + 1, who));
   }
 
   // Moves windows until the crossing with the size before is well inside.
-  void settle(std::size_t k) {
+  void settle(std::size_t k, const Who& who) {
     if (k == 0) return;
     for (int move = 0; move <= kMostMoves; ++move) {
-      bool settled = true;
-      for (Point& point : points_) {
-        const double shift = wanted_shift(point, k);
-        if (shift == 0) continue;
-        if (move == kMostMoves) {
-          point.data.warnings.push_back(
+      Who moved;
+      for (const auto i : who) {
+        TcPoint& at = point(i);
+        const auto& sizes = at.data.sizes;
+        const WindowShift wanted = wanted_shift(at.data.p, sizes[k - 1].samples, sizes[k].samples,
+                                                at.centre, at.half_width);
+        if (wanted.settled) {
+          at.centre += wanted.shift;  // the best estimate so far is the next centre
+        } else if (move == kMostMoves) {
+          at.data.warnings.push_back(
               fmt::format("{}: no window was found with the crossing well inside",
-                          extents_text(config_.sizes[k])));
-          continue;
+                          extents_text(tasks_.extents(k))));
+        } else {
+          move_window(at, k, wanted.shift);
+          moved.push_back(i);
         }
-        settled = false;
-        move_window(point, k, shift);
       }
-      if (settled) return;
-      fill(k - 1, config_.graphs[k - 1]);
-      fill(k, std::min(config_.graphs[k], kPilotGraphs));
+      if (moved.empty()) return;
+      if (k < config_.sizes.size()) fill(k - 1, tasks_.first_graphs(k - 1), moved);
+      fill(k, std::min(tasks_.first_graphs(k), kPilotGraphs), moved);
     }
   }
 
-  // The window of the size before follows where it would no longer cover the crossing.
-  void move_window(Point& point, std::size_t k, double shift) {
+  // The window of the size before follows where it would no longer cover the crossing, unless a
+  // target has filled it with graphs.
+  void move_window(TcPoint& point, std::size_t k, double shift) {
     point.centre += std::clamp(shift, -1.2 * point.half_width, 1.2 * point.half_width);
     const Eigen::ArrayXd& before = point.data.sizes[k - 1].samples.grid;
     const double middle = 0.5 * (before(0) + before(before.size() - 1));
     const double half = before(before.size() - 1) - middle;
-    if (std::abs(point.centre - middle) > kInside * half) place_window(point, k - 1);
+    if (std::abs(point.centre - middle) > kInside * half && k < config_.sizes.size()) {
+      place_window(point, k - 1);
+    }
     place_window(point, k);
   }
 
-  // How far the window of size k should move; 0: it may stay. Leaves the crossing, the best
-  // estimate so far, as the next centre.
-  double wanted_shift(Point& point, std::size_t k) const {
-    const SizeSamples& small = point.data.sizes[k - 1].samples;
-    const SizeSamples& large = point.data.sizes[k].samples;
-    double sum[2] = {0, 0};  // of stable crossings, of all
-    int count[2] = {0, 0};
-    for (int observable = 0; observable < (p_of(point) > 0 ? 2 : 1); ++observable) {
-      const Crossing crossing = find_crossing(first_graphs(0, small, observable),
-                                              first_graphs(1, large, observable), observable);
-      if (crossing.status == CrossingStatus::none) continue;
-      for (const int kind : {0, 1}) {
-        if (kind == 0 && crossing.status != CrossingStatus::found) continue;
-        sum[kind] += crossing.temperature.value;
-        ++count[kind];
-      }
+  static double seconds_of(const std::vector<StudyTask>& tasks) {
+    double seconds = 0;
+    for (const auto& task : tasks) seconds += task.seconds;
+    return seconds;
+  }
+
+  // The graphs that size k begins with.
+  double seconds_of_size(std::size_t k, const Who& who) {
+    double seconds = 0;
+    for (const auto i : who) {
+      seconds += tasks_.task_of(point(i), k, 0, point(i).data.sizes[k].plan, "tc").seconds *
+                 tasks_.first_graphs(k);
     }
-    if (count[1] == 0) return blind_shift(point, small, large);
-    const int kind = count[0] > 0 ? 0 : 1;
-    const double shift = sum[kind] / count[kind] - point.centre;
-    if (std::abs(shift) > kInside * point.half_width) return shift;
-    point.centre += shift;
-    return 0;
+    return seconds;
   }
 
-  // Without a crossing in sight: towards where it must be.
-  double blind_shift(const Point& point, const SizeSamples& small, const SizeSamples& large) const {
-    const JackknifeCurve a = first_graphs(0, small, 0), b = first_graphs(1, large, 0);
-    const double low = std::max(a.temperature(0), b.temperature(0));
-    const double high =
-        std::min(a.temperature(a.temperature.size() - 1), b.temperature(b.temperature.size() - 1));
-    if (low >= high) {  // the windows do not even touch
-      return 0.5 * (a.temperature(0) + a.temperature(a.temperature.size() - 1)) - point.centre;
-    }
-    const double middle = 0.5 * (low + high);
-    const double difference =
-        interpolate(b.temperature, b.value, middle) - interpolate(a.temperature, a.value, middle);
-    return (difference > 0 ? 1.2 : -1.2) * point.half_width;
-  }
-
-  // The curve of the pilot graphs only: more graphs must not move a window.
-  static JackknifeCurve first_graphs(int sample, const SizeSamples& samples, int observable) {
-    SizeSamples first = samples;
-    first.graphs.resize(std::min<std::size_t>(samples.graphs.size(), kPilotGraphs));
-    return observable_curve(sample, first, observable);
-  }
-
-  // Expected work, for the time left: tasks about to run, and the graphs of sizes from k on, under
-  // their plan or, before there is one, a likely one.
-  void expect(const std::vector<StudyTask>& tasks, std::size_t k) {
-    for (const auto& task : tasks) planned_ += task.seconds;
-    double rest = 0;
-    for (const Point& point : points_) {
+  // The same of all sizes from k on, under the last plan or, before there is one, a likely one.
+  double seconds_from(std::size_t k, const Who& who) {
+    double seconds = 0;
+    for (const auto i : who) {
       SizePlan plan;
       plan.temperatures.resize(6);
       plan.equilibrate = 60;
       plan.measure = 20;
       plan.every = 5;
-      for (const auto& size : point.data.sizes) {
+      for (const auto& size : point(i).data.sizes) {
         if (size.plan.measure > 0) plan = size.plan;
       }
       for (std::size_t other = k; other < config_.sizes.size(); ++other) {
-        rest += task_of(point, other, 0, plan, "tc").seconds * config_.graphs[other];
+        seconds +=
+            tasks_.task_of(point(i), other, 0, plan, "tc").seconds * tasks_.first_graphs(other);
       }
-    }
-    progress_.set_total(planned_ + rest);
-    if (tasks.empty()) planned_ += rest_of(k);
-  }
-  double rest_of(std::size_t k) const {
-    double seconds = 0;
-    for (const Point& point : points_) {
-      seconds += task_of(point, k, 0, point.data.sizes[k].plan, "tc").seconds * config_.graphs[k];
     }
     return seconds;
   }
 
-  Study& study_;
+  TcTasks tasks_;
   const StudyConfig& config_;
-  const StopToken& stop_;
-  Progress& progress_;
-  std::vector<Point> points_;
-  double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
+  Who all_;
 };
 
 }  // namespace
@@ -388,13 +320,19 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   }
 }
 
-std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress) {
-  return Search(study, stop, progress).run();
+std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
+                                 const TcInterim& interim) {
+  return Search(study, stop, progress).run(interim);
 }
 
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {
   return curve_over_graphs(sample, fine_table(samples), observable == 0 ? binder_at : scaled_m2_at,
                            controls(samples));
+}
+
+JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable) {
+  return changed_curve(sample, fine_table(samples), thermal_table(samples),
+                       observable == 0 ? binder_at : scaled_m2_at, controls(samples));
 }
 
 }  // namespace rewise

@@ -107,3 +107,25 @@ TEST_CASE("constant, repeated, absent or too many controls fall back to what can
   s.controls.mu.resize(1);
   CHECK_THROWS_AS(controlled_mean(s.y, s.controls), Error);
 }
+
+TEST_CASE("means without one graph are those of the other graphs") {
+  test::Dice dice(76);
+  for (const bool alone : {false, true}) {
+    Sample s = make_sample(30, 0.05, dice);
+    // One graph carries the second control by itself: without it there is only the first.
+    if (alone) s.controls.x.col(1).setConstant(200);
+    if (alone) s.controls.x(7, 1) = 230;
+    const ArrayXXd left = leave_one_out_controlled_means(s.y, s.controls);
+    for (Eigen::Index i = 0; i < 30; ++i) {
+      Sample rest{ArrayXXd(29, 2), {ArrayXXd(29, 2), s.controls.mu}};
+      for (Eigen::Index g = 0, r = 0; g < 30; ++g) {
+        if (g == i) continue;
+        rest.y.row(r) = s.y.row(g);
+        rest.controls.x.row(r++) = s.controls.x.row(g);
+      }
+      const VectorXd expected = controlled_mean(rest.y, rest.controls);
+      CHECK(left(i, 0) == Approx(expected[0]).epsilon(1e-12));
+      CHECK(left(i, 1) == Approx(expected[1]).epsilon(1e-12));
+    }
+  }
+}

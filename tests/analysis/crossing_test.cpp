@@ -143,3 +143,36 @@ TEST_CASE("crossings that share a size are correlated as repetition shows") {
   CHECK(stated(0, 0) == Approx(seen(0, 0)).epsilon(0.25));
   CHECK(stated(1, 1) == Approx(seen(1, 1)).epsilon(0.25));
 }
+
+TEST_CASE("thermal noise of the graphs, as half-differences, reaches the crossing as it is") {
+  // Curves from graphs that are alike but for known independent noise: the sum of the squares of
+  // what each graph's noise does to the crossing is the jackknife's variance, 19 degrees of freedom
+  // and as many of the half-differences' own; a factor of 3 either way has probability below 1e-5.
+  TransitionModel model;
+  model.spread = 0;
+  test::Dice dice(4711);
+  const auto grid = temperature_grid(2.4, 2.6, 11);
+  std::vector<JackknifeCurve> usual, changed;
+  for (int s = 0; s < 2; ++s) {
+    const double sites = 256 << (2 * s);
+    const MomentTable graphs = test::make_table(model, sites, 40, grid, dice);
+    // (a - b)/sqrt 2 of two more such graphs is noise of the same size.
+    const MomentTable a = test::make_table(model, sites, 40, grid, dice);
+    MomentTable noise = test::make_table(model, sites, 40, grid, dice);
+    for (std::size_t m = 0; m < noise.table.size(); ++m) {
+      noise.table[m] = (a.table[m] - noise.table[m]) / std::sqrt(2.0);
+    }
+    usual.push_back(curve_over_graphs(s, graphs, binder_at));
+    changed.push_back(changed_curve(s, graphs, noise, binder_at));
+    CHECK((changed.back().value - usual.back().value).abs().maxCoeff() < 1e-12);
+  }
+  const double variance =
+      std::pow(estimate(find_crossing(usual[0], usual[1]).temperature).error, 2);
+  const Jackknifed& noisy = find_crossing(changed[0], changed[1]).temperature;
+  double thermal = 0;
+  for (const auto& [sample, values] : noisy.left_out) {
+    thermal += (values - noisy.value).square().sum();
+  }
+  CHECK(thermal > variance / 3);
+  CHECK(thermal < variance * 3);
+}

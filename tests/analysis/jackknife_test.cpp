@@ -108,3 +108,23 @@ TEST_CASE("blocks drop the oldest rows that do not fill them") {
   const ArrayXXd left = leave_one_out_means(means);
   CHECK(left(0, 0) == Approx(4.5));
 }
+
+TEST_CASE("the covariance is the sum of what each sample brings") {
+  test::Dice dice(77);
+  const VectorFunction pair = [](const Eigen::VectorXd& m) {
+    return Eigen::Vector2d(m[0] * m[1], m[0] + m[1]).eval();
+  };
+  std::vector<Jackknifed> numbers(2);
+  for (const int sample : {3, 8}) {
+    ArrayXXd rows(12, 2);
+    for (Eigen::Index g = 0; g < rows.rows(); ++g) rows.row(g) << 1 + dice.normal(), dice.normal();
+    const auto part = jackknife_means(sample, rows, pair);
+    for (std::size_t i = 0; i < 2; ++i) {
+      numbers[i].value += part[i].value;
+      numbers[i].left_out.insert(*part[i].left_out.begin());
+    }
+  }
+  const Eigen::MatrixXd sum = covariance_within(3, numbers) + covariance_within(8, numbers);
+  CHECK((sum - estimates(numbers).covariance).norm() < 1e-12 * sum.norm());
+  CHECK(covariance_within(5, numbers).norm() == 0);
+}

@@ -30,7 +30,9 @@ TEST_CASE("everything but dim, sizes and p has a default") {
   CHECK(!config.equilibrate);
   CHECK(!config.measure);
   CHECK(!config.every);
-  CHECK(config.target_error == 1e-3);
+  CHECK(!config.target_error);
+  CHECK(config.most_graphs == 10000);
+  CHECK(config.more_sizes == 1);
   CHECK(config.device == "auto");
   CHECK(config.threads == 0);
   CHECK(config.checkpoint == 300);
@@ -49,6 +51,18 @@ TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the orde
   CHECK(config.temperatures == std::vector<double>{2, 2.25, 2.5, 2.75, 3});
   CHECK(config.schedule == Schedule{1, 8});
   CHECK(config.time_limit == 5400.0);
+}
+
+TEST_CASE("a target begins with fewer graphs, unless they are given") {
+  const auto graphs = [](const std::string& rest) {
+    return parse_study_config(kLeast + rest, "s.toml").graphs;
+  };
+  using Graphs = std::vector<std::uint32_t>;
+  CHECK(graphs("[sampling]\ntarget_error = 1e-4\n") == Graphs{32, 32});
+  CHECK(graphs("graphs = 70\n[sampling]\ntarget_error = 1e-4\n") == Graphs{70, 70});
+  CHECK(graphs("[sampling]\ntarget_error = \"none\"\n") == Graphs{50, 50});
+  CHECK_THROWS_AS(graphs("[sampling]\ntarget_error = \"little\"\n"), Error);
+  CHECK_THROWS_AS(graphs("[sampling]\ntarget_error = 2\n"), Error);
 }
 
 TEST_CASE("the resolved configuration reads back the same") {

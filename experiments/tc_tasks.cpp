@@ -1,0 +1,143 @@
+#include "experiments/tc_tasks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+
+#include "experiments/options.hpp"
+#include "experiments/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+double site_count(const std::vector<std::uint32_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+// A finished file may hold more measurements than the plan asks for; what is made of it depends on
+// the plan alone.
+void keep_first(TaskData& data, std::uint64_t measurements) {
+  data.energy.truncate(measurements);
+  data.magnetisation.truncate(measurements);
+  data.cluster_size.truncate(measurements);
+  data.cluster_quartic_low.truncate(measurements);
+  data.cluster_quartic_high.truncate(measurements);
+}
+
+}  // namespace
+
+TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)
+    : study_(study),
+      config_(study.config()),
+      stop_(stop),
+      progress_(progress),
+      sizes_(config_.sizes) {
+  for (const double p : config_.p) {
+    TcPoint point;
+    point.data.p = p;
+    points.push_back(std::move(point));
+  }
+}
+
+StudyTask TcTasks::task_of(const TcPoint& point, std::size_t size, std::uint32_t graph,
+                           const SizePlan& plan, const std::string& purpose) const {
+  StudyTask task;
+  task.spec = plan_task(config_, point.data.p, sizes_[size], graph, plan, purpose);
+  task.label =
+      fmt::format("p = {}, {}, {} {}", number_text(point.data.p), extents_text(sizes_[size]),
+                  purpose == "tc" ? "graph" : purpose, graph + 1);
+  task.seconds = speed(point, size) * site_count(sizes_[size]) *
+                 static_cast<double>(plan.temperatures.size() * task.spec.cycles());
+  return task;
+}
+
+double TcTasks::speed(const TcPoint& point, std::size_t size) const {
+  const auto& known = point.seconds_per_site_cycle;
+  return known.empty() ? 1e-9 : known[std::min(size, known.size() - 1)];
+}
+
+double TcTasks::fill(std::span<const TcCell> cells) {
+  struct Target {
+    SizeData* size;
+    std::uint32_t graph;
+  };
+  std::vector<StudyTask> tasks;
+  std::vector<Target> targets;
+  double seconds = 0;
+  for (const TcCell& cell : cells) {
+    SizeData& size = points[cell.point].data.sizes[cell.size];
+    auto& graphs = size.samples.graphs;
+    const std::size_t before = graphs.size();
+    graphs.resize(std::max<std::size_t>(before, cell.graphs));
+    for (std::uint32_t g = 0; g < graphs.size(); ++g) {
+      if (g < before && graphs[g].measurements == size.plan.measure) continue;
+      tasks.push_back(task_of(points[cell.point], cell.size, g, size.plan, "tc"));
+      if (g < before) {  // it goes on where it was
+        const auto& spec = tasks.back().spec;
+        tasks.back().seconds *=
+            static_cast<double>((spec.measure - graphs[g].measurements) * spec.every) /
+            static_cast<double>(spec.cycles());
+      }
+      targets.push_back({&size, g});
+      seconds += tasks.back().seconds;
+      size.samples.spec = tasks.back().spec.graph;
+    }
+  }
+  run(tasks, [&](std::size_t index, TaskData&& data) {
+    const auto& [size, graph] = targets[index];
+    keep_first(data, size->plan.measure);
+    size->samples.graphs[graph] =
+        reduce(tasks[index].spec, data, size->samples.grid, config_.target_error.has_value());
+  });
+  return seconds;
+}
+
+void TcTasks::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+  study_.run(tasks, stop_, progress_, handle);
+}
+
+void TcTasks::note_speed(TcPoint& point, std::size_t size, const TaskData& data) const {
+  const double cycles =
+      configured(data, "sampling.equilibrate", 0) +
+      configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
+  const auto seconds = data.provenance.find("work.seconds");
+  if (seconds == data.provenance.end()) return;
+  point.seconds_per_site_cycle.resize(size + 1, speed(point, size));
+  point.seconds_per_site_cycle[size] =
+      std::strtod(seconds->second.c_str(), nullptr) /
+      (cycles * static_cast<double>(data.graph.sites * data.temperature.size()));
+}
+
+void TcTasks::expect(double now, double later) {
+  planned_ += now;
+  progress_.set_total(planned_ + later);
+}
+
+const std::vector<std::uint32_t>& TcTasks::extents(std::size_t size) {
+  while (sizes_.size() <= size) sizes_.push_back(next_size(sizes_));
+  return sizes_[size];
+}
+
+std::uint32_t TcTasks::first_graphs(std::size_t size) const {
+  const std::uint32_t graphs = config_.graphs[std::min(size, config_.graphs.size() - 1)];
+  return config_.target_error ? std::max(graphs, kPilotGraphs) : graphs;
+}
+
+std::vector<std::uint32_t> next_size(const std::vector<std::vector<std::uint32_t>>& sizes) {
+  const auto &last = sizes.back(), &before = sizes[sizes.size() - 2];
+  std::vector<std::uint32_t> next;
+  for (std::size_t d = 0; d < last.size(); ++d) {
+    const double ratio = std::clamp(static_cast<double>(last[d]) / before[d], 1.0, 2.0);
+    next.push_back(2 * static_cast<std::uint32_t>(std::lround(last[d] * ratio / 2)));
+  }
+  if (next == last) {
+    for (auto& extent : next) extent *= 2;
+  }
+  return next;
+}
+
+}  // namespace rewise

@@ -1,0 +1,72 @@
+// The points of a `tc` study and the tasks that fill them: what each costs, how far all is.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/study.hpp"
+#include "experiments/tc_search.hpp"
+
+namespace rewise {
+
+// The search for one p.
+struct TcPoint {
+  PointData data;
+  double centre = 0, half_width = 0;           // of the window in work
+  std::vector<double> seconds_per_site_cycle;  // [size] of one task, all replicas of a temperature
+};
+
+// Graphs of one size at one p.
+struct TcCell {
+  std::size_t point = 0, size = 0;
+  std::uint32_t graphs = 0;  // in all
+};
+
+class TcTasks {
+ public:
+  TcTasks(Study& study, const StopToken& stop, Progress& progress);
+
+  std::vector<TcPoint> points;  // one per p
+
+  StudyTask task_of(const TcPoint& point, std::size_t size, std::uint32_t graph,
+                    const SizePlan& plan, const std::string& purpose) const;
+
+  // Brings every cell to its graphs, each measured as its plan says; gives the seconds that this
+  // was expected to take.
+  double fill(std::span<const TcCell> cells);
+  // As Study::run.
+  void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
+
+  // From a finished task of the point's size, the speed of those to come.
+  void note_speed(TcPoint& point, std::size_t size, const TaskData& data) const;
+
+  // For the time left: seconds of work about to be done, on one core, and of what is to follow.
+  void expect(double now, double later);
+
+  // The extents of size number `size` of the study, added ones included.
+  const std::vector<std::uint32_t>& extents(std::size_t size);
+  // Graphs that a size begins with.
+  std::uint32_t first_graphs(std::size_t size) const;
+
+  const StudyConfig& config() const { return config_; }
+  const Study& study() const { return study_; }
+  const StopToken& stop() const { return stop_; }
+  Progress& progress() { return progress_; }
+
+ private:
+  double speed(const TcPoint& point, std::size_t size) const;
+
+  Study& study_;
+  const StudyConfig& config_;
+  const StopToken& stop_;
+  Progress& progress_;
+  std::vector<std::vector<std::uint32_t>> sizes_;
+  double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
+};
+
+// The next size of a series: as much larger again as the last is than the one before it, in even
+// extents, and never more than twice.
+std::vector<std::uint32_t> next_size(const std::vector<std::vector<std::uint32_t>>& sizes);
+
+}  // namespace rewise

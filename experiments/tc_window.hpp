@@ -1,0 +1,21 @@
+// Where the window of a size should lie: around the crossing with the size before.
+#pragma once
+
+#include "experiments/graph_sample.hpp"
+
+namespace rewise {
+
+struct WindowShift {
+  double shift = 0;      // of the centre
+  bool settled = false;  // the crossing is well inside: `shift` leads to it, the window may stay
+};
+
+// From the pilot graphs of both sizes only: more graphs must not move a window. `half_width` is
+// that of the larger size's.
+WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
+                         double centre, double half_width);
+
+// Share of half a window's width within which a crossing is well inside.
+inline constexpr double kInside = 0.6;
+
+}  // namespace rewise
