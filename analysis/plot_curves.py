@@ -57,6 +57,16 @@ AXES = {
     "exponent": "local exponent",
     "acceleration": "time on one core / accelerated",
     "acceleration_measured": "time on one core / accelerated",
+    "total": "ns per spin, whole update",
+    "activate": "ns per spin, bonds",
+    "label": "ns per spin, labels within tiles",
+    "merge": "ns per spin, consolidation",
+    "identify": "ns per spin, labelling",
+    "flip": "ns per spin, flips",
+    "speedup": "time on one core / here",
+    "flips_per_ns": "spin flips per nanosecond",
+    "ratio": r"$\beta / \beta_{\mathrm{c}}$",
+    "tile": "edge of tiles",
 }
 
 
