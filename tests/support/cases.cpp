@@ -59,11 +59,11 @@ std::vector<PottsGraph> potts_graphs() {
   graphs.push_back({built({{4, 4}, 0.3, Rule::rewire, 21}, {0.8, 1.0, 1.6}, true), 3});
   graphs.push_back({built({{4, 4}, 0.5, Rule::swap, 22}, {0.9, 1.15, 1.8}, true), 2});
   graphs.push_back({built({{12}, 0.6, Rule::add, 23}, {0.4, 0.7, 1.3}, true), 3});
-  graphs.push_back({built({{12}, 0.6, Rule::rewire, 24}, {0.4, 0.7, 1.3}, true), 4});
-  graphs.push_back({built({{10}, 0.8, Rule::rewire, 25}, {0.4, 0.7, 1.3}, true), 5});
   graphs.push_back({imported("Petersen", petersen(), {0.5, 0.8, 1.4}, true), 4});
   graphs.push_back({imported("3 x 3", renumbered(torus({3, 3})), {0.7, 0.9, 1.5}, true), 5});
   graphs.push_back({imported("hubs, tail, isolated", hubs(4, 1, 1), {0.4, 0.7, 1.3}, true), 7});
+  graphs.push_back({built({{12}, 0.6, Rule::rewire, 24}, {0.4, 0.7, 1.3}, true), 4});
+  graphs.push_back({built({{10}, 0.8, Rule::rewire, 25}, {0.4, 0.7, 1.3}, true), 5});
   return graphs;
 }
 
