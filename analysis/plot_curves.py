@@ -102,7 +102,8 @@ def labels(curves):
     """What tells the curves of a panel apart."""
     names = list(curves[0]["keys"]) if curves else []
     varying = [name for name in names if len({curve["keys"].get(name) for curve in curves}) > 1]
-    shown = {"temperature": "$T = {}$", "p": "$p = {}$", "size": "$L = {}$"}
+    shown = {"temperature": "$T = {}$", "p": "$p = {}$", "size": "$L = {}$", "q": "$q = {}$",
+             "tile": "$B = {}$"}
 
     def word(name, value):
         if name in ("temperature", "p"):
@@ -123,6 +124,14 @@ def bars(y, error, shown, panel):
         return None
     low = np.minimum(error, 0.9 * y) if panel.get("yscale") == "log" else error
     return np.array([low[shown], error[shown]])
+
+
+def whole_ticks(curves, panel, most=8):
+    """The x of a logarithmic axis where they are few whole numbers, such as edges of lattices."""
+    if panel.get("xscale") != "log":
+        return []
+    at = sorted({x for curve in curves for x in column(curve, panel["x"]) if np.isfinite(x)})
+    return at if len(at) <= most and all(x > 0 and x == int(x) for x in at) else []
 
 
 def draw_panel(axes, tables, panel):
@@ -163,6 +172,10 @@ def draw_panel(axes, tables, panel):
                       linestyle="--")
         drawn = True
     axes.set_xscale(panel.get("xscale", "linear"))
+    at = whole_ticks(curves, panel)
+    if at:
+        axes.set_xticks(at, [f"{x:g}" for x in at])
+        axes.set_xticks([], minor=True)
     axes.set_yscale(panel.get("yscale", "linear"))
     axes.set_xlabel(panel.get("xlabel") or label_of(panel["x"]))
     axes.set_ylabel(panel.get("ylabel") or label_of(panel["y"]))
