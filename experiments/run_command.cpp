@@ -272,7 +272,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
            "a cycle: M local sweeps, then W cluster updates;\n"
            "auto: tuned first (see 'rewise tune')");
   add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
-            "independent systems per temperature; multiples of\n32 for the bundle engine");
+            "independent systems per temperature; multiples of\n32 for the bundle engine; packed: 1 if not given");
   add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");
   add_whole(app, "--measure", o.measure, 1, most, "number of measurements");
   add_whole(app, "--every", o.every, 1, most, "cycles per measurement");
@@ -339,6 +339,7 @@ AddedCommand add_run_command(CLI::App& program) {
   return {&app, [options, &app] {
             refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
             refuse_few_cluster_options(app, options->cluster);
+            if (options->engine == "packed" && app.count("--replicas") == 0) options->replicas = 1;
             return run_run(*options);
           }};
 }

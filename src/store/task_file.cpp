@@ -116,7 +116,7 @@ void check_graph(const GraphRecord& graph) {
   if (graph.extents.empty()) return;
   std::uint64_t sites = 1;
   for (const auto extent : graph.extents) {
-    require(extent > 0 && sites <= UINT32_MAX / extent, "the extents are not those of a lattice");
+    require(extent > 0 && sites <= UINT64_MAX / extent, "the extents are not those of a lattice");
     sites *= extent;
   }
   require(sites == graph.sites, "sites is not the product of the extents");

@@ -104,6 +104,11 @@ TEST_CASE("a packed run goes on from its file as if it had never stopped") {
   CHECK(printed["trajectory_hash"] == whole->task.provenance.at("trajectory_hash"));
   CHECK(printed["engine"] == "packed");
   CHECK(printed["graph"]["sites"] == 64 * 30);
+  CHECK(printed["results"][0]["replicas"] == 4);
+  const Output one = place.run(
+      "run --engine packed --size 8,6 --temperature 2.3 --schedule 1:0 --measure 40 --json");
+  REQUIRE(one.status == 0);
+  CHECK(nlohmann::json::parse(one.out)["results"][0]["replicas"] == 1);  // one large system
 }
 
 TEST_CASE("what the packed engine does not take is one line that names who does") {

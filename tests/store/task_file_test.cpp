@@ -78,6 +78,9 @@ TEST_CASE("tasks without measurements, clusters, bonds, temperatures or a lattic
   task.graph.a.clear();
   task.graph.b.clear();
   check_equal(decode_task(encode_task(task)), task);
+  task.graph.extents = {131072, 131072};  // more sites than 32 bits count: the packed engine's
+  task.graph.sites = std::uint64_t{1} << 34;
+  check_equal(decode_task(encode_task(task)), task);
   task.graph.extents.clear();
   task.graph.source = "net work.edges";
   check_equal(decode_task(encode_task(task)), task);
