@@ -6,7 +6,7 @@ import numpy as np
 import plot_style as style
 import plot_sweep
 from plot_sizes import QUANTITIES, found, p_label, plot_binder_limit, plot_extrapolation, tc_of
-from rewise_data import array, extents_label, value_and_error, with_error
+from rewise_data import array, extents_label, schedule_label, value_and_error, with_error
 
 MOST_ANNOTATED = 6  # values written beside their points
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
@@ -122,7 +122,7 @@ def plot_tau(summary, point):
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):
-        schedule = size.get("schedule") or summary.get("sampling", {}).get("schedule", "")
+        schedule = schedule_label(size, summary.get("sampling", {}).get("schedule", ""))
         label = f"{extents_label(size['extents'])}, {schedule}"
         draw_curve(panel, size, "tau", index, (-np.inf, np.inf), label)
     style.log_if_wide(panel, [size["tau"]["value"] for size in point["sizes"] if size.get("tau")])

@@ -4,7 +4,7 @@ or (text, class)."""
 import numpy as np
 
 from plot_sizes import whole
-from rewise_data import array, value_and_error, with_error
+from rewise_data import array, schedule_label, value_and_error, with_error
 
 LEAST_TAUS = 5        # of equilibration
 MANY_MEASUREMENTS = 10  # decorrelated ones, per replica
@@ -111,7 +111,7 @@ def checks(summary):
             agreement = ("not checked", "") if not halves.get("checks") else \
                 (("agree", "good") if halves["agree"] else ("DISAGREE", "bad"))
             rows.append([
-                name_of(point), extents(size), size.get("schedule", "–"), agreement,
+                name_of(point), extents(size), schedule_label(size, "–"), agreement,
                 f"{z:+.1f} ({halves['checks']})" if halves.get("checks") and z is not None else "–",
                 "–" if np.isnan(tau) else f"{tau:.3g}",
                 "–" if taus is None or np.isnan(taus) else

@@ -57,6 +57,13 @@ def extents_label(extents):
     return r"$" + r" \times ".join(str(extent) for extent in extents) + "$"
 
 
+def schedule_label(size, otherwise=""):
+    """"1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff; of a summary's size."""
+    schedule = size.get("schedule") or otherwise
+    short = {"swendsen-wang": " SW", "few-cluster": " few"}.get(size.get("cluster"), "")
+    return schedule + (short if schedule and not schedule.endswith(":0") else "")
+
+
 def read_summary(folder):
     """The summary of a study as a dict, checked for being one."""
     path = pathlib.Path(folder) / "summary.json"

@@ -22,7 +22,7 @@ from rewise_data import DataError, array, value_and_error
 
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
-TEXTS = ("rule", "schedule", "extents", "label")  # columns of words; all others are numbers
+TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of words, not numbers
 
 
 def _whole_error(entry):
@@ -58,6 +58,7 @@ class Study:
                        "extents": "x".join(map(str, size["extents"])), "sites": size["sites"],
                        "rule": point.get("rule", lattice.get("rule")),
                        "schedule": size.get("schedule", sampling.get("schedule")),
+                       "cluster": size.get("cluster", ""),
                        "label": point.get("label", ""), "graphs": size["graphs"],
                        "replicas": size["replicas"]}, size
 

@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kTimeLimit = "time limit";  // what StopToken says of it
 
-std::filesystem::path class_file(const std::filesystem::path& folder, const TaskSpec& spec) {
-  return folder / "schedules" / (schedule_class(spec) + ".json");
+std::filesystem::path class_file(const std::filesystem::path& folder, const std::string& name) {
+  return folder / "schedules" / (name + ".json");
 }
 
 void make_folder_of(const std::filesystem::path& file) {
@@ -32,12 +32,43 @@ void make_folder_of(const std::filesystem::path& file) {
   }
 }
 
-void keep(const std::filesystem::path& file, const TaskSpec& spec, const Schedule& schedule,
-          const std::string& reason, Json tuned) {
-  tuned["class"] = schedule_class(spec);
-  tuned["schedule"] = to_string(schedule);
-  tuned["reason"] = reason;
+void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned) {
+  tuned["class"] = file.stem().string();
+  tuned["schedule"] = to_string(chosen.schedule);
+  tuned["cluster"] = to_string(chosen.cluster);
+  tuned["reason"] = chosen.reason;
   write_text_file(file, tuned.dump(2) + "\n");
+}
+
+// What a file holds. One of a version that knew Wolff alone does not name the cluster update: it is
+// `unnamed` then, or the file is unfit.
+ChosenSchedule read_choice(const std::filesystem::path& file, const std::string& name,
+                           std::optional<ClusterUpdate> unnamed) {
+  const std::string where = fmt::format("'{}'", file.string());
+  const Json json = Json::parse(read_text_file(file), nullptr, false);
+  const auto text = [&](const char* key) {
+    if (!json.is_object() || !json.contains(key) || !json[key].is_string()) {
+      throw Error(ExitCode::data,
+                  fmt::format("{} is damaged: it has no text '{}' (remove it, and the schedule is "
+                              "chosen anew)",
+                              where, key));
+    }
+    return json[key].get<std::string>();
+  };
+  if (text("format") != "rewise tune" || text("class") != name) {
+    throw Error(ExitCode::data, fmt::format("{} is not the schedule of {}", where, name));
+  }
+  ChosenSchedule chosen;
+  try {
+    chosen.schedule = parse_schedule(text("schedule"), where);
+    chosen.cluster = unnamed && !json.contains("cluster")
+                         ? *unnamed
+                         : parse_cluster_update(text("cluster"), where);
+  } catch (const Error& error) {
+    throw Error(ExitCode::data, error.what());
+  }
+  chosen.reason = text("reason");
+  return chosen;
 }
 
 // Isolated sites of the rule `rewire`, on average: all ends moved away, none to there. Metropolis
@@ -56,7 +87,8 @@ double isolated_sites(const TaskSpec& spec) {
 }
 
 // Tuning takes one temperature, and the replicas of a study's task.
-TuneSetting setting_of(const TaskSpec& spec, const EngineOptions& options, double budget) {
+TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
+                       double budget) {
   TuneSetting setting;
   setting.spec = spec;
   setting.spec.temperatures = {spec.temperatures[spec.temperatures.size() / 2]};
@@ -64,8 +96,8 @@ TuneSetting setting_of(const TaskSpec& spec, const EngineOptions& options, doubl
   if (options.device >= 0) {
     setting.spec.replicas = std::max(spec.replicas, tuning_replicas(setting.spec, options.device));
   }
-  const ClusterUpdate cluster[] = {spec.cluster};
-  setting.candidates = standard_candidates(cluster);
+  setting.candidates =
+      standard_candidates(any_cluster ? clusters_of(spec.engine) : std::vector{spec.cluster});
   if (isolated_sites(spec) > kMostIsolated) {
     std::erase_if(setting.candidates, [](const Candidate& c) { return c.schedule.cluster == 0; });
   }
@@ -79,101 +111,99 @@ std::string reason_of(const TuneResult& result) {
                      number_text(result.spec.temperatures.front()), winner_text(result));
 }
 
+ChosenSchedule winner_of(const TuneResult& result) {
+  const Candidate& best = result.best().candidate;
+  return {best.schedule, best.cluster, reason_of(result), true};
+}
+
 ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
                       const StopToken& stop) {
-  ChosenSchedule chosen;
   const double budget = std::min(kTuneShare * wish.work, kMostTuning);
   if (budget < kLeastTuning) {
-    chosen.schedule = wish.rule_of_thumb;
-    chosen.reason =
-        fmt::format("rule of thumb: some {:.2g} s of work are not worth tuning", wish.work);
-    keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json(std::vector<TuneResult>{}));
+    const ChosenSchedule chosen{
+        wish.rule_of_thumb, wish.spec.cluster,
+        fmt::format("rule of thumb: some {:.2g} s of work are not worth tuning", wish.work)};
+    keep(file, chosen, tune_json(std::vector<TuneResult>{}));
     return chosen;
   }
   TuneResult result;
   try {
-    result = tune(setting_of(wish.spec, wish.options, budget), stop, {});
+    result = tune(setting_of(wish.spec, wish.any_cluster, wish.options, budget), stop, {});
   } catch (const Error& error) {
     // A study under a time limit shorter than its tuning must get on all the same.
     if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
-      keep(file, wish.spec, wish.rule_of_thumb, "rule of thumb: the time limit came while tuning",
+      keep(file,
+           {wish.rule_of_thumb, wish.spec.cluster,
+            "rule of thumb: the time limit came while tuning"},
            tune_json(std::vector<TuneResult>{}));
     }
     throw;
   }
-  if (!result.best().figures.tau_known) {
-    chosen.schedule = wish.fallback;
-    chosen.reason = fmt::format(
-        "rule of thumb: {:.2g} s of tuning did not find any candidate's autocorrelation time",
-        result.seconds);
-    keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json(std::vector{result}));
-    return chosen;
-  }
-  chosen.schedule = result.best().candidate.schedule;
-  chosen.reason = reason_of(result);
-  chosen.tuned = true;
-  keep(file, wish.spec, chosen.schedule, chosen.reason, tune_json(std::vector{result}));
+  const bool known = result.best().figures.tau_known;
+  const ChosenSchedule chosen =
+      known ? winner_of(result)
+            : ChosenSchedule{wish.fallback, wish.spec.cluster,
+                             fmt::format("rule of thumb: {:.2g} s of tuning did not find any "
+                                         "candidate's autocorrelation time",
+                                         result.seconds)};
+  keep(file, chosen, tune_json(std::vector{result}));
   return chosen;
+}
+
+// For a class that leaves the cluster update open: what was chosen before there was such a class.
+std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder, TaskSpec spec) {
+  spec.cluster = ClusterUpdate::wolff;
+  const std::string name = schedule_class(spec);
+  const auto file = class_file(folder, name);
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const Json json = Json::parse(read_text_file(file), nullptr, false);
+  if (json.is_object() && json.contains("cluster")) return std::nullopt;
+  return read_choice(file, name, spec.cluster);
 }
 
 }  // namespace
 
-std::string schedule_class(const TaskSpec& spec) {
+std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =
       spec.model == ModelKind::potts ? fmt::format("_potts{}", spec.q) : std::string();
   return fmt::format("{}_p{}_{}_{}_{}_{}{}", extents_text(spec.graph.extents),
                      number_text(spec.graph.p), to_string(spec.graph.rule), spec.engine,
-                     to_string(spec.local), to_string(spec.cluster), potts);
+                     to_string(spec.local), any_cluster ? "auto" : to_string(spec.cluster), potts);
 }
 
 std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folder,
-                                              const TaskSpec& spec) {
-  const auto file = class_file(folder, spec);
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  const std::string where = fmt::format("'{}'", file.string());
-  const Json json = Json::parse(read_text_file(file), nullptr, false);
-  const auto text = [&](const char* key) {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_string()) {
-      throw Error(ExitCode::data,
-                  fmt::format("{} is damaged: it has no text '{}' (remove it, and the schedule is "
-                              "chosen anew)",
-                              where, key));
-    }
-    return json[key].get<std::string>();
-  };
-  if (text("format") != "rewise tune" || text("class") != schedule_class(spec)) {
-    throw Error(ExitCode::data,
-                fmt::format("{} is not the schedule of {}", where, schedule_class(spec)));
+                                              const TaskSpec& spec, bool any_cluster) {
+  const std::string name = schedule_class(spec, any_cluster);
+  const auto file = class_file(folder, name);
+  if (std::filesystem::exists(file)) {
+    return read_choice(file, name,
+                       any_cluster ? std::nullopt : std::optional<ClusterUpdate>(spec.cluster));
   }
-  ChosenSchedule chosen;
-  try {
-    chosen.schedule = parse_schedule(text("schedule"), where);
-  } catch (const Error& error) {
-    throw Error(ExitCode::data, error.what());
-  }
-  chosen.reason = text("reason");
-  return chosen;
+  if (any_cluster) return stored_before(folder, spec);
+  return std::nullopt;
 }
 
 std::filesystem::path store_schedule(const std::filesystem::path& folder,
                                      const TuneResult& result) {
   TaskSpec spec = result.spec;
   spec.cluster = result.best().candidate.cluster;
-  const auto file = class_file(folder, spec);
+  const auto file = class_file(folder, schedule_class(spec, true));
   make_folder_of(file);
-  keep(file, spec, result.best().candidate.schedule, reason_of(result),
-       tune_json(std::vector{result}));
+  for (const auto& kept : {class_file(folder, schedule_class(spec)), file}) {
+    keep(kept, winner_of(result), tune_json(std::vector{result}));
+  }
   return file;
 }
 
 ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
                                const StopToken& stop) {
-  if (auto stored = stored_schedule(folder, wish.spec)) return *stored;
-  const auto file = class_file(folder, wish.spec);
+  const auto stored = [&] { return stored_schedule(folder, wish.spec, wish.any_cluster); };
+  if (auto known = stored()) return *known;
+  const auto file = class_file(folder, schedule_class(wish.spec, wish.any_cluster));
   make_folder_of(file);
   while (true) {
     const LeaseClaim claim = claim_lease(std::filesystem::path(file.string() + ".lease"));
-    if (auto stored = stored_schedule(folder, wish.spec)) return *stored;
+    if (auto known = stored()) return *known;
     if (claim.lease) return decide(file, wish, stop);
     if (stop.stop_requested()) {
       throw Error(ExitCode::interrupted,
@@ -185,8 +215,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
 
 ChosenSchedule tuned_schedule(const TaskSpec& spec, const EngineOptions& options, double budget,
                               const StopToken& stop) {
-  const TuneResult result = tune(setting_of(spec, options, budget), stop, {});
-  return {result.best().candidate.schedule, reason_of(result), true};
+  return winner_of(tune(setting_of(spec, false, options, budget), stop, {}));
 }
 
 }  // namespace rewise

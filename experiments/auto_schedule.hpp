@@ -1,7 +1,11 @@
 // `schedule = "auto"`: which schedule a study's tasks take, decided once and kept in its folder.
 //
-//   DIR/schedules/<class>.json   the choice for one lattice, p, rule, engine and pair of updates,
-//                                with the tuner's figures where it was tuned
+//   DIR/schedules/<class>.json   the choice for one lattice, p, rule, engine, local and cluster
+//                                update, with the tuner's figures where it was tuned
+//
+// Where a study leaves the cluster update open, too, Wolff and Swendsen-Wang are weighed against
+// each other, in a class of its own ("auto" in place of the cluster update). What versions that
+// knew Wolff alone kept in a study's folder holds there all the same: its tasks are not lost.
 //
 // A schedule is part of what determines a task's numbers, while tuning rests on the clock: so the
 // first process that needs a class's schedule decides, under a lease, and every later one, here or
@@ -21,26 +25,30 @@ namespace rewise {
 
 struct ChosenSchedule {
   Schedule schedule;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
   std::string reason;  // one line for people
   bool tuned = false;  // just now; else it was stored, or is the rule of thumb
 };
 
-// "64x64_p0.01_rewire_bundle_metropolis_wolff": the file's name without .json.
-std::string schedule_class(const TaskSpec& spec);
+// "64x64_p0.01_rewire_bundle_metropolis_wolff": the file's name without .json. `any_cluster`: of
+// those that leave the cluster update open.
+std::string schedule_class(const TaskSpec& spec, bool any_cluster = false);
 
 // What the folder holds for the class of `spec`. Error(data) naming the file where it is unfit.
 std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folder,
-                                              const TaskSpec& spec);
+                                              const TaskSpec& spec, bool any_cluster = false);
 
-// Keeps the winner for the class of its setting, replacing what was there; gives the file.
+// Keeps the winner for the class of its setting and cluster update, and for the class that leaves
+// the cluster update open, replacing what was there; gives the latter's file.
 std::filesystem::path store_schedule(const std::filesystem::path& folder, const TuneResult& result);
 
 struct ScheduleWish {
-  TaskSpec spec;    // of any task of the class, temperatures ascending: the middle one counts
-  double work = 0;  // seconds that all the tasks of the class will take, about
-  Schedule rule_of_thumb;  // where tuning is not worth it; the same on every device
-  Schedule fallback;       // where tuning was, and found nothing
-  EngineOptions options;   // device, threads of one task
+  TaskSpec spec;  // of any task of the class, temperatures ascending: the middle one counts
+  bool any_cluster = false;  // weigh Wolff and Swendsen-Wang; else spec.cluster alone
+  double work = 0;           // seconds that all the tasks of the class will take, about
+  Schedule rule_of_thumb;    // of spec.cluster; where tuning is not worth it, on every device
+  Schedule fallback;         // of spec.cluster; where tuning was, and found nothing
+  EngineOptions options;     // device, threads of one task
 };
 
 // Tuning may take this share of the work, between these seconds; below the least there is none.

@@ -6,7 +6,7 @@
 //               most_graphs = 10000   more_sizes = 1
 //   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
 //               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
-//               local = "auto"   cluster = "wolff"   model = "ising"   q = 2
+//               local = "auto"   cluster = "auto"   model = "ising"   q = 2
 //               few_cluster_tile = 0   few_cluster_flip = 0.9
 //   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 //
@@ -14,7 +14,9 @@
 // {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
 // per size: under a target_error those to begin with, 32 unless given (tc_target.hpp, which alone
 // heeds most_graphs and more_sizes). A sweep's grid may have several of each of `dim` (edges then
-// mean every dimension), `rule` and `schedule`: lists of them.
+// mean every dimension), `rule` and `schedule`: lists of them. `cluster` is "auto", Wolff and
+// Swendsen-Wang weighed against each other, where the schedule is (auto_schedule.hpp), "wolff"
+// where a schedule is given.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/engine_choice.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise {
@@ -46,8 +49,8 @@ struct StudyConfig {
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states
   LocalUpdate local = LocalUpdate::metropolis;
-  ClusterUpdate cluster = ClusterUpdate::wolff;
-  std::uint32_t few_cluster_tile = 0;  // as EngineSpec's
+  std::optional<ClusterUpdate> cluster;  // nothing only beside a schedule "auto"
+  std::uint32_t few_cluster_tile = 0;    // as EngineSpec's
   double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
@@ -71,22 +74,7 @@ StudyConfig read_study_config(const std::filesystem::path& file);
 // The configuration as TOML with every default written out; parses to the same configuration.
 std::string to_toml(const StudyConfig& config);
 
-// "metropolis", "glauber", or "auto": glauber on chains (dim 1), where checkerboard Metropolis
-// cannot reach every configuration, metropolis elsewhere (dim 0: no lattice).
-LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);
-
-// Error(usage) with `origin` in front unless every extent is even, at least 4, and all together
-// make at most 2^32 - 1 sites.
-void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
-// "bundle", "single", or "auto": bundle where it has the model and the cluster update, else single.
-// Error(usage) where the engine that is named has not.
-std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
-                          const std::string& origin, bool packed = false);
-// Error(usage): q is for Potts.
-void check_states(ModelKind model, std::uint64_t q, const std::string& origin);
-// Error(usage) for what is no engine's name, and for packed where `packed` does not allow it.
-void check_engine_name(const std::string& engine, const std::string& origin, bool packed = false);
-// The bundle engine takes multiples of 32.
-void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin);
+// The cluster update's name, or "auto".
+std::string_view cluster_text(const StudyConfig& config);
 
 }  // namespace rewise

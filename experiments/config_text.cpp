@@ -47,6 +47,10 @@ std::vector<int> StudyConfig::dims() const {
   return dims;
 }
 
+std::string_view cluster_text(const StudyConfig& config) {
+  return config.cluster ? to_string(*config.cluster) : "auto";
+}
+
 std::string to_toml(const StudyConfig& config) {
   std::vector<std::string> sizes;
   for (const auto& extents : config.sizes) {
@@ -66,7 +70,7 @@ std::string to_toml(const StudyConfig& config) {
       fmt::format("most_graphs = {}\nmore_sizes = {}\n\n", config.most_graphs, config.more_sizes);
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
                      in_quotes(config.engine), one_or_list(schedules),
-                     in_quotes(to_string(config.local)), in_quotes(to_string(config.cluster)));
+                     in_quotes(to_string(config.local)), in_quotes(cluster_text(config)));
   out += fmt::format("model = {}\n", in_quotes(to_string(config.model)));
   if (config.model == ModelKind::potts) out += fmt::format("q = {}\n", config.q);
   if (config.cluster == ClusterUpdate::few_cluster) {

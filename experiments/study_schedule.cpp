@@ -22,26 +22,28 @@ Schedule cuda_schedule(double p, double sites) {
   return {1, static_cast<std::uint32_t>(std::min(1 / ratio, 64.0))};
 }
 
-Schedule study_schedule(const Study& study, const TaskSpec& spec, double work,
-                        const Schedule& otherwise, const StopToken& stop, Progress& progress) {
+void take_schedule(const Study& study, const TaskSpec& spec, double work, const StopToken& stop,
+                   Progress& progress, SizePlan& plan) {
   ScheduleWish wish;
   wish.spec = spec;
+  wish.any_cluster = !study.config().cluster;
   wish.work = work;
   wish.options.device = study.devices().front();
   const bool gpu =
       wish.options.device >= 0 && spec.engine == "bundle" && spec.cluster == ClusterUpdate::wolff;
   double sites = 1;
   for (const std::uint32_t extent : spec.graph.extents) sites *= extent;
-  wish.rule_of_thumb = otherwise;
-  wish.fallback = gpu ? cuda_schedule(spec.graph.p, sites) : otherwise;
+  wish.rule_of_thumb = plan.schedule;
+  wish.fallback = gpu ? cuda_schedule(spec.graph.p, sites) : plan.schedule;
   wish.options.threads = 1;
   const ChosenSchedule chosen = choose_schedule(study.folder(), wish, stop);
   if (chosen.tuned) {
     progress.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(spec.graph.p),
-                              extents_text(spec.graph.extents), to_string(chosen.schedule),
-                              chosen.reason));
+                              extents_text(spec.graph.extents),
+                              candidate_text({chosen.schedule, chosen.cluster}), chosen.reason));
   }
-  return chosen.schedule;
+  plan.schedule = chosen.schedule;
+  plan.cluster = chosen.cluster;
 }
 
 }  // namespace rewise

@@ -55,6 +55,7 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   json["graphs"] = size.samples.graphs.size();
   json["replicas"] = replicas;
   json["schedule"] = to_string(size.plan.schedule);
+  json["cluster"] = to_string(size.plan.cluster);
   json["equilibrate"] = size.plan.equilibrate;
   json["measurements"] = size.plan.measure;
   json["every"] = size.plan.every;
@@ -94,6 +95,7 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
   json["sampling"] = {
       {"engine", config.engine},
       {"schedule", schedule_json(config)},
+      {"cluster", cluster_text(config)},
       {"replicas", config.replicas},
       {"target_error", config.target_error ? Json(*config.target_error) : Json(nullptr)}};
   return json;
@@ -104,7 +106,7 @@ std::string csv_header() {
          "abs_magnetisation,abs_magnetisation_error,m2,m2_error,binder,binder_error,scaled_m2,"
          "scaled_m2_error,specific_heat,specific_heat_error,susceptibility,susceptibility_error,"
          "tau,tau_error,m4,m4_error,cluster_fraction,cluster_fraction_error,rule,schedule,"
-         "equilibrate,every\n";
+         "equilibrate,every,cluster\n";
 }
 
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
@@ -119,8 +121,8 @@ std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeD
           &c.susceptibility, &c.tau, &c.m4, &c.cluster_fraction}) {
       out += cell((*curve)[t]);
     }
-    out += fmt::format(",{},{},{},{}\n", to_string(rule), to_string(size.plan.schedule),
-                       size.plan.equilibrate, size.plan.every);
+    out += fmt::format(",{},{},{},{},{}\n", to_string(rule), to_string(size.plan.schedule),
+                       size.plan.equilibrate, size.plan.every, to_string(size.plan.cluster));
   }
   return out;
 }

@@ -28,7 +28,8 @@ each dimension, a list of extents one lattice. temperatures is a list, {from, to
 from tau_int of a short run; measure "auto" is 100. target_error is for tc alone.
 model = "potts" with q = 3, say, takes Potts spins (engine "single").
 schedule "auto" tunes M:W once for each p and size where the work is worth it (see
-'rewise tune') and keeps the choice in DIR/schedules.
+'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
+there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same

@@ -88,7 +88,7 @@ class Sweep {
       SizeData size;
       size.extents = config_.sizes[k];
       size.samples.sites = site_count(size.extents);
-      size.plan.schedule = schedule.value_or(automatic_schedule(p, size.samples.sites));
+      size.plan = first_plan(config_, schedule, p, size.samples.sites);
       size.plan.temperatures = config_.temperatures;
       work.point.sizes.push_back(std::move(size));
       work.graphs.push_back(config_.graphs[k]);
@@ -222,8 +222,7 @@ class Sweep {
     likely.measure = config_.measure.value_or(kMeasure);
     likely.every = config_.every.value_or(2);
     const StudyTask task = task_of(work, k, 0, likely, "tune");
-    plan.schedule = study_schedule(study_, task.spec, task.seconds * work.graphs[k], plan.schedule,
-                                   stop_, progress_);
+    take_schedule(study_, task.spec, task.seconds * work.graphs[k], stop_, progress_, plan);
   }
 
   void measure_tau(const std::vector<Work*>& works, std::size_t k) {

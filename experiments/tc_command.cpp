@@ -22,7 +22,7 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
               most_graphs = 10000   more_sizes = 1
   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
-              local = "auto"   cluster = "wolff"
+              local = "auto"   cluster = "auto"
   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 
 (one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
@@ -31,7 +31,8 @@ auto (glauber in one dimension); sizes edges or lists of extents; graphs one
 number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
 schedule "auto" tunes M:W once for each p and size where the work is worth it (see
-'rewise tune') and keeps the choice in DIR/schedules.
+'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
+there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
 
 target_error = 1e-4 asks for that relative error of every Tc(p), statistical and
 systematic: the study begins with `graphs` of each size (32 unless given) and adds, in

@@ -104,6 +104,14 @@ Schedule automatic_schedule(double p, double sites) {
   return {1, static_cast<std::uint32_t>(std::max(1.0, std::round(std::sqrt(sites) / 128)))};
 }
 
+SizePlan first_plan(const StudyConfig& config, const std::optional<Schedule>& schedule, double p,
+                    double sites) {
+  SizePlan plan;
+  plan.schedule = schedule.value_or(automatic_schedule(p, sites));
+  plan.cluster = config.cluster.value_or(ClusterUpdate::wolff);
+  return plan;
+}
+
 void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan) {
   const double cycles = std::isfinite(tau) ? std::max(tau, 0.5) : 10;
   plan.equilibrate =
@@ -127,7 +135,7 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   spec.few_cluster_tile = config.few_cluster_tile;
   spec.few_cluster_flip = config.few_cluster_flip;
   spec.local = config.local;
-  spec.cluster = config.cluster;
+  spec.cluster = plan.cluster;
   spec.replicas = config.replicas;
   spec.seed = derived_seed(config.seed, "run|" + name);
   spec.temperatures = plan.temperatures;

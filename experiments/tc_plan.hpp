@@ -18,6 +18,7 @@ struct SizePlan {
   std::vector<double> temperatures;  // ascending
   Schedule schedule;
   std::uint64_t equilibrate = 0, measure = 0, every = 1;
+  ClusterUpdate cluster = ClusterUpdate::wolff;
 };
 
 // How many graphs of a size locate the crossing before the rest is computed; fixed, so that asking
@@ -60,9 +61,14 @@ inline double half_window(const StudyConfig& config, double centre, double p, do
 // better estimate plans the same tasks.
 std::vector<double> window_temperatures(double centre, double half_width);
 
-// M:W where the configuration says "auto": a rule of thumb, 1:1 up to 128^2 sites, beyond that more
-// Wolff updates per sweep, since Metropolis slows down as N^(1/2) and Wolff clusters do not grow.
+// M:W of Wolff updates where the configuration says "auto": a rule of thumb, 1:1 up to 128^2 sites,
+// beyond that more Wolff updates per sweep, since Metropolis slows down as N^(1/2) and Wolff
+// clusters do not grow.
 Schedule automatic_schedule(double p, double sites);
+
+// The configuration's schedule and cluster update, or what holds until tuning has said more.
+SizePlan first_plan(const StudyConfig& config, const std::optional<Schedule>& schedule, double p,
+                    double sites);
 
 // From tau_int of m^2 in cycles: equilibration 12 tau, then a measurement each tau. Where graphs
 // differ, 20 measurements in 32 replicas leave a thermal error of U per graph of about half the

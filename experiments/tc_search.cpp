@@ -77,10 +77,8 @@ class Search {
   }
 
   SizePlan first_plan(const TcPoint& point, std::size_t k) {
-    SizePlan plan;
-    plan.schedule =
-        config_.schedule.value_or(automatic_schedule(point.data.p, site_count(tasks_.extents(k))));
-    return plan;
+    return rewise::first_plan(config_, config_.schedule, point.data.p,
+                              site_count(tasks_.extents(k)));
   }
 
   void scan() {
@@ -171,8 +169,8 @@ class Search {
     const StudyTask task = tasks_.task_of(point, k, 0, plan, "tune");
     const double graphs = tasks_.first_graphs(k) * (config_.target_error ? kLikelyGrowth : 1);
     const double work = std::max(task.seconds, least_seconds(task.spec)) * graphs;
-    point.data.sizes[k].plan.schedule = study_schedule(
-        tasks_.study(), task.spec, work, plan.schedule, tasks_.stop(), tasks_.progress());
+    take_schedule(tasks_.study(), task.spec, work, tasks_.stop(), tasks_.progress(),
+                  point.data.sizes[k].plan);
   }
 
   // Of a task on one core, where no task has told yet.

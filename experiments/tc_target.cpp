@@ -34,7 +34,7 @@ double mean_cluster_fraction(const SizeData& size) {
 
 double cycle_work(const StudyConfig& config, const SizeData& size) {
   const UpdateWork& work = config.engine == "bundle" ? kBundleWork : kSingleWork;
-  const double cluster = config.cluster == ClusterUpdate::wolff
+  const double cluster = size.plan.cluster == ClusterUpdate::wolff
                              ? work.flipped * mean_cluster_fraction(size)
                              : work.labelled;
   return size.plan.schedule.local + size.plan.schedule.cluster * cluster;

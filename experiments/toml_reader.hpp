@@ -1,6 +1,6 @@
 // Reads a TOML file into checked values: every error is one line that names file, line, column and
 // key, and every key that was not asked for is an error that names the nearest known one.
-// toml++ stays behind this header's .cpp and config.cpp.
+// toml++ stays behind this header's .cpp and those that read configurations.
 #pragma once
 
 #include <cstdint>

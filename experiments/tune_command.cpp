@@ -34,8 +34,9 @@ measurement in each cycle. All candidates start from one equilibrated state; one
 optimistic bound falls below the leader's pessimistic one gets no more time. Several p
 (or temperatures) make a scan: where does the optimum move?
 
-With --study the winner goes where schedule = "auto" of that study finds it; 'rewise tc'
-does the same by itself, once per p and size.
+With --study the winner goes where schedule = "auto" of that study finds it (--cluster: the
+one that its configuration names, if it does); 'rewise tc' does the same by itself, once per
+p and size.
 
 Examples:
   rewise tune --size 64 --p 0.01
@@ -75,8 +76,6 @@ std::string engine_of(const TuneOptions& options) {
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
   const std::string engine = engine_of(options);
   const auto offered = clusters_of(engine);
-  // A study's cluster update is not the schedule's to choose.
-  if (options.cluster == "auto" && !options.study.empty()) return {ClusterUpdate::wolff};
   if (options.cluster == "auto") return offered;
   const ClusterUpdate one = wanted_cluster(options);
   if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has seen to it
@@ -271,7 +270,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");
   add_text(app, "--cluster", o.cluster, "WORD",
            "wolff, swendsen-wang, few-cluster (single engine), or\n"
-           "auto: the first two (with --study wolff alone)");
+           "auto: the first two");
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
            "schedules to compare [1:0, 64:1, 8:1, 4:1, 2:1, 1:1,\n"
            "1:2, 1:4, 1:8, 1:64, 1:256, 1:1024, 0:1]");

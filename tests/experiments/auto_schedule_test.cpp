@@ -24,6 +24,12 @@ ScheduleWish wish(double p, double work) {
   return w;
 }
 
+ScheduleWish open_wish(double p, double work) {
+  ScheduleWish w = wish(p, work);
+  w.any_cluster = true;
+  return w;
+}
+
 constexpr double kWorthTuning = 1.01 * kLeastTuning / kTuneShare;
 
 }  // namespace
@@ -96,6 +102,95 @@ TEST_CASE("a class is all that a schedule should depend on, and no more") {
   }
 }
 
+TEST_CASE("a cluster update left open: Swendsen-Wang is weighed against Wolff, the choice kept") {
+  const Workplace place;
+  const auto folder = place / "study";
+  const ScheduleWish w = open_wish(0.1, kWorthTuning);
+  const std::string name = schedule_class(w.spec, true);
+  CHECK(name == "8x6_p0.1_rewire_bundle_metropolis_auto");
+  const ChosenSchedule first = choose_schedule(folder, w, StopToken());
+  CHECK(first.tuned);
+  const auto file = nlohmann::json::parse(place.read("study/schedules/" + name + ".json"));
+  int weighed[2] = {0, 0};
+  for (const auto& candidate : file["settings"][0]["candidates"]) {
+    ++weighed[candidate["cluster"] == "swendsen-wang"];
+  }
+  CHECK(weighed[0] == 13);
+  CHECK(weighed[1] == 9);  // 64:1 to 1:8, and 0:1; Metropolis alone is among Wolff's
+  CHECK(file["settings"][0]["winner"]["cluster"] == file["cluster"]);
+  CHECK(file["cluster"] == to_string(first.cluster));
+  const ChosenSchedule second = choose_schedule(folder, w, StopToken());
+  CHECK_FALSE(second.tuned);
+  CHECK(second.schedule == first.schedule);
+  CHECK(second.cluster == first.cluster);
+  // Little work: the rule of thumb, which is Wolff's.
+  const ChosenSchedule little = choose_schedule(folder, open_wish(0.2, 1), StopToken());
+  CHECK(little.schedule == Schedule{1, 7});
+  CHECK(little.cluster == ClusterUpdate::wolff);
+}
+
+TEST_CASE(
+    "what a version that knew Wolff alone has chosen holds, another choice of Wolff does not") {
+  const Workplace place;
+  const auto folder = place / "study";
+  const ScheduleWish w = open_wish(0.1, 1);
+  const std::string name = schedule_class(w.spec);
+  const std::string before = "{\"format\": \"rewise tune\", \"class\": \"" + name +
+                             "\", \"schedule\": \"1:32\", \"reason\": \"tuned long ago\"";
+  std::filesystem::create_directories(folder / "schedules");
+  place.write("study/schedules/" + name + ".json", before + "}");
+  const ChosenSchedule kept = choose_schedule(folder, w, StopToken());
+  CHECK(kept.schedule == Schedule{1, 32});
+  CHECK(kept.cluster == ClusterUpdate::wolff);
+  CHECK(kept.reason == "tuned long ago");
+  CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
+
+  place.write("study/schedules/" + name + ".json", before + ", \"cluster\": \"wolff\"}");
+  CHECK(choose_schedule(folder, w, StopToken()).schedule == Schedule{1, 7});
+  CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
+}
+
+TEST_CASE("a study's tasks take the cluster update that was chosen") {
+  const Workplace place;
+  const auto study = [](const std::string& sampling) {
+    return "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\ngraphs = 2\n"
+           "[sampling]\nmeasure = 20\ntemperatures = [2.5, 2.6]\n" +
+           sampling + "[run]\ndevice = \"cpu\"\n";
+  };
+  std::filesystem::create_directories(place / "st/schedules");
+  place.write("st/study.toml", "");
+  for (const std::string size : {"8x8", "12x12"}) {
+    const std::string name = size + "_p0.1_rewire_bundle_metropolis_auto";
+    place.write("st/schedules/" + name + ".json",
+                "{\"format\": \"rewise tune\", \"class\": \"" + name +
+                    "\", \"schedule\": \"1:2\", \"cluster\": \"swendsen-wang\", "
+                    "\"reason\": \"\"}");
+  }
+  place.write("s.toml", study(""));
+  const Output output = place.run("sweep s.toml --out st --no-plots --json");
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const auto summary = nlohmann::json::parse(output.out);
+  CHECK(summary["sampling"]["cluster"] == "auto");
+  for (const auto& size : summary["points"][0]["sizes"]) {
+    CHECK(size["schedule"] == "1:2");
+    CHECK(size["cluster"] == "swendsen-wang");
+  }
+  CHECK(place.read("st/study.toml").find("cluster = \"auto\"") != std::string::npos);
+  CHECK(place.read("st/summary.csv").find(",swendsen-wang\n") != std::string::npos);
+
+  // A configuration that says the same has the same tasks: two graphs and a pilot of each size.
+  place.write("s.toml", study("schedule = \"1:2\"\ncluster = \"swendsen-wang\"\n"));
+  REQUIRE(place.run("sweep s.toml --out fixed --no-plots").status == 0);
+  std::size_t shared = 0;
+  for (const auto& file : place.files()) {
+    if (!file.starts_with("fixed/tasks/") || !file.ends_with(".h5")) continue;
+    CHECK(place.has("st" + file.substr(5)));
+    ++shared;
+  }
+  CHECK(shared == 2 * 3);
+}
+
 TEST_CASE("a damaged choice is an error that names the file") {
   const Workplace place;
   const auto folder = place / "study";
@@ -106,7 +201,10 @@ TEST_CASE("a damaged choice is an error that names the file") {
         std::string("{\"format\": \"rewise tune\", \"class\": \"other\"}"),
         std::string("{\"format\": \"rewise tune\", "
                     "\"class\": \"8x6_p0.1_rewire_bundle_metropolis_wolff\", "
-                    "\"schedule\": \"0:0\", \"reason\": \"\"}")}) {
+                    "\"schedule\": \"0:0\", \"reason\": \"\"}"),
+        std::string("{\"format\": \"rewise tune\", "
+                    "\"class\": \"8x6_p0.1_rewire_bundle_metropolis_wolff\", "
+                    "\"schedule\": \"1:1\", \"cluster\": \"clumps\", \"reason\": \"\"}")}) {
     place.write(name, text);
     INFO(text);
     try {
@@ -151,8 +249,8 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
               "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\n"
               "graphs = 4\n[sampling]\nmeasure = 20\n[run]\ndevice = \"cpu\"\n");
   REQUIRE(place.run("tc s.toml --out st --no-plots").status == 0);
-  const auto rule = nlohmann::json::parse(
-      place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_wolff.json"));
+  const auto rule =
+      nlohmann::json::parse(place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_auto.json"));
   CHECK(rule["schedule"] == "1:1");
   // Nothing to do a second time, and nothing tuned.
   const Output again = place.run("tc s.toml --out st --no-plots");
@@ -162,6 +260,12 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
   const std::string tune = "tune --p 0.1 --device cpu --candidates 1:5 --budget 0.1s --study st ";
   REQUIRE(place.run(tune + "--size 8").status == 0);
   REQUIRE(place.run(tune + "--size 12").status == 0);
+  const auto tuned =
+      nlohmann::json::parse(place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_auto.json"));
+  CHECK(tuned["schedule"] == "1:5");
+  CHECK(tuned["settings"][0]["candidates"].size() == 2);  // with either cluster update
+  CHECK(place.has("st/schedules/8x8_p0.1_rewire_bundle_metropolis_" +
+                  tuned["cluster"].get<std::string>() + ".json"));
   const Output other = place.run("tc s.toml --out st --no-plots");
   CHECK(other.status == 0);
   CHECK(other.err.find("\n0 task(s) computed") == std::string::npos);

@@ -25,6 +25,7 @@ TEST_CASE("everything but dim, sizes and p has a default") {
   CHECK(config.graphs == std::vector<std::uint32_t>{50, 50});
   CHECK(config.engine == "bundle");
   CHECK(!config.schedule);
+  CHECK(!config.cluster);
   CHECK(config.replicas == 32);
   CHECK(config.temperatures.empty());
   CHECK(!config.equilibrate);
@@ -53,6 +54,21 @@ TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the orde
   CHECK(config.time_limit == 5400.0);
 }
 
+TEST_CASE("the cluster update is open where the schedule is") {
+  const auto cluster = [](const std::string& sampling) {
+    return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").cluster;
+  };
+  CHECK(!cluster("cluster = \"auto\"\n"));
+  CHECK(!cluster("schedule = \"auto\"\n"));
+  CHECK(cluster("cluster = \"wolff\"\n") == ClusterUpdate::wolff);
+  CHECK(cluster("schedule = \"1:8\"\n") == ClusterUpdate::wolff);
+  CHECK(cluster("schedule = [\"1:8\", \"1:1\"]\n") == ClusterUpdate::wolff);
+  CHECK(cluster("cluster = \"few-cluster\"\n") == ClusterUpdate::few_cluster);
+  CHECK(cluster("cluster = \"swendsen-wang\"\nschedule = \"1:2\"\n") ==
+        ClusterUpdate::swendsen_wang);
+  CHECK_THROWS_AS(cluster("cluster = \"auto\"\nschedule = \"1:8\"\n"), Error);
+}
+
 TEST_CASE("a target begins with fewer graphs, unless they are given") {
   const auto graphs = [](const std::string& rest) {
     return parse_study_config(kLeast + rest, "s.toml").graphs;
@@ -67,8 +83,10 @@ TEST_CASE("a target begins with fewer graphs, unless they are given") {
 
 TEST_CASE("the resolved configuration reads back the same") {
   for (const std::string& text :
-       {kLeast, kLeast + "[study]\nname = \"a \\\"b\\\" \\\\\"\nseed = 9\n[sampling]\nmeasure = 7\n"
-                         "temperatures = [2.5, 1e-3, 1234567.0e-3]\ntarget_error = 1e-5\n"}) {
+       {kLeast,
+        kLeast + "[study]\nname = \"a \\\"b\\\" \\\\\"\nseed = 9\n[sampling]\nmeasure = 7\n"
+                 "temperatures = [2.5, 1e-3, 1234567.0e-3]\ntarget_error = 1e-5\n",
+        kLeast + "[sampling]\nschedule = \"1:2\"\ncluster = \"swendsen-wang\"\n"}) {
     const std::string written = to_toml(parse_study_config(text, "s.toml"));
     INFO(written);
     CHECK(to_toml(parse_study_config(written, "written.toml")) == written);

@@ -1,0 +1,31 @@
+// Which engine and which updates take a model, as users name them: what "auto" stands for, and what
+// is refused, with `origin` (an option, or file, line and key) in front of the message.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+
+// "metropolis", "glauber", or "auto": glauber on chains (dim 1), where checkerboard Metropolis
+// cannot reach every configuration, metropolis elsewhere (dim 0: no lattice).
+LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);
+
+// Error(usage) with `origin` in front unless every extent is even, at least 4, and all together
+// make at most 2^32 - 1 sites.
+void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
+// "bundle", "single", or "auto": bundle where it has the model and the cluster update, else single.
+// Error(usage) where the engine that is named has not.
+std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+                          const std::string& origin, bool packed = false);
+// Error(usage): q is for Potts.
+void check_states(ModelKind model, std::uint64_t q, const std::string& origin);
+// Error(usage) for what is no engine's name, and for packed where `packed` does not allow it.
+void check_engine_name(const std::string& engine, const std::string& origin, bool packed = false);
+// The bundle engine takes multiples of 32.
+void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin);
+
+}  // namespace rewise
