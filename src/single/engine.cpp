@@ -18,6 +18,7 @@
 #include "src/single/potts_local.hpp"
 #include "src/single/single.hpp"
 #include "src/single/swendsen_wang.hpp"
+#include "src/single/swendsen_wang_labels.hpp"
 #include "src/single/wolff.hpp"
 #include "src/single/wolff_method.hpp"
 
@@ -193,6 +194,7 @@ void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   pending_updates_ += cycles * schedule.cluster;
   // The threads' times overlap: they divide the wall-clock time between the two kinds.
   Work sum;
+  std::uint64_t passes = 0;
   for (Worker& worker : workers_) {
     sum.local_seconds += worker.work.local_seconds;
     sum.cluster_seconds += worker.work.cluster_seconds;
@@ -201,7 +203,11 @@ void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
     work_.cluster_updates += worker.work.cluster_updates;
     work_.cluster_sites += worker.work.cluster_sites;
     worker.work = {};
+    if (worker.swendsen_wang && worker.swendsen_wang->labels) {
+      passes += worker.swendsen_wang->labels->labeller.passes();
+    }
   }
+  work_.label_passes = passes;
   const double busy = sum.local_seconds + sum.cluster_seconds;
   const double share = busy > 0 ? seconds_since(begin) / busy : 0;
   work_.local_seconds += share * sum.local_seconds;

@@ -1,20 +1,20 @@
-// Step 1 of a tile on the fast Swendsen-Wang path (fused_tile.cuh): its draws. A block of kWarps
+// Step 1 of a tile on the fast Swendsen-Wang path (fused_tile.cuh): its bonds. A block of kWarps
 // warps, of which every one holds the tile's rows, a word for each lane, and draws for a band of
 // them.
 #pragma once
 
-#include "src/single/labels.cuh"
+#include "src/single/fused_models.cuh"
 
 namespace rewise::single::device {
 
 // In shared memory.
-template <int kDim>
+template <int kDim, class Model>
 struct FusedTileMemory {
   alignas(16) std::uint32_t forest[kTileSites];          // parents, then sizes and labels of roots
   alignas(16) std::uint32_t drawn[kTileLanes][2][kDim];  // bonds of half a row in a direction
-  alignas(8) std::uint64_t spins[kTileLanes];
+  typename Model::Spins spins;
   std::uint64_t starts[kTileLanes], open[kTileLanes];
-  std::uint32_t flips[kTileSites / 32];
+  typename Model::SiteDraws draws;
   Site first[kTileLanes];
   std::uint32_t nodes;
   std::uint32_t square, fourth_low, fourth_high;  // of closed clusters, fourth in 22 bits each
@@ -23,13 +23,14 @@ struct FusedTileMemory {
 // The bonds of the band's sites: a round of the warp is two blocks of 64 slots, four ballots their
 // masks.
 template <int kDim, unsigned kWarps>
-__device__ __forceinline__ void draw_bonds(FusedTileMemory<kDim>& memory, const TileWord& word,
-                                           const DrawKey& key, Threshold bond) {
+__device__ __forceinline__ void draw_bonds(std::uint32_t (&drawn)[kTileLanes][2][kDim],
+                                           const TileWord& word, const DrawKey& key,
+                                           Threshold bond) {
   constexpr unsigned kRows = kTileLanes / kWarps;
   const unsigned lane = threadIdx.x % 32, top = kRows * (threadIdx.x / 32);
   const auto last = static_cast<std::uint32_t>(bond - 1);  // draws up to it happen
   const std::uint32_t never = bond == 0 ? 0 : ~0u;
-  auto* out = reinterpret_cast<uint2*>(memory.drawn[top]);
+  auto* out = reinterpret_cast<uint2*>(drawn[top]);
 #pragma unroll 4
   for (unsigned n = 0; n < kRows * kDim / 2; ++n) {
     const unsigned block = 2 * n + lane / kCallsPerBlock;  // in the band
@@ -47,21 +48,6 @@ __device__ __forceinline__ void draw_bonds(FusedTileMemory<kDim>& memory, const 
       out[block] = make_uint2(__byte_perm(b0, b1, half) & never, __byte_perm(b2, b3, half) & never);
     }
   }
-}
-
-// Flips of the band's rows, a row for each of the first lanes.
-template <int kDim, unsigned kWarps>
-__device__ __forceinline__ void draw_flips(FusedTileMemory<kDim>& memory, const TileWord& word,
-                                           const DrawKey& key) {
-  constexpr unsigned kRows = kTileLanes / kWarps;
-  const unsigned lane = threadIdx.x % 32, row = kRows * (threadIdx.x / 32) + lane % kRows;
-  const Site first = __shfl_sync(~0u, word.first, static_cast<int>(row));
-  const Words4 x =
-      random_words(key.seed, Stream::single_flip, bit_item(first), key.who, 0, key.step);
-  if (lane >= kRows) return;
-  const bool upper = (first & kWordSites) != 0;
-  memory.flips[2 * row] = upper ? x.w[2] : x.w[0];
-  memory.flips[2 * row + 1] = upper ? x.w[3] : x.w[1];
 }
 
 }  // namespace rewise::single::device

@@ -112,12 +112,10 @@ struct FusedSystem {
   }
 };
 
-// Labels of sites: bit 15 the spin, below it a node's number in the tile or kClosed + flip.
+// Labels of sites: bit 15 the spin of Ising, below it a node's number in the tile or kClosed + what
+// its closed cluster has drawn (fused_models.cuh).
 inline constexpr std::uint32_t kClosed = kTileSites;
 inline constexpr std::uint32_t kSpinBit = 15;
 inline constexpr std::uint32_t kNodeMask = (1u << kSpinBit) - 1;
-
-// The flips of a tile's labels as bits, by a label without its spin; in shared memory.
-inline constexpr std::uint32_t kFlipWords = kTileSites / 32 + 1;
 
 }  // namespace rewise::single::device

@@ -1,40 +1,41 @@
 // What the nodes of a tile learn when the forest is complete (swendsen_wang_fused.hpp): their
-// flips. The sizes of their clusters and the sums over clusters come on the way: when a size grows
+// draws. The sizes of their clusters and the sums over clusters come on the way: when a size grows
 // from a to b, sum n^2 grows by b^2 - a^2, so no second pass over the roots is needed.
 #pragma once
 
-#include "src/single/fused_nodes.cuh"
+#include "src/single/fused_models.cuh"
 
 namespace rewise::single::device {
 
 // In shared memory.
-template <unsigned kWarps>
+template <unsigned kWarps, class Model>
 struct SettleMemory {
-  std::uint32_t flips[kFlipWords];
+  typename Model::LabelDraws draws;
   std::uint32_t favourite[kWarps], favourite_size[kWarps];
 };
 
 // By a block of kWarps warps, which has a tile.
-template <unsigned kWarps>
+template <unsigned kWarps, class Model>
 class NodeSettler {
  public:
-  __device__ __forceinline__ NodeSettler(const FusedSystem& system, const DrawKey& key,
-                                         std::uint32_t first, SettleMemory<kWarps>& memory)
-      : system_(system), key_(key), first_(first), memory_(memory) {}
+  using Memory = SettleMemory<kWarps, Model>;
+
+  __device__ __forceinline__ NodeSettler(const Model& model, const FusedSystem& system,
+                                         const DrawKey& key, std::uint32_t first, Memory& memory)
+      : model_(model), system_(system), key_(key), first_(first), memory_(memory) {}
 
   // By all threads of the block; between this and finish() they wait for each other, and after it
-  // for memory.flips. Near and below Tc most nodes of a tile belong to one large cluster, its
+  // for memory.draws. Near and below Tc most nodes of a tile belong to one large cluster, its
   // favourite: their sizes are summed up by the block before they are added to the root's.
   __device__ __forceinline__ void run(std::uint32_t count) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    if (threadIdx.x == 0) memory_.flips[kClosed / 32] = 2;
+    Model::set_closed(memory_.draws);
     std::uint32_t favourite = kNone, sum = 0;
     for (std::uint32_t begin = 32 * warp; begin < count; begin += 32 * kWarps) {
       std::uint32_t size = 0;
-      bool flip = false;
-      const std::uint32_t root = begin + lane < count ? look_up(begin + lane, size, flip) : kNone;
-      const std::uint32_t flips = __ballot_sync(~0u, flip);
-      if (lane == 0) memory_.flips[begin / 32] = flips;
+      typename Model::Draw draw{};
+      const std::uint32_t root = begin + lane < count ? look_up(begin + lane, size, draw) : kNone;
+      Model::set(memory_.draws, begin, draw);
       const std::uint32_t peers = __match_any_sync(~0u, root);
       size = __reduce_add_sync(peers, size);
       const bool leads = root != kNone && lane == lowest(peers);
@@ -79,15 +80,12 @@ class NodeSettler {
   // The root of a node and what it has to add to the root's size: a root nothing, since it starts
   // with its own.
   __device__ __forceinline__ std::uint32_t look_up(std::uint32_t number, std::uint32_t& size,
-                                                   bool& flip) {
+                                                   typename Model::Draw& draw) {
     const std::uint32_t node = first_ + number;
     const std::uint32_t own = system_.own[node];
     NodeForest::Word word;
     const std::uint32_t root = system_.forest.root(node, word);
-    const Site site = NodeForest::site(word);
-    flip =
-        bit_of(random_words(key_.seed, Stream::single_flip, bit_item(site), key_.who, 0, key_.step),
-               site) != 0;
+    draw = model_.draw(key_, NodeForest::site(word));
     if (root == node) {
       const std::uint64_t n2 = static_cast<std::uint64_t>(own) * own;
       square_ += n2;
@@ -105,18 +103,13 @@ class NodeSettler {
     fourth_ += static_cast<Wide>(after2) * after2 - static_cast<Wide>(before2) * before2;
   }
 
+  const Model& model_;
   const FusedSystem system_;
   const DrawKey key_;
   const std::uint32_t first_;  // the tile's first node
-  SettleMemory<kWarps>& memory_;
+  Memory& memory_;
   std::uint64_t square_ = 0;
   Wide fourth_ = 0;
 };
-
-// Whether the site of a label has flipped, xor its spin before: its spin after.
-__device__ __forceinline__ std::uint32_t new_spin(const std::uint32_t* flips, std::uint32_t label) {
-  const std::uint32_t number = label & kNodeMask;
-  return (flips[number >> 5] >> (number & 31u) ^ label >> kSpinBit) & 1u;
-}
 
 }  // namespace rewise::single::device

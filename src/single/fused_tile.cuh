@@ -4,7 +4,8 @@
 // the run that starts there.
 //
 //   1  Bonds are drawn, a row's 64 sites by 16 calls per direction.
-//   2  The runs of a row follow from its spins and bonds by bit arithmetic.
+//   2  The runs of a row follow from its spins and bonds by bit arithmetic. (Potts: from its bonds,
+//      of which those between unequal spins have been taken out.)
 //   3  Row after row of a band, every run hangs itself under the root of one run that a bond joins
 //      it to in the row before; then the first rows of the bands likewise: no search, no conflict.
 //   4  The bonds left over that are not known to be idle (their left neighbour joins the same two
@@ -30,10 +31,10 @@ __device__ __forceinline__ unsigned lowest_bit(std::uint32_t bits) {
   return static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1;
 }
 
-template <int kDim, unsigned kWarps>
+template <int kDim, unsigned kWarps, class Model>
 class FusedTile {
  public:
-  using Memory = FusedTileMemory<kDim>;
+  using Memory = FusedTileMemory<kDim, Model>;
 
   __device__ __forceinline__ FusedTile(const FusedLabels& labels, std::uint32_t tile,
                                        Memory& memory)
@@ -46,18 +47,19 @@ class FusedTile {
 
   __device__ __forceinline__ const TileWord& word() const { return word_; }
 
-  // Step 1, and flips as if every site were a root. The block waits before step 2.
-  __device__ __forceinline__ void draw(const DrawKey& key, Threshold bond) {
+  // Step 1, and what clusters draw as if every site were a root. The block waits before step 2.
+  __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond) {
     if (threadIdx.x == 0) {
       memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
     }
-    draw_bonds<kDim, kWarps>(memory_, word_, key, bond);
-    draw_flips<kDim, kWarps>(memory_, word_, key);
+    draw_bonds<kDim, kWarps>(memory_.drawn, word_, key, bond);
+    model.template draw_sites<kWarps>(memory_.draws, word_, key);
   }
 
-  // Steps 2 to 4. `spin`: the lane's row.
-  __device__ __forceinline__ void join(std::uint64_t spin, const DevicePlan& plan,
-                                       const FusedSystem& system) {
+  // Steps 2 to 4, once the block has waited for the spins.
+  __device__ __forceinline__ void join(const DevicePlan& plan, const FusedSystem& system) {
+    if constexpr (Model::kPotts) keep_equal<kDim, kWarps>(memory_.drawn, memory_.spins, word_);
+    const std::uint64_t spin = Model::row(memory_.spins);
     const std::uint64_t all = word_.count > 0 ? ~std::uint64_t{0} : 0;
     starts_ = (~(drawn(0) & ~(spin ^ spin >> 1) & all >> 1) & all) << 1 | 1u;
     if (warp_ == 0) {
@@ -149,9 +151,10 @@ class FusedTile {
   __device__ __forceinline__ std::uint64_t find_bonds(int k, std::uint64_t spin, std::uint64_t all,
                                                       std::uint64_t& first) const {
     const unsigned step = 1u << lane_shift<kDim>(k);
-    const std::uint64_t there = __shfl_down_sync(~0u, spin, step);
+    std::uint64_t unequal = 0;
+    if constexpr (!Model::kPotts) unequal = spin ^ __shfl_down_sync(~0u, spin, step);
     const bool inside = (word_.inside >> k & 1u) != 0;
-    const std::uint64_t ahead = inside ? drawn(k) & ~(spin ^ there) & all : 0;
+    const std::uint64_t ahead = inside ? drawn(k) & ~unequal & all : 0;
     std::uint64_t behind = __shfl_up_sync(~0u, ahead, step);
     const std::uint64_t starts_behind = __shfl_up_sync(~0u, starts_, step);
     if (lane_ < step) behind = 0;
@@ -305,7 +308,7 @@ class FusedTile {
     return kWordSites * row(bit / 2) + 2 * lane_ + bit % 2;
   }
 
-  // Roots get the labels of their sites: closed ones their flips, open ones the numbers of nodes.
+  // Roots get the labels of their sites: closed ones what they draw, open ones numbers of nodes.
   __device__ __forceinline__ void hand_out(std::uint32_t roots, const FusedSystem& system) {
     std::uint32_t open = 0, square = 0;
     std::uint64_t fourth = 0;
@@ -318,8 +321,7 @@ class FusedTile {
       }
       square += size * size;
       fourth += static_cast<std::uint64_t>(size * size) * (size * size);
-      const std::uint32_t flips = memory_.flips[place / 32];
-      memory_.forest[place] = kClosed | (flips >> place % 32 & 1u);
+      memory_.forest[place] = Model::closed_label(memory_.draws, place);
     }
     add_closed(square, fourth);
     const auto count = static_cast<std::uint32_t>(__popc(open));
@@ -368,10 +370,9 @@ class FusedTile {
 #pragma unroll
     for (unsigned j = 0; j < kBandRows; ++j) {
       if ((valid >> j & 1u) == 0) continue;
-      const auto spins = static_cast<std::uint32_t>(memory_.spins[row(j)] >> 2 * lane_);
       const std::uint32_t labels =
           __byte_perm(at(places_[j] & 0xffffu), at(places_[j] >> 16), 0x5410);
-      out[32 * row(j) + lane_] = labels | (spins & 1u) << 15 | (spins & 2u) << 30;
+      out[32 * row(j) + lane_] = labels | Model::label_spins(memory_.spins, row(j), 2 * lane_);
     }
   }
 

@@ -1,5 +1,5 @@
 // Swendsen-Wang updates of all systems on a CUDA device (swendsen_wang.hpp says what an update is;
-// same bits), labelling "union-find". Ising lattices whose rows are whole words take the fast path
+// same bits), labelling "union-find". Lattices whose rows are whole words take the fast path
 // (swendsen_wang_fused.hpp); the steps of the others, and of Wolff `ccl`:
 //
 //   1 draw     masks of drawn bonds and of flips, a Philox call a thread, 64 bits by four ballots;

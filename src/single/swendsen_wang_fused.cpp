@@ -38,7 +38,7 @@ std::uint64_t mask_words(const DevicePlan& plan) {
 }  // namespace
 
 bool FusedSwendsenWang::takes(const DevicePlan& plan) {
-  if (plan.potts || plan.lattice.dim < 2 || plan.lattice.extent[0] % kWordSites != 0) return false;
+  if (plan.lattice.dim < 2 || plan.lattice.extent[0] % kWordSites != 0) return false;
   return std::uint64_t{make_tiles(plan).count} * most_nodes(plan) <= 0xFFFFFFFFu;
 }
 

@@ -55,8 +55,9 @@ __device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const Fus
   return {rewired_drawn(plan, systems, who, bond), bond.a, bond.b, -1};
 }
 
-// Both ends of a bond in the list are open sites: their labels name nodes.
-template <int kDim>
+// Both ends of a bond in the list are open sites: their labels name nodes. kPotts: spins are bytes,
+// not bits of labels.
+template <int kDim, bool kPotts>
 __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLabels& labels,
                                           const Seams& seams, const DeviceSystems& systems,
                                           std::uint32_t update, std::uint32_t who,
@@ -73,7 +74,12 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLab
     a = node_of<kDim>(labels, system, bond.a);
     b = node_of<kDim>(labels, system, bond.b);
   }
-  joined = joined && ((a.label ^ b.label) >> kSpinBit & 1u) == 0;
+  if constexpr (kPotts) {
+    const std::uint8_t* spins = systems.system(who);
+    joined = joined && spins[bond.a] == spins[bond.b];
+  } else {
+    joined = joined && ((a.label ^ b.label) >> kSpinBit & 1u) == 0;
+  }
   // Bonds across a border often join the same two nodes.
   const std::uint64_t pair =
       joined ? static_cast<std::uint64_t>(a.node) << 32 | b.node : ~std::uint64_t{0};
@@ -81,7 +87,7 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLab
   if (joined && threadIdx.x % 32 == lowest(peers)) system.forest.unite(a.node, b.node);
 }
 
-template <int kDim>
+template <int kDim, bool kPotts>
 __global__ void __launch_bounds__(kThreads)
     join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
                const __grid_constant__ Seams seams, const __grid_constant__ DeviceSystems systems,
@@ -89,7 +95,8 @@ __global__ void __launch_bounds__(kThreads)
   let_next_kernel_begin();
   const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
   const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
-  join_bond<kDim>(plan, labels, seams, systems, update, who, block * kThreads + threadIdx.x);
+  join_bond<kDim, kPotts>(plan, labels, seams, systems, update, who,
+                          block * kThreads + threadIdx.x);
 }
 
 __device__ __forceinline__ void mark_gone(const DevicePlan& plan, std::uint32_t* gone,
@@ -117,8 +124,8 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
           static_cast<std::uint32_t>((seams.first[kDim + 1] + kThreads - 1) / kThreads);
       LaunchShape shape{blocks * systems.systems, kThreads};
       shape.early = labels.early;
-      launch(join_bonds<kDim>, shape, stream, plan, labels, seams, systems, update,
-             FastDiv(blocks));
+      launch(plan.potts ? join_bonds<kDim, true> : join_bonds<kDim, false>, shape, stream, plan,
+             labels, seams, systems, update, FastDiv(blocks));
     }
   });
 }

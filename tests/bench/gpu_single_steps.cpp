@@ -28,12 +28,17 @@ struct Row {
   std::vector<std::uint32_t> extents;
   double p, temperature;
   std::uint32_t systems;
+  std::uint32_t q = 0;  // of Potts; 0: Ising
 };
 
-const std::vector<Row> kRows{{{4096, 4096}, 0.0, 2.269185, 1}, {{4096, 4096}, 0.01, 2.43, 1},
-                             {{4096, 4096}, 0.1, 2.78, 1},     {{1024, 1024}, 0.0, 2.269185, 1},
-                             {{1024, 1024}, 0.01, 2.43, 1},    {{1024, 1024}, 0.0, 2.269185, 64},
-                             {{32, 32}, 0.0, 2.269185, 4096},  {{128, 128, 128}, 0.0, 4.5115, 1}};
+constexpr double kPottsTc = 0.994972861;  // q = 3, square lattice
+
+const std::vector<Row> kRows{{{4096, 4096}, 0.0, 2.269185, 1},    {{4096, 4096}, 0.01, 2.43, 1},
+                             {{4096, 4096}, 0.1, 2.78, 1},        {{1024, 1024}, 0.0, 2.269185, 1},
+                             {{1024, 1024}, 0.01, 2.43, 1},       {{1024, 1024}, 0.0, 2.269185, 64},
+                             {{32, 32}, 0.0, 2.269185, 4096},     {{128, 128, 128}, 0.0, 4.5115, 1},
+                             {{4096, 4096}, 0.0, kPottsTc, 1, 3}, {{4096, 4096}, 0.01, 1.06, 1, 3},
+                             {{1024, 1024}, 0.0, kPottsTc, 1, 3}, {{1024, 1024}, 0.01, 1.06, 1, 3}};
 constexpr std::array<const char*, 5> kSteps{"draw", "tiles", "join", "settle", "flip"};
 constexpr std::array<const char*, 2> kFusedSteps{"tiles", "join"};
 constexpr std::uint32_t kUpdates = 20;
@@ -102,6 +107,10 @@ class Bench {
     EngineSpec spec;
     spec.betas = {1 / row.temperature};
     spec.replicas = row.systems;
+    if (row.q > 0) {
+      spec.model = ModelKind::potts;
+      spec.q = row.q;
+    }
     return spec;
   }
 
@@ -148,8 +157,8 @@ std::vector<double> time_apart(Bench& bench, double& update) {
 
 void time_steps(const Row& row) {
   Bench bench(row);
-  fmt::print("d={} L={:<5} p={:<5} systems={:<5}", row.extents.size(), row.extents[0], row.p,
-             row.systems);
+  fmt::print("d={} L={:<5} p={:<5} systems={:<5} q={}", row.extents.size(), row.extents[0], row.p,
+             row.systems, row.q);
   const bool fused = FusedSwendsenWang::takes(bench.plan());
   double update = 0;
   const std::vector<double> steps = fused ? time_fused(bench, update) : time_apart(bench, update);

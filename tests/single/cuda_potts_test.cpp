@@ -96,7 +96,8 @@ TEST_CASE("Potts on CUDA equals the CPU over lattices, rules, states and updates
   const std::vector<std::vector<std::uint32_t>> shapes{
       {24},        {70},       {2300},       {4, 4},        {34, 6},       {36, 70},
       {64, 64},    {96, 34},   {130, 22},    {200, 12},     {6, 4, 8},     {34, 10, 6},
-      {16, 16, 8}, {64, 8, 6}, {4, 4, 4, 6}, {34, 4, 6, 4}, {32, 4, 6, 4}, {80, 4, 4, 4}};
+      {16, 16, 8}, {64, 8, 6}, {4, 4, 4, 6}, {34, 4, 6, 4}, {32, 4, 6, 4}, {80, 4, 4, 4},
+      {192, 70},   {64, 36},   {128, 10, 6}, {64, 4, 6, 4}};
   std::size_t graphs = 0, cases = 0;
   for (const auto& shape : shapes) {
     for (const double p : {0.0, 0.05, 1.0}) {
@@ -148,6 +149,17 @@ TEST_CASE("Potts on CUDA equals the CPU on lattices of many tiles", "[gpu]") {
   }
 }
 
+TEST_CASE("Potts on CUDA equals the CPU over many Swendsen-Wang updates in one go", "[gpu]") {
+  const Run run{kMetropolis, kSwendsenWang, {0, 5}, ""};
+  for (const double p : {0.0, 0.05}) {
+    for (const std::uint32_t q : {2u, 3u, 255u}) {
+      check(build_graph({{256, 192}, p, Rule::rewire, 5}), spec_of(q, run, 1), run, 150);
+      check(build_graph({{64, 12, 10}, p, Rule::rewire, 5}), spec_of(q, run), run, 150);
+    }
+  }
+  check(build_graph({{2048, 1030}, 0.01, Rule::rewire, 5}), spec_of(3, run, 1), run, 20);
+}
+
 TEST_CASE("Potts on CUDA: hot, cold and mixed starts are those of the CPU", "[gpu]") {
   const Graph graph = build_graph({{30, 10}, 0.1, Rule::rewire, 3});
   for (const Start start : {Start::hot, Start::cold, Start::mixed}) {
@@ -195,11 +207,13 @@ TEST_CASE("Potts on CUDA: few steps of what does not search, for the sanitizers"
   const Graph hubs = oracle::imported_graph(oracle::hubs(25, 6, 4), "hubs");
   const Graph solid = build_graph({{6, 4, 8}, 0.3, Rule::add, 2});
   const Graph rows = build_graph({{96, 34}, 0.1, Rule::rewire, 2});
+  const Graph words = build_graph({{64, 38}, 0.1, Rule::rewire, 2});
   const Run ccl{kMetropolis, kWolff, {0, 1}, "ccl"};
   for (const Run& run : {kRuns[0], kRuns[1], kRuns[2], ccl}) {
     check(hubs, spec_of(255, run, 1), run, 2);
     check(solid, spec_of(3, run, 1), run, 2);
     check(rows, spec_of(3, run, 1), run, 2);
+    check(words, spec_of(3, run, 1), run, 2);
   }
 }
 
