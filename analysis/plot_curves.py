@@ -9,7 +9,7 @@ import textwrap
 import numpy as np
 
 import plot_style as style
-from rewise_data import DataError
+from rewise_data import DataError, extents_label, read_json
 
 # name: [panels]; every panel: table, x, y and what a panel of `reproduce` may have.
 PANELS = {
@@ -72,17 +72,8 @@ AXES = {
 
 def read(folder):
     """curves.json of a folder as a dict, checked for being one."""
-    path = pathlib.Path(folder) / "curves.json"
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"'{path}' cannot be read: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != "rewise curves":
-        raise DataError(f"'{path}' holds no curves of rewise")
-    if data.get("format_version") != 1:
-        raise DataError(f"'{path}' has format version {data.get('format_version')}; this program "
-                        "reads 1")
-    return data
+    return read_json(pathlib.Path(folder) / "curves.json", "rewise curves",
+                     "set of curves of rewise", "is the folder one that '--out' named?")
 
 
 def column(curve, name):
@@ -199,10 +190,7 @@ def compose(panels, tables_of):
 
 def heading(data):
     lattice = data["about"]["lattice"]
-    extents = lattice["extents"]
-    size = (f"$L = {extents[0]}$" if len(set(extents)) == 1
-            else r"$" + r" \times ".join(map(str, extents)) + "$")
-    return f"{lattice['dim']}D, {size}, $p = {lattice['p']:g}$"
+    return f"{lattice['dim']}D, {extents_label(lattice['extents'])}, $p = {lattice['p']:g}$"
 
 
 def metric_curves(sets):

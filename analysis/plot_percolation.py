@@ -1,13 +1,12 @@
 """Figure of `rewise percolate`: wrapping probability (or, on rewired lattices, the ratio of largest
 clusters), largest cluster and mean size of the others against the occupation, a curve per size."""
 
-import json
 import pathlib
 
 import numpy as np
 
 import plot_style as style
-from rewise_data import DataError, value_and_error
+from rewise_data import extents_label, read_json, value_and_error
 
 OCCUPIED = {"bond": "occupied share of bonds", "site": "occupied share of sites"}
 PANELS = [("largest_share", r"largest cluster $\langle s_{\max}\rangle/N$"),
@@ -18,21 +17,8 @@ CROSSING = {"wraps_either": "wraps around either direction",
 
 def read(folder):
     """percolation.json of a folder as a dict, checked for being one."""
-    path = pathlib.Path(folder) / "percolation.json"
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"'{path}' cannot be read: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != "rewise percolation":
-        raise DataError(f"'{path}' holds no percolation of rewise")
-    if data.get("format_version") != 1:
-        raise DataError(f"'{path}' has format version {data.get('format_version')}; this program "
-                        "reads 1")
-    return data
-
-
-def size_label(extents):
-    return f"$L = {extents[0]}$" if len(set(extents)) == 1 else "x".join(map(str, extents))
+    return read_json(pathlib.Path(folder) / "percolation.json", "rewise percolation",
+                     "result of 'rewise percolate'", "did 'rewise percolate --out' write it?")
 
 
 def curve(panel, size, quantity, index):
@@ -40,7 +26,7 @@ def curve(panel, size, quantity, index):
     values = [value_and_error(point[quantity]) for point in size["points"]]
     y, error = [v for v, _ in values], [e for _, e in values]
     panel.plot(occupied, y, color=style.look(index)["color"], linewidth=0.6)
-    style.points(panel, occupied, y, np.array(error), index, size_label(size["extents"]))
+    style.points(panel, occupied, y, np.array(error), index, extents_label(size["extents"]))
 
 
 def draw(data, folder):

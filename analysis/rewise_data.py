@@ -67,17 +67,19 @@ def schedule_label(size, otherwise=""):
 def read_summary(folder):
     """The summary of a study as a dict, checked for being one."""
     path = pathlib.Path(folder) / "summary.json"
-    return _read_json(path, "rewise summary", "summary of a rewise study",
-                      f"is '{folder}' a finished study?")
+    return read_json(path, "rewise summary", "summary of a rewise study",
+                     f"is '{folder}' a finished study?")
 
 
 def read_tuning(path):
     """What `rewise tune --out` kept, or a study's schedules/*.json, as a dict."""
-    return _read_json(pathlib.Path(path), "rewise tune", "result of 'rewise tune'",
-                      "did 'rewise tune --out' write it?")
+    return read_json(pathlib.Path(path), "rewise tune", "result of 'rewise tune'",
+                     "did 'rewise tune --out' write it?")
 
 
-def _read_json(path, form, what, where_from):
+def read_json(path, form, what, where_from):
+    """A file of the given "format" as a dict; `what` it should be and where it comes from are said
+    where it is not."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

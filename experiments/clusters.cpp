@@ -6,6 +6,7 @@
 
 #include "analysis/correlation_curve.hpp"
 #include "analysis/size_histogram.hpp"
+#include "experiments/options.hpp"
 #include "graphs/graph.hpp"
 
 namespace rewise {
@@ -96,9 +97,36 @@ void check_mix(const Mix& mix) {
                           mix_text(mix)));
 }
 
+CurveSet measure_mix(const CurveSpec& spec, const std::vector<Graph>& graphs, double temperature,
+                     const Mix& mix, const StopToken& stop, Progress& progress) {
+  Counts counts = empty_counts(spec);
+  for (std::uint32_t g = 0; g < spec.graphs; ++g) {
+    Mix first = spec.prepare;
+    first.local = mix.local;
+    auto engine = curve_engine(spec, graphs[g], g, temperature, first, Start::mixed);
+    for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
+      check_stop(stop);
+      engine->advance(first.schedule, 1);
+    }
+    if (first.cluster != mix.cluster) {
+      Observation seen;
+      engine->measure(seen);  // leaves no cluster sums, which another update would not take
+      const EngineState start = engine->save();
+      engine = curve_engine(spec, graphs[g], g, temperature, mix, Start::mixed);
+      engine->restore(start);
+    }
+    count_graph(spec, *engine, mix.schedule, g, counts, stop);
+    progress.add(1.0 / spec.graphs);
+  }
+  CurveSet part;
+  conclude(part, spec, curve_keys(temperature, mix), counts);
+  return part;
+}
+
 }  // namespace
 
-CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
+CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress,
+                          KeptPoints& kept) {
   for (const Mix& mix : spec.mixes) check_mix(mix);
   CurveSet set;
   set.kind = "clusters";
@@ -108,19 +136,10 @@ CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress
     graphs.push_back(build_graph(graph_spec(spec, g)));
   for (const double temperature : spec.temperatures) {
     for (const Mix& mix : spec.mixes) {
-      Counts counts = empty_counts(spec);
-      for (std::uint32_t g = 0; g < spec.graphs; ++g) {
-        Mix first = spec.prepare;
-        first.local = mix.local;
-        const auto engine = curve_engine(spec, graphs[g], g, temperature, first, Start::mixed);
-        for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
-          check_stop(stop);
-          engine->advance(first.schedule, 1);
-        }
-        count_graph(spec, *engine, mix.schedule, g, counts, stop);
-        progress.add(1.0 / spec.graphs);
-      }
-      conclude(set, spec, curve_keys(temperature, mix), counts);
+      const std::string name = fmt::format("T {} {}", number_text(temperature), mix_text(mix));
+      append(set, kept.point(name, 1, progress, [&] {
+        return measure_mix(spec, graphs, temperature, mix, stop, progress);
+      }));
     }
   }
   set.notes.push_back(

@@ -10,11 +10,13 @@
 #pragma once
 
 #include "experiments/curve_spec.hpp"
-#include "experiments/progress.hpp"
+#include "experiments/kept_points.hpp"
 
 namespace rewise {
 
 // Error(usage) unless every mix has one Wolff update a cycle.
-CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress);
+// A point that is kept: one schedule at one temperature.
+CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress& progress,
+                          KeptPoints& kept);
 
 }  // namespace rewise

@@ -58,6 +58,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.prepare = parse_mix(o.prepare, "--prepare");
   spec.equilibrate = o.equilibrate;
   spec.steps = o.steps;
+  spec.timings = static_cast<std::uint32_t>(o.timings);
   spec.points = o.points;
   spec.linear = o.linear;
   spec.origins = o.origins;
@@ -162,7 +163,8 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   tell_device(device);
 
   Progress progress(name, static_cast<double>(spec.temperatures.size() * spec.mixes.size()));
-  const CurveSet set = measure(spec, stop, progress);
+  KeptPoints kept;
+  const CurveSet set = measure(spec, stop, progress, kept);
   progress.close();
   if (options.json) {
     fmt::print("{}\n", curves_json(set).dump(2));

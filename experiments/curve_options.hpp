@@ -6,13 +6,14 @@
 
 #include "experiments/commands.hpp"
 #include "experiments/curve_spec.hpp"
-#include "experiments/progress.hpp"
+#include "experiments/kept_points.hpp"
 
 namespace rewise {
 
 struct CurveOptions {
   std::uint64_t dim = 2, graph_seed = 1, graphs = 1, replicas = 32, seed = 1, threads = 0, q = 2;
-  std::uint64_t equilibrate = 200, steps = 100, points = 60, origins = 10, measure = 1000;
+  std::uint64_t equilibrate = 200, steps = 100, points = 60, origins = 10, measure = 1000,
+                timings = 3;
   std::string size, p = "0", rule = "rewire", temperature, schedule, prepare = "1:8";
   std::string model = "ising", engine = "auto", device = "auto", fit = "10:0", out, time_limit;
   bool linear = false, json = false, plots = true;
@@ -23,8 +24,8 @@ void add_curve_options(CLI::App& app, CurveOptions& options, const std::string& 
 // --prepare and --equilibrate, for curves that begin in equilibrium.
 void add_prepare_options(CLI::App& app, CurveOptions& options);
 
-using CurveMeasurement =
-    std::function<CurveSet(const CurveSpec& spec, const StopToken& stop, Progress& progress)>;
+using CurveMeasurement = std::function<CurveSet(const CurveSpec& spec, const StopToken& stop,
+                                                Progress& progress, KeptPoints& kept)>;
 
 // Checks the options, measures, prints the table or the JSON object and writes --out: curves.json,
 // one CSV per table, metrics.csv and plots/.

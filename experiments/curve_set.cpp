@@ -160,18 +160,27 @@ std::string curves_csv(const CurveTable& table) {
   return text;
 }
 
+// Rows of other keys or metrics than those before begin a table of their own.
 std::string metrics_table(const CurveSet& set) {
-  if (set.metrics.empty()) return "";
-  std::vector<std::vector<std::string>> rows(1);
-  for (const auto& [name, value] : set.metrics.front().keys) rows[0].push_back(name);
-  for (const auto& [name, value] : set.metrics.front().values) rows[0].push_back(name);
+  std::string text;
+  std::vector<std::vector<std::string>> rows;
   for (const auto& metric : set.metrics) {
-    auto& row = rows.emplace_back();
-    for (const auto& [name, value] : metric.keys) row.push_back(value);
-    for (const auto& [name, value] : metric.values) row.push_back(shown(value));
-    row.resize(rows[0].size(), "-");
+    std::vector<std::string> heads, row;
+    for (const auto& [name, value] : metric.keys) {
+      heads.push_back(name);
+      row.push_back(value);
+    }
+    for (const auto& [name, value] : metric.values) {
+      heads.push_back(name);
+      row.push_back(shown(value));
+    }
+    if (rows.empty() || rows.front() != heads) {
+      if (!rows.empty()) text += aligned_table(rows) + "\n";
+      rows = {heads};
+    }
+    rows.push_back(std::move(row));
   }
-  return aligned_table(rows);
+  return rows.empty() ? text : text + aligned_table(rows);
 }
 
 Value find_metric(const CurveSet& set, const CurveKeys& keys, const std::string& metric,

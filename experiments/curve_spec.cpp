@@ -97,6 +97,10 @@ GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph) {
   return g;
 }
 
+std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph, double temperature) {
+  return derived_seed(spec.seed, fmt::format("graph {} T {}", graph, temperature));
+}
+
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      double temperature, const Mix& mix, Start start) {
   EngineSpec engine;
@@ -104,7 +108,7 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   engine.q = spec.q;
   engine.betas = {1 / temperature};
   engine.replicas = spec.replicas;
-  engine.seed = derived_seed(spec.seed, fmt::format("graph {} T {}", graph, temperature));
+  engine.seed = curve_seed(spec, graph, temperature);
   engine.local = mix.local;
   engine.cluster = mix.cluster;
   engine.start = start;

@@ -50,6 +50,7 @@ struct CurveSpec {
   std::uint64_t steps = 100;         // the longest time or lag
   std::uint64_t points = 60;         // on a curve
   bool linear = false;               // points evenly spaced, not by equal factors
+  std::uint32_t timings = 3;         // equilibrate: runs that seconds are means of, at least
   std::uint64_t origins = 10;        // decorrelate: stretches of time per replica
   std::uint64_t measure = 1000;      // clusters: clusters per replica
   double fit_from = 10, fit_to = 0;  // clusters: sizes of the power law; to 0: N/50
@@ -61,7 +62,9 @@ struct CurveSpec {
 Json spec_json(const CurveSpec& spec);
 GraphSpec graph_spec(const CurveSpec& spec, std::uint32_t graph);
 
-// The engine of graph `graph` (0..), seeded by spec.seed and the graph.
+// Of the run on graph `graph` (0..) at a temperature.
+std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph, double temperature);
+// The engine of that graph, seed and temperature.
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      double temperature, const Mix& mix, Start start);
 // Threads worth starting for it.

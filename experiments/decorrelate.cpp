@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <future>
+#include <memory>
 #include <set>
 
 #include "analysis/correlation_curve.hpp"
-#include "experiments/configuration_correlation.hpp"
 #include "experiments/options.hpp"
+#include "experiments/snapshot.hpp"
 #include "graphs/graph.hpp"
 
 namespace rewise {
@@ -15,11 +18,9 @@ namespace {
 constexpr std::uint32_t kGraphsForErrors = 4;
 constexpr Eigen::Index kMostLags = 100;
 
-SpinBits configuration(const Engine& engine, std::uint32_t replica, std::uint32_t states,
-                       std::vector<std::uint8_t>& buffer) {
-  engine.spins(0, replica, buffer);
-  return SpinBits(buffer, states);
-}
+// Comparisons of configurations that the processor makes while a CUDA device goes on; on the CPU
+// they would take part of the time that is measured.
+constexpr std::size_t kInFlight = 8;
 
 // What one mix at one temperature gives, before averaging.
 struct Sums {
@@ -64,35 +65,47 @@ class Follower {
 
  private:
   void stretch(Engine& engine, std::uint32_t g, Eigen::Index origin, const StopToken& stop) {
-    std::vector<std::uint8_t> buffer(spec_.sites());
-    std::vector<SpinBits> then;
-    for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
-      then.push_back(configuration(engine, r, spec_.q, buffer));
-    }
+    const auto snapshot = [&] {
+      return std::make_shared<Snapshot>(engine, spec_.sites(), spec_.replicas, spec_.q);
+    };
+    const auto then = snapshot();
+    then->count();
     const std::uint64_t cycle = mix_.schedule.steps_per_cycle();
     Stepper stepper(engine, mix_.schedule);
-    std::size_t lag = 0;
+    std::deque<std::future<std::vector<double>>> pending;  // of lags next_lag, next_lag + 1, ..
+    std::size_t next_lag = 0;
+    const auto finish = [&] {
+      add(pending.front().get(), g, next_lag++);
+      pending.pop_front();
+    };
     for (const std::uint64_t step : stops_) {
       check_stop(stop);
       stepper.to(step);
-      if (lag < lags_.size() && lags_[lag] == step) compare(engine, then, g, lag++);
+      const std::size_t lag = next_lag + pending.size();
+      if (lag < lags_.size() && lags_[lag] == step) {
+        const auto how = spec_.device >= 0 ? std::launch::async : std::launch::deferred;
+        pending.push_back(std::async(how, [then, now = snapshot()] {
+          now->count();
+          return correlations(*then, *now);
+        }));
+        if (spec_.device < 0 || pending.size() == kInFlight) finish();
+      }
       if (step % cycle == 0) {
         observe(engine, g,
                 origin * static_cast<Eigen::Index>(cycles_) +
                     static_cast<Eigen::Index>(step / cycle) - 1);
       }
     }
+    while (!pending.empty()) finish();
   }
 
-  void compare(const Engine& engine, const std::vector<SpinBits>& then, std::uint32_t g,
-               std::size_t lag) {
-    std::vector<std::uint8_t> buffer(spec_.sites());
+  void add(const std::vector<double>& correlation, std::uint32_t g, std::size_t lag) {
+    const auto column = static_cast<Eigen::Index>(lag);
     for (std::uint32_t r = 0; r < spec_.replicas; ++r) {
-      const double c = pearson(then[r], configuration(engine, r, spec_.q, buffer));
       const auto row = static_cast<Eigen::Index>(g * spec_.replicas + r);
-      const auto column = static_cast<Eigen::Index>(lag);
-      sums_.correlation(row, column) += c / static_cast<double>(spec_.origins);
-      sums_.abs_correlation(row, column) += std::abs(c) / static_cast<double>(spec_.origins);
+      const double c = correlation[r] / static_cast<double>(spec_.origins);
+      sums_.correlation(row, column) += c;
+      sums_.abs_correlation(row, column) += std::abs(c);
     }
   }
 
@@ -233,36 +246,49 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   }
 }
 
+void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g, double temperature,
+            std::vector<Follower>& followers, const StopToken& stop, Progress& progress) {
+  // One equilibration serves every mix.
+  auto engine = curve_engine(spec, graph, g, temperature, spec.prepare, Start::mixed);
+  for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
+    check_stop(stop);
+    engine->advance(spec.prepare.schedule, 1);
+  }
+  Observation seen;
+  engine->measure(seen);  // leaves no cluster sums, which another update would not take
+  const EngineState start = engine->save();
+  for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
+    engine = curve_engine(spec, graph, g, temperature, spec.mixes[k], Start::mixed);
+    engine->restore(start);
+    followers[k].graph(*engine, g, stop);
+    progress.add(1.0 / spec.graphs);
+  }
+}
+
 }  // namespace
 
-CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
+CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress,
+                               KeptPoints& kept) {
   CurveSet set;
   set.kind = "decorrelate";
   set.about = spec_json(spec);
-  std::vector<Graph> graphs;
-  for (std::uint32_t g = 0; g < spec.graphs; ++g)
-    graphs.push_back(build_graph(graph_spec(spec, g)));
+  std::vector<std::unique_ptr<Graph>> graphs(spec.graphs);  // made when the first needs them
   for (const double temperature : spec.temperatures) {
-    std::vector<Follower> followers;
-    for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix);
-    for (std::uint32_t g = 0; g < spec.graphs; ++g) {
-      // One equilibration serves every mix.
-      auto engine = curve_engine(spec, graphs[g], g, temperature, spec.prepare, Start::mixed);
-      for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
-        check_stop(stop);
-        engine->advance(spec.prepare.schedule, 1);
+    const auto measure = [&] {
+      std::vector<Follower> followers;
+      for (const Mix& mix : spec.mixes) followers.emplace_back(spec, mix);
+      for (std::uint32_t g = 0; g < spec.graphs; ++g) {
+        if (!graphs[g]) graphs[g] = std::make_unique<Graph>(build_graph(graph_spec(spec, g)));
+        follow(spec, *graphs[g], g, temperature, followers, stop, progress);
       }
-      const EngineState start = engine->save();
+      CurveSet part;
       for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
-        engine = curve_engine(spec, graphs[g], g, temperature, spec.mixes[k], Start::mixed);
-        engine->restore(start);
-        followers[k].graph(*engine, g, stop);
-        progress.add(1.0 / spec.graphs);
+        conclude(part, spec, temperature, spec.mixes[k], followers[k]);
       }
-    }
-    for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
-      conclude(set, spec, temperature, spec.mixes[k], followers[k]);
-    }
+      return part;
+    };
+    append(set, kept.point("T " + number_text(temperature), static_cast<double>(spec.mixes.size()),
+                           progress, measure));
   }
   set.notes.push_back("tau_int: 1/2 cycle for white noise; a step is one sweep or cluster update");
   return set;

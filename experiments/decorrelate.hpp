@@ -14,10 +14,12 @@
 #pragma once
 
 #include "experiments/curve_spec.hpp"
-#include "experiments/progress.hpp"
+#include "experiments/kept_points.hpp"
 
 namespace rewise {
 
-CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress);
+// A point that is kept: all schedules at one temperature.
+CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Progress& progress,
+                               KeptPoints& kept);
 
 }  // namespace rewise

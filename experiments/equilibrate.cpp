@@ -1,30 +1,40 @@
 #include "experiments/equilibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "analysis/correlation_curve.hpp"
 #include "analysis/equilibrium_time.hpp"
+#include "experiments/options.hpp"
 #include "graphs/graph.hpp"
 
 namespace rewise {
 namespace {
 
-// One start's curves: rows (graph, replica), columns points of the grid.
+// One start's curves, points of the grid in columns.
 struct StartCurves {
-  Eigen::ArrayXXd energy, abs_magnetisation;
-  Eigen::ArrayXd seconds;  // [point] since the start, mean of the graphs
+  Eigen::ArrayXXd energy, abs_magnetisation;  // [graph and replica, point]
+  Eigen::ArrayXXd seconds;                    // [graph and repeat, point] since the start
 };
+
+// Repeats of the same moves, so that there are as many timings as were asked for.
+std::uint32_t repeats(const CurveSpec& spec) {
+  return (spec.timings + spec.graphs - 1) / spec.graphs;
+}
 
 StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, double temperature,
                    const Mix& mix, Start start, const std::vector<std::uint64_t>& grid,
                    const StopToken& stop) {
   const auto rows = static_cast<Eigen::Index>(graphs.size() * spec.replicas);
   const auto points = static_cast<Eigen::Index>(grid.size());
+  const auto runs = static_cast<Eigen::Index>(graphs.size() * repeats(spec));
   const SampleUnits units = spec.units();
   StartCurves curves{Eigen::ArrayXXd(rows, points), Eigen::ArrayXXd(rows, points),
-                     Eigen::ArrayXd::Zero(points)};
+                     Eigen::ArrayXXd(runs, points)};
   Observation seen;
-  for (std::uint32_t g = 0; g < graphs.size(); ++g) {
+  for (Eigen::Index run = 0; run < runs; ++run) {
+    const auto g = static_cast<std::uint32_t>(run / repeats(spec));
     const auto engine = curve_engine(spec, graphs[g], g, temperature, mix, start);
     Stepper stepper(*engine, mix.schedule);
     for (Eigen::Index i = 0; i < points; ++i) {
@@ -38,8 +48,7 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
             std::abs(static_cast<double>(seen.magnetisation[r])) / units.order;
       }
       const Work work = engine->work();
-      curves.seconds[i] += (work.local_seconds + work.cluster_seconds) / spec.replicas /
-                           static_cast<double>(graphs.size());
+      curves.seconds(run, i) = (work.local_seconds + work.cluster_seconds) / spec.replicas;
     }
   }
   return curves;
@@ -51,11 +60,13 @@ void add_mean(Curve& curve, const std::string& name, const Eigen::ArrayXXd& rows
   curve.add(name + "_error", mean.error);
 }
 
-Eigen::ArrayXd per_step(const Eigen::ArrayXd& steps, const Eigen::ArrayXd& seconds) {
-  Eigen::ArrayXd result = seconds / steps;
-  const Eigen::Index n = steps.size();
-  result.tail(n - 1) =
-      (seconds.tail(n - 1) - seconds.head(n - 1)) / (steps.tail(n - 1) - steps.head(n - 1));
+// Of each run, since the point before.
+Eigen::ArrayXXd per_step(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& seconds) {
+  Eigen::ArrayXXd result(seconds.rows(), seconds.cols());
+  result.col(0) = seconds.col(0) / steps[0];
+  for (Eigen::Index i = 1; i < steps.size(); ++i) {
+    result.col(i) = (seconds.col(i) - seconds.col(i - 1)) / (steps[i] - steps[i - 1]);
+  }
   return result;
 }
 
@@ -80,17 +91,20 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   add_mean(curve, "energy_cold", cold.energy);
   add_mean(curve, "m_hot", hot.abs_magnetisation);
   add_mean(curve, "m_cold", cold.abs_magnetisation);
-  curve.add("seconds_hot", hot.seconds);
-  curve.add("seconds_cold", cold.seconds);
-  curve.add("step_seconds_hot", per_step(steps, hot.seconds));
-  curve.add("step_seconds_cold", per_step(steps, cold.seconds));
+  add_mean(curve, "seconds_hot", hot.seconds);
+  add_mean(curve, "seconds_cold", cold.seconds);
+  add_mean(curve, "step_seconds_hot", per_step(steps, hot.seconds));
+  add_mean(curve, "step_seconds_cold", per_step(steps, cold.seconds));
 
   const EquilibriumTime found = equilibrium_time(steps, hot.energy, cold.energy);
   Value seconds = found.time;
   if (found.reached) {
     Eigen::Index at = 0;
     while (steps[at] < found.time.value) ++at;
-    seconds = {hot.seconds[at], hot.seconds[at] * found.time.error / found.time.value};
+    const MeanCurve then = mean_curve(hot.seconds.middleCols(at, 1));
+    const double error = then.value[0] * found.time.error / found.time.value;
+    const double timing = std::isfinite(then.error[0]) ? then.error[0] : 0;
+    seconds = {then.value[0], std::hypot(error, timing)};
   }
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
   row.add("equilibrium_steps", found.time);
@@ -99,14 +113,16 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   row.add("energy_at_100", value_at(steps, hot.energy, 100));
   row.add("energy_hot", last_of(hot.energy));
   row.add("energy_cold", last_of(cold.energy));
-  const Eigen::ArrayXd pace = per_step(steps, hot.seconds);
-  row.add("first_step_seconds", {pace[0], 0});
-  row.add("last_step_seconds", {pace[pace.size() - 1], 0});
+  const MeanCurve pace = mean_curve(per_step(steps, hot.seconds));
+  const Eigen::Index last = steps.size() - 1;
+  row.add("first_step_seconds", {pace.value[0], pace.error[0]});
+  row.add("last_step_seconds", {pace.value[last], pace.error[last]});
 }
 
 }  // namespace
 
-CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress) {
+CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress,
+                               KeptPoints& kept) {
   CurveSet set;
   set.kind = "equilibrate";
   set.about = spec_json(spec);
@@ -120,10 +136,16 @@ CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Pro
     graphs.push_back(build_graph(graph_spec(spec, g)));
   for (const double temperature : spec.temperatures) {
     for (const Mix& mix : spec.mixes) {
-      const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
-      const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
-      conclude(set, curve_keys(temperature, mix), steps, hot, cold);
-      progress.add(1);
+      const auto measure = [&] {
+        const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
+        const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
+        CurveSet part;
+        conclude(part, curve_keys(temperature, mix), steps, hot, cold);
+        progress.add(1);
+        return part;
+      };
+      const std::string name = fmt::format("T {} {}", number_text(temperature), mix_text(mix));
+      append(set, kept.point(name, 1, progress, measure));
     }
   }
   set.notes.push_back(

@@ -28,6 +28,9 @@ AddedCommand add_equilibrate_command(CLI::App& program) {
   add_curve_options(app, *options, "1:0,glauber/1:0,0:1,1:1");
   add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31, "steps to follow");
   add_whole(app, "--points", options->points, 4, 100000, "points on a curve, by equal factors");
+  add_whole(
+      app, "--timings", options->timings, 1, 1000,
+      "runs that seconds are means of: graphs, and the\nsame moves again where those are fewer");
   app.add_flag("--linear", options->linear, "points evenly spaced instead");
   return {&app, [options] { return run_curves(*options, "equilibrate", measure_equilibration); }};
 }

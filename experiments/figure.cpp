@@ -19,10 +19,11 @@ namespace rewise {
 namespace {
 
 const std::vector<std::string_view> kRunKeys{
-    "name",        "kind",        "quick", "paper",   "dim",     "sizes",  "p",
-    "graphs",      "points",      "steps", "origins", "measure", "linear", "engine",
-    "equilibrate", "temperature", "seed",  "rule",    "prepare", "fit_to", "fit_from",
-    "schedules",   "replicas",    "q",     "ratio",   "methods", "tiles",  "axis"};
+    "name",    "kind",    "quick",       "paper",       "dim",      "sizes",
+    "p",       "graphs",  "points",      "steps",       "origins",  "measure",
+    "linear",  "engine",  "equilibrate", "temperature", "seed",     "rule",
+    "prepare", "fit_to",  "fit_from",    "schedules",   "replicas", "q",
+    "ratio",   "methods", "tiles",       "axis",        "core",     "timings"};
 
 const toml::array& list_of(const TomlSection& section, std::string_view key) {
   const auto* list = section.need(key).as_array();
@@ -85,6 +86,8 @@ void read_labelling(const TomlSection& s, FigureRun& run) {
   run.axis = s.text("axis", "size");
   constexpr std::array<std::string_view, 3> axes{"size", "ratio", "tile"};
   parse_word(run.axis, axes, "axis", s.origin("axis"));
+  run.core = s.whole("core", 0, 1, 1) == 1;
+  run.fit_passes = s.has("fit_from");
 }
 
 FigureRun read_run(const TomlSection& s) {
@@ -104,9 +107,10 @@ FigureRun read_run(const TomlSection& s) {
   spec.graphs = static_cast<std::uint32_t>(s.whole("graphs", 1, 1u << 16, 1));
   const bool labels = run.kind == "labelling" || run.kind == "few-cluster";
   if (labels) read_labelling(s, run);
-  if (run.kind != "tc" && !labels) {
-    spec.temperatures = numbers(s, "temperature", 1e-6, 1e6);
-    const auto schedules = texts(s, "schedules");
+  if (run.kind == "speed") run.methods = texts(s, "methods");
+  if (run.kind != "tc" && !labels) spec.temperatures = numbers(s, "temperature", 1e-6, 1e6);
+  const auto schedules = texts(s, "schedules");
+  if (!schedules.empty() || (run.kind != "tc" && !labels)) {
     spec.mixes =
         parse_mixes(schedules.empty() ? "1:1" : fmt::format("{}", fmt::join(schedules, ",")),
                     s.origin("schedules"));
@@ -123,6 +127,7 @@ FigureRun read_run(const TomlSection& s) {
   spec.steps = s.whole("steps", 1, most, 100);
   spec.points = s.whole("points", 2, 100000, 60);
   spec.linear = s.whole("linear", 0, 1, 0) == 1;
+  spec.timings = static_cast<std::uint32_t>(s.whole("timings", 1, 1000, spec.timings));
   spec.origins = s.whole("origins", 1, 1u << 20, 10);
   spec.measure = s.whole("measure", 1, most, 1000);
   spec.fit_from = s.number("fit_from", 1, 1e12, 10);
@@ -252,9 +257,10 @@ Figure parse_figure(const std::string& text, const std::string& name, const std:
     figure.panels.push_back(read_panel(*table, file));
   }
   for (const auto* table : tables_of(root, "check")) {
-    figure.checks.push_back(read_check(TomlSection(*table, "check", file,
-                                                   {"claim", "why", "relation", "left", "right",
-                                                    "among", "factor", "tolerance", "needs_gpu"})));
+    const TomlSection check(*table, "check", file,
+                            {"claim", "why", "relation", "left", "right", "among", "factor",
+                             "tolerance", "needs_gpu", "scale"});
+    if (check.text("scale", scale) == scale) figure.checks.push_back(read_check(check));
   }
   return figure;
 }

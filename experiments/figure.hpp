@@ -6,11 +6,12 @@
 //   [[run]]               name, kind, parameters; [run.quick] and [run.paper] add those of a scale
 //   [[panel]]             run, table, x, y and how to draw them (analysis/plot_curves.py)
 //   [[check]]             claim, left, relation, right, ..: a computed verdict; `why` is said where
-//                         ours does not agree
+//                         ours does not agree; scale: of this one only
 //
 // Kinds of runs: equilibrate, decorrelate, clusters (as the commands), moments (thermal averages
-// against temperature), tc (the study behind `rewise tc`), speed (time of a Wolff update),
-// labelling and few-cluster (times of cluster updates by method, figure_labels.hpp).
+// against temperature), tc (the study behind `rewise tc`), speed (time of a Wolff update,
+// figure_speed.hpp), labelling and few-cluster (times of cluster updates by method,
+// figure_labels.hpp).
 #pragma once
 
 #include <string>
@@ -27,10 +28,12 @@ struct FigureRun {
   std::vector<double> ps;                         // moments, tc: all of them
   std::vector<std::uint32_t> q;                   // labelling: Potts states
   std::vector<double> ratios;                     // labelling: beta / beta_c
-  std::vector<std::string> methods;               // labelling: src/label/method.hpp
-  std::vector<std::uint32_t> tiles;               // labelling: edges; 0: the method's own
-  std::string axis;                               // labelling: size, ratio or tile
-  std::string parameters;                         // all that determines the run, one line
+  std::vector<std::string> methods;  // labelling: src/label/method.hpp; speed: Wolff methods
+  std::vector<std::uint32_t> tiles;  // labelling: edges; 0: the method's own
+  std::string axis;                  // labelling: size, ratio or tile
+  bool core = true;                  // labelling: time one core beside
+  bool fit_passes = false;           // labelling: with fit_from; figure_labels.hpp
+  std::string parameters;            // all that determines the run, one line
 };
 
 struct FigureCheck {

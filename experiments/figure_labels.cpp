@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 
+#include "analysis/linear_fit.hpp"
 #include "experiments/options.hpp"
 #include "graphs/graph.hpp"
 #include "src/single/single.hpp"
@@ -45,42 +48,70 @@ EngineSpec engine_spec_of(const FigureRun& run, const Setting& setting, ClusterU
   return spec;
 }
 
-// Nanoseconds per spin of one update.
+// Of an update: nanoseconds per spin; of `flipped`, per flipped site; passes of the labelling.
 struct Times {
-  double total = kNan, measured = kNan, activate = kNan, label = kNan, merge = kNan, flip = kNan;
-  double flipped = kNan;  // total, per flipped site
+  Value total, measured, activate, label, merge, identify, flip, flipped, passes;
 };
 
+// Of Wolff clusters: the sum over the sum, since each update flips another number of sites.
+Value per_flipped_site(const std::vector<Work>& marks) {
+  const auto updates = static_cast<double>(marks.size() - 1);
+  const auto sites = [](const Work& a, const Work& b) {
+    return static_cast<double>(b.cluster_sites - a.cluster_sites);
+  };
+  const double seconds = marks.back().cluster_seconds - marks.front().cluster_seconds;
+  const double all = sites(marks.front(), marks.back()), mean = seconds / all;
+  double off = 0;
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+    const double one = marks[i + 1].cluster_seconds - marks[i].cluster_seconds;
+    off += std::pow(one - mean * sites(marks[i], marks[i + 1]), 2);
+  }
+  return {1e9 * mean, 1e9 * std::sqrt(off * updates / (updates - 1)) / all};
+}
+
+// `marks`: the engine's work before the first update and after each.
+Times times_of(const std::vector<Work>& marks, double sites) {
+  const auto mean = [&](double unit, auto quantity) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+      values.push_back(unit * (quantity(marks[i + 1]) - quantity(marks[i])));
+    }
+    return mean_and_error(values);
+  };
+  const double ns = 1e9 / sites;
+  Times times;
+  times.total = mean(ns, [](const Work& w) { return w.cluster_seconds; });
+  times.measured = mean(ns, [](const Work& w) { return w.cluster_seconds + w.measure_seconds; });
+  times.activate = mean(ns, [](const Work& w) { return w.steps.activate; });
+  times.label = mean(ns, [](const Work& w) { return w.steps.label; });
+  times.merge = mean(ns, [](const Work& w) { return w.steps.merge; });
+  times.identify = mean(ns, [](const Work& w) { return w.steps.label + w.steps.merge; });
+  times.flip = mean(ns, [](const Work& w) { return w.steps.flip; });
+  times.flipped = per_flipped_site(marks);
+  times.passes = mean(1, [](const Work& w) { return static_cast<double>(w.label_passes); });
+  return times;
+}
+
 // Runs at most `updates` updates, for about a second, after a few that warm up.
-Times time_engine(Engine& engine, double sites, std::uint64_t updates, const StopToken& stop) {
+Times time_engine(Engine& engine, double sites, std::uint64_t updates, bool core,
+                  const StopToken& stop) {
   constexpr double enough = 1;  // second
-  constexpr std::uint64_t least = 3;
+  const std::uint64_t warm = core ? 1 : 3, least = core ? 2 : 3;
   Observation seen;
-  engine.advance({0, 1}, least);
+  engine.advance({0, 1}, warm);
   engine.measure(seen);
-  const Work before = engine.work();
-  Work after = before;
-  for (std::uint64_t done = 0; done < updates; ++done) {
+  std::vector<Work> marks{engine.work()};
+  const auto spent = [&] {
+    return marks.back().cluster_seconds + marks.back().measure_seconds -
+           marks.front().cluster_seconds - marks.front().measure_seconds;
+  };
+  while (marks.size() <= least || (marks.size() <= updates && spent() < enough)) {
     check_stop(stop);
     engine.advance({0, 1}, 1);
     engine.measure(seen);
-    after = engine.work();
-    const double spent = after.cluster_seconds + after.measure_seconds - before.cluster_seconds -
-                         before.measure_seconds;
-    if (done + 1 >= least && spent > enough) break;
+    marks.push_back(engine.work());
   }
-  const double all = static_cast<double>(after.cluster_updates - before.cluster_updates) * sites;
-  const auto per_spin = [all](double seconds) { return 1e9 * seconds / all; };
-  Times times;
-  const double cluster = after.cluster_seconds - before.cluster_seconds;
-  times.total = per_spin(cluster);
-  times.measured = per_spin(cluster + after.measure_seconds - before.measure_seconds);
-  times.activate = per_spin(after.steps.activate - before.steps.activate);
-  times.label = per_spin(after.steps.label - before.steps.label);
-  times.merge = per_spin(after.steps.merge - before.steps.merge);
-  times.flip = per_spin(after.steps.flip - before.steps.flip);
-  times.flipped = 1e9 * cluster / static_cast<double>(after.cluster_sites - before.cluster_sites);
-  return times;
+  return times_of(marks, sites);
 }
 
 class Timer {
@@ -101,7 +132,8 @@ class Timer {
     if (cluster == ClusterUpdate::few_cluster) spec.few_cluster_tile = setting.tile;
     const auto engine = make_single_engine(*graph_, spec, options);
     engine->restore(state_);
-    return time_engine(*engine, static_cast<double>(graph_->sites()), run_.spec.measure, stop_);
+    return time_engine(*engine, static_cast<double>(graph_->sites()), run_.spec.measure, device < 0,
+                       stop_);
   }
 
  private:
@@ -176,14 +208,109 @@ double axis_value(const Setting& s, const std::string& axis) {
   return s.extents.front();
 }
 
+std::string point_name(const Setting& s) {
+  return fmt::format("{} q {} ratio {} {} {}", extents_text(s.extents), s.q, number_text(s.ratio),
+                     s.method, tile_text(s.tile));
+}
+
+Value quotient(Value a, Value b) {
+  const auto relative = [](Value v) { return std::isfinite(v.error) ? v.error / v.value : 0; };
+  return {a.value / b.value, a.value / b.value * std::hypot(relative(a), relative(b))};
+}
+
+CurveSet labelling_point(const FigureRun& run, const Setting& s, const Times& t, Value core) {
+  const double across = s.tile > 0 ? static_cast<double>(s.extents.front()) / s.tile : kNan;
+  const std::pair<const char*, Value> columns[] = {
+      {"total", t.total},
+      {"measured", t.measured},
+      {"activate", t.activate},
+      {"label", t.label},
+      {"merge", t.merge},
+      {"flip", t.flip},
+      {"identify", t.identify},
+      {"core", core},
+      {"speedup", quotient(core, t.total)},
+      {"flips_per_ns", quotient({1, 0}, t.total)},
+      {"flips_per_ns_measured", quotient({1, 0}, t.measured)},
+      {"passes", t.passes}};
+  CurveSet part;
+  Curve& curve = part.table("times").curve(keys_of(s, run.axis));
+  curve.append(run.axis, axis_value(s, run.axis));
+  curve.append("tiles_across", across);
+  MetricRow& row = part.metrics.emplace_back(MetricRow{keys_of(s, ""), {}});
+  for (const auto& [name, value] : columns) {
+    curve.append(name, value.value);
+    curve.append(std::string(name) + "_error", value.error);
+    row.add(name, value);
+  }
+  return part;
+}
+
 struct Best {
   std::uint32_t tile = 0;
   double identify = std::numeric_limits<double>::infinity();
 };
 
+void add_best_tiles(CurveSet& set, const FigureRun& run, const std::vector<Setting>& settings) {
+  std::map<std::tuple<std::string, std::uint32_t>, Best> best;  // method, size
+  for (const Setting& s : settings) {
+    const double identify = find_metric(set, keys_of(s, ""), "identify", run.name).value;
+    Best& least = best[{s.method, s.extents.front()}];
+    if (s.tile > 0 && identify < least.identify) least = {s.tile, identify};
+  }
+  for (const auto& [key, least] : best) {
+    if (least.tile == 0) continue;
+    const auto& [method, size] = key;
+    Curve& curve = set.table("best_tile").curve({{"method", method}});
+    curve.append("size", size);
+    curve.append("tile", least.tile);
+    curve.append("identify", least.identify);
+    MetricRow& row = set.metrics.emplace_back(
+        MetricRow{{{"method", method}, {"size", fmt::format("{}", size)}, {"tile", "best"}}, {}});
+    row.add("best_tile", {static_cast<double>(least.tile), 0});
+  }
+}
+
+// ln passes against ln(L / tile). Its errors are those of passes, and what single lattices and
+// tiles are off by themselves: scaled up to chi^2 = dof where it is larger.
+void add_passes_law(CurveSet& set, const FigureRun& run, const std::vector<Setting>& settings) {
+  for (const auto& method : run.methods) {
+    std::vector<std::array<double, 3>> points;  // ln across, ln passes, its error
+    for (const Setting& s : settings) {
+      const double across = s.tile > 0 ? static_cast<double>(s.extents.front()) / s.tile : 0;
+      if (s.method != method || across < run.spec.fit_from) continue;
+      const Value passes = find_metric(set, keys_of(s, ""), "passes", run.name);
+      if (!(passes.value > 0 && passes.error > 0)) continue;
+      points.push_back({std::log(across), std::log(passes.value), passes.error / passes.value});
+    }
+    const auto n = static_cast<Eigen::Index>(points.size());
+    Eigen::MatrixXd design = Eigen::MatrixXd::Ones(n, 2), covariance = Eigen::MatrixXd::Zero(n, n);
+    Eigen::VectorXd y(n);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const auto& [x, passes, error] = points[static_cast<std::size_t>(i)];
+      design(i, 1) = x;
+      y[i] = passes;
+      covariance(i, i) = error * error;
+    }
+    const LinearFit fit = fit_linear(design, y, covariance);
+    const double scale = fit.ok && fit.dof > 0 ? std::sqrt(std::max(1.0, fit.chi2 / fit.dof)) : 1;
+    Value amplitude{kNan, kNan}, exponent{kNan, kNan};
+    if (fit.ok) {
+      exponent = {fit.parameter(1).value, scale * fit.parameter(1).error};
+      const double a = std::exp(fit.parameter(0).value);
+      amplitude = {a, a * scale * fit.parameter(0).error};
+    }
+    MetricRow& row = set.metrics.emplace_back(MetricRow{{{"method", method}, {"tile", "all"}}, {}});
+    row.add("passes_exponent", exponent);
+    row.add("passes_amplitude", amplitude);
+    row.add("passes_points", {static_cast<double>(n), 0});
+  }
+}
+
 }  // namespace
 
-CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress& progress) {
+CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress& progress,
+                           KeptPoints& kept) {
   CurveSet set;
   set.kind = "labelling";
   set.about = spec_json(run.spec);
@@ -193,82 +320,73 @@ CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress
                           : "no CUDA device here: the methods run on one core, and speedup is the "
                             "default method's time over theirs");
   const auto settings = settings_of(run);
+  const double share = 1.0 / static_cast<double>(settings.size());
   Timer timer(run, stop);
-  std::map<std::tuple<std::uint32_t, std::uint32_t, double>, double> core;
-  std::map<std::tuple<std::string, std::uint32_t>, Best> best;  // method, size
   for (const Setting& s : settings) {
-    const auto at = std::tuple(s.extents.front(), s.q, s.ratio);
-    if (core.count(at) == 0) {
+    Value core{kNan, kNan};
+    if (run.core) {
       Setting reference = s;
       reference.method = "fast";
       reference.tile = 0;
-      core[at] = timer.time(reference, ClusterUpdate::swendsen_wang, -1).total;
+      const CurveSet one = kept.point("core " + point_name(reference), 0, progress, [&] {
+        CurveSet part;
+        MetricRow& row = part.metrics.emplace_back(MetricRow{keys_of(reference, ""), {}});
+        row.add("core", timer.time(reference, ClusterUpdate::swendsen_wang, -1).total);
+        return part;
+      });
+      core = one.metrics.front().values.front().second;
     }
-    const Times t = timer.time(s, ClusterUpdate::swendsen_wang, run.spec.device);
-    const double identify = t.label + t.merge;
-    const std::pair<const char*, double> columns[] = {
-        {"total", t.total},           {"measured", t.measured}, {"activate", t.activate},
-        {"label", t.label},           {"merge", t.merge},       {"flip", t.flip},
-        {"identify", identify},       {"core", core[at]},       {"speedup", core[at] / t.total},
-        {"flips_per_ns", 1 / t.total}};
-    Curve& curve = set.table("times").curve(keys_of(s, run.axis));
-    curve.append(run.axis, axis_value(s, run.axis));
-    MetricRow& row = set.metrics.emplace_back(MetricRow{keys_of(s, ""), {}});
-    for (const auto& [name, value] : columns) {
-      curve.append(name, value);
-      row.add(name, {value, 0});
-    }
-    Best& least = best[{s.method, s.extents.front()}];
-    if (s.tile > 0 && identify < least.identify) least = {s.tile, identify};
-    progress.add(1.0 / static_cast<double>(settings.size()));
+    append(set, kept.point(point_name(s), share, progress, [&] {
+      const Times t = timer.time(s, ClusterUpdate::swendsen_wang, run.spec.device);
+      progress.add(share);
+      return labelling_point(run, s, t, core);
+    }));
   }
-  if (run.tiles.size() > 1) {
-    for (const auto& [key, least] : best) {
-      if (least.tile == 0) continue;
-      const auto& [method, size] = key;
-      Curve& curve = set.table("best_tile").curve({{"method", method}});
-      curve.append("size", size);
-      curve.append("tile", least.tile);
-      curve.append("identify", least.identify);
-      MetricRow& row = set.metrics.emplace_back(
-          MetricRow{{{"method", method}, {"size", fmt::format("{}", size)}, {"tile", "best"}}, {}});
-      row.add("best_tile", {static_cast<double>(least.tile), 0});
-    }
-  }
+  if (run.tiles.size() > 1) add_best_tiles(set, run, settings);
+  if (run.fit_passes) add_passes_law(set, run, settings);
   return set;
 }
 
-CurveSet measure_few_cluster(const FigureRun& run, const StopToken& stop, Progress& progress) {
+CurveSet measure_few_cluster(const FigureRun& run, const StopToken& stop, Progress& progress,
+                             KeptPoints& kept) {
   CurveSet set;
   set.kind = "few-cluster";
   set.about = spec_json(run.spec);
   set.about["engine"] = "single";
+  const double share = 1.0 / static_cast<double>(run.sizes.size());
   Timer timer(run, stop);
-  Curve& curve = set.table("few-cluster").curves.emplace_back(Curve{{}, {}});
   for (const auto& extents : run.sizes) {
-    Setting s{extents, run.q.front(), run.ratios.front(), "", 0};
-    const double wolff = timer.time(s, ClusterUpdate::wolff, -1).flipped;
-    double few = std::numeric_limits<double>::infinity();
-    std::uint32_t tile = 0;
-    for (const std::uint32_t edge : run.tiles) {
-      if (edge > extents.front()) continue;
-      s.tile = edge;
-      const double one = timer.time(s, ClusterUpdate::few_cluster, run.spec.device).flipped;
-      if (one < few) tile = edge;
-      few = std::min(few, one);
-    }
-    curve.append("size", extents.front());
-    curve.append("core", wolff);
-    curve.append("few_cluster", few);
-    curve.append("speedup", wolff / few);
-    curve.append("tile", tile);
-    MetricRow& row =
-        set.metrics.emplace_back(MetricRow{{{"size", fmt::format("{}", extents.front())}}, {}});
-    row.add("core_ns", {wolff, 0});
-    row.add("few_cluster_ns", {few, 0});
-    row.add("speedup", {wolff / few, 0});
-    row.add("tile", {static_cast<double>(tile), 0});
-    progress.add(1.0 / static_cast<double>(run.sizes.size()));
+    append(set, kept.point(extents_text(extents), share, progress, [&] {
+      Setting s{extents, run.q.front(), run.ratios.front(), "", 0};
+      const Value wolff = timer.time(s, ClusterUpdate::wolff, -1).flipped;
+      Value few{std::numeric_limits<double>::infinity(), kNan};
+      std::uint32_t tile = 0;
+      for (const std::uint32_t edge : run.tiles) {
+        if (edge > extents.front()) continue;
+        s.tile = edge;
+        const Value one = timer.time(s, ClusterUpdate::few_cluster, run.spec.device).flipped;
+        if (one.value < few.value) {
+          few = one;
+          tile = edge;
+        }
+      }
+      CurveSet part;
+      Curve& curve = part.table("few-cluster").curve({});
+      curve.append("size", extents.front());
+      MetricRow& row =
+          part.metrics.emplace_back(MetricRow{{{"size", fmt::format("{}", extents.front())}}, {}});
+      const std::pair<const char*, Value> columns[] = {{"core", wolff},
+                                                       {"few_cluster", few},
+                                                       {"speedup", quotient(wolff, few)},
+                                                       {"tile", {static_cast<double>(tile), 0}}};
+      for (const auto& [name, value] : columns) {
+        curve.append(name, value.value);
+        curve.append(std::string(name) + "_error", value.error);
+        row.add(name, value);
+      }
+      progress.add(share);
+      return part;
+    }));
   }
   return set;
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/jackknife.hpp"
@@ -99,53 +99,79 @@ MetricRow crossing(const CurveKeys& keys, const std::vector<double>& temperature
   return row;
 }
 
+// All graphs of one size and p.
+CurveSet moments_point(const FigureRun& run, const std::vector<std::uint32_t>& extents, double p,
+                       const StopToken& stop, Progress& progress) {
+  const CurveKeys keys{{"size", number_text(extents.front())}, {"p", number_text(p)}};
+  const auto& temperatures = run.spec.temperatures;
+  Results graphs;
+  for (std::uint32_t g = 0; g < run.spec.graphs; ++g) {
+    TaskRun how;
+    how.engine.threads = run.spec.threads;
+    how.engine.device = run.spec.device;
+    how.stop = stop;
+    const TaskResult result = run_task(moments_task(run, extents, p, g), std::nullopt, how);
+    if (result.outcome == TaskOutcome::interrupted) check_stop(stop);
+    graphs.push_back(results_of(result.data));
+    progress.add(1.0 / (static_cast<double>(run.sizes.size() * run.ps.size()) * run.spec.graphs));
+  }
+  std::vector<Value> energy, m, heat, chi, binder;
+  for (std::size_t t = 0; t < temperatures.size(); ++t) {
+    using Row = const TemperatureResult&;
+    energy.push_back(over_graphs(graphs, t, [](Row r) { return r.energy.value; }));
+    m.push_back(over_graphs(graphs, t, [](Row r) { return r.abs_magnetisation.value; }));
+    heat.push_back(over_graphs(graphs, t, [](Row r) { return r.specific_heat; }));
+    chi.push_back(over_graphs(graphs, t, [](Row r) { return r.susceptibility; }));
+    binder.push_back(binder_over_graphs(graphs, t));
+  }
+  CurveSet part;
+  Curve& curve = part.table("moments").curves.emplace_back(Curve{keys, {}});
+  curve.add("temperature", temperatures);
+  add_values(curve, "energy", energy);
+  add_values(curve, "abs_magnetisation", m);
+  add_values(curve, "specific_heat", heat);
+  add_values(curve, "susceptibility", chi);
+  add_values(curve, "binder", binder);
+  MetricRow& row = part.metrics.emplace_back(MetricRow{keys, {}});
+  row.add("heat_peak_temperature", peak(temperatures, heat));
+  row.add("chi_peak_temperature", peak(temperatures, chi));
+  return part;
+}
+
+// Column `name` of a point's one curve, with its errors.
+std::vector<Value> values_of(const Curve& curve, const std::string& name) {
+  std::vector<Value> values;
+  const auto column = [&](const std::string& wanted) {
+    return std::find_if(curve.columns.begin(), curve.columns.end(),
+                        [&](const auto& c) { return c.first == wanted; })
+        ->second;
+  };
+  const std::vector<double> value = column(name), error = column(name + "_error");
+  for (std::size_t i = 0; i < value.size(); ++i) values.push_back({value[i], error[i]});
+  return values;
+}
+
 }  // namespace
 
-CurveSet measure_moments(const FigureRun& run, const StopToken& stop, Progress& progress) {
+CurveSet measure_moments(const FigureRun& run, const StopToken& stop, Progress& progress,
+                         KeptPoints& kept) {
   CurveSet set;
   set.kind = "moments";
   set.about = spec_json(run.spec);
-  const auto& temperatures = run.spec.temperatures;
+  const double share = 1.0 / static_cast<double>(run.sizes.size() * run.ps.size());
   for (const double p : run.ps) {
     std::vector<Value> smaller;
     for (const auto& extents : run.sizes) {
-      const CurveKeys keys{{"size", number_text(extents.front())}, {"p", number_text(p)}};
-      Results graphs;
-      for (std::uint32_t g = 0; g < run.spec.graphs; ++g) {
-        TaskRun how;
-        how.engine.threads = run.spec.threads;
-        how.engine.device = run.spec.device;
-        how.stop = stop;
-        const TaskResult result = run_task(moments_task(run, extents, p, g), std::nullopt, how);
-        if (result.outcome == TaskOutcome::interrupted) check_stop(stop);
-        graphs.push_back(results_of(result.data));
-        progress.add(1.0 /
-                     (static_cast<double>(run.sizes.size() * run.ps.size()) * run.spec.graphs));
-      }
-      std::vector<Value> energy, m, heat, chi, binder;
-      for (std::size_t t = 0; t < temperatures.size(); ++t) {
-        using Row = const TemperatureResult&;
-        energy.push_back(over_graphs(graphs, t, [](Row r) { return r.energy.value; }));
-        m.push_back(over_graphs(graphs, t, [](Row r) { return r.abs_magnetisation.value; }));
-        heat.push_back(over_graphs(graphs, t, [](Row r) { return r.specific_heat; }));
-        chi.push_back(over_graphs(graphs, t, [](Row r) { return r.susceptibility; }));
-        binder.push_back(binder_over_graphs(graphs, t));
-      }
-      Curve& curve = set.table("moments").curves.emplace_back(Curve{keys, {}});
-      curve.add("temperature", temperatures);
-      add_values(curve, "energy", energy);
-      add_values(curve, "abs_magnetisation", m);
-      add_values(curve, "specific_heat", heat);
-      add_values(curve, "susceptibility", chi);
-      add_values(curve, "binder", binder);
-      MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
-      row.add("heat_peak_temperature", peak(temperatures, heat));
-      row.add("chi_peak_temperature", peak(temperatures, chi));
+      const std::string name = fmt::format("{} p {}", extents_text(extents), number_text(p));
+      const CurveSet part = kept.point(
+          name, share, progress, [&] { return moments_point(run, extents, p, stop, progress); });
+      append(set, part);
+      const std::vector<Value> binder = values_of(part.tables.front().curves.front(), "binder");
       if (!smaller.empty()) {
         const bool last = extents == run.sizes.back();
         const CurveKeys pair{{"crossing", last ? "largest" : number_text(extents.front())},
                              {"p", number_text(p)}};
-        set.metrics.push_back(crossing(pair, temperatures, smaller, binder));
+        set.metrics.push_back(crossing(pair, run.spec.temperatures, smaller, binder));
       }
       smaller = binder;
     }
@@ -163,6 +189,12 @@ CurveSet measure_tc(const FigureRun& run, const std::filesystem::path& folder,
   config.rule = run.spec.rule;
   config.graphs.assign(run.sizes.size(), run.spec.graphs);
   config.threads = 0;
+  if (!run.spec.mixes.empty()) {
+    const Mix& mix = run.spec.mixes.front();
+    config.schedule = mix.schedule;
+    config.schedules = {mix.schedule};
+    config.cluster = mix.cluster;
+  }
   check_tc_config(config, "run " + run.name);
   Study study(config, folder, {run.spec.device});
   Progress inner(run.name, 0);
@@ -201,90 +233,6 @@ CurveSet measure_tc(const FigureRun& run, const std::filesystem::path& folder,
   row.add("fit_q", {law ? result.power_laws.front().q : nan, 0});
   row.add("exponent_lowest_p", exponents.empty() ? Value{nan, nan} : exponents.front());
   row.add("exponent_highest_p", exponents.empty() ? Value{nan, nan} : exponents.back());
-  return set;
-}
-
-namespace {
-
-struct UpdateTime {
-  double alone = 0, measured = 0;  // microseconds per update and replica
-  double fraction = 0;             // mean cluster over N
-};
-
-UpdateTime time_updates(CurveSpec spec, const Graph& graph, double temperature,
-                        std::uint64_t updates, const StopToken& stop) {
-  const Mix wolff{{}, {}, {0, 1}};
-  const auto engine = curve_engine(spec, graph, 0, temperature, spec.prepare, Start::cold);
-  for (std::uint64_t c = 0; c < spec.equilibrate; ++c) {
-    check_stop(stop);
-    engine->advance(spec.prepare.schedule, 1);
-  }
-  const Work before = engine->work();
-  Observation seen;
-  for (std::uint64_t u = 0; u < updates; ++u) {
-    check_stop(stop);
-    engine->advance(wolff.schedule, 1);
-    engine->measure(seen);
-  }
-  const Work after = engine->work();
-  const double all = static_cast<double>(updates) * spec.replicas;
-  UpdateTime time;
-  time.alone = 1e6 * (after.cluster_seconds - before.cluster_seconds) / all;
-  time.measured = time.alone + 1e6 * (after.measure_seconds - before.measure_seconds) / all;
-  time.fraction = static_cast<double>(after.cluster_sites - before.cluster_sites) / all /
-                  static_cast<double>(spec.sites());
-  return time;
-}
-
-}  // namespace
-
-CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& progress) {
-  CurveSpec one = run.spec, fast = run.spec;
-  one.engine = "single";
-  one.device = -1;
-  one.threads = 1;
-  one.replicas = 1;
-  fast.engine = run.spec.device >= 0 ? "single" : "bundle";
-  fast.replicas = run.spec.device >= 0 ? 1 : 32;
-  fast.threads = 1;
-  CurveSet set;
-  set.kind = "speed";
-  set.about = spec_json(fast);
-  set.notes.push_back(run.spec.device >= 0
-                          ? "accelerated: the single engine on CUDA"
-                          : "accelerated: no CUDA device here, so 32 systems a word on one core");
-  const double share = 1.0 / static_cast<double>(run.sizes.size() * run.spec.temperatures.size());
-  for (const auto& extents : run.sizes) {
-    one.extents = fast.extents = extents;
-    const std::string size = fmt::format("{}", extents.front());
-    const Graph graph = build_graph(graph_spec(one, 0));
-    Curve curve{{{"size", size}}, {}};
-    for (const double t : run.spec.temperatures) {
-      const UpdateTime slow = time_updates(one, graph, t, run.spec.measure, stop);
-      const UpdateTime quick =
-          time_updates(fast, graph, t, std::max<std::uint64_t>(run.spec.measure / 8, 8), stop);
-      const std::pair<const char*, double> columns[] = {
-          {"core_us", slow.alone},
-          {"core_us_measured", slow.measured},
-          {"fast_us", quick.alone},
-          {"fast_us_measured", quick.measured},
-          {"acceleration", slow.alone / quick.alone},
-          {"acceleration_measured", slow.measured / quick.measured},
-          {"cluster_fraction", slow.fraction}};
-      curve.append("temperature", t);
-      Curve& by_size = set.table("by_size").curve({{"temperature", number_text(t)}});
-      by_size.append("size", extents.front());
-      MetricRow& metrics = set.metrics.emplace_back(
-          MetricRow{{{"size", size}, {"temperature", number_text(t)}}, {}});
-      for (const auto& [name, value] : columns) {
-        curve.append(name, value);
-        by_size.append(name, value);
-        metrics.add(name, {value, 0});
-      }
-      progress.add(share);
-    }
-    set.table("speed").curves.push_back(std::move(curve));
-  }
   return set;
 }
 

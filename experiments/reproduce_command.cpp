@@ -15,6 +15,8 @@
 #include "experiments/equilibrate.hpp"
 #include "experiments/figure_labels.hpp"
 #include "experiments/figure_runs.hpp"
+#include "experiments/figure_speed.hpp"
+#include "experiments/kept_points.hpp"
 #include "experiments/options.hpp"
 #include "src/base/words.hpp"
 
@@ -29,8 +31,9 @@ constexpr const char* kAbout =
 constexpr const char* kExamples = R"(
 Each figure is one file, experiments/configs/reproduce/NAME.toml; a file of the same form may
 be given instead of a name. The scale quick takes about a minute on two cores, with smaller
-lattices where needed; paper has the paper's sizes and wants a GPU. Runs that are finished stay
-in DIR/runs and are not computed again.
+lattices where needed; paper has the paper's sizes and wants a GPU. What is finished, down to
+single points of a curve, stays in DIR/runs: after a signal or --time-limit (status 75) the
+same command goes on from there. Another configuration or device starts anew.
 
 Examples:
   rewise reproduce --list
@@ -88,15 +91,15 @@ ExitCode list_figures() {
 }
 
 CurveSet measure(const FigureRun& run, const std::filesystem::path& folder, const StopToken& stop,
-                 Progress& progress) {
+                 Progress& progress, KeptPoints& kept) {
   if (run.kind == "tc") return measure_tc(run, folder / "tc" / run.name, stop, progress);
-  if (run.kind == "moments") return measure_moments(run, stop, progress);
-  if (run.kind == "speed") return measure_speed(run, stop, progress);
-  if (run.kind == "labelling") return measure_labelling(run, stop, progress);
-  if (run.kind == "few-cluster") return measure_few_cluster(run, stop, progress);
-  if (run.kind == "equilibrate") return measure_equilibration(run.spec, stop, progress);
-  if (run.kind == "decorrelate") return measure_decorrelation(run.spec, stop, progress);
-  if (run.kind == "clusters") return measure_clusters(run.spec, stop, progress);
+  if (run.kind == "moments") return measure_moments(run, stop, progress, kept);
+  if (run.kind == "speed") return measure_speed(run, stop, progress, kept);
+  if (run.kind == "labelling") return measure_labelling(run, stop, progress, kept);
+  if (run.kind == "few-cluster") return measure_few_cluster(run, stop, progress, kept);
+  if (run.kind == "equilibrate") return measure_equilibration(run.spec, stop, progress, kept);
+  if (run.kind == "decorrelate") return measure_decorrelation(run.spec, stop, progress, kept);
+  if (run.kind == "clusters") return measure_clusters(run.spec, stop, progress, kept);
   throw Error(ExitCode::usage,
               fmt::format("run '{}': kind '{}' is none of equilibrate, decorrelate, clusters, "
                           "moments, tc, speed, labelling, few-cluster",
@@ -109,22 +112,31 @@ double work_of(const FigureRun& run) {
   return curves ? static_cast<double>(run.spec.temperatures.size() * run.spec.mixes.size()) : 1;
 }
 
-// A finished run of the same parameters, or a new one, which is kept.
+// What a kept result must have been made of. Times depend on the device; the number counts changes
+// of what a run holds.
+std::string guard_of(const FigureRun& run) {
+  constexpr int version = 2;
+  return fmt::format("{} {} {}", version, run.spec.device < 0 ? "cpu" : "cuda", run.parameters);
+}
+
+// A finished run of the same parameters, or a new one, which is kept; on the way, its points are.
 CurveSet run_or_read(const FigureRun& run, const std::filesystem::path& folder,
                      const StopToken& stop, Progress& progress) {
   const auto file = folder / "runs" / (run.name + ".json");
+  const std::string guard = guard_of(run);
   if (std::filesystem::exists(file)) {
     const Json kept = Json::parse(read_text_file(file), nullptr, false);
-    if (!kept.is_discarded() && kept.value("parameters", "") == run.parameters) {
+    if (kept.is_object() && kept.value("parameters", "") == guard) {
       progress.skip(work_of(run));
       return curves_from_json(kept.at("curves"));
     }
   }
   progress.stage(run.name);
-  const CurveSet set = measure(run, folder, stop, progress);
+  KeptPoints points(folder / "runs" / (run.name + ".points.json"), guard);
+  const CurveSet set = measure(run, folder, stop, progress, points);
   std::filesystem::create_directories(folder / "runs");
-  const Json keep{{"parameters", run.parameters}, {"curves", curves_json(set)}};
-  write_text_file(file, keep.dump(1) + "\n");
+  write_text_file(file, Json{{"parameters", guard}, {"curves", curves_json(set)}}.dump(1) + "\n");
+  points.remove();
   return set;
 }
 
@@ -191,7 +203,14 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
     run.spec.device = device.devices.front().index;
     run.spec.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : curve_threads(run.spec, thread_count(0));
-    results.emplace_back(run.name, run_or_read(run, folder, stop, progress));
+    try {
+      results.emplace_back(run.name, run_or_read(run, folder, stop, progress));
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::interrupted) throw;
+      throw Error(ExitCode::interrupted,
+                  fmt::format("stopped by {}; finished points are in {}: the same command goes on",
+                              stop.reason(), folder.string()));
+    }
   }
   progress.close();
   std::vector<Verdict> verdicts;

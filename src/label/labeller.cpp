@@ -58,7 +58,7 @@ LabelSeconds Labeller::run(const BondConfiguration& configuration, std::span<Sit
     }
     labelled = Clock::now();
     if (merge_method(method_) == MergeMethod::relax) {
-      relax_tiles(configuration, tile_, label, scratch_->roots);
+      passes_ += relax_tiles(configuration, tile_, label, scratch_->roots);
     } else {
       sew_tiles(configuration, tile_, label, scratch_->other);
     }

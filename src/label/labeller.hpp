@@ -29,11 +29,13 @@ class Labeller {
   Labeller(Labeller&&) noexcept;
 
   LabelSeconds run(const BondConfiguration& configuration, std::span<Site> label);  // [sites]
+  std::uint64_t passes() const { return passes_; }  // of `relax`, since construction
 
  private:
   struct Scratch;
   LabelMethod method_;
   std::uint32_t tile_;
+  std::uint64_t passes_ = 0;
   std::unique_ptr<Scratch> scratch_;
 };
 

@@ -39,8 +39,8 @@ struct Trees {
 
 }  // namespace
 
-void relax_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::span<Site> label,
-                 std::vector<SitePair>& roots) {
+std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t edge,
+                          std::span<Site> label, std::vector<SitePair>& roots) {
   const Lattice& lattice = configuration.lattice;
   roots.clear();
   const auto prepare = [&](Site a, Site b) {
@@ -53,7 +53,8 @@ void relax_tiles(const BondConfiguration& configuration, std::uint32_t edge, std
     }
   }
   for_each_far_bond(configuration, prepare);
-  for (bool changed = true; changed;) {
+  std::uint64_t passes = 0;
+  for (bool changed = true; changed; ++passes) {
     changed = false;
     for (const SitePair& pair : roots) {
       Site &a = label[pair.a], &b = label[pair.b];
@@ -66,6 +67,7 @@ void relax_tiles(const BondConfiguration& configuration, std::uint32_t edge, std
   for (std::uint64_t site = 0; site < configuration.sites; ++site) {
     label[site] = label[label[site]];
   }
+  return passes;
 }
 
 void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::span<Site> label,

@@ -110,6 +110,10 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
       CHECK(std::abs(value + 0.8413154279) < 4.5 * error);
     }
   }
+  for (const char* name : {"seconds_hot_error", "seconds_cold_error", "step_seconds_hot_error"}) {
+    for (const auto& error : curves[0]["columns"][name]) CHECK(error > 0);  // of three timings
+  }
+  CHECK(row(set, "1:0").at("last_step_seconds").at("error") > 0);
   CHECK(row(set, "1:0").at("equilibrium_steps").at("value") < 200);
   CHECK(row(set, "glauber/1:0").at("equilibrium_steps").at("value") >
         row(set, "1:0").at("equilibrium_steps").at("value"));
@@ -157,14 +161,15 @@ TEST_CASE("reproduce --list names every figure and table of the papers, one line
   INFO(output.err);
   REQUIRE(output.status == 0);
   for (const char* name :
-       {"hawick-fig02",  "hawick-fig05", "hawick-fig06", "hawick-fig07",  "hawick-fig08",
-        "hawick-fig09",  "hawick-fig10", "hawick-fig11", "hawick-fig12",  "hawick-fig13",
-        "hawick-fig14",  "komura-fig01", "komura-fig02", "komura-tables", "komura-sw",
-        "weigel-table1", "weigel-fig02", "weigel-fig08", "weigel-fig09",  "weigel-fig10",
-        "weigel-fig11",  "weigel-fig12", "weigel-fig13", "weigel-fig14"}) {
+       {"hawick-fig02", "hawick-fig05", "hawick-fig06", "hawick-fig07",  "hawick-fig08",
+        "hawick-fig09", "hawick-fig10", "hawick-fig11", "hawick-fig12",  "hawick-fig13",
+        "hawick-fig14", "komura-fig01", "komura-fig02", "komura-tables", "komura-table3",
+        "komura-sw",    "weigel-fig02", "weigel-fig06", "weigel-fig08",  "weigel-fig09",
+        "weigel-fig10", "weigel-fig11", "weigel-fig12", "weigel-fig13",  "weigel-fig14",
+        "weigel-table1"}) {
     CHECK(output.out.find(name) != std::string::npos);
   }
-  CHECK(lines(output.out) == 24);
+  CHECK(lines(output.out) == 26);
 }
 
 TEST_CASE("reproduce: a figure of one's own, with every kind of run, and finished runs are kept") {
@@ -192,6 +197,24 @@ kind = "speed"
 temperature = [2.0, 3.0]
 sizes = [8, 12]
 measure = 20
+equilibrate = 5
+[[run]]
+name = "core"
+kind = "speed"
+methods = ["persistent"]
+temperature = [2.5]
+sizes = [8]
+measure = 20
+equilibrate = 5
+[[run]]
+name = "passes"
+kind = "labelling"
+core = 0
+fit_from = 1
+sizes = [16, 32, 64]
+methods = ["self-label+relax"]
+tiles = [4, 8]
+measure = 6
 equilibrate = 5
 [[run]]
 name = "labels"
@@ -225,6 +248,16 @@ relation = "greater"
 left = "labels[size=LARGEST,q=3,method=fast].total"
 right = "0"
 [[check]]
+claim = "of the other scale: not looked at"
+scale = "paper"
+left = "labels[size=4096].total"
+right = "0"
+[[check]]
+claim = "passes grow with the number of tiles"
+relation = "greater"
+left = "passes[method=self-label+relax,tile=all].passes_exponent"
+right = "0"
+[[check]]
 claim = "a false claim"
 left = "2"
 right = "1"
@@ -233,11 +266,25 @@ why = "two is more"
   const json figure =
       parsed(place.run("reproduce own.toml --out f --no-plots --device cpu --json"));
   CHECK(figure["kind"] == "figure");
-  CHECK(figure["runs"].size() == 5);
-  REQUIRE(figure["checks"].size() == 3);
+  CHECK(figure["runs"].size() == 7);
+  REQUIRE(figure["checks"].size() == 4);
   CHECK(figure["checks"][0]["verdict"] != "disagrees");
   CHECK(figure["checks"][1]["verdict"] == "agrees");
-  CHECK(figure["checks"][2]["verdict"] == "disagrees");
+  CHECK(figure["checks"][2]["verdict"] == "agrees");
+  CHECK(figure["checks"][3]["verdict"] == "disagrees");
+  const json& speed = figure["runs"]["speed"]["metrics"][0]["values"];
+  for (const char* name : {"core_us", "fast_us_measured", "acceleration", "cluster_fraction"}) {
+    CHECK(speed.at(name).at("error") > 0);
+  }
+  // The GPU's methods have no times here, the core has.
+  const json& core = figure["runs"]["core"]["metrics"][0];
+  CHECK(core.at("keys").at("method") == "persistent");
+  CHECK(core.at("values").at("core_us").at("value") > 0);
+  CHECK(core.at("values").at("hybrid_us").at("value").is_null());
+  const json& passes = figure["runs"]["passes"]["tables"]["times"][0]["columns"];
+  CHECK(passes.at("tiles_across") == json{4.0, 8.0, 16.0});
+  for (const auto& count : passes.at("passes")) CHECK(count >= 1);
+  CHECK(passes.at("core")[0].is_null());
   for (const char* file : {"f/curves.json", "f/eq/energy.csv", "f/moments/moments.csv",
                            "f/speed/speed.csv", "f/speed/by_size.csv", "f/labels/times.csv",
                            "f/labels/best_tile.csv", "f/few/few-cluster.csv", "f/runs/eq.json"}) {

@@ -79,6 +79,27 @@ TEST_CASE("component sizes are counted by label") {
   }
 }
 
+TEST_CASE(
+    "passes of label relaxation: a line in order takes one, and one more that finds it done") {
+  const Lattice lattice = Lattice::make({64, 4});
+  BondConfiguration configuration(lattice);
+  std::vector<Site> label(configuration.sites);
+  Labeller relax(LabelMethod::self_label_relax, lattice, configuration.sites, 4);
+  relax.run(configuration, label);
+  CHECK(relax.passes() == 1);  // nothing to do
+  const int along = lattice.extent[0] == 64 ? 0 : 1;
+  Site site = 0;
+  for (int step = 0; step < 63; ++step, site = lattice.forward(site, along)) {
+    configuration.occupy(site, along);
+  }
+  relax.run(configuration, label);
+  CHECK(relax.passes() == 1 + 2);
+  CHECK(label[site] == 0);
+  Labeller sew(LabelMethod::self_label_sew, lattice, configuration.sites, 4);
+  sew.run(configuration, label);
+  CHECK(sew.passes() == 0);
+}
+
 TEST_CASE("labelling methods have words, and wrong ones are named") {
   CHECK(parse_label_method("", "--method") == LabelMethod::fast);
   CHECK(parse_label_method("union-find", "--method") == LabelMethod::fast);

@@ -1,0 +1,25 @@
+// Runs of a figure about the time of a Wolff update, processor and device (experiments/figure.hpp):
+// the tables and fig. 1 of Komura & Okabe (2012).
+#pragma once
+
+#include "experiments/figure.hpp"
+#include "experiments/kept_points.hpp"
+
+namespace rewise {
+
+// kind "speed". Table "speed" against temperature, "by_size" against size: microseconds per Wolff
+// update, alone and with a measurement, of one system on one core (single engine) and of one
+// replica on the accelerated side: the single engine on CUDA, by each of run.methods (none: its
+// default), or, where there is no device, the bundle engine's 32 replicas on the CPU; their ratios;
+// and the mean cluster over N. Errors: over eight stretches of the updates.
+//
+// With methods on CUDA also hybrid_us: both sides grow the same clusters, so the mean over updates
+// of the shorter of the two times is the least that a hand-over between processor and device can
+// take, were it foreseen and free.
+//
+// Each side takes run.spec.measure updates, or what it can in three seconds (eight at least). A
+// point that is kept: one size at one temperature.
+CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& progress,
+                       KeptPoints& kept);
+
+}  // namespace rewise
