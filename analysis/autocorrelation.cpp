@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "analysis/distributions.hpp"
 #include "src/base/error.hpp"
@@ -21,21 +22,44 @@ Flat centred(RealSeriesRef series) {
   return flat;
 }
 
+using Stretch = std::pair<Eigen::Index, Eigen::Index>;  // first time, times
+
+std::vector<Stretch> stretches(std::span<const Eigen::Index> starts, Eigen::Index times) {
+  std::vector<Stretch> list;
+  for (std::size_t k = 0; k < starts.size(); ++k) {
+    const Eigen::Index end = k + 1 < starts.size() ? starts[k + 1] : times;
+    list.push_back({starts[k], end - starts[k]});
+  }
+  return list;
+}
+
 // Gamma(t), eq. (31). With the replica index running fastest a lag is one offset for all of them.
-double gamma_at(const Flat& flat, Eigen::Index replicas, Eigen::Index lag) {
-  const Eigen::Index terms = flat.size() - lag * replicas;
-  return (flat.head(terms) * flat.tail(terms)).sum() / static_cast<double>(terms);
+double gamma_at(const Flat& flat, Eigen::Index replicas, std::span<const Stretch> stretches,
+                Eigen::Index lag) {
+  double sum = 0;
+  Eigen::Index terms = 0;
+  for (const auto& [first, times] : stretches) {
+    if (times <= lag) continue;
+    const Eigen::Index count = (times - lag) * replicas;
+    sum += (flat.segment(first * replicas, count) * flat.segment((first + lag) * replicas, count))
+               .sum();
+    terms += count;
+  }
+  return sum / static_cast<double>(terms);
 }
 
 // Sums lags until the automatic window closes, eqs. (50)-(52); gamma[t], t = 0 .. W.
-std::vector<double> windowed_gamma(const Flat& flat, Eigen::Index times, Eigen::Index replicas,
-                                   double s, bool& window_found) {
-  std::vector<double> gamma{gamma_at(flat, replicas, 0)};
+std::vector<double> windowed_gamma(const Flat& flat, Eigen::Index replicas,
+                                   std::span<const Stretch> stretches, double s,
+                                   bool& window_found) {
+  std::vector<double> gamma{gamma_at(flat, replicas, stretches, 0)};
   const double n = static_cast<double>(flat.size());
+  Eigen::Index longest = 0;
+  for (const Stretch& stretch : stretches) longest = std::max(longest, stretch.second);
   double sum = 0;
   window_found = false;
-  for (Eigen::Index w = 1; w <= times / 2; ++w) {
-    gamma.push_back(gamma_at(flat, replicas, w));
+  for (Eigen::Index w = 1; w <= longest / 2; ++w) {
+    gamma.push_back(gamma_at(flat, replicas, stretches, w));
     sum += gamma.back() / gamma.front();
     const double tau = sum <= 0 ? std::numeric_limits<double>::epsilon() : s / std::log1p(1 / sum);
     const double t = static_cast<double>(w);
@@ -62,6 +86,11 @@ void check_series(RealSeriesRef series) {
 }  // namespace
 
 GammaResult gamma_method(RealSeriesRef series, double s) {
+  const Eigen::Index start[] = {0};
+  return gamma_method(series, start, s);
+}
+
+GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts, double s) {
   check_series(series);
   const Eigen::Index times = series.rows(), replicas = series.cols();
   const double n = static_cast<double>(series.size());
@@ -74,7 +103,8 @@ GammaResult gamma_method(RealSeriesRef series, double s) {
   }
 
   const Flat flat = centred(series);
-  std::vector<double> gamma = windowed_gamma(flat, times, replicas, s, result.window_found);
+  std::vector<double> gamma =
+      windowed_gamma(flat, replicas, stretches(starts, times), s, result.window_found);
   double c = twice_sum(gamma);
   // Anticorrelations that sum to nothing, or less: the variance alone is the safe estimate.
   if (c <= 0) {
@@ -144,7 +174,8 @@ Eigen::ArrayXd autocorrelation(RealSeriesRef series, Eigen::Index max_lag) {
   check_series(series);
   const Flat flat = centred(series);
   Eigen::ArrayXd rho(std::min(max_lag, series.rows() - 1) + 1);
-  for (Eigen::Index t = 0; t < rho.size(); ++t) rho[t] = gamma_at(flat, series.cols(), t);
+  const Stretch whole[] = {{0, series.rows()}};
+  for (Eigen::Index t = 0; t < rho.size(); ++t) rho[t] = gamma_at(flat, series.cols(), whole, t);
   return rho / rho[0];
 }
 

@@ -10,6 +10,7 @@
 
 #include <Eigen/Core>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "analysis/statistics.hpp"
@@ -34,6 +35,11 @@ inline constexpr double kWindowS = 1.5;
 // All replicas must have the same length (they do in a task). A constant series has tau = 1/2 and
 // no error. Needs 2 times; `s` is Wolff's S, the assumed ratio tau/tau_int, 1 to 2.
 GammaResult gamma_method(RealSeriesRef series, double s = kWindowS);
+
+// The same of a series that was interrupted: `starts`, ascending from 0, are the times at which a
+// stretch of it begins. No lag reaches across, and none beyond half of the longest stretch.
+GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts,
+                         double s = kWindowS);
 
 // f of the means of several observables, each [time, replica], through the gradient of f at the
 // means (central differences with steps of one standard error, as in UWerr.m). mean.value is

@@ -33,6 +33,17 @@ Value typical_cost(std::vector<double> pieces, double least) {
   return {middle, std::max(error, (n < 3 ? 0.2 : least) * middle)};
 }
 
+Value with_tail(Value summed, double window) {
+  if (!(window > summed.value)) {
+    throw Error(ExitCode::internal, "with_tail: the window is shorter than the sum");
+  }
+  // Half a lag more: exp(-t / tau) from there on is the area under the rest of the curve.
+  double tau = summed.value;
+  for (int k = 0; k < 100; ++k) tau = summed.value / -std::expm1(-(window + 0.5) / tau);
+  const double x = (window + 0.5) / tau;
+  return {tau, summed.error / (1 - std::exp(-x) * (1 + x))};
+}
+
 RateBounds rate_bounds(Value rate, double z) {
   const double factor = std::exp(z * rate.error / rate.value);
   return {rate.value / factor, rate.value * factor};

@@ -23,6 +23,11 @@ Value decorrelated_rate(Value tau, Value seconds_per_cycle);
 // three pieces.
 Value typical_cost(std::vector<double> pieces, double least = 0.01);
 
+// tau_int where the sum over lags ended at `window`, before the correlations had died out, with
+// what is missing added as of an exponential: the tau with tau (1 - exp(-window / tau)) = summed.
+// The window must be longer than the sum.
+Value with_tail(Value summed, double window);
+
 // Between rate * exp(-z sigma) and rate * exp(z sigma), sigma its relative error: the errors of tau
 // are large and skew.
 struct RateBounds {

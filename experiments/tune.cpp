@@ -41,8 +41,8 @@ class Tuner {
 
   TuneResult run() {
     const double begin = now();
-    EngineState state = equilibrate();
-    make_trials(state);
+    equilibrate();
+    make_trials();
     RaceRules rules = setting_.rules;
     rules.budget = std::max(setting_.budget - (now() - begin), 0.3 * setting_.budget);
     const RaceResult result = race(contenders_, rules, stop_);
@@ -81,10 +81,10 @@ class Tuner {
     return *engine;
   }
 
-  EngineState equilibrate();
+  void equilibrate();
   bool in_equilibrium(const TuneSeries& series) const;
   double seconds_per_cycle(TuneEngine& engine, const Schedule& schedule);
-  void make_trials(EngineState& state);
+  void make_trials();
   std::size_t isolated_sites() const;
   void report(const RaceResult& result);
 
@@ -93,13 +93,15 @@ class Tuner {
   const std::function<void(const std::string&)>& note_;
   std::shared_ptr<const Graph> graph_;
   std::map<ClusterUpdate, std::unique_ptr<TuneEngine>> engines_;
+  TuneSystem system_;
   std::vector<std::unique_ptr<Contender>> contenders_;
   TuneResult result_;
 };
 
-EngineState Tuner::equilibrate() {
+void Tuner::equilibrate() {
   const bool labels = has_swendsen_wang(setting_.candidates);
   TuneEngine& engine = engine_of(labels ? ClusterUpdate::swendsen_wang : ClusterUpdate::wolff);
+  system_.enter(engine);
   const double root = std::sqrt(static_cast<double>(graph_->sites()));
   const bool many = !labels && setting_.spec.graph.p > 0;
   const Schedule schedule{1, many ? static_cast<std::uint32_t>(std::max(1.0, root / 32)) : 1};
@@ -127,13 +129,12 @@ EngineState Tuner::equilibrate() {
   result_.equilibrated_by = schedule;
   result_.device = engine.engine().device();
   result_.threads = engine.engine().threads();
-  return engine.engine().save();
 }
 
 bool Tuner::in_equilibrium(const TuneSeries& series) const {
-  const GammaResult gamma = gamma_method(series.m2());
+  const SeriesTau m2 = series_tau(series, series.m2());
   const double times = static_cast<double>(series.times());
-  if (!gamma.window_found || times < kEquilibriumTaus * gamma.tau.value) return false;
+  if (!m2.found || times < kEquilibriumTaus * m2.tau.value) return false;
   std::vector<char> cold;
   for (std::uint32_t r = 0; r < setting_.spec.replicas; ++r) {
     cold.push_back(starts_hot(setting_.spec.start, r) ? 0 : 1);
@@ -161,17 +162,17 @@ double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
   return (now() - begin) / static_cast<double>(cycles);
 }
 
-void Tuner::make_trials(EngineState& state) {
+void Tuner::make_trials() {
   constexpr std::uint32_t bunch = 16;
   std::map<ClusterUpdate, std::pair<double, double>> cost;  // of a sweep, of a cluster update
+  Observation closing;
   for (const Candidate& candidate : setting_.candidates) {
     TuneEngine& engine = engine_of(candidate.cluster);
     if (cost.count(candidate.cluster) > 0) continue;
-    EngineState copy = state;
-    engine.enter(copy);
+    system_.enter(engine);
     const double sweep = seconds_per_cycle(engine, {1, 0});
     const double update = seconds_per_cycle(engine, {0, bunch}) / bunch;
-    engine.forget(copy);
+    engine.engine().measure(closing);
     cost[candidate.cluster] = {sweep, update};
     check_stop();
   }
@@ -179,7 +180,7 @@ void Tuner::make_trials(EngineState& state) {
     const auto& [sweep, update] = cost[candidate.cluster];
     const double expected = sweep * candidate.schedule.local + update * candidate.schedule.cluster;
     contenders_.push_back(
-        std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster), state, expected));
+        std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster), system_, expected));
   }
 }
 
@@ -239,14 +240,17 @@ std::vector<ClusterUpdate> clusters_of(std::string_view engine) {
 }
 
 std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters) {
-  constexpr Schedule all[] = {{1, 0}, {64, 1}, {8, 1},  {4, 1},   {2, 1},    {1, 1}, {1, 2},
-                              {1, 4}, {1, 8},  {1, 64}, {1, 256}, {1, 1024}, {0, 1}};
+  constexpr Schedule with_wolff[] = {{1, 0},  {64, 1}, {16, 1},  {8, 1},    {4, 1},
+                                     {2, 1},  {1, 1},  {1, 2},   {1, 4},    {1, 8},
+                                     {1, 16}, {1, 64}, {1, 256}, {1, 1024}, {0, 1}};
+  constexpr Schedule with_swendsen_wang[] = {{1, 0}, {64, 1}, {16, 1}, {4, 1}, {1, 1}, {0, 1}};
   std::vector<Candidate> candidates;
   for (const ClusterUpdate cluster : clusters) {
+    std::span<const Schedule> all = with_wolff;
+    if (cluster == ClusterUpdate::swendsen_wang) all = with_swendsen_wang;
     for (const Schedule& schedule : all) {
       const bool twice = schedule.cluster == 0 && cluster != clusters.front();
-      const bool pointless = cluster == ClusterUpdate::swendsen_wang && schedule.cluster > 8;
-      if (!twice && !pointless) candidates.push_back({schedule, cluster});
+      if (!twice) candidates.push_back({schedule, cluster});
     }
   }
   return candidates;

@@ -2,8 +2,8 @@
 // of m^2 fastest, for one graph, temperature, engine and device.
 //
 //   1. Equilibrium: a mixed schedule until the replicas that started hot and cold agree and the
-//      second half of the run is 10 tau long. Every candidate starts from the state at its end, so
-//      none has to find equilibrium by itself (Wolff alone would not, from a hot start).
+//      second half of the run is 10 tau long. Candidates go on from there, so none has to find
+//      equilibrium by itself (Wolff alone would not, from a hot start).
 //   2. The race (race.hpp): candidates take turns; the hopeless get no more of them.
 #pragma once
 
@@ -15,8 +15,9 @@
 
 namespace rewise {
 
-// 1:0, 64:1, 8:1, .., 1:1, .., 1:1024, 0:1 with Wolff; with Swendsen-Wang, whose update touches
-// every site, none with more updates than 1:8. `clusters`: which of the two.
+// 1:0, 64:1, 16:1, .., 1:1, .., 1:16, 1:64, 1:256, 1:1024, 0:1 with Wolff. Swendsen-Wang's update
+// touches every site and costs more than a sweep, so no cycle has several; and its optimum is
+// broad: 64:1, 16:1, 4:1, 1:1, 0:1. `clusters`: which of the two.
 std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters);
 // What an engine offers.
 std::vector<ClusterUpdate> clusters_of(std::string_view engine);

@@ -30,7 +30,7 @@ constexpr const char* kAbout =
     "replica, 1 / (2 tau_int x seconds per cycle).";
 constexpr const char* kExamples = R"(
 Times are of one replica; tau_int is 1/2 for white noise, in cycles. "measured": with a
-measurement in each cycle. All candidates start from one equilibrated state; one whose
+measurement in each cycle. All candidates go on from one equilibrated state; one whose
 optimistic bound falls below the leader's pessimistic one gets no more time. Several p
 (or temperatures) make a scan: where does the optimum move?
 
@@ -272,8 +272,9 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
            "wolff, swendsen-wang, few-cluster (single engine), or\n"
            "auto: the first two");
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
-           "schedules to compare [1:0, 64:1, 8:1, 4:1, 2:1, 1:1,\n"
-           "1:2, 1:4, 1:8, 1:64, 1:256, 1:1024, 0:1]");
+           "schedules to compare [1:0, 64:1, 16:1, 8:1, .., 1:1,\n"
+           "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
+           "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1]");
   add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
             "0: 32 of the bundle engine, on CUDA as many as fill\n"
             "the device; 8 of the single engine, on CUDA 4");

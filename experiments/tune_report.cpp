@@ -28,7 +28,7 @@ Json row_json(const TuneRow& row) {
                  {"abs_magnetisation", value_json(f.tau_abs_m)},
                  {"m2", value_json(f.tau_m2)},
                  {"configuration", value_json(f.tau_configuration)}};
-  json["tau_is_lower_bound"] = !f.tau_found;
+  json["tau_is_lower_bound"] = !f.tau_known;
   json["every"] = f.every;
   json["samples"] = f.samples;
   json["seconds"] = row.place.seconds;
@@ -144,7 +144,7 @@ std::string tune_table(const TuneResult& result) {
     const auto us = [](Value v) { return shown({1e6 * v.value, 1e6 * v.error}); };
     rows.push_back({candidate_text(row.candidate), us(f.seconds), us(f.seconds_measured),
                     shown_tau(f.tau_energy, f), shown_tau(f.tau_abs_m, f),
-                    (f.tau_found || f.samples < 4 ? "" : "> ") + shown_tau(f.tau_m2, f),
+                    (f.tau_known || f.samples < 4 ? "" : "> ") + shown_tau(f.tau_m2, f),
                     shown_tau(f.tau_configuration, f), shown(f.rate), of_best(result, row),
                     verdict(result, k)});
   }

@@ -15,12 +15,13 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFirstSamples = 16;
-constexpr double kLeastSamples = 4;         // of a first turn
-constexpr std::size_t kEnoughToJudge = 64;  // samples, for `every`
-constexpr double kSoundLength = 20;         // of a series, in its tau
-// From this length on, in its tau, tau is known to a third even where no window closes: the lags
-// summed are half of the series, 1 - exp(-2) of tau. (Many replicas make the window a strict one.)
-constexpr double kKnownLength = 4;
+constexpr double kLeastSamples = 4;                   // of a first turn
+constexpr std::size_t kEnoughToJudge = 64;            // samples, for `every`
+constexpr double kSoundLength = 20;                   // of a series of few replicas, in its tau
+constexpr double kManyReplicas = 32;                  // of which less will do, in proportion
+constexpr double kFoundWindow = 4, kKnownWindow = 2;  // in tau
+// Of the rate before all of that is there; or more.
+constexpr double kUnsoundError = 0.15;
 constexpr std::size_t kLags = 64;     // of the configuration correlation
 constexpr double kWatchShare = 0.25;  // of a turn, with configurations compared
 // What a cycle may cost less than its updates were expected to: launches shared by many updates.
@@ -38,6 +39,8 @@ double working_time(const Engine& engine) {
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
+
+double update_seconds(const Work& work) { return work.local_seconds + work.cluster_seconds; }
 
 std::size_t even(double count) { return 2 * static_cast<std::size_t>(std::max(1.0, count / 2)); }
 
@@ -58,15 +61,10 @@ std::string candidate_text(const Candidate& candidate) {
   return to_string(candidate.schedule) + (alone ? "" : name);
 }
 
-void TuneEngine::enter(EngineState& state) {
-  if (user_ == &state) return;
-  if (user_ != nullptr) *user_ = engine().save();
-  engine().restore(state);
-  user_ = &state;
-}
-
-void TuneEngine::forget(const EngineState& state) {
-  if (user_ == &state) user_ = nullptr;
+void TuneSystem::enter(TuneEngine& engine) {
+  if (holder_ == &engine) return;
+  if (holder_ != nullptr) engine.engine().restore(holder_->engine().save());
+  holder_ = &engine;
 }
 
 void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
@@ -80,7 +78,21 @@ std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint6
   return std::move(batch_->sample(who, schedule, every, count).front());
 }
 
+void TuneSeries::interrupt() {
+  const auto start = static_cast<Eigen::Index>(times());
+  if (starts_.empty() || starts_.back() != start) starts_.push_back(start);
+}
+
+std::size_t TuneSeries::longest_stretch() const {
+  std::size_t longest = 0, end = times();
+  for (std::size_t k = starts_.size(); k-- > 0; end = static_cast<std::size_t>(starts_[k])) {
+    longest = std::max(longest, end - static_cast<std::size_t>(starts_[k]));
+  }
+  return longest;
+}
+
 void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
+  if (starts_.empty()) interrupt();
   for (std::uint32_t r = 0; r < replicas_; ++r) {
     const double m = static_cast<double>(observation.magnetisation[r]) / units.order;
     energy_.push_back(-static_cast<double>(observation.bond_sum[r]) / units.sites);
@@ -90,26 +102,44 @@ void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
 }
 
 void TuneSeries::halve() {
-  const std::size_t left = times() / 2, odd = times() % 2;
+  std::vector<std::size_t> kept;  // times
+  for (std::size_t k = 0; k < starts_.size(); ++k) {
+    const auto begin = static_cast<std::size_t>(starts_[k]);
+    const std::size_t end =
+        k + 1 < starts_.size() ? static_cast<std::size_t>(starts_[k + 1]) : times();
+    starts_[k] = static_cast<Eigen::Index>(kept.size());
+    for (std::size_t t = begin + 1 - (end - begin) % 2; t < end; t += 2) kept.push_back(t);
+  }
   for (auto* values : {&energy_, &abs_m_, &m2_}) {
-    for (std::size_t t = 0; t < left; ++t) {
-      const auto from =
-          values->begin() + static_cast<std::ptrdiff_t>((2 * t + 1 + odd) * replicas_);
+    for (std::size_t t = 0; t < kept.size(); ++t) {
+      const auto from = values->begin() + static_cast<std::ptrdiff_t>(kept[t] * replicas_);
       std::copy_n(from, replicas_, values->begin() + static_cast<std::ptrdiff_t>(t * replicas_));
     }
+    values->resize(kept.size() * replicas_);
   }
-  for (auto* values : {&energy_, &abs_m_, &m2_}) values->resize(left * replicas_);
 }
 
 void TuneSeries::clear() {
   for (auto* values : {&energy_, &abs_m_, &m2_}) values->clear();
+  starts_.clear();
 }
 
-TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, EngineState state,
+SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable) {
+  const GammaResult gamma = gamma_method(observable, series.starts());
+  const double window = static_cast<double>(gamma.window);
+  SeriesTau result{gamma.tau, gamma.window_found, gamma.window_found};
+  if (result.found) return result;
+  result.known = window >= kKnownWindow * gamma.tau.value;
+  if (result.known) result.tau = with_tail(gamma.tau, window);
+  result.found = window >= kFoundWindow * result.tau.value;
+  return result;
+}
+
+TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, TuneSystem& system,
                      double expected)
     : candidate_(candidate),
       engine_(engine),
-      state_(std::move(state)),
+      system_(system),
       expected_(expected),
       series_(engine.replicas()),
       correlation_(watched_replicas(engine.sites(), engine.replicas()).size(), kLags),
@@ -118,35 +148,33 @@ TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, EngineState
 Standing TuneTrial::standing() const {
   Standing standing;
   const double replicas = engine_.replicas();
-  if (pieces_.empty() || tau_.value == 0) {
+  if (pieces_.empty() || tau_.tau.value == 0) {
     // tau is at least half a cycle: never more than one measurement a cycle.
     standing.most = replicas / (kCheaper * expected_);
     standing.least_turn = kLeastSamples * expected_;
     return standing;
   }
   standing.rate = rate();
-  standing.sound = tau_found_ && pieces_.size() >= 3 &&
-                   static_cast<double>(series_.times()) >= kSoundLength * tau_.value;
+  const double length = kSoundLength * std::min(1.0, kManyReplicas / replicas);
+  standing.sound = tau_.found && pieces_.size() >= 3 &&
+                   static_cast<double>(series_.times()) >= length * tau_.tau.value;
   standing.least_turn = 2 * sample_seconds();
   if (!standing.sound) {
-    standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
+    standing.rate.error = std::max(standing.rate.error, kUnsoundError * standing.rate.value);
   }
-  const double relative = standing.rate.error / standing.rate.value;
-  if (tau_known()) standing.doubt = standing.sound ? relative : std::max(relative, 0.5);
+  if (tau_.known) standing.doubt = standing.rate.error / standing.rate.value;
   return standing;
-}
-
-bool TuneTrial::tau_known() const {
-  return tau_found_ || static_cast<double>(series_.times()) >= kKnownLength * tau_.value;
 }
 
 double TuneTrial::run(double seconds) {
   const double begin = now();
   piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
-  engine_.enter(state_);
+  system_.enter(engine_);
+  series_.interrupt();
   const double bulk = begin + (1 - kWatchShare) * seconds;
   do {
-    const double room = (bulk - now()) / sample_seconds();
+    // In several steps, each a timed piece.
+    const double room = std::min((bulk - now()), seconds / 4) / sample_seconds();
     const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
     step(even(std::clamp(room, series_.times() == 0 ? kLeastSamples : 2.0, wished)), false);
     adapt();
@@ -178,12 +206,12 @@ void TuneTrial::step(std::size_t count, bool configurations) {
     return;
   }
   const Engine& engine = engine_.engine();
-  const double measured = engine.work().measure_seconds;
+  const double updated = update_seconds(engine.work());
   const double begin = now(), working = working_time(engine);
   const auto taken = engine_.sample(candidate_.schedule, every_, count);
-  const double share = (engine.work().measure_seconds - measured) / (now() - begin);
+  const double share = (update_seconds(engine.work()) - updated) / (now() - begin);
   const double seconds = working_time(engine) - working;
-  book(count, seconds, std::clamp(share, 0.0, 1.0) * seconds);
+  book(count, seconds, (1 - std::clamp(share, 0.0, 1.0)) * seconds);
   for (const Observation& observation : taken) series_.add(observation, units);
 }
 
@@ -219,19 +247,16 @@ double TuneTrial::sample_seconds() const {
 }
 
 void TuneTrial::refresh() {
-  if (series_.times() < 4) return;
-  const GammaResult gamma = gamma_method(series_.m2());
-  tau_ = gamma.tau;
-  tau_found_ = gamma.window_found;
+  if (series_.longest_stretch() >= 4) tau_ = series_tau(series_, series_.m2());
 }
 
 void TuneTrial::adapt() {
-  if (series_.times() < kEnoughToJudge) return;
+  if (series_.longest_stretch() < kEnoughToJudge) return;
   refresh();
-  if (tau_.value > kMostTau || !tau_found_) {
+  if (tau_.tau.value > kMostTau || !tau_.found) {
     series_.halve();
     every_ *= 2;
-  } else if (tau_.value < kLeastTau && every_ > 1) {
+  } else if (tau_.tau.value < kLeastTau && every_ > 1) {
     series_.clear();
     every_ = std::max<std::uint64_t>(1, every_ / 4);
   } else {
@@ -244,7 +269,7 @@ void TuneTrial::adapt() {
 // A short series may give a tau below that of white noise, which would be worth too much.
 Value TuneTrial::rate() const {
   const double every = static_cast<double>(every_);
-  const Value tau{std::max(0.5, tau_.value * every), tau_.error * every};
+  const Value tau{std::max(0.5, tau_.tau.value * every), tau_.tau.error * every};
   return decorrelated_rate(tau, cost(false));
 }
 
@@ -263,8 +288,6 @@ Value TuneTrial::cost(bool measured) const {
 void TuneTrial::dropped() {
   last_ = figures();
   is_dropped_ = true;
-  engine_.forget(state_);
-  state_ = {};
 }
 
 TrialFigures TuneTrial::figures() const {
@@ -275,18 +298,17 @@ TrialFigures TuneTrial::figures() const {
   f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_configuration = unknown;
   f.every = every_;
   f.samples = series_.times();
-  if (pieces_.empty() || f.samples < 4) return f;
+  if (pieces_.empty() || tau_.tau.value == 0) return f;
   const double every = static_cast<double>(every_);
   const auto cycles = [every](Value samples) {
     return Value{samples.value * every, samples.error * every};
   };
   f.seconds = cost(false);
   f.seconds_measured = cost(true);
-  f.tau_energy = cycles(gamma_method(series_.energy()).tau);
-  f.tau_abs_m = cycles(gamma_method(series_.abs_m()).tau);
-  f.tau_m2 = cycles(tau_);
-  f.tau_found = tau_found_;
-  f.tau_known = tau_known();
+  f.tau_energy = cycles(series_tau(series_, series_.energy()).tau);
+  f.tau_abs_m = cycles(series_tau(series_, series_.abs_m()).tau);
+  f.tau_m2 = cycles(tau_.tau);
+  f.tau_known = tau_.known;
   f.rate = rate();
   const RealSeries curves = correlation_.curves();
   if (curves.rows() > 0) {

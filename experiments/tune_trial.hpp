@@ -1,6 +1,10 @@
 // One candidate of the tuner at work: an engine that runs a schedule from an equilibrated state,
 // its series so far, its clocks.
 //
+// Equilibrium is the same for all candidates, so each goes on from where the last one left the
+// system: no state is kept for any (128 MiB at L = 1024 with 1024 replicas, a quarter of a second
+// to put in place), and a series is one of stretches, a turn each, across which no lag reaches.
+//
 // Measurements are `every` cycles apart. Where tau_int of m^2 comes out longer than kMostTau
 // samples, every second sample is dropped and `every` doubles; below kLeastTau samples (which only
 // happens when an early guess was off) the series starts anew with a quarter of `every`. So tau
@@ -9,6 +13,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "experiments/configuration_correlation.hpp"
@@ -29,7 +34,7 @@ std::string candidate_text(const Candidate& candidate);
 
 inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
 
-// One engine that candidates of one cluster update take turns on: its state goes with them.
+// One engine that candidates of one cluster update take turns on.
 class TuneEngine {
  public:
   TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
@@ -41,11 +46,6 @@ class TuneEngine {
   std::uint32_t states() const { return states_; }  // of a spin
   SampleUnits units() const { return sample_units(static_cast<double>(sites_), states_); }
   Engine& engine() { return batch_->engine(0); }
-  const Engine& engine() const { return const_cast<TuneEngine*>(this)->batch_->engine(0); }
-
-  // Puts a user's state in place of the last one's, which is saved.
-  void enter(EngineState& state);
-  void forget(const EngineState& state);  // its user leaves
 
   void advance(const Schedule& schedule, std::uint64_t cycles);
   std::vector<Observation> sample(const Schedule& schedule, std::uint64_t every, std::size_t count);
@@ -54,18 +54,30 @@ class TuneEngine {
   std::unique_ptr<EngineBatch> batch_;
   std::uint64_t sites_;
   std::uint32_t replicas_, states_;
-  EngineState* user_ = nullptr;
 };
 
-// Series of one temperature, [time][replica].
+// Which engine holds the system now.
+class TuneSystem {
+ public:
+  // Moves it to this engine, which must have measured last (no cluster sums wait).
+  void enter(TuneEngine& engine);
+
+ private:
+  TuneEngine* holder_ = nullptr;
+};
+
+// Series of one temperature, [time][replica], in stretches.
 class TuneSeries {
  public:
   explicit TuneSeries(std::uint32_t replicas) : replicas_(replicas) {}
 
+  void interrupt();  // the next time begins a stretch
   void add(const Observation& observation, const SampleUnits& units);
-  void halve();  // keeps every second time, the last one among them
+  void halve();  // keeps every second time of each stretch, its last one among them
   void clear();
   std::size_t times() const { return m2_.size() / replicas_; }
+  std::size_t longest_stretch() const;
+  std::span<const Eigen::Index> starts() const { return starts_; }
 
   using View = Eigen::Map<const RealSeries>;
   View energy() const { return view(energy_); }
@@ -79,15 +91,24 @@ class TuneSeries {
   }
   std::uint32_t replicas_;
   std::vector<double> energy_, abs_m_, m2_;
+  std::vector<Eigen::Index> starts_;  // of stretches; the last one may be empty yet
 };
+
+// tau_int of one of its observables. Where the window did not close (with many replicas it asks for
+// more precision than a ranking needs) what lies beyond is added as of an exponential; `known`: the
+// window is at least two tau wide, where that is little; `found`: closed, or four.
+struct SeriesTau {
+  Value tau;
+  bool found = false, known = false;  // neither: tau is a lower bound
+};
+SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable);
 
 // A trial's figures. Times in cycles; seconds per cycle and replica; NaN where not measured.
 struct TrialFigures {
   Value seconds{0, 0};           // updates only
   Value seconds_measured{0, 0};  // and a measurement in each cycle
   Value tau_energy, tau_abs_m, tau_m2, tau_configuration;
-  bool tau_found = false;  // false: tau_m2 is a lower bound
-  bool tau_known = false;  // false: and may be far too low
+  bool tau_known = false;  // false: tau_m2 is a lower bound, maybe far too low
   Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
   std::uint64_t every = 1, samples = 0;
 };
@@ -95,8 +116,8 @@ struct TrialFigures {
 class TuneTrial final : public Contender {
  public:
   // `expected`: seconds per cycle of all replicas, about (for the first turn's steps and for the
-  // bound before it); `state`: in equilibrium.
-  TuneTrial(const Candidate& candidate, TuneEngine& engine, EngineState state, double expected);
+  // bound before it).
+  TuneTrial(const Candidate& candidate, TuneEngine& engine, TuneSystem& system, double expected);
 
   const Candidate& candidate() const { return candidate_; }
   Standing standing() const override;
@@ -116,13 +137,12 @@ class TuneTrial final : public Contender {
   void refresh();
   void take_configurations();
   double sample_seconds() const;
-  bool tau_known() const;
   Value cost(bool measured) const;
   Value rate() const;
 
   Candidate candidate_;
   TuneEngine& engine_;
-  EngineState state_;
+  TuneSystem& system_;
   double expected_;
   double piece_seconds_ = 0.02;  // a timed piece, at least
   std::uint64_t every_ = 1;
@@ -132,8 +152,7 @@ class TuneTrial final : public Contender {
   double watching_seconds_ = 0;         // per look at them
   std::vector<Piece> pieces_;
   Piece open_;
-  Value tau_{0, 0};  // of m^2, samples
-  bool tau_found_ = false;
+  SeriesTau tau_;  // of m^2, samples
   bool is_dropped_ = false;
   TrialFigures last_;  // when it was dropped
 };

@@ -140,10 +140,13 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
         batch.measure(run.range, slot);
       }
     }
+    batch.wait();
+    const double kernels = now() - start;  // the rest is measuring, too
     const auto sums = batch.fetch(slots);
     const double each = 1 / static_cast<double>(members.size());
-    const double measuring = batch.measure_seconds() * static_cast<double>(slots);
-    const double seconds = std::max(0.0, now() - start - measuring);
+    const double counting = batch.measure_seconds() * static_cast<double>(slots);
+    const double seconds = std::max(0.0, kernels - counting);
+    const double measuring = now() - start - seconds;
     for (std::size_t k = 0; k < members.size(); ++k) {
       CudaEngine& e = *members[k];
       for (const DeviceBatch::Sums& slot : sums) {

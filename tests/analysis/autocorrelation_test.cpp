@@ -54,6 +54,29 @@ TEST_CASE("AR(1): tau_int, its error and the error of the mean") {
   CHECK(error_sum / repetitions == Approx(spread).epsilon(0.25));
 }
 
+TEST_CASE("no lag reaches across an interruption") {
+  test::Dice dice(12);
+  const double a = 0.8;
+  RealSeries series(0, 4);
+  std::vector<Eigen::Index> starts;
+  for (int k = 0; k < 800; ++k) {  // independent stretches of 20 and 30 times
+    const RealSeries stretch = ar1(a, 20 + 10 * (k % 2), 4, dice);
+    starts.push_back(series.rows());
+    series.conservativeResize(series.rows() + stretch.rows(), 4);
+    series.bottomRows(stretch.rows()) = stretch;
+  }
+  // Lags end at 15, which leaves 3% of tau behind.
+  const GammaResult apart = gamma_method(series, starts), joined = gamma_method(series);
+  CHECK(std::abs(apart.tau.value - tau_of(a)) < 4 * apart.tau.error + 0.03 * tau_of(a));
+  CHECK(joined.tau.value < tau_of(a) - 4 * joined.tau.error);
+  const std::vector<Eigen::Index> whole{0};
+  CHECK(gamma_method(series, whole).tau.value == joined.tau.value);
+  // Half of the longest stretch is the last lag.
+  const GammaResult slow = gamma_method(ar1(0.99, 100, 4, dice), std::vector<Eigen::Index>{0, 40});
+  CHECK_FALSE(slow.window_found);
+  CHECK(slow.window == 30);
+}
+
 TEST_CASE("a long AR(1) series gives its tau within the stated error") {
   test::Dice dice(7);
   const double a = GENERATE(0.0, 0.3, 0.8, 0.98);

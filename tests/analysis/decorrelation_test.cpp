@@ -25,6 +25,23 @@ RealSeries autoregressive(Dice& dice, double tau, Eigen::Index times, Eigen::Ind
 
 }  // namespace
 
+TEST_CASE("with_tail: what a window cut off comes back") {
+  for (const double decay : {3.0, 10.0, 40.0}) {
+    double all = 0.5;
+    for (int t = 1; t < 2000; ++t) all += std::exp(-t / decay);
+    for (const double taus : {1.2, 2.0, 4.0}) {
+      const int window = static_cast<int>(std::ceil(taus * decay));
+      double summed = 0.5;
+      for (int t = 1; t <= window; ++t) summed += std::exp(-t / decay);
+      const Value tau = with_tail({summed, 0.1}, window);
+      INFO(decay << ", window " << window << ": " << summed << " of " << all);
+      CHECK(tau.value == Approx(all).epsilon(0.05));
+      CHECK(tau.error > 0.1);
+    }
+  }
+  CHECK_THROWS(with_tail({5, 0.1}, 5));
+}
+
 TEST_CASE("decorrelated rate: 1/(2 tau c), relative errors in squares") {
   const Value rate = decorrelated_rate({5, 0.15}, {1e-3, 4e-5});
   CHECK(rate.value == Approx(100));

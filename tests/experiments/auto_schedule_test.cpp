@@ -240,7 +240,7 @@ TEST_CASE("Metropolis alone is no candidate where isolated sites are likely") {
   CHECK(chosen.schedule.cluster > 0);
   const std::string text = place.read("a/schedules/" + schedule_class(w.spec) + ".json");
   const auto file = nlohmann::json::parse(text);
-  CHECK(file["settings"][0]["candidates"].size() == 12);
+  CHECK(file["settings"][0]["candidates"].size() == 14);
 }
 
 TEST_CASE("rewise tune --study: tc takes the winner from there") {
