@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include "experiments/tc_plan.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/engine/batch.hpp"
@@ -112,6 +113,8 @@ class Group {
 
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
+    spec.model = group_.model;
+    spec.q = group_.q;
     spec.betas = {1 / group_.temperature};
     spec.replicas = group_.replicas;
     spec.seed = effort_.seed;
@@ -119,6 +122,7 @@ class Group {
     if (update.name == "glauber") spec.local = LocalUpdate::glauber;
     const bool swendsen_wang = update.name == "swendsen-wang";
     if (swendsen_wang) spec.cluster = ClusterUpdate::swendsen_wang;
+    if (update.name == "few-cluster") spec.cluster = ClusterUpdate::few_cluster;
     EngineOptions options;
     options.device = group_.device.index;
     options.threads = effort_.threads;
@@ -235,6 +239,7 @@ class Group {
     row.replicas = group_.replicas;
     row.graphs = group_.graphs;
     row.schedule = to_string(schedule);
+    if (group_.model == ModelKind::potts) row.q = group_.q;
     return row;
   }
 
@@ -271,8 +276,9 @@ class Group {
 };
 
 bool same_task(const BenchRow& a, const BenchRow& b) {
-  return a.engine == b.engine && a.update == b.update && a.extents == b.extents && a.p == b.p &&
-         a.temperature == b.temperature && (a.update != "mix" || a.schedule == b.schedule);
+  return a.engine == b.engine && a.update == b.update && a.q == b.q && a.extents == b.extents &&
+         a.p == b.p && a.temperature == b.temperature &&
+         (a.update != "mix" || a.schedule == b.schedule);
 }
 
 }  // namespace
@@ -280,6 +286,7 @@ bool same_task(const BenchRow& a, const BenchRow& b) {
 std::vector<std::string> bench_updates(std::string_view engine) {
   std::vector<std::string> updates{"metropolis", "glauber", "wolff"};
   if (engine != "packed") updates.push_back("swendsen-wang");
+  if (engine == "single") updates.push_back("few-cluster");
   return updates;
 }
 
@@ -336,6 +343,12 @@ std::optional<double> bench_temperature(int dim, double p) {
   const double part = std::log(p / known[k - 1].p) / std::log(known[k].p / known[k - 1].p);
   return rounded(regular + std::exp((1 - part) * std::log(shift(known[k - 1])) +
                                     part * std::log(shift(known[k]))));
+}
+
+std::optional<double> bench_potts_temperature(int dim, double p, std::uint32_t q) {
+  const auto regular = potts_tc(dim, 0, q), here = bench_temperature(dim, p);
+  if (!regular || !here) return std::nullopt;
+  return p == 0 ? *regular : std::round(1e4 * *regular * *here / *bench_temperature(dim, 0)) / 1e4;
 }
 
 }  // namespace rewise

@@ -21,7 +21,7 @@
 namespace rewise {
 
 struct BenchUpdate {
-  std::string name;    // metropolis, glauber, wolff, swendsen-wang, mix
+  std::string name;    // metropolis, glauber, wolff, swendsen-wang, few-cluster, mix
   std::string method;  // --wolff-method or --label-method of the single engine; "": its default
 };
 
@@ -33,6 +33,8 @@ struct BenchGroup {
   std::uint32_t replicas = 32;  // of each graph
   std::uint32_t graphs = 1;     // bundle engine: more than one share every launch on CUDA
   std::vector<BenchUpdate> updates;
+  ModelKind model = ModelKind::ising;  // potts: single engine
+  std::uint32_t q = 2;                 // states
 };
 
 struct BenchEffort {
@@ -52,8 +54,8 @@ struct BenchRow {
   double p = 0, temperature = 0;
   std::uint32_t replicas = 0, graphs = 1;
   std::string schedule;  // of the timed cycles, M:W
-  // Sites per ns of all replicas: attempted by local sweeps, flipped by Wolff, visited by
-  // Swendsen-Wang; in a mix, all of them.
+  // Sites per ns of all replicas: attempted by local sweeps, flipped by Wolff, in the clusters that
+  // few-cluster updates found, visited by Swendsen-Wang; in a mix, all of them.
   double flips_per_ns = 0;
   double spread = 0;         // half of the pieces' range over their median
   double us_per_update = 0;  // sweep, cluster update, or cycle of a mix; of one replica
@@ -64,9 +66,10 @@ struct BenchRow {
   std::optional<double> measure_per_sweep;  // local updates: a measurement over a sweep
   std::optional<double> over_cpu;           // flips_per_ns over that of the CPU's row
   std::optional<ClusterSteps> steps;        // of updates that label, where timed: ns per site
+  std::uint32_t q = 0;                      // states of Potts; 0: Ising
 };
 
-// What there is to time, in the order of the table; Swendsen-Wang on the single engine alone.
+// What there is to time, in the order of the table; few-cluster on the single engine alone.
 std::vector<std::string> bench_updates(std::string_view engine);
 
 // The rows of a group; `done` is called after each. Error(interrupted) when told to stop;
@@ -82,5 +85,8 @@ void compare_with_cpu(std::vector<BenchRow>& rows);
 // approximation of small p, interpolated (some 3% low in the shift at p = 0.1); towards p = 1,
 // where the lattice is a random graph, that graph's Tc. Nothing in other dimensions.
 std::optional<double> bench_temperature(int dim, double p);
+// Potts with q states in two dimensions: the exact Tc at p = 0, times Ising's ratio Tc(p)/Tc(0)
+// (q = 3, p = 0.01: within 1%).
+std::optional<double> bench_potts_temperature(int dim, double p, std::uint32_t q);
 
 }  // namespace rewise

@@ -32,6 +32,8 @@ Examples:
   rewise bench --size 1024 --p 0.01 --temperature 2.38 --update wolff --device cuda
   rewise bench --size 32,64 --p 0.01 --replicas 256 --graphs 1,64 --device cuda
   rewise bench --engine single --wolff-method frontier,ccl --size 1024
+  rewise bench --model potts --q 3 --size 1024 --device cuda
+  rewise bench --model potts --q 4 --update swendsen-wang --label-method fast,kalentev
   rewise bench --engine packed --size 1024,16384,131072 --p 0
   rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
 
@@ -98,8 +100,11 @@ ExitCode run_bench_command(const BenchOptions& options) {
 void add_what_options(CLI::App& app, BenchOptions& o) {
   app.option_defaults()->group("What");
   add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single, packed (p = 0) [all]");
-  add_text(app, "--update", o.update, "WORD[,..]",
-           "metropolis, glauber, wolff, swendsen-wang [all]");
+  add_text(
+      app, "--update", o.update, "WORD[,..]",
+      "metropolis, glauber (Potts: heat bath), wolff,\nswendsen-wang, few-cluster (single) [all]");
+  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
+  add_whole(app, "--q", o.q, 2, 255, "Potts states");
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N or cuda:0,1");
   add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");

@@ -66,7 +66,7 @@ double least_bytes(std::string_view engine, std::string_view update, const Graph
   const double lists =
       4.0 * static_cast<double>(graph.offsets().empty() ? 0 : graph.offsets().back());
   const double words = engine == "bundle" ? 4.0 * replicas / 32 : replicas;  // bytes of a site
-  if (update == "wolff") return 0;
+  if (update == "wolff" || update == "few-cluster") return 0;
   // Swendsen-Wang: spins read and written, labels (16 bit in tiles, else 32) written and read.
   const double label = engine == "bundle" ? 2 : 4;
   if (update == "swendsen-wang") return sites * (2 * words + 2 * label * replicas) + lists;

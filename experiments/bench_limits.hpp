@@ -30,12 +30,12 @@ struct DeviceLimits {
 DeviceLimits device_limits(const Device& device, int threads);
 
 // Bytes that a sweep (metropolis, glauber) or update (swendsen-wang) of all replicas moves at
-// least; 0 for wolff, whose clusters may stay in a cache.
+// least; 0 for wolff and few-cluster, whose clusters may stay in a cache.
 double least_bytes(std::string_view engine, std::string_view update, const Graph& graph,
                    std::uint32_t replicas);
 
-// Integer instructions per attempted (metropolis, glauber), flipped (wolff) or visited
-// (swendsen-wang) site of one replica.
+// Integer instructions per attempted (metropolis, glauber), flipped (wolff), found (few-cluster) or
+// visited (swendsen-wang) site of one replica. Potts takes the same at least.
 double least_instructions(std::string_view engine, std::string_view update, const Graph& graph);
 
 // The same of a sweep of the packed engine, which has no graph.

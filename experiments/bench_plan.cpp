@@ -49,6 +49,26 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
   return counts;
 }
 
+// Those that have the model.
+std::vector<std::string> engines_of(const BenchOptions& options, ModelKind model) {
+  constexpr std::array<std::string_view, 3> engines{"bundle", "single", "packed"};
+  if (model == ModelKind::ising) return known_words(options.engine, engines, "engine", "--engine");
+  if (options.engine.empty()) return {"single"};
+  auto named = known_words(options.engine, engines, "engine", "--engine");
+  for (const std::string& engine : named) {
+    if (engine == "single") continue;
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--engine: the {} engine is for Ising only (single takes potts)", engine));
+  }
+  return named;
+}
+
+std::optional<double> near_tc(const BenchPlan& plan, int dim, double p) {
+  return plan.model == ModelKind::potts ? bench_potts_temperature(dim, p, plan.q)
+                                        : bench_temperature(dim, p);
+}
+
 bool holds(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -124,11 +144,13 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, const std::string&
 }  // namespace
 
 BenchPlan make_bench_plan(const BenchOptions& options) {
-  constexpr std::array<std::string_view, 3> engines{"bundle", "single", "packed"};
-  constexpr std::array<std::string_view, 4> updates{"metropolis", "glauber", "wolff",
-                                                    "swendsen-wang"};
+  constexpr std::array<std::string_view, 5> updates{"metropolis", "glauber", "wolff",
+                                                    "swendsen-wang", "few-cluster"};
   BenchPlan plan;
-  plan.engines = known_words(options.engine, engines, "engine", "--engine");
+  plan.model = parse_model(options.model, "--model");
+  check_states(plan.model, options.q, "--q");
+  plan.q = static_cast<std::uint32_t>(options.q);
+  plan.engines = engines_of(options, plan.model);
   plan.updates = known_words(options.update, updates, "update", "--update");
   plan.wolff_methods = split_list(options.wolff_method);
   plan.label_methods = split_list(options.label_method);
@@ -150,10 +172,11 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   }
   if (!options.temperature.empty()) {
     plan.temperatures = parse_temperatures(options.temperature, "--temperature");
-  } else if (!bench_temperature(static_cast<int>(options.dim), 0)) {
-    throw Error(ExitCode::usage, fmt::format("--temperature is missing (Tc(p) is known here in two "
-                                             "and three dimensions, not in {})",
-                                             options.dim));
+  } else if (!near_tc(plan, static_cast<int>(options.dim), 0)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
+                            "not in {})",
+                            plan.model == ModelKind::potts ? "" : "and three ", options.dim));
   }
   plan.replicas = counts_of(options.replicas, "--replicas");
   for (const auto count : plan.replicas) check_replicas("bundle", count, "--replicas");
@@ -193,7 +216,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {
-        temperatures = {bench_temperature(static_cast<int>(options.dim), graph.p).value()};
+        temperatures = {near_tc(plan, static_cast<int>(options.dim), graph.p).value()};
       }
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
@@ -203,7 +226,8 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :
                  engine == "bundle" ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
-              groups.push_back({engine, device, graph, temperature, replicas, together, here});
+              groups.push_back({engine, device, graph, temperature, replicas, together, here,
+                                plan.model, plan.q});
             }
           }
         }

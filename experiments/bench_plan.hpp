@@ -12,10 +12,10 @@ namespace rewise {
 // As typed; empty: the default that --help names in brackets.
 struct BenchOptions {
   std::uint64_t dim = 2, threads = 0, repeats = 5, cluster_updates = 0, equilibrate = 100;
-  std::uint64_t seed = 1, tile = 0;
+  std::uint64_t seed = 1, tile = 0, q = 2;
   std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
-  std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method,
-                                 seconds = "0.1s", vs;
+  std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method;
+  std::string seconds = "0.1s", vs, model = "ising";
   bool json = false;
 };
 
@@ -27,6 +27,8 @@ struct BenchPlan {
   std::vector<double> temperatures;
   std::vector<std::uint32_t> replicas, systems, graphs_together;
   BenchEffort effort;
+  ModelKind model = ModelKind::ising;
+  std::uint32_t q = 2;
 };
 
 // Error(usage) naming the option; Error(device) where a device that was named cannot be used, or an

@@ -24,7 +24,8 @@ std::string percent(const std::optional<double>& share) {
 
 std::string update_text(const BenchRow& row) {
   std::string text = row.update == "mix" ? "mix " + row.schedule : row.update;
-  return row.method.empty() ? text : fmt::format("{} ({})", text, row.method);
+  if (!row.method.empty()) text += fmt::format(" ({})", row.method);
+  return row.q == 0 ? text : fmt::format("{}, q = {}", text, row.q);
 }
 
 // "1024", or "1024 x 64 graphs"
@@ -70,6 +71,8 @@ std::string steps_table(const std::vector<BenchRow>& all) {
 Json row_json(const BenchRow& row) {
   Json json;
   json["engine"] = row.engine;
+  json["model"] = row.q == 0 ? "ising" : "potts";
+  json["q"] = row.q == 0 ? 2 : row.q;
   json["update"] = row.update;
   json["method"] = row.method;
   json["device"] = row.device;
@@ -95,6 +98,8 @@ Json row_json(const BenchRow& row) {
 BenchRow row_of(const Json& json) {
   BenchRow row;
   row.engine = json.at("engine").get<std::string>();
+  // Runs that were saved before Potts could be timed do not say.
+  if (json.value("model", "ising") == "potts") row.q = json.at("q").get<std::uint32_t>();
   row.update = json.at("update").get<std::string>();
   row.method = json.at("method").get<std::string>();
   row.device = json.at("device").get<std::string>();
@@ -111,7 +116,7 @@ BenchRow row_of(const Json& json) {
 
 // What makes two rows the same, replicas apart.
 auto identity(const BenchRow& row) {
-  return std::tuple(row.engine, row.update, row.method, row.device, row.extents, row.p,
+  return std::tuple(row.engine, row.q, row.update, row.method, row.device, row.extents, row.p,
                     row.temperature, row.graphs,
                     row.update == "mix" ? row.schedule : std::string());
 }
@@ -156,8 +161,10 @@ std::string bench_table(const BenchResult& result) {
     out += "\n";
   }
   return out +
-         "\nflips/ns: sites of all replicas that local updates attempted, Wolff flipped or\n"
-         "Swendsen-Wang visited, per ns; median, and half of the range. us/update: one sweep,\n"
+         "\nflips/ns: sites of all replicas that local updates attempted, Wolff flipped, "
+         "few-cluster\n"
+         "found or Swendsen-Wang visited, per ns; median, and half of the range. us/update: one "
+         "sweep,\n"
          "cluster update or cycle of a mix, of one replica. MB: the least that a sweep or update "
          "of\n"
          "all replicas must move; of copy: that per second over the device's copy rate; of int: "
@@ -248,8 +255,8 @@ Json comparison_json(const BenchComparison& comparison, const std::string& file)
   for (const auto& pair : comparison.pairs) {
     Json row = row_json(pair.now);
     Json short_row;
-    for (const char* key : {"engine", "update", "method", "device", "extents", "p", "temperature",
-                            "replicas", "schedule"}) {
+    for (const char* key : {"engine", "model", "q", "update", "method", "device", "extents", "p",
+                            "temperature", "replicas", "schedule"}) {
       short_row[key] = row[key];
     }
     short_row["now"] = pair.now.flips_per_ns;

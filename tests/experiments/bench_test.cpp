@@ -35,9 +35,19 @@ const std::string kQuick = "bench --size 8 --seconds 0.001 --repeats 1 --equilib
 }  // namespace
 
 TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang together") {
-  for (const auto& [engine, graphs] :
-       {std::pair{"bundle", 1u}, std::pair{"bundle", 3u}, std::pair{"single", 1u}}) {
-    BenchGroup group{engine, {"cpu", -1}, {{12, 10}, 0.1, Rule::rewire, 1}, 2.769, 32, graphs, {}};
+  struct Case {
+    const char* engine;
+    std::uint32_t graphs, q;  // q 0: Ising
+  };
+  for (const auto& [engine, graphs, q] :
+       {Case{"bundle", 1, 0}, Case{"bundle", 3, 0}, Case{"single", 1, 0}, Case{"single", 1, 3}}) {
+    const double temperature = q == 0 ? 2.769 : 1.2;
+    BenchGroup group{engine, {"cpu", -1}, {{12, 10}, 0.1, Rule::rewire, 1}, temperature, 32,
+                     graphs, {}};
+    if (q > 0) {
+      group.model = ModelKind::potts;
+      group.q = q;
+    }
     for (const auto& update : bench_updates(engine)) group.updates.push_back({update, ""});
     group.updates.push_back({"mix", ""});
     BenchEffort effort;
@@ -52,7 +62,8 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
     REQUIRE(rows.size() == group.updates.size());
     CHECK(told == rows.size());
     for (const BenchRow& r : rows) {
-      INFO(engine << " " << r.update << " " << graphs);
+      INFO(engine << " " << r.update << " " << graphs << " q " << q);
+      CHECK(r.q == q);
       const double sites = 120, ns = 1e3 * r.us_per_update;
       CHECK(r.flips_per_ns > 0);
       CHECK(r.spread >= 0);
@@ -68,6 +79,9 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
         CHECK(r.schedule == "0:8");
         CHECK(*r.cluster_fraction > 1 / sites);
         CHECK(*r.cluster_fraction < 1);
+      } else if (r.update == "few-cluster") {
+        CHECK(r.flips_per_ns * ns > 1);
+        CHECK(r.flips_per_ns * ns <= sites);
       } else {
         CHECK(r.flips_per_ns * ns == Approx(sites));
         CHECK(*r.copy_share == Approx(*r.bytes_per_update / (32 * graphs * ns * 1e-9) / 1e10));
@@ -120,7 +134,7 @@ TEST_CASE("two runs: rows that are the same are matched, the others are named") 
   CHECK(c.pairs.empty());
   CHECK(c.only_now.size() == 2);
   CHECK(c.only_then.size() == 1);
-  for (int change = 0; change < 8; ++change) {
+  for (int change = 0; change < 9; ++change) {
     BenchRow other = row("cpu", 64, 3);
     if (change == 0) other.engine = "single";
     if (change == 1) other.update = "metropolis";
@@ -130,6 +144,7 @@ TEST_CASE("two runs: rows that are the same are matched, the others are named") 
     if (change == 5) other.temperature = 2.5;
     if (change == 6) other.method = "ccl";
     if (change == 7) other.graphs = 2;
+    if (change == 8) other.q = 3;
     INFO("change " << change);
     c = compare_runs({other}, {row("cpu", 64, 3)});
     CHECK(c.pairs.empty());
@@ -145,7 +160,10 @@ TEST_CASE("two runs: rows that are the same are matched, the others are named") 
 TEST_CASE("a saved run reads back") {
   BenchResult result;
   result.rows = {row("cpu", 32, 2), row("cuda:0", 1024, 400.25)};
-  const auto rows = bench_rows(bench_json(result).dump(), "x.json");
+  result.rows[0].q = 3;
+  auto saved = bench_json(result);
+  saved["rows"][1].erase("model");  // as before there was Potts
+  const auto rows = bench_rows(saved.dump(), "x.json");
   const BenchComparison c = compare_runs(result.rows, rows);
   REQUIRE(c.pairs.size() == 2);
   CHECK(c.pairs[0].ratio() == 1);
@@ -183,7 +201,7 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
   const Output first = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --json");
   REQUIRE(first.status == 0);
   const auto json = nlohmann::json::parse(first.out);
-  CHECK(json["rows"].size() == 4 + 4);
+  CHECK(json["rows"].size() == 4 + 5);
   CHECK(json["devices"][0]["device"] == "cpu");
   CHECK(json["devices"][0]["copy_bytes_per_second"] > 0);
   std::set<std::string> updates;
@@ -192,7 +210,7 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
     CHECK(r["flips_per_ns"] > 0);
     CHECK(r["temperature"] == 2.769);
   }
-  CHECK(updates.size() == 8);
+  CHECK(updates.size() == 9);
   place.write("before.json", first.out);
   const Output vs = place.run(kQuick +
                               "--device cpu --threads 1 --engine bundle --update wolff --p 0,0.1 "
@@ -201,6 +219,36 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
   CHECK(vs.out.find("ratio") != std::string::npos);
   CHECK(vs.out.find("only in this run: bundle wolff, cpu, 8x8, p = 0,") != std::string::npos);
   CHECK(vs.out.find("only in before.json: single swendsen-wang") != std::string::npos);
+}
+
+TEST_CASE("bench of Potts: rows of the single engine, near Tc") {
+  Workplace place;
+  const Output ran =
+      place.run(kQuick + "--model potts --q 3 --p 0,0.1 --device cpu --threads 1 --json");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  std::set<std::string> updates;
+  for (const auto& r : json["rows"]) {
+    updates.insert(r["update"].get<std::string>());
+    CHECK(r["engine"] == "single");
+    CHECK(r["model"] == "potts");
+    CHECK(r["q"] == 3);
+    CHECK(r["flips_per_ns"] > 0);
+    const double tc = 0.994972861;
+    CHECK(r["temperature"].get<double>() ==
+          Approx(r["p"] == 0.0 ? tc : tc * 2.769 / 2.269185).epsilon(1e-4));
+  }
+  CHECK(json["rows"].size() == 2 * 5);
+  CHECK(updates ==
+        std::set<std::string>{"metropolis", "glauber", "wolff", "swendsen-wang", "few-cluster"});
+  const Output table = place.run(kQuick +
+                                 "--model potts --q 5 --p 0 --device cpu --threads 1 --update "
+                                 "swendsen-wang --label-method fast,bfs+sew,kalentev");
+  REQUIRE(table.status == 0);
+  for (const char* row : {"(fast), q = 5", "(bfs+sew), q = 5", "(kalentev), q = 5"}) {
+    CHECK(table.out.find(row) != std::string::npos);
+  }
 }
 
 TEST_CASE("bench: bad input ends with one line and its status") {
@@ -218,6 +266,12 @@ TEST_CASE("bench: bad input ends with one line and its status") {
            Bad{"--device cpu --wolff-method persistent", 64, "persistent"},
            Bad{"--wolff-method frontir", 64, "did you mean 'frontier'"},
            Bad{"--device cuda:999", 69, "cuda:999"},
+           Bad{"--model pots", 64, "did you mean 'potts'"},
+           Bad{"--q 3", 64, "--q"},
+           Bad{"--model potts --q 256", 64, "--q"},
+           Bad{"--model potts --engine bundle", 64, "single takes potts"},
+           Bad{"--model potts --q 3 --dim 3 --size 4", 64, "--temperature is missing"},
+           Bad{"--label-method kalentef", 64, "did you mean 'kalentev'"},
            Bad{"--replicas 33", 64, "64"},
            Bad{"--systems 0", 64, "--systems"},
            Bad{"--graphs 257", 64, "--graphs"},
