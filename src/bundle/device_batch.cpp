@@ -108,10 +108,14 @@ const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& 
 
 void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule,
                                std::uint32_t cycles) {
+  // Cycles without cluster updates run into one another.
+  const bool pure = schedule.cluster == 0;
+  const std::uint32_t sweeps = pure ? cycles * schedule.local : schedule.local;
   std::uint32_t step = 0;
-  for (std::uint32_t cycle = 0; cycle < cycles; ++cycle) {
-    for (std::uint32_t m = 0; m < schedule.local; ++m, ++step) queue_sweep(range, step);
-    if (schedule.cluster == 0) continue;
+  for (std::uint32_t cycle = 0; cycle < (pure ? 1 : cycles); ++cycle) {
+    queue_sweeps(range, step, sweeps);
+    step += sweeps;
+    if (pure) continue;
     if (is_swendsen_wang()) {
       swendsen_wang_->queue(range, step_.data(), step, schedule.cluster, spins_.data(),
                             stream_.get());
@@ -121,6 +125,17 @@ void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule
     step += schedule.cluster;
   }
   launch_add_steps(step_.data(), step, stream_.get());
+}
+
+void DeviceBatch::queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count) {
+  if (count == 0) return;
+  const Residence residence = graphs_->residence(range);
+  if (residence.vec > 0) {
+    return launch_resident(graphs_->lattice(range), graphs_->cells(range),
+                           graphs_->sweep(range, spins_.data(), step_.data(), step), residence,
+                           count, stream_.get());
+  }
+  for (std::uint32_t n = 0; n < count; ++n) queue_sweep(range, step + n);
 }
 
 void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {

@@ -2,8 +2,8 @@
 // graphs on one stream and waits only where a caller needs numbers.
 //
 // A few cycles are captured once, with step numbers counted from a number on the device, and
-// replayed: a sweep costs the host nothing. Within them the regular and the modified cells of a
-// colour run side by side.
+// replayed: a sweep costs the host nothing. Within them small systems do their sweeps in a row in a
+// block's shared memory; of others the regular and the modified cells of a colour run side by side.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,7 @@ class DeviceBatch {
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
+  void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count);
   void queue_sweep(const GraphRange& range, std::uint32_t step);
   bool is_swendsen_wang() const {
     return books_.front().spec.cluster == ClusterUpdate::swendsen_wang;

@@ -93,6 +93,10 @@ DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
   return sweep;
 }
 
+Residence DeviceGraphs::residence(const GraphRange& range) const {
+  return plan_residence(lattice_, most_modified_, range.count, bundles_, vec_);
+}
+
 DeviceMeasurement DeviceGraphs::measurement(const GraphRange& range,
                                             const std::uint32_t* spins) const {
   DeviceMeasurement m = measurement_;

@@ -39,6 +39,8 @@ class DeviceGraphs {
   // Of step *first_step + step; `spins` of the whole batch.
   DeviceSweep sweep(const GraphRange& range, std::uint32_t* spins, const std::uint32_t* first_step,
                     std::uint32_t step) const;
+  // How a range's sweeps run within blocks, where it is small enough.
+  Residence residence(const GraphRange& range) const;
   std::uint32_t most_modified(int colour) const {
     return most_modified_[static_cast<std::size_t>(colour)];
   }

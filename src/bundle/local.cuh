@@ -158,6 +158,9 @@ __device__ __forceinline__ Pack<kVec> load(const std::uint32_t* p) {
   if constexpr (kVec == 4) {
     const uint4 v = *reinterpret_cast<const uint4*>(p);
     return {{v.x, v.y, v.z, v.w}};
+  } else if constexpr (kVec == 2) {
+    const uint2 v = *reinterpret_cast<const uint2*>(p);
+    return {{v.x, v.y}};
   } else {
     return {{*p}};
   }
@@ -166,6 +169,8 @@ template <int kVec>
 __device__ __forceinline__ void store(std::uint32_t* p, const Pack<kVec>& v) {
   if constexpr (kVec == 4) {
     *reinterpret_cast<uint4*>(p) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
+  } else if constexpr (kVec == 2) {
+    *reinterpret_cast<uint2*>(p) = make_uint2(v.w[0], v.w[1]);
   } else {
     *p = v.w[0];
   }

@@ -7,7 +7,9 @@
 // the other colours.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <cuda_runtime_api.h>
 
@@ -44,5 +46,21 @@ void launch_regular(const DeviceLattice& lattice, const DeviceSweep& sweep, int 
                     cudaStream_t stream);
 void launch_modified(const DeviceLattice& lattice, const DeviceCells& cells,
                      const DeviceSweep& sweep, int colour, std::uint32_t most, cudaStream_t stream);
+
+// Sweeps of systems so small that the words of some of a graph's bundles fit in a block's shared
+// memory: each block does any number of sweeps by itself.
+struct Residence {
+  int vec = 0;  // bundles per block: 1 or 4; 0: one launch per colour is faster, or nothing fits
+  unsigned threads = 0;  // of a block
+  std::size_t shared_bytes = 0;
+};
+// On the current device. `most_modified`: listed cells of a graph, by colour; `vec` of the sweep.
+Residence plan_residence(const DeviceLattice& lattice, std::span<const std::uint32_t> most_modified,
+                         std::uint32_t graphs, std::uint32_t bundles, int vec);
+
+// Steps sweep.step .. sweep.step + sweeps - 1, all colours.
+void launch_resident(const DeviceLattice& lattice, const DeviceCells& cells,
+                     const DeviceSweep& sweep, const Residence& residence, std::uint32_t sweeps,
+                     cudaStream_t stream);
 
 }  // namespace rewise::bundle

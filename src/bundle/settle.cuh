@@ -13,12 +13,14 @@ constexpr unsigned kQuickCalls = 2;  // eight digits settle nine words in ten
 constexpr unsigned kPlanes = 4;      // counts up to 15
 constexpr unsigned kMostRegularClasses = 9;
 
-// Words that need more digits than the quick ones, settled by full warps at the end of the block.
+// Words that need more digits than the quick ones, to be settled by full warps.
+template <unsigned kRoom>
 struct Queue {
-  std::uint32_t word[kQueue], site[kQueue], undecided[kQueue];
-  std::uint32_t plane[kPlanes][kQueue];
-  std::uint32_t thresholds[kQueue];  // first class in the table, classes in the upper 8 bits
-  std::uint8_t bundle[kQueue];
+  static constexpr unsigned kSize = kRoom;
+  std::uint32_t word[kSize], site[kSize], undecided[kSize];
+  std::uint32_t plane[kPlanes][kSize];
+  std::uint32_t thresholds[kSize];  // first class in the table, classes in the upper 8 bits
+  std::uint8_t bundle[kSize];
   unsigned count;
 };
 
@@ -27,7 +29,7 @@ template <int kVec>
 struct Block {
   CallWords call_words[kVec][8];
   uint4 regular[kVec][kMostRegularClasses][kQuickCalls];  // digits of the classes of regular cells
-  Queue queue;
+  Queue<kQueue> queue;
 };
 
 // What a thread block works on: kVec bundles of one graph in one sweep.
@@ -74,11 +76,11 @@ __device__ __forceinline__ uint4 digits(const DeviceThresholds& t, std::uint32_t
 
 // Digits from `call` on, for a count held in planes and classes that need not be known at compile
 // time.
-__device__ std::uint32_t finish_word(const Settle& s, const SharedItem& shared,
-                                     const CallWords* call_words, std::uint32_t bundle,
-                                     const std::uint32_t* plane, unsigned planes,
-                                     std::uint32_t first_class, std::uint32_t classes,
-                                     unsigned call, std::uint32_t undecided) {
+inline __device__ std::uint32_t finish_word(const Settle& s, const SharedItem& shared,
+                                            const CallWords* call_words, std::uint32_t bundle,
+                                            const std::uint32_t* plane, unsigned planes,
+                                            std::uint32_t first_class, std::uint32_t classes,
+                                            unsigned call, std::uint32_t undecided) {
   std::uint32_t below = 0;
   for (; call < 8 && undecided != 0; ++call) {
     const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
@@ -100,22 +102,24 @@ __device__ std::uint32_t finish_word(const Settle& s, const SharedItem& shared,
   return below & ~undecided;
 }
 
-// The quick digits of regular cells into shared memory; the block waits in open_block().
+// The quick digits of regular cells into shared memory; the block waits elsewhere.
 template <int kVec>
-__device__ __forceinline__ void load_regular_digits(const Settle& s, Block<kVec>& block,
-                                                    unsigned classes) {
-  const unsigned c = threadIdx.x / kQuickCalls % kMostRegularClasses;
-  const unsigned v = threadIdx.x / kQuickCalls / kMostRegularClasses;
-  if (v >= kVec || c >= classes) return;
-  const unsigned call = threadIdx.x % kQuickCalls;
-  block.regular[v][c][call] =
-      digits(s.thresholds, s.quad * kVec + v, s.thresholds.regular, c, call);
+__device__ __forceinline__ void load_regular_digits(
+    const Settle& s, uint4 (&regular)[kVec][kMostRegularClasses][kQuickCalls], unsigned classes) {
+  for (unsigned n = threadIdx.x; n < kVec * kMostRegularClasses * kQuickCalls; n += blockDim.x) {
+    const unsigned c = n / kQuickCalls % kMostRegularClasses;
+    const unsigned v = n / kQuickCalls / kMostRegularClasses;
+    const unsigned call = n % kQuickCalls;
+    if (c >= classes) continue;
+    regular[v][c][call] = digits(s.thresholds, s.quad * kVec + v, s.thresholds.regular, c, call);
+  }
 }
 
 // Flips of one word whose disagreements are counted in `plane`, for C classes. A word that stays
 // open after the quick digits is queued, or, where the queue is full, settled on the spot.
-template <int C, int kVec, bool kRegular = false>
-__device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Block<kVec>& block, int v,
+// `block`: with the members of Block.
+template <int C, int kVec, bool kRegular = false, class Known>
+__device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Known& block, int v,
                                                      std::uint32_t slot, std::uint32_t site,
                                                      std::uint32_t first_class,
                                                      const SharedItem& shared,
@@ -152,7 +156,7 @@ __device__ __forceinline__ std::uint32_t settle_word(const Settle& s, Block<kVec
   std::uint32_t flips = below & ~undecided;
   if (undecided == 0) return flips;
   const unsigned q = atomicAdd(&block.queue.count, 1u);
-  if (q < kQueue) {
+  if (q < block.queue.kSize) {
     block.queue.word[q] = slot;
     block.queue.site[q] = site;
     block.queue.undecided[q] = undecided;
@@ -177,23 +181,29 @@ __device__ __forceinline__ void open_block(const Settle& s, Block<kVec>& block) 
   __syncthreads();
 }
 
+// The q-th word that waits.
+template <int kVec, class Known>
+__device__ __forceinline__ void settle_waiting(const Settle& s, const Known& block, unsigned q,
+                                               std::uint32_t* spins) {
+  const auto& queue = block.queue;
+  const unsigned v = queue.bundle[q];
+  std::uint32_t plane[kPlanes];
+#pragma unroll
+  for (unsigned p = 0; p < kPlanes; ++p) plane[p] = queue.plane[p][q];
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
+                          queue.site[q]);
+  spins[static_cast<std::size_t>(queue.word[q]) * kVec + v] ^= finish_word(
+      s, shared, block.call_words[v], s.quad * kVec + v, plane, kPlanes,
+      queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24, kQuickCalls, queue.undecided[q]);
+}
+
 template <int kVec>
 __device__ __forceinline__ void settle_queue(const Settle& s, Block<kVec>& block,
                                              std::uint32_t* spins) {
   __syncthreads();
-  const Queue& queue = block.queue;
-  const unsigned waiting = min(queue.count, kQueue);
+  const unsigned waiting = min(block.queue.count, kQueue);
   for (unsigned q = threadIdx.x; q < waiting; q += kThreads) {
-    const unsigned v = queue.bundle[q];
-    std::uint32_t plane[kPlanes];
-#pragma unroll
-    for (unsigned p = 0; p < kPlanes; ++p) plane[p] = queue.plane[p][q];
-    const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
-                            queue.site[q]);
-    spins[static_cast<std::size_t>(queue.word[q]) * kVec + v] ^=
-        finish_word(s, shared, block.call_words[v], s.quad * kVec + v, plane, kPlanes,
-                    queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24, kQuickCalls,
-                    queue.undecided[q]);
+    settle_waiting<kVec>(s, block, q, spins);
   }
 }
 

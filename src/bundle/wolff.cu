@@ -38,15 +38,8 @@ __device__ __forceinline__ unsigned run_updates(const DeviceWolff& g, const Devi
   return update;
 }
 
-// Takes back a cluster that outgrew the limit and leaves its sites in the plane of reached ones.
-__device__ void take_back(const DeviceWolff& g, const DeviceWolffRun& run, const Replica& r,
-                          Shared& shared, unsigned replica) {
-  std::uint32_t* reached = run.reached == nullptr
-                               ? nullptr
-                               : run.reached + static_cast<std::size_t>(replica) * g.plane_words;
-  for (std::uint32_t w = threadIdx.x; reached != nullptr && w < g.plane_words; w += blockDim.x) {
-    reached[w] = 0;
-  }
+// Takes back a cluster that outgrew the limit.
+__device__ void take_back(const DeviceWolffRun& run, const Replica& r, Shared& shared) {
   // Chunks that nobody took.
   for (std::uint32_t c = shared.head; c != shared.tail; ++c) {
     const std::size_t slot = c & (run.pool_chunks - 1);
@@ -56,7 +49,6 @@ __device__ void take_back(const DeviceWolff& g, const DeviceWolffRun& run, const
   for (std::uint32_t k = threadIdx.x; k < shared.claimed; k += blockDim.x) {
     const std::uint32_t site = r.trail[k];
     atomicXor(r.plane + site / 32, 1u << site % 32);
-    if (reached != nullptr) atomicOr(reached + site / 32, 1u << site % 32);
   }
   if (threadIdx.x == 0) shared.flipped -= shared.claimed;
   __syncthreads();
@@ -120,7 +112,7 @@ __global__ void __launch_bounds__(kMostThreads)
       const unsigned reached =
           run_updates<kDim, kShared>(g, run, r, shared, buffer, plan.buffer, start, stop);
       __syncthreads();
-      if (shared.over != 0) take_back(g, run, r, shared, replica);
+      if (shared.over != 0) take_back(run, r, shared);
       if (threadIdx.x == 0) {
         run.flipped[replica] += shared.flipped;
         if (run.stopped != nullptr) run.stopped[replica] = reached;

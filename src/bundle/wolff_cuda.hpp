@@ -58,12 +58,10 @@ struct DeviceWolffRun {
   unsigned long long* flipped;     // [replicas] += flipped sites
   unsigned* progress;              // [1 + replicas] zero at the start
   // A replica starts at update stopped[replica] (null: all at 0) and ends with it at `updates`.
-  // Where limit > 0, a cluster that outgrows it is taken back, its sites so far are set in the
-  // replica's plane of `reached`, and the replica stops: stopped[replica] is the number of the
-  // update it stopped at.
+  // Where limit > 0, a cluster that outgrows it is taken back, and the replica stops:
+  // stopped[replica] is the number of the update it stopped at.
   std::uint32_t limit;
   std::uint32_t* stopped;  // [replicas]
-  std::uint32_t* reached;  // [replicas][plane_words] or null, written for stopped replicas only
   std::uint32_t* trail;    // [blocks][trail_length(limit)] scratch
 };
 
