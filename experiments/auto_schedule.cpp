@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -86,6 +87,9 @@ double isolated_sites(const TaskSpec& spec) {
   return sites * std::pow(spec.graph.p / 2, 2 * dim) * std::exp(-dim * spec.graph.p);
 }
 
+// Candidates are not told apart any better than this: who is as good within it, will do.
+constexpr double kCloseEnough = 0.06;
+
 // Tuning takes one temperature, and the replicas of a study's task.
 TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
                        double budget) {
@@ -103,6 +107,7 @@ TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptio
   }
   setting.options = options;
   setting.budget = budget;
+  setting.rules.enough = kCloseEnough;
   return setting;
 }
 
@@ -116,26 +121,44 @@ ChosenSchedule winner_of(const TuneResult& result) {
   return {best.schedule, best.cluster, reason_of(result), true};
 }
 
+// Without tuning.
+ChosenSchedule settle(const std::filesystem::path& file, const ScheduleWish& wish,
+                      const Schedule& schedule, const std::string& why) {
+  const ChosenSchedule chosen{schedule, wish.spec.cluster, "rule of thumb: " + why};
+  keep(file, chosen, tune_json(std::vector<TuneResult>{}));
+  return chosen;
+}
+
+TuneSetting setting_of(const std::filesystem::path& file, const ScheduleWish& wish, double budget) {
+  TuneSetting setting = setting_of(wish.spec, wish.any_cluster, wish.options, budget);
+  if (wish.neighbour) {
+    const auto before =
+        file.parent_path() / (schedule_class(*wish.neighbour, wish.any_cluster) + ".json");
+    if (std::filesystem::exists(before)) {
+      setting.candidates = shortlist(setting.candidates, read_text_file(before));
+    }
+  }
+  return setting;
+}
+
 ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
                       const StopToken& stop) {
-  const double budget = std::min(kTuneShare * wish.work, kMostTuning);
+  if (kTuneShare * wish.work < kLeastTuning) {
+    return settle(file, wish, wish.rule_of_thumb,
+                  fmt::format("some {:.2g} s of work are not worth tuning", wish.work));
+  }
+  const double budget = std::min(kTuneShare * wish.seconds, kMostTuning);
   if (budget < kLeastTuning) {
-    const ChosenSchedule chosen{
-        wish.rule_of_thumb, wish.spec.cluster,
-        fmt::format("rule of thumb: some {:.2g} s of work are not worth tuning", wish.work)};
-    keep(file, chosen, tune_json(std::vector<TuneResult>{}));
-    return chosen;
+    return settle(file, wish, wish.fallback,
+                  fmt::format("some {:.2g} s here are not worth tuning", wish.seconds));
   }
   TuneResult result;
   try {
-    result = tune(setting_of(wish.spec, wish.any_cluster, wish.options, budget), stop, {});
+    result = tune(setting_of(file, wish, budget), stop, {});
   } catch (const Error& error) {
     // A study under a time limit shorter than its tuning must get on all the same.
     if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
-      keep(file,
-           {wish.rule_of_thumb, wish.spec.cluster,
-            "rule of thumb: the time limit came while tuning"},
-           tune_json(std::vector<TuneResult>{}));
+      settle(file, wish, wish.rule_of_thumb, "the time limit came while tuning");
     }
     throw;
   }
@@ -162,6 +185,34 @@ std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder,
 }
 
 }  // namespace
+
+std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::string& json) {
+  const Json parsed = Json::parse(json, nullptr, false);
+  std::vector<Candidate> list;
+  try {
+    const Json& setting = parsed.at("settings").at(0);
+    std::vector<double> rates(all.size(), 0);
+    for (const Json& row : setting.at("candidates")) {
+      const auto at =
+          std::find(all.begin(), all.end(),
+                    Candidate{parse_schedule(row.at("schedule").get<std::string>(), ""),
+                              parse_cluster_update(row.at("cluster").get<std::string>(), "")});
+      const Json& rate = row.at("rate").at("value");
+      if (at != all.end() && rate.is_number() && !row.at("tau_is_lower_bound").get<bool>()) {
+        rates[static_cast<std::size_t>(at - all.begin())] = rate.get<double>();
+      }
+    }
+    const auto best = std::max_element(rates.begin(), rates.end());
+    const auto winner = best - rates.begin();
+    for (std::size_t k = 0; k < all.size() && *best > 0; ++k) {
+      const auto from_winner = std::abs(static_cast<std::ptrdiff_t>(k) - winner);
+      if (rates[k] >= kPromising * *best || from_winner <= 1) list.push_back(all[k]);
+    }
+  } catch (const std::exception&) {  // of an older version, or damaged: whose turn it is, will tell
+    return all;
+  }
+  return list.empty() ? all : list;
+}
 
 std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =

@@ -17,6 +17,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/task.hpp"
 #include "experiments/tune.hpp"
@@ -45,14 +46,25 @@ std::filesystem::path store_schedule(const std::filesystem::path& folder, const 
 struct ScheduleWish {
   TaskSpec spec;  // of any task of the class, temperatures ascending: the middle one counts
   bool any_cluster = false;  // weigh Wolff and Swendsen-Wang; else spec.cluster alone
-  double work = 0;           // seconds that all the tasks of the class will take, about
+  double work = 0;           // seconds on one core that all the tasks of the class will take, about
+  double seconds = 0;        // the same on this machine: its device, or all of its threads
   Schedule rule_of_thumb;    // of spec.cluster; where tuning is not worth it, on every device
-  Schedule fallback;         // of spec.cluster; where tuning was, and found nothing
-  EngineOptions options;     // device, threads of one task
+  Schedule fallback;         // of spec.cluster; where it would cost too much here, or found nothing
+  std::optional<TaskSpec>
+      neighbour;          // of the class of the size before: whom it saw lose is left out
+  EngineOptions options;  // device, threads of one task
 };
 
-// Tuning may take this share of the work, between these seconds; below the least there is none.
+// Tuning may take this share of the time that the tasks take here, between these seconds; below the
+// least there is none. With `work` below the least over the share there is none on any device.
 inline constexpr double kTuneShare = 0.03, kLeastTuning = 1, kMostTuning = 60;
+
+// A candidate with this share of the winner's rate at the size before may win at the next.
+inline constexpr double kPromising = 0.5;
+
+// Of `all`, those worth a try after what a smaller size's file says: promising there, or beside its
+// winner in the list. All of them where it says nothing.
+std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::string& json);
 
 // The schedule of a class: stored, or decided now and stored. Waits while another process is at it.
 // Error(interrupted) when told to stop; by a time limit, the rule of thumb is kept before.

@@ -38,6 +38,7 @@ class Study {
   const StudyConfig& config() const { return config_; }
   const std::filesystem::path& folder() const { return folder_; }
   const std::vector<int>& devices() const { return devices_; }
+  int threads() const { return threads_; }
   std::filesystem::path finished_file(const TaskSpec& spec) const;
 
   // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:

@@ -12,13 +12,23 @@ namespace rewise {
 // of a cycle as for its Wolff updates, so that it takes at most twice as long as the better of the
 // two would, whichever that is. Between 64:1 and 1:64.
 Schedule cuda_schedule(double p, double sites);
+// Seconds that it takes there, per cycle and replica: what a study's work is weighed by before
+// anything ran (short runs of small systems say little of a full device).
+double cuda_seconds(double p, double sites);
 
-// Puts the choice in the plan. `spec`: a task of the class; `work`: seconds on one core that all of
-// the class will take, about. What the plan says holds where that is too little to tune, so that a
-// small study is the same on every device; where tuning finds nothing, the bundle engine on CUDA
-// takes cuda_schedule(). A choice that was just tuned is told, with its reason, as a line of the
-// progress. Error(interrupted) when told to stop.
-void take_schedule(const Study& study, const TaskSpec& spec, double work, const StopToken& stop,
+// Tasks to come of one class.
+struct ClassWork {
+  TaskSpec spec;                         // of any of them, with a likely plan
+  double tasks = 0;                      // about
+  double task_seconds = 0;               // of one, as far as earlier tasks have told
+  std::vector<std::uint32_t> neighbour;  // extents of the size before; empty where there is none
+};
+
+// Puts the choice in the plan. What the plan says holds where the work is too little to tune on one
+// core, so that a small study is the same on every device; where it is too little here, or tuning
+// finds nothing, the bundle engine on CUDA takes cuda_schedule(). A choice that was just tuned is
+// told, with its reason, as a line of the progress. Error(interrupted) when told to stop.
+void take_schedule(const Study& study, const ClassWork& work, const StopToken& stop,
                    Progress& progress, SizePlan& plan);
 
 }  // namespace rewise

@@ -222,7 +222,9 @@ class Sweep {
     likely.measure = config_.measure.value_or(kMeasure);
     likely.every = config_.every.value_or(2);
     const StudyTask task = task_of(work, k, 0, likely, "tune");
-    take_schedule(study_, task.spec, task.seconds * work.graphs[k], stop_, progress_, plan);
+    ClassWork tasks{task.spec, static_cast<double>(work.graphs[k]), task.seconds, {}};
+    if (k > 0) tasks.neighbour = work.point.sizes[k - 1].extents;
+    take_schedule(study_, tasks, stop_, progress_, plan);
   }
 
   void measure_tau(const std::vector<Work*>& works, std::size_t k) {

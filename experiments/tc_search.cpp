@@ -168,15 +168,9 @@ class Search {
     plan.every = 5;
     const StudyTask task = tasks_.task_of(point, k, 0, plan, "tune");
     const double graphs = tasks_.first_graphs(k) * (config_.target_error ? kLikelyGrowth : 1);
-    const double work = std::max(task.seconds, least_seconds(task.spec)) * graphs;
-    take_schedule(tasks_.study(), task.spec, work, tasks_.stop(), tasks_.progress(),
-                  point.data.sizes[k].plan);
-  }
-
-  // Of a task on one core, where no task has told yet.
-  static double least_seconds(const TaskSpec& spec) {
-    return 5e-9 * site_count(spec.graph.extents) *
-           static_cast<double>(spec.temperatures.size() * spec.cycles());
+    ClassWork work{task.spec, graphs, task.seconds, {}};
+    if (k > 0) work.neighbour = tasks_.extents(k - 1);
+    take_schedule(tasks_.study(), work, tasks_.stop(), tasks_.progress(), point.data.sizes[k].plan);
   }
 
   // Lays the window of size k around point.centre; samples of another window are dropped.

@@ -2,8 +2,8 @@
 with another seed. Prints a line per setting and the count of winners within 10% of the true best;
 exit status 1 where fewer than 9 of 10 are.
 
-    tune_brute_force.py REWISE [--device cpu|cuda] [--size-2d 64] [--size-3d 16] [--budget 20]
-                        [--long 120] [--settings 2d-0-at,2d-0.01-below,..] [--json FILE]
+    tune_brute_force.py REWISE [--device cpu|cuda] [--replicas 0] [--size-2d 64] [--size-3d 16]
+                        [--budget 20] [--long 120] [--settings 2d-0-at,2d-0.01-below,..] [--json FILE]
 
 A setting is DIM-P-WHERE: below, at or above Tc, at 0.97, 1 and 1.03 of it. The default is 24 of
 them: both dimensions, p = 0, 1e-3, 1e-2 and 0.1. On a CPU that others use, times are those of one
@@ -34,38 +34,49 @@ def parts(setting):
     return dim, p, where
 
 
-def tune(options, setting, *more):
-    dim, p, where = parts(setting)
+def tune(options, dim, p, wheres, *more):
+    """Of one lattice and p, at several temperatures: one process, which starts CUDA once."""
     size = options.size_2d if dim == "2d" else options.size_3d
+    temperatures = ",".join(f"{TC[dim, p] * WHERE[where]:.5g}" for where in wheres)
     command = [options.rewise, "tune", "--dim", dim[0], "--size", str(size), "--p", p,
-               "--temperature", f"{TC[dim, p] * WHERE[where]:.5g}", "--engine", options.engine,
+               "--temperature", temperatures, "--engine", options.engine,
                "--device", options.device, "--json", *more]
     if options.threads:
         command += ["--threads", str(options.threads)]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return json.loads(output.stdout)["settings"][0]
+    if options.replicas:
+        command += ["--replicas", str(options.replicas)]
+    output = subprocess.run(command, capture_output=True, text=True)
+    if output.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {output.stderr.strip()}")
+    return json.loads(output.stdout)["settings"]
 
 
 def rates(result):
-    """Candidate -> (rate, error)."""
+    """Candidate -> (rate, error), where tau was found: a bound of it would make a rate too high."""
     return {(c["schedule"], c["cluster"]): (c["rate"]["value"], c["rate"]["error"])
-            for c in result["candidates"] if c["rate"]["value"] is not None}
+            for c in result["candidates"]
+            if c["rate"]["value"] is not None and not c["tau_is_lower_bound"]}
 
 
 def name(candidate):
     return candidate[0] + (" SW" if candidate[1] == "swendsen-wang" else "")
 
 
-def check(options, setting):
-    quick = tune(options, setting, "--budget", f"{options.budget}s", "--seed", "1")
-    brute = rates(tune(options, setting, "--budget", f"{options.long}s", "--keep-all",
-                       "--seed", "1001"))
+def check(options, dim, p, wheres):
+    short = tune(options, dim, p, wheres, "--budget", f"{options.budget}s", "--seed", "1")
+    long = tune(options, dim, p, wheres, "--budget", f"{options.long}s", "--keep-all",
+                "--seed", "1001")
+    for where, quick, brute in zip(wheres, short, map(rates, long)):
+        yield verdict("-".join((dim, p, where)), quick, brute)
+
+
+def verdict(setting, quick, brute):
     winner = (quick["winner"]["schedule"], quick["winner"]["cluster"])
     best = max(brute, key=lambda candidate: brute[candidate][0])
-    rate, error = brute[winner]
+    rate, error = brute.get(winner, (0, 0))  # a winner without a known tau has failed
     top, top_error = brute[best]
     ratio = rate / top
-    spread = 0.0 if winner == best else ratio * math.hypot(error / rate, top_error / top)
+    spread = 0.0 if winner == best or rate == 0 else ratio * math.hypot(error / rate, top_error / top)
     return {"setting": setting, "winner": name(winner), "best": name(best), "ratio": ratio,
             "error": spread, "seconds": quick["seconds"], "warnings": quick["warnings"],
             "dropped": sum(c["dropped"] is not None for c in quick["candidates"]),
@@ -78,6 +89,7 @@ def main():
     parser.add_argument("--engine", default="bundle")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--replicas", type=int, default=0, help="0: as rewise tune")
     parser.add_argument("--size-2d", type=int, default=64)
     parser.add_argument("--size-3d", type=int, default=16)
     parser.add_argument("--budget", type=float, default=20, help="seconds of the tuner")
@@ -89,11 +101,14 @@ def main():
     unknown = [s for s in settings if s not in known_settings()]
     if unknown:
         parser.error(f"no such setting: {unknown[0]} (one of {', '.join(known_settings())})")
-    results = []
+    groups = {}
     for setting in settings:
-        r = check(options, setting)
+        dim, p, where = parts(setting)
+        groups.setdefault((dim, p), []).append(where)
+    results = []
+    for r in (r for (dim, p), wheres in groups.items() for r in check(options, dim, p, wheres)):
         results.append(r)
-        print(f"{setting:16} chose {r['winner']:8} best {r['best']:8} "
+        print(f"{r['setting']:16} chose {r['winner']:8} best {r['best']:8} "
               f"ratio {r['ratio']:.3f} +- {r['error']:.3f}  "
               f"({r['dropped']} of {r['candidates']} dropped, {r['seconds']:.0f} s)", flush=True)
     good = sum(r["ratio"] >= ENOUGH for r in results)

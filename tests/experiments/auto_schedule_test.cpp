@@ -1,6 +1,8 @@
 // schedule = "auto": decided once, stored, used again, by several at once; and in `rewise run`.
 #include "experiments/auto_schedule.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -18,7 +20,7 @@ ScheduleWish wish(double p, double work) {
   ScheduleWish w;
   w.spec.graph = {{8, 6}, p, Rule::rewire, 1};
   w.spec.temperatures = {2.2, 2.4, 2.6};
-  w.work = work;
+  w.work = w.seconds = work;
   w.rule_of_thumb = {1, 7};  // no candidate of the tuner
   w.options.threads = 1;
   return w;
@@ -53,6 +55,74 @@ TEST_CASE("rule of thumb on CUDA: more sweeps to an update the smaller the latti
   CHECK(cuda_schedule(0.01, 1024 * 1024) == Schedule{1, 1});
   CHECK(cuda_schedule(0.01, 4096.0 * 4096.0) == Schedule{1, 8});
   CHECK(cuda_schedule(0, 1024 * 1024) == Schedule{16, 1});
+}
+
+TEST_CASE("what a full CUDA device takes: within a third of what was measured") {
+  // us of cuda_schedule()'s 64:1, 16:1, 1:1: sweeps and updates of tests/bench/RESULTS.md.
+  CHECK(cuda_seconds(0.01, 256 * 256) == Approx(0.83e-6).epsilon(0.3));
+  CHECK(cuda_seconds(0.01, 1024 * 1024) == Approx(0.99e-6).epsilon(0.3));
+  for (double sites = 1024; sites < 1e8; sites *= 4) {
+    CHECK(cuda_seconds(0.01, 4 * sites) > cuda_seconds(0.01, sites));
+    CHECK(cuda_seconds(0, sites) >= cuda_seconds(0.01, sites));
+  }
+}
+
+TEST_CASE("work that this machine does in no time is not tuned, though one core would take long") {
+  const Workplace place;
+  ScheduleWish w = wish(0.1, kWorthTuning);
+  w.seconds = 0.9 * kLeastTuning / kTuneShare;
+  w.fallback = {1, 9};
+  const ChosenSchedule chosen = choose_schedule(place / "study", w, StopToken());
+  CHECK(chosen.schedule == Schedule{1, 9});
+  CHECK_FALSE(chosen.tuned);
+  CHECK(chosen.reason.find("rule of thumb") != std::string::npos);
+}
+
+TEST_CASE("shortlist: promising at the size before, or beside its winner") {
+  const ClusterUpdate wolff[] = {ClusterUpdate::wolff};
+  const auto all = standard_candidates(wolff);
+  const auto row = [](const char* schedule, const char* rate, bool bound = false) {
+    return fmt::format(R"({{"schedule": "{}", "cluster": "wolff", "rate": {{"value": {}}}, )"
+                       R"("tau_is_lower_bound": {}}})",
+                       schedule, rate, bound);
+  };
+  const auto file = [](const std::string& rows) {
+    return R"({"settings": [{"candidates": [)" + rows + "]}]}";
+  };
+  const auto texts = [&](const std::string& json) {
+    std::string text;
+    for (const Candidate& c : shortlist(all, json)) text += candidate_text(c) + " ";
+    return text;
+  };
+  // The winner is 4:1; 1:64 has half of its rate, 1:0 a little less; 64:1 only a bound of it.
+  const std::string rows = row("1:0", "49") + "," + row("64:1", "500", true) + "," +
+                           row("4:1", "100") + "," + row("1:1", "null") + "," + row("1:64", "50");
+  CHECK(texts(file(rows)) == "8:1 4:1 2:1 1:64 ");
+  CHECK(texts(file(row("0:1", "3"))) == "1:1024 0:1 ");
+  for (const std::string& nothing :
+       {std::string(""), std::string("{}"), std::string(R"({"settings": []})"), file(""),
+        file(row("1:0", "null")), std::string(R"({"settings": [{"candidates": [{}]}]})")}) {
+    CHECK(shortlist(all, nothing) == all);
+  }
+}
+
+TEST_CASE("the next size tries whom the size before found promising") {
+  const Workplace place;
+  const auto folder = place / "study";
+  const ScheduleWish small = wish(0.1, kWorthTuning);
+  choose_schedule(folder, small, StopToken());
+  ScheduleWish large = small;
+  large.spec.graph.extents = {12, 10};
+  large.neighbour = small.spec;
+  CHECK(choose_schedule(folder, large, StopToken()).tuned);
+  const auto tried = [&](const TaskSpec& spec) {
+    return nlohmann::json::parse(place.read("study/schedules/" + schedule_class(spec) + ".json"))
+        .at("settings")[0]["candidates"]
+        .size();
+  };
+  CHECK(tried(small.spec) == 15);
+  CHECK(tried(large.spec) < 15);
+  CHECK(tried(large.spec) >= 2);
 }
 
 TEST_CASE("worth tuning: tuned once by whoever comes first, the others take it") {
