@@ -66,7 +66,13 @@ AXES = {
     "speedup": "time on one core / here",
     "flips_per_ns": "spin flips per nanosecond",
     "ratio": r"$\beta / \beta_{\mathrm{c}}$",
-    "tile": "edge of tiles",
+    "tile": "edge of tiles $B$",
+    "tiles_across": "tiles across $L/B$",
+    "passes": "passes of relaxation",
+    "core_us": r"time per update ($\mu$s)",
+    "fast_us": r"time per update ($\mu$s)",
+    "hybrid_share": "free hand-over / GPU alone",
+    "L": "lattice edge $L$",
 }
 
 
@@ -101,11 +107,14 @@ def labels(curves):
             value = f"{float(value):.6g}"
         return shown.get(name, "{}").format(value)
 
-    return [", ".join(word(name, curve["keys"].get(name, "")) for name in varying)
+    # "own" is no edge of tiles but that of a method without a choice.
+    return [", ".join(word(name, curve["keys"].get(name, "")) for name in varying
+                      if curve["keys"].get(name) != "own")
             for curve in curves]
 
 
 def label_of(name):
+    """Of a column, or of a text that a panel has of its own."""
     return AXES.get(name) or style.LABELS.get(name) or name.replace("_", " ")
 
 
@@ -168,8 +177,15 @@ def draw_panel(axes, tables, panel):
         axes.set_xticks(at, [f"{x:g}" for x in at])
         axes.set_xticks([], minor=True)
     axes.set_yscale(panel.get("yscale", "linear"))
-    axes.set_xlabel(panel.get("xlabel") or label_of(panel["x"]))
-    axes.set_ylabel(panel.get("ylabel") or label_of(panel["y"]))
+    for scale, axis, name in (("xscale", axes.xaxis, "x"), ("yscale", axes.yaxis, "y")):
+        if panel.get(scale) == "log" and not (scale == "xscale" and at):
+            values = np.concatenate([column(curve, panel[name]) for curve in curves])
+            style.plain_log_ticks(axis, values[np.isfinite(values) & (values > 0)])
+    axes.set_xlabel(label_of(panel.get("xlabel") or panel["x"]))
+    axes.set_ylabel(label_of(panel.get("ylabel") or panel["y"]))
+    if not drawn:
+        axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center",
+                  color=style.GREY)
     if panel.get("title"):
         axes.set_title(panel["title"], loc="left")
     if axes.get_legend_handles_labels()[0]:
@@ -185,7 +201,10 @@ def compose(panels, tables_of):
              for panel_axes, panel in zip(axes.flat, panels)]
     for spare in list(axes.flat)[len(panels):]:
         spare.set_axis_off()
-    return figure if any(drawn) else None
+    if not any(drawn):
+        return None
+    style.give_legends_room(figure)
+    return figure
 
 
 def heading(data):
@@ -224,8 +243,9 @@ def draw_figure(data, folder):
     if figure is None:
         return []
     figure.suptitle(f"{data['paper']}, {data['scale']} scale", fontsize=9, x=0.01, ha="left")
-    text = "\n".join(textwrap.shorten(f"[{VERDICTS[c['verdict']]}] {c['claim']}: {c['detail']}",
-                                      118 if len(data["panels"]) > 1 else 60, placeholder=" ...")
+    width = 118 if len(data["panels"]) > 1 else 60
+    text = "\n".join(textwrap.fill(f"[{VERDICTS[c['verdict']]}] {c['claim']}: {c['detail']}", width,
+                                   subsequent_indent="      ")
                      for c in data["checks"])
     if text:
         figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)

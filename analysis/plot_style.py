@@ -5,6 +5,7 @@ import pathlib
 
 import matplotlib
 import matplotlib.ticker
+import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -80,13 +81,53 @@ def panel_name(axes, text, where="upper left"):
               bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})
 
 
+def plain_number(x):
+    """0.05, or 5 x 10^-7 where that is shorter."""
+    if 1e-3 <= x < 1e5:
+        return f"{x:g}"
+    mantissa, exponent = f"{x:.0e}".split("e")
+    return rf"${mantissa} \times 10^{{{int(exponent)}}}$"
+
+
 def plain_log_ticks(axis, values):
     """Plain numbers on a logarithmic axis that spans less than 1.5 decades, where powers of ten
     would leave it nearly without labels."""
     if len(values) and max(values) / min(values) < 30:
         axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 3, 5)))
-        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: plain_number(x)))
         axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+def covers_data(legend, axes):
+    """Whether a legend lies over lines or points; the figure must have been laid out."""
+    box = legend.get_window_extent()
+    for line in axes.lines:
+        ends = line.get_transform().transform(line.get_xydata())
+        ends = ends[np.isfinite(ends).all(axis=1)]
+        steps = np.linspace(0, 1, 20, endpoint=False)[:, None]
+        between = [a + steps * (b - a) for a, b in zip(ends[:-1], ends[1:])]
+        if any(box.contains(x, y) for x, y in np.concatenate([*between, ends[-1:]])):
+            return True
+    return False
+
+
+def give_legends_room(figure):
+    """Where no corner of a panel is free for its legend, the ordinate is made longer for it."""
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        if legend is None or not covers_data(legend, axes):
+            continue
+        columns = 2 if len(legend.get_texts()) > 3 else 1
+        size = legend.get_texts()[0].get_fontsize()
+        axes.legend(fontsize=size, handlelength=1.2, labelspacing=0.25, borderaxespad=0.3,
+                    loc="upper right", ncols=columns, columnspacing=1)
+        figure.draw_without_rendering()
+        share = axes.get_legend().get_window_extent().height / axes.get_window_extent().height
+        forward = axes.yaxis.get_transform().transform
+        low, high = forward(np.array(axes.get_ylim()))
+        top = low + (high - low) / max(1 - share - 0.05, 0.3)
+        axes.set_ylim(top=float(axes.yaxis.get_transform().inverted().transform(top)))
 
 
 def log_if_wide(axes, curves, ratio=8):

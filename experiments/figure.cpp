@@ -86,7 +86,7 @@ void read_labelling(const TomlSection& s, FigureRun& run) {
   run.axis = s.text("axis", "size");
   constexpr std::array<std::string_view, 3> axes{"size", "ratio", "tile"};
   parse_word(run.axis, axes, "axis", s.origin("axis"));
-  run.core = s.whole("core", 0, 1, 1) == 1;
+  run.core = s.whole("core", 0, 1u << 20, 1u << 20);
   run.fit_passes = s.has("fit_from");
 }
 

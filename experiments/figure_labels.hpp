@@ -9,8 +9,8 @@ namespace rewise {
 
 // kind "labelling". Swendsen-Wang updates of the q-state Potts model on the square, cubic or
 // rewired lattice for all sizes x q x ratios beta/beta_c x methods x tiles, on the run's device,
-// beside (run.core) the default method on one core. q = 2 runs as Ising at the same bond
-// probability. Errors: over the updates.
+// beside (up to the edge run.core) the default method on one core. q = 2 runs as Ising at the same
+// bond probability. Errors: over the updates.
 //
 // Table "times", against the run's axis (size, ratio or tile): nanoseconds per spin of an update
 // (total), of its steps (activate, label, merge, flip; identify = label + merge), with a

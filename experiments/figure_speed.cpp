@@ -13,7 +13,7 @@
 namespace rewise {
 namespace {
 
-constexpr double kEnough = 3;  // seconds of updates
+constexpr double kEnough = 1;  // second of updates
 constexpr std::uint64_t kLeast = 8;
 
 struct UpdateTimes {

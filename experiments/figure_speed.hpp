@@ -17,7 +17,7 @@ namespace rewise {
 // of the shorter of the two times is the least that a hand-over between processor and device can
 // take, were it foreseen and free.
 //
-// Each side takes run.spec.measure updates, or what it can in three seconds (eight at least). A
+// Each side takes run.spec.measure updates, or what it can in a second (eight at least). A
 // point that is kept: one size at one temperature.
 CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& progress,
                        KeptPoints& kept);

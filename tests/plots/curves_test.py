@@ -68,6 +68,37 @@ class Curves(InFolder):
         curves[1]["keys"]["temperature"] = "3"
         self.assertEqual(plot_curves.labels(curves)[0], "$T = 2.26919$, 1:0")
 
+    def test_a_method_without_a_choice_of_tiles_is_named_without(self):
+        curves = [{"keys": {"method": "fast", "tile": "own"}, "columns": {}},
+                  {"keys": {"method": "self-label+sew", "tile": "16"}, "columns": {}}]
+        self.assertEqual(plot_curves.labels(curves), ["fast", "self-label+sew, $B = 16$"])
+
+    def test_a_panel_without_a_point_says_so(self):
+        table = {"t": [{"keys": {"k": "a"}, "columns": {"steps": [1.0, 2.0], "y": [None, None]}}]}
+        axes = plot_curves.style.new_figure()[1][0, 0]
+        panel = {"table": "t", "x": "steps", "y": "y", "yscale": "log"}
+        self.assertFalse(plot_curves.draw_panel(axes, table, panel))
+        self.assertEqual([text.get_text() for text in axes.texts], ["nothing was measured"])
+        plot_curves.style.plt.close(axes.figure)
+
+    def test_a_legend_that_no_corner_has_room_for_gets_it_above(self):
+        # Lines through every corner and the middle.
+        runs = [[0.0, 1.0] * 8, [1.0, 0.0] * 8, [0.5] * 16, [0.2] * 16, [0.8] * 16]
+        table = {"t": [{"keys": {"schedule": f"{k}:1"},
+                        "columns": {"steps": list(range(1, 17)), "y": y}}
+                       for k, y in enumerate(runs)]}
+        panel = {"table": "t", "x": "steps", "y": "y", "lines": "only"}
+        figure = plot_curves.compose([panel], lambda _: table)
+        axes = drawn(figure)[0]
+        self.assertFalse(plot_curves.style.covers_data(axes.get_legend(), axes))
+        self.assertGreater(axes.get_ylim()[1], 1.2)
+        self.assertLess(axes.get_ylim()[0], 0.01)
+        plot_curves.style.plt.close(figure)
+
+    def test_numbers_of_short_logarithmic_axes(self):
+        self.assertEqual(plot_curves.style.plain_number(0.05), "0.05")
+        self.assertEqual(plot_curves.style.plain_number(5e-7), r"$5 \times 10^{-7}$")
+
     def test_a_lower_error_bar_stays_on_a_logarithmic_axis(self):
         y, error, shown = np.array([1.0, 0.1]), np.array([0.5, 0.2]), np.array([True, True])
         low, high = plot_curves.bars(y, error, shown, {"yscale": "log"})
