@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "analysis/decorrelation.hpp"
@@ -19,57 +20,71 @@ class Race {
   }
 
   RaceResult run() {
-    for (int round = 1; left() > 0 && !result_.settled && !stop_.stop_requested(); ++round) {
-      const double slice = share_of(round) / static_cast<double>(running());
-      for (std::size_t k = 0; k < contenders_.size(); ++k) {
-        // Dropping while the round goes on spares the first turn of what cannot win.
-        drop_hopeless(round);
-        const bool waits = round < rules_.rounds &&
-                           contenders_[k]->standing().least_turn > rules_.patience * slice;
-        if (!place(k).dropped && wanting(k) && !waits) take_turn(k, slice);
-        if (stop_.stop_requested()) break;
-      }
-      drop_hopeless(round);
+    while (!stop_.stop_requested()) {
+      drop_hopeless();
       result_.settled = none_wanting();
+      const auto next = most_promising();
+      if (!next) break;
+      take_turn(*next);
     }
     rank();
     return result_;
   }
 
  private:
+  static constexpr double kOptimism = 2;       // standard errors
+  static constexpr double kLeastTurns = 300;   // in a budget, of the shortest
+  static constexpr double kLongestTurns = 10;  // of the longest
+
   Place& place(std::size_t k) { return result_.places[k]; }
+  double shortest_turn() const { return rules_.budget / kLeastTurns; }
   double left() const { return rules_.budget - result_.seconds; }
 
-  std::size_t running() const {
-    return static_cast<std::size_t>(std::count_if(result_.places.begin(), result_.places.end(),
-                                                  [](const Place& p) { return !p.dropped; }));
-  }
-
-  // Of what is left of the budget: rounds to come are twice as long, each, as the one before.
-  double share_of(int round) const {
-    const int coming = std::max(1, rules_.rounds - round + 1);
-    return left() / (std::exp2(coming) - 1);
-  }
-
-  bool wanting(std::size_t k) const {
+  bool wanting(std::size_t k) {
     const Standing now = contenders_[k]->standing();
-    return !now.sound || now.rate.error > rules_.enough * now.rate.value;
+    return !place(k).dropped && (!now.sound || now.rate.error > rules_.enough * now.rate.value);
   }
 
-  bool none_wanting() const {
+  bool none_wanting() {
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
-      if (!result_.places[k].dropped && wanting(k)) return false;
+      if (wanting(k)) return false;
     }
     return true;
   }
 
-  void take_turn(std::size_t k, double slice) {
-    const double seconds = contenders_[k]->run(slice);
+  // What it may still turn out to be.
+  static double bound(const Standing& now) {
+    return now.rate.value > 0 ? rate_bounds(now.rate, kOptimism).high : now.most;
+  }
+
+  // Of those whose turn fits into what is left; the first turn of all fits always. Where nobody is
+  // dropped, all are to be known: time goes to them by their bounds.
+  std::optional<std::size_t> most_promising() {
+    std::optional<std::size_t> best;
+    double highest = -1;
+    for (std::size_t k = 0; k < contenders_.size(); ++k) {
+      const Standing now = contenders_[k]->standing();
+      if (!wanting(k) || (result_.seconds > 0 && now.least_turn > left())) continue;
+      const double share = std::isinf(rules_.z) ? place(k).seconds + shortest_turn() : 1;
+      if (bound(now) / share > highest) {
+        highest = bound(now) / share;
+        best = k;
+      }
+    }
+    return left() > 0 ? best : std::nullopt;
+  }
+
+  void take_turn(std::size_t k) {
+    const double longest = rules_.budget / kLongestTurns;
+    const double wished = std::max(place(k).seconds, contenders_[k]->standing().least_turn);
+    const double seconds =
+        contenders_[k]->run(std::min(std::clamp(wished, shortest_turn(), longest), left()));
     place(k).seconds += seconds;
+    ++place(k).turns;
     result_.seconds += seconds;
   }
 
-  void drop_hopeless(int round) {
+  void drop_hopeless() {
     double leaders_low = 0;
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       const Standing now = contenders_[k]->standing();
@@ -81,7 +96,6 @@ class Race {
         continue;
       }
       place(k).dropped = true;
-      place(k).round = round;
       contenders_[k]->dropped();
     }
   }

@@ -1,6 +1,9 @@
-// Who is best, when every look costs time: contenders take turns in rounds, and one whose
-// optimistic bound lies below the leader's pessimistic one gets no more time (successive halving
-// with bounds in place of halves). What is saved goes to those still in.
+// Who is best, when every look costs time: the next turn is always of the contender that may be
+// best yet (the highest optimistic bound of those that are not known well enough), and one whose
+// bound lies below the leader's pessimistic one gets no more. A rate from a short series is too
+// high, if anything, since the end of its correlations is missing; so whoever is looked at longer
+// falls behind those that are really good, after about as much time as the best takes for a few
+// decorrelated measurements. Turns are as long as all before them of the same contender.
 //
 // Bounds are rate * exp(+-z sigma), sigma the relative error. Errors of tau from short series are
 // themselves uncertain, so z = 3 is wide: the best of ten, a tenth better than the next, is dropped
@@ -40,15 +43,13 @@ class Contender {
 
 struct RaceRules {
   double budget = 30;    // seconds
-  int rounds = 6;        // if nobody drops out; each twice as long as the one before
-  double patience = 4;   // a turn longer than this many shares of a round waits for a later round
   double z = 3;          // of the bounds; infinite: nobody is dropped
   double enough = 0.03;  // relative error at which a contender has been looked at enough
 };
 
 struct Place {
   bool dropped = false;
-  int round = 0;       // in which it was dropped, from 1
+  int turns = 0;       // that it had
   double seconds = 0;  // spent on it
 };
 

@@ -93,7 +93,7 @@ class Tuner {
   const std::function<void(const std::string&)>& note_;
   std::shared_ptr<const Graph> graph_;
   std::map<ClusterUpdate, std::unique_ptr<TuneEngine>> engines_;
-  TuneSystem system_;
+  TuneEngine* equilibrated_ = nullptr;  // the first one
   std::vector<std::unique_ptr<Contender>> contenders_;
   TuneResult result_;
 };
@@ -101,10 +101,12 @@ class Tuner {
 void Tuner::equilibrate() {
   const bool labels = has_swendsen_wang(setting_.candidates);
   TuneEngine& engine = engine_of(labels ? ClusterUpdate::swendsen_wang : ClusterUpdate::wolff);
-  system_.enter(engine);
+  equilibrated_ = &engine;
   const double root = std::sqrt(static_cast<double>(graph_->sites()));
   const bool many = !labels && setting_.spec.graph.p > 0;
-  const Schedule schedule{1, many ? static_cast<std::uint32_t>(std::max(1.0, root / 32)) : 1};
+  // Eight sweeps of a bundle cost a fraction of Swendsen-Wang's update, and shorten its tau.
+  const std::uint32_t sweeps = labels && setting_.spec.engine == "bundle" ? 8 : 1;
+  const Schedule schedule{sweeps, many ? static_cast<std::uint32_t>(std::max(1.0, root / 32)) : 1};
   const double end = now() + kEquilibriumShare * setting_.budget;
   bool done = false;
   std::uint64_t cycles = 0;
@@ -165,11 +167,11 @@ double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
 void Tuner::make_trials() {
   constexpr std::uint32_t bunch = 16;
   std::map<ClusterUpdate, std::pair<double, double>> cost;  // of a sweep, of a cluster update
-  Observation closing;
+  Observation closing;                                      // of cluster sums, before states move
   for (const Candidate& candidate : setting_.candidates) {
-    TuneEngine& engine = engine_of(candidate.cluster);
     if (cost.count(candidate.cluster) > 0) continue;
-    system_.enter(engine);
+    TuneEngine& engine = engine_of(candidate.cluster);
+    if (&engine != equilibrated_) engine.engine().restore(equilibrated_->engine().save());
     const double sweep = seconds_per_cycle(engine, {1, 0});
     const double update = seconds_per_cycle(engine, {0, bunch}) / bunch;
     engine.engine().measure(closing);
@@ -180,7 +182,7 @@ void Tuner::make_trials() {
     const auto& [sweep, update] = cost[candidate.cluster];
     const double expected = sweep * candidate.schedule.local + update * candidate.schedule.cluster;
     contenders_.push_back(
-        std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster), system_, expected));
+        std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster), expected));
   }
 }
 

@@ -180,7 +180,6 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   setting.candidates = candidates(options);
   if (options.keep_all) {
     setting.rules.z = std::numeric_limits<double>::infinity();
-    setting.rules.enough = 0.01;
   }
   setting.budget = parse_duration(options.budget, "--budget").count();
   setting.spec = std::move(spec);

@@ -20,7 +20,7 @@ Json row_json(const TuneRow& row) {
   const TrialFigures& f = row.figures;
   Json json = candidate_json(row.candidate);
   json["rank"] = row.rank;
-  json["dropped"] = row.place.dropped ? Json(row.place.round) : Json(nullptr);
+  json["dropped"] = row.place.dropped ? Json(row.place.turns) : Json(nullptr);
   json["rate"] = value_json(f.rate);
   json["seconds_per_cycle"] = value_json(f.seconds);
   json["seconds_per_cycle_measured"] = value_json(f.seconds_measured);
@@ -53,7 +53,7 @@ std::string shown_tau(Value tau, const TrialFigures& f) {
 std::string verdict(const TuneResult& result, std::size_t index) {
   const TuneRow& row = result.rows[index];
   if (index == result.winner) return "best";
-  if (row.place.dropped) return fmt::format("dropped, round {}", row.place.round);
+  if (row.place.dropped) return fmt::format("dropped, turn {}", row.place.turns);
   const bool tied = std::find(result.tied.begin(), result.tied.end(), index) != result.tied.end();
   return tied ? "as good, within errors" : "";
 }

@@ -5,7 +5,7 @@
 //    "replicas",
 //                  "seconds", "budget", "equilibration": {"schedule", "cycles"}, "warnings": [..],
 //                  "winner": {"schedule", "cluster"}, "tied": [{"schedule", "cluster"}, ..],
-//                  "candidates": [{"schedule", "cluster", "rank", "dropped": round or null,
+//                  "candidates": [{"schedule", "cluster", "rank", "dropped": turns or null,
 //                      "rate": {"value", "error"},   decorrelated measurements of m^2 per second
 //                      "seconds_per_cycle": {..},    of one replica, updates only
 //                      "seconds_per_cycle_measured": {..},   with a measurement in each cycle

@@ -61,12 +61,6 @@ std::string candidate_text(const Candidate& candidate) {
   return to_string(candidate.schedule) + (alone ? "" : name);
 }
 
-void TuneSystem::enter(TuneEngine& engine) {
-  if (holder_ == &engine) return;
-  if (holder_ != nullptr) engine.engine().restore(holder_->engine().save());
-  holder_ = &engine;
-}
-
 void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const std::size_t who[] = {0};
   batch_->advance(who, schedule, cycles);
@@ -135,11 +129,9 @@ SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observabl
   return result;
 }
 
-TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, TuneSystem& system,
-                     double expected)
+TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected)
     : candidate_(candidate),
       engine_(engine),
-      system_(system),
       expected_(expected),
       series_(engine.replicas()),
       correlation_(watched_replicas(engine.sites(), engine.replicas()).size(), kLags),
@@ -169,7 +161,6 @@ Standing TuneTrial::standing() const {
 double TuneTrial::run(double seconds) {
   const double begin = now();
   piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
-  system_.enter(engine_);
   series_.interrupt();
   const double bulk = begin + (1 - kWatchShare) * seconds;
   do {

@@ -1,8 +1,8 @@
 // One candidate of the tuner at work: an engine that runs a schedule from an equilibrated state,
 // its series so far, its clocks.
 //
-// Equilibrium is the same for all candidates, so each goes on from where the last one left the
-// system: no state is kept for any (128 MiB at L = 1024 with 1024 replicas, a quarter of a second
+// Equilibrium is the same for all candidates, so each goes on from where the last one left its
+// engine: no state is kept for any (128 MiB at L = 1024 with 1024 replicas, a quarter of a second
 // to put in place), and a series is one of stretches, a turn each, across which no lag reaches.
 //
 // Measurements are `every` cycles apart. Where tau_int of m^2 comes out longer than kMostTau
@@ -56,16 +56,6 @@ class TuneEngine {
   std::uint32_t replicas_, states_;
 };
 
-// Which engine holds the system now.
-class TuneSystem {
- public:
-  // Moves it to this engine, which must have measured last (no cluster sums wait).
-  void enter(TuneEngine& engine);
-
- private:
-  TuneEngine* holder_ = nullptr;
-};
-
 // Series of one temperature, [time][replica], in stretches.
 class TuneSeries {
  public:
@@ -117,7 +107,7 @@ class TuneTrial final : public Contender {
  public:
   // `expected`: seconds per cycle of all replicas, about (for the first turn's steps and for the
   // bound before it).
-  TuneTrial(const Candidate& candidate, TuneEngine& engine, TuneSystem& system, double expected);
+  TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected);
 
   const Candidate& candidate() const { return candidate_; }
   Standing standing() const override;
@@ -142,7 +132,6 @@ class TuneTrial final : public Contender {
 
   Candidate candidate_;
   TuneEngine& engine_;
-  TuneSystem& system_;
   double expected_;
   double piece_seconds_ = 0.02;  // a timed piece, at least
   std::uint64_t every_ = 1;
