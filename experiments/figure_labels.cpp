@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 
-#include "analysis/linear_fit.hpp"
 #include "experiments/label_timer.hpp"
 #include "experiments/options.hpp"
 
@@ -119,40 +118,47 @@ void add_best_tiles(CurveSet& set, const FigureRun& run,
   }
 }
 
-// ln passes against ln(L / tile). Its errors are those of passes, and what single lattices and
-// tiles are off by themselves: scaled up to chi^2 = dof where it is larger.
+// Slope of y against x by least squares, all points alike; NaN where x does not vary.
+double slope(const std::vector<std::array<double, 2>>& points) {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (const auto& [a, b] : points) {
+    n += 1;
+    x += a;
+    y += b;
+    xx += a * a;
+    xy += a * b;
+  }
+  const double spread = n * xx - x * x;
+  return spread > 1e-12 * n * xx ? (n * xy - x * y) / spread : kNan;
+}
+
+// ln passes against ln(L / tile). All tiles of one size label the same configurations, and those of
+// a few updates are much alike: the error is by jackknife over sizes.
 void add_passes_law(CurveSet& set, const FigureRun& run,
                     const std::vector<LabelSetting>& settings) {
   for (const auto& method : run.methods) {
-    std::vector<std::array<double, 3>> points;  // ln across, ln passes, its error
+    std::map<std::uint32_t, std::vector<std::array<double, 2>>> points;  // by size
     for (const LabelSetting& s : settings) {
       const double across = s.tile > 0 ? static_cast<double>(s.extents.front()) / s.tile : 0;
       if (s.method != method || across < run.spec.fit_from) continue;
       const Value passes = find_metric(set, keys_of(s, ""), "passes", run.name);
-      if (!(passes.value > 0 && passes.error > 0)) continue;
-      points.push_back({std::log(across), std::log(passes.value), passes.error / passes.value});
+      if (passes.value > 0) {
+        points[s.extents.front()].push_back({std::log(across), std::log(passes.value)});
+      }
     }
-    const auto n = static_cast<Eigen::Index>(points.size());
-    Eigen::MatrixXd design = Eigen::MatrixXd::Ones(n, 2), covariance = Eigen::MatrixXd::Zero(n, n);
-    Eigen::VectorXd y(n);
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const auto& [x, passes, error] = points[static_cast<std::size_t>(i)];
-      design(i, 1) = x;
-      y[i] = passes;
-      covariance(i, i) = error * error;
-    }
-    const LinearFit fit = fit_linear(design, y, covariance);
-    const double scale = fit.ok && fit.dof > 0 ? std::sqrt(std::max(1.0, fit.chi2 / fit.dof)) : 1;
-    Value amplitude{kNan, kNan}, exponent{kNan, kNan};
-    if (fit.ok) {
-      exponent = {fit.parameter(1).value, scale * fit.parameter(1).error};
-      const double a = std::exp(fit.parameter(0).value);
-      amplitude = {a, a * scale * fit.parameter(0).error};
-    }
+    const auto without = [&](std::uint32_t size) {
+      std::vector<std::array<double, 2>> rest;
+      for (const auto& [own, some] : points) {
+        if (own != size) rest.insert(rest.end(), some.begin(), some.end());
+      }
+      return slope(rest);
+    };
+    const double all = without(0), n = static_cast<double>(points.size());
+    double squares = 0;
+    for (const auto& [size, some] : points) squares += std::pow(without(size) - all, 2);
+    const double error = n > 1 ? std::sqrt((n - 1) / n * squares) : kNan;
     MetricRow& row = set.metrics.emplace_back(MetricRow{{{"method", method}, {"tile", "all"}}, {}});
-    row.add("passes_exponent", exponent);
-    row.add("passes_amplitude", amplitude);
-    row.add("passes_points", {static_cast<double>(n), 0});
+    row.add("passes_exponent", {all, error});
   }
 }
 

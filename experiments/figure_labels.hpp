@@ -18,8 +18,8 @@ namespace rewise {
 // labelling's relaxation or scans, and tiles_across = L / tile.
 // Table "best_tile", where there is more than one tile: the edge with the least `identify`, against
 // size. Metrics likewise, and flips_per_ns; with run.fit_passes, a row tile=all with
-// passes_exponent and passes_amplitude of passes = amplitude (L / tile)^exponent over L / tile from
-// spec.fit_from on, all sizes and tiles.
+// passes_exponent of passes ~ (L / tile)^exponent over L / tile from spec.fit_from on, all sizes
+// and tiles.
 //
 // Points that are kept: every setting, and every core's time.
 CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress& progress,

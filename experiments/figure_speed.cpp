@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "analysis/jackknife.hpp"
 #include "experiments/options.hpp"
 #include "graphs/graph.hpp"
 #include "src/single/single.hpp"
@@ -77,36 +78,52 @@ UpdateTimes time_updates(const CurveSpec& spec, const Graph& graph, double tempe
   return times;
 }
 
-// The mean; its error from stretches of the updates, since clusters are correlated in time. The
-// first update warms up: it is left out where there are enough.
-Value mean_time(const std::vector<double>& all) {
-  const std::size_t skip = all.size() > kLeast ? 1 : 0, stretches = kLeast;
-  const std::size_t length = (all.size() - skip) / stretches;
-  std::vector<double> means(stretches, 0.0);
-  for (std::size_t i = 0; i < stretches * length; ++i) {
+using Series = std::vector<double>;
+
+// The first update warms up: it is left out where there are enough.
+std::size_t skipped(std::size_t updates) { return updates > kLeast ? 1 : 0; }
+
+// Means of stretches of a series: clusters are correlated in time.
+Series stretches(const Series& all, std::size_t updates) {
+  const std::size_t skip = skipped(updates), length = (updates - skip) / kLeast;
+  Series means(kLeast, 0.0);
+  for (std::size_t i = 0; i < kLeast * length; ++i) {
     means[i / length] += all[skip + i] / static_cast<double>(length);
   }
-  return mean_and_error(means);
+  return means;
 }
 
-Value ratio(Value a, Value b) {
+Value mean_time(const Series& all) { return mean_and_error(stretches(all, all.size())); }
+
+// Of two series over the updates that both have: mean over mean, error by jackknife over stretches.
+Value ratio(const Series& a, const Series& b) {
+  const std::size_t updates = std::min(a.size(), b.size());
+  const Series above = stretches(a, updates), below = stretches(b, updates);
+  Eigen::ArrayXXd rows(static_cast<Eigen::Index>(kLeast), 2);
+  for (std::size_t k = 0; k < kLeast; ++k) {
+    rows.row(static_cast<Eigen::Index>(k)) << above[k], below[k];
+  }
+  return jackknife(rows, [](const Eigen::VectorXd& mean) {
+    return Eigen::VectorXd::Constant(1, mean[0] / mean[1]);
+  })[0];
+}
+
+Value quotient(Value a, Value b) {
   const double r = a.value / b.value;
   return {r, std::abs(r) * std::hypot(a.error / a.value, b.error / b.value)};
 }
 
+Value product(Value a, Value b) {
+  return {a.value * b.value, std::hypot(a.error * b.value, a.value * b.error)};
+}
+
 // The shorter of both sides' times, update by update.
-Value hybrid(const UpdateTimes& core, const UpdateTimes& fast) {
-  std::vector<double> least;
+Series hybrid(const UpdateTimes& core, const UpdateTimes& fast) {
+  Series least;
   for (std::size_t i = 0; i < std::min(core.alone.size(), fast.alone.size()); ++i) {
     least.push_back(std::min(core.alone[i], fast.alone[i]));
   }
-  return mean_time(least);
-}
-
-// The GPU's time over the same updates as hybrid(): what it is to be compared with.
-Value over_the_same(const UpdateTimes& core, const UpdateTimes& fast) {
-  const std::size_t n = std::min(core.alone.size(), fast.alone.size());
-  return mean_time({fast.alone.begin(), fast.alone.begin() + static_cast<std::ptrdiff_t>(n)});
+  return least;
 }
 
 // One core, and the accelerated side beside it.
@@ -128,6 +145,42 @@ Sides sides_of(const FigureRun& run) {
   return sides;
 }
 
+using Columns = std::vector<std::pair<std::string, Value>>;
+
+// `same`: both sides made the same moves. The core, which makes fewer of them, is then timed per
+// flipped site and told for the mean cluster of the longer series.
+Columns both_sides(const UpdateTimes& core, const UpdateTimes& fast, bool same, bool with_hybrid) {
+  const bool longer = same && fast.fraction.size() > core.fraction.size();
+  const Value fraction = mean_time(longer ? fast.fraction : core.fraction);
+  const auto of_core = [&](const Series& series) {
+    return longer ? product(ratio(series, core.fraction), fraction) : mean_time(series);
+  };
+  const Value slow = of_core(core.alone), slow_measured = of_core(core.measured);
+  const Value quick = mean_time(fast.alone), quick_measured = mean_time(fast.measured);
+  Columns columns{{"core_us", slow},
+                  {"core_us_measured", slow_measured},
+                  {"fast_us", quick},
+                  {"fast_us_measured", quick_measured},
+                  {"acceleration", quotient(slow, quick)},
+                  {"acceleration_measured", quotient(slow_measured, quick_measured)},
+                  {"cluster_fraction", fraction}};
+  if (with_hybrid) columns.emplace_back("hybrid_share", ratio(hybrid(core, fast), fast.alone));
+  return columns;
+}
+
+// Without the device whose methods are asked for.
+Columns one_side(const UpdateTimes& core) {
+  const Value none{std::nan(""), std::nan("")};
+  return {{"core_us", mean_time(core.alone)},
+          {"core_us_measured", mean_time(core.measured)},
+          {"fast_us", none},
+          {"fast_us_measured", none},
+          {"acceleration", none},
+          {"acceleration_measured", none},
+          {"cluster_fraction", mean_time(core.fraction)},
+          {"hybrid_share", none}};
+}
+
 CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& sides,
                      double temperature, const StopToken& stop) {
   const bool gpu = run.spec.device >= 0, named = !run.methods.empty();
@@ -145,24 +198,7 @@ CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& side
       quick = time_updates(sides.fast, graph, temperature, "", start,
                            std::max(run.spec.measure / 8, kLeast), stop);
     }
-    const Value none{std::nan(""), std::nan("")};
-    const bool timed = !quick.alone.empty();
-    const Value core = mean_time(slow.alone), core_measured = mean_time(slow.measured);
-    const Value fast = timed ? mean_time(quick.alone) : none;
-    const Value fast_measured = timed ? mean_time(quick.measured) : none;
-    std::vector<std::pair<std::string, Value>> columns{
-        {"core_us", core},
-        {"core_us_measured", core_measured},
-        {"fast_us", fast},
-        {"fast_us_measured", fast_measured},
-        {"acceleration", ratio(core, fast)},
-        {"acceleration_measured", ratio(core_measured, fast_measured)},
-        {"cluster_fraction", mean_time(slow.fraction)}};
-    if (named) {
-      columns.emplace_back("hybrid_us", timed ? hybrid(slow, quick) : none);
-      columns.emplace_back("hybrid_share",
-                           timed ? ratio(hybrid(slow, quick), over_the_same(slow, quick)) : none);
-    }
+    const Columns columns = gpu || !named ? both_sides(slow, quick, gpu, named) : one_side(slow);
     CurveKeys by_size{{"temperature", number_text(temperature)}}, by_temperature{{"size", size}};
     if (named) by_size.emplace_back("method", method);
     if (named) by_temperature.emplace_back("method", method);

@@ -13,9 +13,10 @@ namespace rewise {
 // default), or, where there is no device, the bundle engine's 32 replicas on the CPU; their ratios;
 // and the mean cluster over N. Errors: over eight stretches of the updates.
 //
-// With methods on CUDA also hybrid_us: both sides grow the same clusters, so the mean over updates
-// of the shorter of the two times is the least that a hand-over between processor and device can
-// take, were it foreseen and free.
+// On CUDA both sides grow the same clusters. So with methods there is hybrid_share: the mean over
+// updates of the shorter of the two times, over that of the device's, which is the least that a
+// hand-over between processor and device can take, were it foreseen and free. And a core that makes
+// fewer updates is timed per flipped site, and told for the mean cluster of the device's updates.
 //
 // Each side takes run.spec.measure updates, or what it can in a second (eight at least). A
 // point that is kept: one size at one temperature.

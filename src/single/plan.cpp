@@ -33,19 +33,27 @@ Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
   return tables;
 }
 
-bool at_edge(const Lattice& lattice, Site site) {
-  for (unsigned k = 0; k < static_cast<unsigned>(lattice.dim); ++k) {
-    const std::uint32_t x = site % lattice.extent[k];
+// Whether a row along direction 0 lies at an edge of the others.
+bool at_edge(const Lattice& lattice, std::uint64_t row) {
+  for (unsigned k = 1; k < static_cast<unsigned>(lattice.dim); ++k) {
+    const std::uint64_t x = row % lattice.extent[k];
     if (x == 0 || x + 1 == lattice.extent[k]) return true;
-    site /= lattice.extent[k];
+    row /= lattice.extent[k];
   }
   return false;
 }
 
+// Row by row: a division per site would take longer than an update of a large lattice.
 std::vector<SiteGroup> make_groups(const Graph& g) {
   std::vector<SiteGroup> groups(g.sites() / 32 + 1);
-  for (std::uint64_t s = 0; s < g.sites(); ++s) {
-    if (at_edge(g.lattice(), static_cast<Site>(s))) groups[s / 32].edge |= 1u << s % 32;
+  const Lattice& lattice = g.lattice();
+  const auto mark = [&](std::uint64_t site) { groups[site / 32].edge |= 1u << site % 32; };
+  const std::uint64_t length = lattice.dim > 0 ? lattice.extent[0] : 0;
+  const std::uint64_t rows = lattice.dim > 0 ? g.sites() / length : 0;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::uint64_t first = row * length, last = first + length - 1;
+    const std::uint64_t step = at_edge(lattice, row) ? 1 : last - first;
+    for (std::uint64_t site = first; site <= last; site += step) mark(site);
   }
   for (const Site site : g.modified_sites()) groups[site / 32].modified |= 1u << site % 32;
   std::uint32_t before = 0;

@@ -280,7 +280,7 @@ why = "two is more"
   const json& core = figure["runs"]["core"]["metrics"][0];
   CHECK(core.at("keys").at("method") == "persistent");
   CHECK(core.at("values").at("core_us").at("value") > 0);
-  CHECK(core.at("values").at("hybrid_us").at("value").is_null());
+  CHECK(core.at("values").at("hybrid_share").at("value").is_null());
   const json& passes = figure["runs"]["passes"]["tables"]["times"][0]["columns"];
   CHECK(passes.at("tiles_across") == json{4.0, 8.0, 16.0});
   for (const auto& count : passes.at("passes")) CHECK(count >= 1);
