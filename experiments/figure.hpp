@@ -31,7 +31,7 @@ struct FigureRun {
   std::vector<std::string> methods;  // labelling: src/label/method.hpp; speed: Wolff methods
   std::vector<std::uint32_t> tiles;  // labelling: edges; 0: the method's own
   std::string axis;                  // labelling: size, ratio or tile
-  bool core = true;                  // labelling: time one core beside
+  std::uint64_t core = 0;            // labelling: largest edge that one core is timed for
   bool fit_passes = false;           // labelling: with fit_from; figure_labels.hpp
   std::string parameters;            // all that determines the run, one line
 };

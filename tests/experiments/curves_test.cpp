@@ -285,6 +285,9 @@ why = "two is more"
   CHECK(passes.at("tiles_across") == json{4.0, 8.0, 16.0});
   for (const auto& count : passes.at("passes")) CHECK(count >= 1);
   CHECK(passes.at("core")[0].is_null());
+  const json& labels = figure["runs"]["labels"]["metrics"][0]["values"];
+  CHECK(labels.at("core").at("value") > 0);
+  CHECK(labels.at("speedup").at("value") > 0);
   for (const char* file : {"f/curves.json", "f/eq/energy.csv", "f/moments/moments.csv",
                            "f/speed/speed.csv", "f/speed/by_size.csv", "f/labels/times.csv",
                            "f/labels/best_tile.csv", "f/few/few-cluster.csv", "f/runs/eq.json"}) {
