@@ -6,10 +6,12 @@
 #include "graphs/graph.hpp"
 #include "src/bundle/bundle.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
 
 namespace {
 
 using namespace rewise;
+using namespace rewise::oracle;
 
 constexpr double kFractions[] = {0.0, 0.02, 0.1, 0.5, 1.0};
 constexpr Rule kRules[] = {Rule::rewire, Rule::add, Rule::swap};
@@ -56,13 +58,6 @@ std::vector<std::size_t> all_of(const EngineBatch& batch) {
   return who;
 }
 
-void same(const Observation& x, const Observation& y) {
-  CHECK(x.bond_sum == y.bond_sum);
-  CHECK(x.magnetisation == y.magnetisation);
-  CHECK(x.cluster_size == y.cluster_size);
-  CHECK(x.cluster_updates == y.cluster_updates);
-}
-
 }  // namespace
 
 TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
@@ -84,7 +79,7 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
       const auto y = cpu->sample(who, schedule, 2, 18);
       for (std::size_t k = 0; k < count; ++k) {
         INFO("graph " << k);
-        for (std::size_t n = 0; n < 18; ++n) same(x[k][n], y[k][n]);
+        for (std::size_t n = 0; n < 18; ++n) check_same(x[k][n], y[k][n]);
         CHECK(cuda->engine(k).trajectory_hash() == cpu->engine(k).trajectory_hash());
         CHECK(cuda->engine(k).work().cluster_sites == cpu->engine(k).work().cluster_sites);
         CHECK(cuda->engine(k).work().local_attempts == cpu->engine(k).work().local_attempts);
@@ -96,7 +91,7 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
       for (std::size_t n = 0; n < 18; ++n) {
         one->advance(schedule, 2);
         one->measure(taken);
-        same(taken, x[last][n]);
+        check_same(taken, x[last][n]);
       }
       CHECK(one->trajectory_hash() == cuda->engine(last).trajectory_hash());
     }
@@ -126,7 +121,7 @@ TEST_CASE("members of a batch may go separate ways", "[gpu]") {
     for (std::size_t n = 0; n < 2; ++n) {
       alone[who[i]]->advance(schedule, 3);
       alone[who[i]]->measure(observation);
-      same(observation, taken[i][n]);
+      check_same(observation, taken[i][n]);
     }
   }
   for (std::size_t k = 0; k < 6; ++k) {
@@ -134,7 +129,7 @@ TEST_CASE("members of a batch may go separate ways", "[gpu]") {
     Observation x, y;
     batch->engine(k).measure(x);
     alone[k]->measure(y);
-    same(x, y);
+    check_same(x, y);
     CHECK(batch->engine(k).trajectory_hash() == alone[k]->trajectory_hash());
   }
 }
@@ -159,7 +154,7 @@ TEST_CASE("a member's checkpoint goes on alone, on either device, and back into 
     other->engine(3).restore(state);
     other->advance(who, schedule, 13);
     other->engine(3).measure(y);
-    same(x, y);
+    check_same(x, y);
     CHECK(other->engine(3).trajectory_hash() == hash);
   }
 }

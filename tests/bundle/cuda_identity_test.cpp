@@ -7,10 +7,12 @@
 #include "graphs/graph.hpp"
 #include "src/bundle/bundle.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
 
 namespace {
 
 using namespace rewise;
+using namespace rewise::oracle;
 
 struct Case {
   std::vector<std::uint32_t> extents;
@@ -49,35 +51,6 @@ std::unique_ptr<Engine> engine(const Graph& graph, LocalUpdate local, std::uint3
   return make_bundle_engine(graph, spec, options);
 }
 
-void same(Engine& a, Engine& b) {
-  CHECK(a.trajectory_hash() == b.trajectory_hash());
-  Observation x, y;
-  a.measure(x);
-  b.measure(y);
-  CHECK(x.bond_sum == y.bond_sum);
-  CHECK(x.magnetisation == y.magnetisation);
-  CHECK(x.cluster_size == y.cluster_size);
-  CHECK(x.cluster_updates == y.cluster_updates);
-}
-
-// A hub, isolated sites, odd cycles: three colours, degrees 0 to 90.
-Graph irregular() {
-  std::vector<RewiredBond> bonds;
-  const std::uint32_t sites = 200;
-  std::vector<std::uint8_t> colour(sites, 0);
-  for (std::uint32_t s = 1; s < sites; ++s) colour[s] = static_cast<std::uint8_t>(1 + s % 2);
-  Bond index = 0;
-  for (std::uint32_t s = 1; s <= 90; ++s) bonds.push_back({index++, 0, s});
-  for (std::uint32_t s = 1; s < 150; ++s) bonds.push_back({index++, s, s + 1});
-  for (std::uint32_t s = 1; s + 31 < 180; s += 2)
-    bonds.push_back({index++, s, s + 31 + (s + 32) % 2});
-  std::vector<RewiredBond> proper;
-  for (const auto& b : bonds) {
-    if (colour[b.a] != colour[b.b]) proper.push_back({proper.size(), b.a, b.b});
-  }
-  return Graph(sites, proper, colour, 3, "irregular");
-}
-
 }  // namespace
 
 TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]") {
@@ -96,7 +69,7 @@ TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]"
       gpu->advance(schedule, cycles);
       INFO("dim " << c.extents.size() << " x " << c.extents[0] << " p " << c.p << " rule "
                   << std::string(to_string(c.rule)) << " schedule " << to_string(schedule));
-      same(*cpu, *gpu);
+      check_same(*cpu, *gpu);
       ++cases;
     }
   }
@@ -124,21 +97,21 @@ TEST_CASE("same moves on CUDA and CPU on large lattices", "[gpu]") {
       for (const Schedule schedule : {Schedule{2, 5}, Schedule{0, 32}}) {
         cpu->advance(schedule, 2);
         gpu->advance(schedule, 2);
-        same(*cpu, *gpu);
+        check_same(*cpu, *gpu);
       }
     }
   }
 }
 
 TEST_CASE("same moves on CUDA and CPU on an imported graph with three colours and a hub", "[gpu]") {
-  const Graph graph = irregular();
+  const Graph graph = irregular_graph(200);
   graph.validate();
   for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     auto cpu = engine(graph, local, 2, 64, -1);
     auto gpu = engine(graph, local, 2, 64, 0);
     cpu->advance({1, 2}, 70);
     gpu->advance({1, 2}, 70);
-    same(*cpu, *gpu);
+    check_same(*cpu, *gpu);
   }
 }
 

@@ -7,10 +7,12 @@
 #include "graphs/graph.hpp"
 #include "src/bundle/bundle.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
 
 namespace {
 
 using namespace rewise;
+using namespace rewise::oracle;
 
 struct Form {
   WolffForm form;
@@ -68,21 +70,6 @@ std::size_t compare_forms(const Graph& graph, const EngineSpec& spec, const Sche
   return kForms.size();
 }
 
-// A hub, isolated sites, odd cycles, more than a tile.
-Graph irregular() {
-  const std::uint32_t sites = 2300;
-  std::vector<std::uint8_t> colour(sites, 0);
-  for (std::uint32_t s = 1; s < sites; ++s) colour[s] = static_cast<std::uint8_t>(1 + s % 2);
-  std::vector<RewiredBond> bonds;
-  const auto join = [&](std::uint32_t a, std::uint32_t b) {
-    if (colour[a] != colour[b]) bonds.push_back({bonds.size(), a, b});
-  };
-  for (std::uint32_t s = 1; s <= 90; ++s) join(0, s * 25);
-  for (std::uint32_t s = 1; s < 2200; ++s) join(s, s + 1);
-  for (std::uint32_t s = 1; s + 32 < 2280; s += 2) join(s, s + 31 + (s + 32) % 2);
-  return Graph(sites, bonds, colour, 3, "irregular");
-}
-
 }  // namespace
 
 TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on lattices", "[gpu]") {
@@ -106,7 +93,7 @@ TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on lattices
 
 TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on an imported graph",
           "[gpu]") {
-  const Graph graph = irregular();
+  const Graph graph = irregular_graph(2300);
   graph.validate();
   compare_forms(graph, spec_of({1.5, 2.4}, 64), {1, 3}, 8);
 }

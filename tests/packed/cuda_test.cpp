@@ -6,6 +6,7 @@
 #include "src/packed/packed.hpp"
 #include "tests/packed/shapes.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
@@ -30,15 +31,6 @@ std::unique_ptr<Engine> on(int device, const std::vector<std::uint32_t>& extents
   return make_packed_engine(extents, spec, options);
 }
 
-void same(Engine& a, Engine& b) {
-  CHECK(a.trajectory_hash() == b.trajectory_hash());
-  Observation x, y;
-  a.measure(x);
-  b.measure(y);
-  CHECK(x.bond_sum == y.bond_sum);
-  CHECK(x.magnetisation == y.magnetisation);
-}
-
 std::vector<std::vector<std::uint32_t>> shapes() {
   auto shapes = packed_shapes();
   shapes.push_back({8192, 16});  // several blocks along a row
@@ -59,10 +51,10 @@ TEST_CASE("packed engine: same moves on CUDA and CPU over shapes and updates", "
       INFO(name);
       const EngineSpec spec = spec_of(extents.size(), local);
       const auto cpu = on(-1, extents, spec), gpu = on(0, extents, spec);
-      same(*cpu, *gpu);
+      check_same(*cpu, *gpu);
       cpu->advance({2, 0}, 10);
       gpu->advance({2, 0}, 10);
-      same(*cpu, *gpu);
+      check_same(*cpu, *gpu);
       ++cases;
     }
   }
@@ -81,7 +73,7 @@ TEST_CASE("packed engine: checkpoints cross devices", "[gpu]") {
       engine = on(device, extents, spec);
       engine->restore(state);
     }
-    same(*whole, *engine);
+    check_same(*whole, *engine);
   }
 }
 
@@ -92,6 +84,6 @@ TEST_CASE("packed engine: a tiny case for the sanitizer", "[gpu][tiny]") {
     const auto cpu = on(-1, extents, spec), gpu = on(0, extents, spec);
     cpu->advance({1, 0}, 2);
     gpu->advance({1, 0}, 2);
-    same(*cpu, *gpu);
+    check_same(*cpu, *gpu);
   }
 }

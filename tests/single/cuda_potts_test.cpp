@@ -9,8 +9,10 @@
 #include "src/single/single.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
+#include "tests/support/same_moves.hpp"
 
 using namespace rewise;
+using namespace rewise::oracle;
 
 namespace {
 
@@ -61,16 +63,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, const
 }
 
 void same(Engine& a, Engine& b) {
-  CHECK(a.trajectory_hash() == b.trajectory_hash());
-  Observation x, y;
-  a.measure(x);
-  b.measure(y);
-  CHECK(x.bond_sum == y.bond_sum);
-  CHECK(x.magnetisation == y.magnetisation);
-  CHECK(x.cluster_size == y.cluster_size);
-  CHECK(x.cluster_quartic_low == y.cluster_quartic_low);
-  CHECK(x.cluster_quartic_high == y.cluster_quartic_high);
-  CHECK(x.cluster_updates == y.cluster_updates);
+  check_same(a, b);
   CHECK(a.work().cluster_sites == b.work().cluster_sites);
 }
 

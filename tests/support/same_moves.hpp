@@ -1,0 +1,45 @@
+// What two engines of one specification have in common, wherever they run.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/engine/engine.hpp"
+#include "tests/support/catch.hpp"
+
+namespace rewise::oracle {
+
+inline void check_same(const Observation& x, const Observation& y) {
+  CHECK(x.bond_sum == y.bond_sum);
+  CHECK(x.magnetisation == y.magnetisation);
+  CHECK(x.cluster_size == y.cluster_size);
+  CHECK(x.cluster_quartic_low == y.cluster_quartic_low);
+  CHECK(x.cluster_quartic_high == y.cluster_quartic_high);
+  CHECK(x.cluster_updates == y.cluster_updates);
+}
+
+// The same configurations, and the same sums since the last measurement.
+inline void check_same(Engine& a, Engine& b) {
+  CHECK(a.trajectory_hash() == b.trajectory_hash());
+  Observation x, y;
+  a.measure(x);
+  b.measure(y);
+  check_same(x, y);
+}
+
+// Three colours: a hub of up to 90 bonds, odd cycles, and isolated sites at the end.
+inline Graph irregular_graph(std::uint32_t sites) {
+  std::vector<std::uint8_t> colour(sites, 0);
+  for (std::uint32_t s = 1; s < sites; ++s) colour[s] = static_cast<std::uint8_t>(1 + s % 2);
+  std::vector<RewiredBond> bonds;
+  const auto join = [&](std::uint32_t a, std::uint32_t b) {
+    if (colour[a] != colour[b]) bonds.push_back({bonds.size(), a, b});
+  };
+  for (std::uint32_t s = 1; s <= 90; ++s) join(0, s * (sites / 92));
+  for (std::uint32_t s = 1; s < sites - sites / 4; ++s) join(s, s + 1);
+  for (std::uint32_t s = 1; s + 32 < sites - sites / 10; s += 2) join(s, s + 31 + (s + 32) % 2);
+  return Graph(sites, bonds, colour, 3, "irregular");
+}
+
+}  // namespace rewise::oracle
