@@ -103,7 +103,6 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const std::string& en
   std::vector<BenchUpdate> updates;
   for (const std::string& update : bench_updates(engine)) {
     if (!holds(plan.updates, update)) continue;
-    if (engine == "packed" && update != "metropolis" && update != "glauber") continue;
     const bool wolff = update == "wolff", labels = update == "swendsen-wang";
     std::vector<std::string> methods{""};
     if (engine == "single" && wolff) methods = plan.wolff_methods;
@@ -154,9 +153,13 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   plan.updates = known_words(options.update, updates, "update", "--update");
   plan.wolff_methods = split_list(options.wolff_method);
   plan.label_methods = split_list(options.label_method);
+  LabelMethod tiled{};  // the one that --tile is for, if any is
   for (const std::string& method : plan.label_methods) {
-    parse_label_method(method, "--label-method");
+    const LabelMethod parsed = parse_label_method(method, "--label-method");
+    if (!is_tiled(tiled)) tiled = parsed;
   }
+  tile_edge(tiled, static_cast<int>(options.dim), static_cast<std::uint32_t>(options.tile),
+            "--tile");
   plan.devices = devices_of(options, plan);
   check_wolff_methods(plan);
   for (const std::string& size : split_list(options.size)) {

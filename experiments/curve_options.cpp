@@ -126,11 +126,7 @@ void add_prepare_options(CLI::App& app, CurveOptions& o) {
 }
 
 void write_curves(const CurveSet& set, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ExitCode::io, fmt::format("cannot make '{}': {}", folder, error.message()));
-  }
+  make_output_folder(folder);
   const std::filesystem::path path(folder);
   write_text_file(path / "curves.json", curves_json(set).dump(2) + "\n");
   for (const auto& table : set.tables) {
@@ -160,6 +156,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   const StopToken stop(limit);
+  if (!options.out.empty()) make_output_folder(options.out);
   tell_device(device);
 
   Progress progress(name, static_cast<double>(spec.temperatures.size() * spec.mixes.size()));

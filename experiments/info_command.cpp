@@ -77,7 +77,7 @@ ExitCode run_info(bool json) {
   fmt::print("machine              {}: {}\n", host_name(), cpu_name());
   fmt::print("threads              {}\n", thread_count(0));
   fmt::print("SIMD                 {}\n", simd_target());
-  fmt::print("engines              bundle, single\n");
+  fmt::print("engines              bundle, single, packed\n");
   print_cuda(cuda);
   fmt::print("plots                {}\n",
              build.python.empty() ? "no Python was found when this was built" : build.python);

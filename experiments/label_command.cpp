@@ -79,7 +79,12 @@ AddedCommand add_label_command(CLI::App& program) {
            "labels as .h5 (dataset /label), or .pgm: components\nby rank, 1 the largest");
   app.add_flag("--overwrite", o.overwrite, "replace FILE if it exists");
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
-  return {&app, [options] { return run_label(*options); }};
+  return {&app, [options, &app] {
+            if (app.count("--seed") > 0 && options->occupy.empty()) {
+              throw Error(ExitCode::usage, "--seed: is for --occupy, whose bonds it draws");
+            }
+            return run_label(*options);
+          }};
 }
 
 }  // namespace rewise

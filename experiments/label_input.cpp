@@ -98,7 +98,7 @@ std::vector<bool> occupied_of(const Graph& graph, const std::string& source) {
   std::vector<bool> occupied(bonds);
   for (const double number : bond_list(source)) {
     if (!(number >= 0) || number >= static_cast<double>(bonds) || number != std::floor(number)) {
-      throw Error(ExitCode::data, fmt::format("{}: {:g} is no bond of the graph (0..{})", source,
+      throw Error(ExitCode::data, fmt::format("{}: {} is no bond of the graph (0..{})", source,
                                               number, bonds == 0 ? 0 : bonds - 1));
     }
     occupied[static_cast<std::size_t>(number)] = true;

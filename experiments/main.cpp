@@ -60,6 +60,12 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
+// "--x: At Most 1 required but received 2" says nothing to a stranger.
+std::string in_our_words(const std::string& message) {
+  const auto at = message.find(": At Most 1 required but received ");
+  return at == std::string::npos ? message : message.substr(0, at) + ": is given twice or more";
+}
+
 int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App* app = &program;
   for (auto chosen = program.get_subcommands(); !chosen.empty();) {
@@ -70,8 +76,8 @@ int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
   const std::string guess = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr
                                 ? option_hint(*app, error.what())
                                 : "";
-  return fail(ExitCode::usage,
-              fmt::format("{}{}; see '{} --help'", one_line(error.what()), guess, name));
+  return fail(ExitCode::usage, fmt::format("{}{}; see '{} --help'",
+                                           in_our_words(one_line(error.what())), guess, name));
 }
 
 // A first word that is no subcommand: CLI11 would only say that one is required.

@@ -104,6 +104,21 @@ double parse_p(std::string_view text, std::string_view origin) {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
+void make_output_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && std::filesystem::is_directory(folder)) return;
+  throw Error(ExitCode::io, fmt::format("--out: cannot make '{}': {}", folder,
+                                        error ? error.message() : std::strerror(ENOTDIR)));
+}
+
+void check_output_file(const std::filesystem::path& file) {
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder, ignored)) return;
+  throw Error(ExitCode::io, fmt::format("--out: there is no folder '{}'", folder.string()));
+}
+
 std::string read_text_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {

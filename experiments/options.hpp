@@ -30,6 +30,12 @@ double parse_p(std::string_view text, std::string_view origin);
 // The shortest text that reads back as the same number, without an exponent where that is short.
 std::string number_text(double value);
 
+// Whether a result can go where `--out` says, asked before the work that it is the result of:
+// makes the folder; Error(io) where that cannot be.
+void make_output_folder(const std::string& folder);
+// Error(io) where the folder that is to hold the file does not exist.
+void check_output_file(const std::filesystem::path& file);
+
 // A file's bytes; Error(io) with the system's reason.
 std::string read_text_file(const std::filesystem::path& file);
 // Writes a small file in one step (temporary name, then rename); Error(io).

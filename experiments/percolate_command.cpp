@@ -116,8 +116,15 @@ PercolationSpec make_spec(const PercolateOptions& options) {
   for (const std::string& edge : pieces(options.size, ',')) {
     const auto extents = parse_extents(edge, static_cast<int>(options.dim), "--size");
     check_extents(extents, "--size");
+    for (const GraphSpec& other : spec.sizes) {
+      if (other.extents != extents) continue;
+      throw Error(ExitCode::usage, fmt::format("--size: {} is given twice", edge));
+    }
     spec.sizes.push_back({extents, p, rule, options.graph_seed});
   }
+  // Neighbouring sizes are what crosses.
+  std::sort(spec.sizes.begin(), spec.sizes.end(),
+            [](const GraphSpec& a, const GraphSpec& b) { return a.extents < b.extents; });
   spec.occupation = occupations(options, spec);
   spec.blocks = static_cast<std::uint32_t>(options.blocks);
   const std::uint64_t per_block = (options.samples + options.blocks - 1) / options.blocks;
@@ -136,6 +143,7 @@ PercolationRun run_of(const PercolateOptions& options) {
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   const StopToken stop(limit);
+  if (!options.out.empty()) make_output_folder(options.out);
   Progress progress("percolate", 1);
   const auto begin = std::chrono::steady_clock::now();
   auto curves = sample_percolation(run.spec, [&](double share) {
@@ -154,11 +162,6 @@ PercolationRun run_of(const PercolateOptions& options) {
 }
 
 void write_run(const PercolationRun& run, const std::string& folder, bool plots) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ExitCode::io, fmt::format("cannot make '{}': {}", folder, error.message()));
-  }
   const std::filesystem::path path(folder);
   write_text_file(path / "percolation.json", percolation_json(run).dump(2) + "\n");
   write_text_file(path / "percolation.csv", percolation_csv(run));

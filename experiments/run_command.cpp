@@ -125,6 +125,7 @@ std::optional<TaskPaths> output_paths(const std::string& out) {
   if (std::filesystem::is_directory(file)) {
     throw Error(ExitCode::held, fmt::format("--out: '{}' is a folder", out));
   }
+  check_output_file(file);
   TaskPaths paths;
   paths.finished = file;
   paths.checkpoint = std::filesystem::path(file).replace_extension(".part.h5");
@@ -140,6 +141,10 @@ EngineOptions engine_options(const RunOptions& options, const TaskSpec& spec) {
   if (spec.engine != "single" && of_single != nullptr) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: is for --engine single, not {}", of_single, spec.engine));
+  }
+  if (!options.wolff_method.empty() && spec.cluster != ClusterUpdate::wolff) {
+    throw Error(ExitCode::usage, fmt::format("--wolff-method: is for --cluster wolff, not {}",
+                                             to_string(spec.cluster)));
   }
   EngineOptions engine;
   engine.wolff_method = options.wolff_method;
@@ -246,7 +251,9 @@ ExitCode run_run(const RunOptions& options) {
   } else {
     fmt::print("{}", run_table(result.data));
   }
-  if (!options.out.empty()) fmt::print(stderr, "written to {}\n", options.out);
+  if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
+    fmt::print(stderr, "written to {}\n", options.out);
+  }
   return ExitCode::done;
 }
 
@@ -272,7 +279,8 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
            "a cycle: M local sweeps, then W cluster updates;\n"
            "auto: tuned first (see 'rewise tune')");
   add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
-            "independent systems per temperature; multiples of\n32 for the bundle engine; packed: 1 if not given");
+            "independent systems per temperature; multiples of\n32 for the bundle engine; packed: "
+            "1 if not given");
   add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");
   add_whole(app, "--measure", o.measure, 1, most, "number of measurements");
   add_whole(app, "--every", o.every, 1, most, "cycles per measurement");

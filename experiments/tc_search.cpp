@@ -306,6 +306,11 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
     throw Error(ExitCode::usage,
                 file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");
   }
+  if (*std::min_element(config.graphs.begin(), config.graphs.end()) < 2) {
+    throw Error(ExitCode::usage, file +
+                                     ": lattice.graphs: tc needs two graphs or more of each size, "
+                                     "whose spread is the error");
+  }
   if (config.temperatures.size() == 1) {
     throw Error(ExitCode::usage,
                 file + ": sampling.temperatures: tc needs two temperatures or more, or \"auto\"");

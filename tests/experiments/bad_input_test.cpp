@@ -91,6 +91,13 @@ TEST_CASE("bad command lines end with status 64 and one line") {
            Bad{run + "--checkpoint soon", 64, "soon"},
            Bad{run + "--graph g.edges", 64, "--graph"},
            Bad{run + "extra", 64, "extra"},
+           Bad{run + "--seed 1 --seed 2", 64, "--seed: is given twice"},
+           Bad{run + "--engine single --cluster swendsen-wang --wolff-method ccl", 64,
+               "--wolff-method: is for --cluster wolff"},
+           Bad{"percolate --size 8,12,8", 64, "8 is given twice"},
+           Bad{"bench --engine packed --update wolff --p 0", 64, "(it has metropolis, glauber)"},
+           Bad{"bench --engine single --tile 8", 64, "'fast' has no tiles"},
+           Bad{"bench --engine single --label-method bfs+sew --tile 3", 64, "tile edge 3"},
        }) {
     check(place, bad);
   }
@@ -116,7 +123,10 @@ TEST_CASE("files that are missing, unfit or in the way") {
            Bad{"graph --size 8 --out absent/g.edges", 74, "absent"},
            Bad{"run --graph damaged.h5 --temperature 2", 65, "damaged.h5"},
            Bad{"run --size 8 --temperature 2 --out damaged.h5", 65, "damaged.h5"},
-           Bad{"run --size 8 --temperature 2 --out absent/t.h5", 74, "absent"},
+           Bad{"run --size 8 --temperature 2 --out absent/t.h5", 74, "no folder 'absent'"},
+           Bad{"label graph.edges --seed 2", 64, "--seed: is for --occupy"},
+           Bad{"decorrelate --size 8 --temperature 2 --out notes.txt", 74, "notes.txt"},
+           Bad{"percolate --size 8 --out notes.txt/x", 74, "notes.txt/x"},
            Bad{"tc absent.toml", 74, "absent.toml"},
            Bad{"tc full", 74, "full"},
            Bad{"tc study.toml --out full", 73, "full"},
@@ -172,6 +182,7 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
            BadStudy{study("dim = 2\nsizes = \"8\"\np = [0.1]"), "lattice.sizes: text"},
            BadStudy{study(good + "\nrule = \"rewier\""), "did you mean 'rewire'"},
            BadStudy{study(good + "\ngraphs = 0"), "lattice.graphs: 0"},
+           BadStudy{study(good + "\ngraphs = [8, 1]"), "lattice.graphs: tc needs two graphs"},
            BadStudy{study(good + "\ngraphs = [1, 2, 3]"), "3 numbers for 2 sizes"},
            BadStudy{study(good + "\nsize = [8]"), "did you mean 'sizes'"},
            BadStudy{"[latice]\ndim = 2\n", "did you mean 'lattice'"},
