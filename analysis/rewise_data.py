@@ -108,6 +108,8 @@ def _texts(group):
 def read_task(path):
     """A finished task, or a checkpoint (*.part.h5) with what it holds so far."""
     path = pathlib.Path(path)
+    if path.is_dir():
+        raise DataError(f"'{path}' is a folder, no task file (a study: read_summary())")
     try:
         with h5py.File(path, "r") as file:
             return _read_open_task(path, file)

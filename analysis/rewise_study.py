@@ -49,6 +49,12 @@ class Study:
     def kind(self):
         return self.summary["kind"]  # "tc" or "sweep"
 
+    def __repr__(self):
+        points = self.summary["points"]
+        return (f"<{self.kind} study '{self.folder}': p = "
+                f"{', '.join(f'{p:g}' for p in sorted({point['p'] for point in points}))}; "
+                f"{sum(len(point['sizes']) for point in points)} curves>")
+
     def _sizes(self):
         """(what identifies a size at one p, its entry in the summary), in the summary's order."""
         lattice, sampling = self.summary.get("lattice", {}), self.summary.get("sampling", {})
@@ -92,12 +98,16 @@ class Study:
             if own["p"] == p and same_size and all(own[key] == names[key] for key in names):
                 found.append((own, entry))
         if not found:
-            raise KeyError(f"no size {size} at p = {p} with {names} in '{self.folder}'")
+            wanted = ", ".join(f"{key} = {value}" for key, value in
+                               {"size": size, "p": p, **names}.items() if value is not None)
+            there = sorted({(own["p"], own["extents"]) for own, _ in self._sizes()})
+            raise DataError(f"'{self.folder}' has no curve of {wanted}; it has p, size: "
+                            + "; ".join(f"{p:g}, {extents}" for p, extents in there))
         if size is None:
             found = [f for f in found if f[0]["sites"] == max(own["sites"] for own, _ in found)]
         if len(found) > 1:
-            raise KeyError(f"{len(found)} curves have p = {p} and size {size}: name rule=, "
-                           "schedule= or dim=")
+            raise DataError(f"{len(found)} curves have p = {p} and size {size}: name rule=, "
+                            "schedule= or dim=")
         own, entry = found[0]
         curve = types.SimpleNamespace(**own, temperature=array(entry["temperatures"]))
         for quantity in QUANTITIES:

@@ -101,12 +101,12 @@ class Reading(InFolder):
         curve = study.curve(p=0.1, size=16)
         self.assertEqual((curve.extents, curve.graphs, len(curve.binder)), ("16x16", 24, 9))
         self.assertEqual(study.curve(p=0.1, size=[16, 16]).sites, 256)
-        with self.assertRaises(KeyError):
+        with self.assertRaisesRegex(rewise_data.DataError, "it has p, size: .*32x32"):
             study.curve(p=0.2)
 
     def test_curves_of_a_grid_are_told_apart(self):
         study = rewise_study.load(self.write_study(sweep_summary()))
-        with self.assertRaisesRegex(KeyError, "name rule="):
+        with self.assertRaisesRegex(rewise_data.DataError, "name rule="):
             study.curve(p=0.1, size=16)
         self.assertEqual(study.curve(p=0.1, size=16, rule="swap").rule, "swap")
         with self.assertRaisesRegex(rewise_data.DataError, "no Tc"):
