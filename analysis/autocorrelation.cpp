@@ -48,17 +48,19 @@ double gamma_at(const Flat& flat, Eigen::Index replicas, std::span<const Stretch
   return sum / static_cast<double>(terms);
 }
 
-// Sums lags until the automatic window closes, eqs. (50)-(52); gamma[t], t = 0 .. W.
+// Sums lags until the automatic window closes, eqs. (50)-(52), or to `most` of the longest stretch;
+// gamma[t], t = 0 .. W.
 std::vector<double> windowed_gamma(const Flat& flat, Eigen::Index replicas,
-                                   std::span<const Stretch> stretches, double s,
+                                   std::span<const Stretch> stretches, double most, double s,
                                    bool& window_found) {
   std::vector<double> gamma{gamma_at(flat, replicas, stretches, 0)};
   const double n = static_cast<double>(flat.size());
   Eigen::Index longest = 0;
   for (const Stretch& stretch : stretches) longest = std::max(longest, stretch.second);
+  const auto last = static_cast<Eigen::Index>(most * static_cast<double>(longest));
   double sum = 0;
   window_found = false;
-  for (Eigen::Index w = 1; w <= longest / 2; ++w) {
+  for (Eigen::Index w = 1; w <= last; ++w) {
     gamma.push_back(gamma_at(flat, replicas, stretches, w));
     sum += gamma.back() / gamma.front();
     const double tau = sum <= 0 ? std::numeric_limits<double>::epsilon() : s / std::log1p(1 / sum);
@@ -85,12 +87,10 @@ void check_series(RealSeriesRef series) {
 
 }  // namespace
 
-GammaResult gamma_method(RealSeriesRef series, double s) {
-  const Eigen::Index start[] = {0};
-  return gamma_method(series, start, s);
-}
+namespace {
 
-GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts, double s) {
+GammaResult gamma_of(RealSeriesRef series, std::span<const Eigen::Index> starts, double most,
+                     double s) {
   check_series(series);
   const Eigen::Index times = series.rows(), replicas = series.cols();
   const double n = static_cast<double>(series.size());
@@ -104,7 +104,7 @@ GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> sta
 
   const Flat flat = centred(series);
   std::vector<double> gamma =
-      windowed_gamma(flat, replicas, stretches(starts, times), s, result.window_found);
+      windowed_gamma(flat, replicas, stretches(starts, times), most, s, result.window_found);
   double c = twice_sum(gamma);
   // Anticorrelations that sum to nothing, or less: the variance alone is the safe estimate.
   if (c <= 0) {
@@ -127,6 +127,17 @@ GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> sta
     result.replica_q = chi_square_q(chi2, static_cast<double>(replicas - 1));
   }
   return result;
+}
+
+}  // namespace
+
+GammaResult gamma_method(RealSeriesRef series, double s) {
+  const Eigen::Index start[] = {0};
+  return gamma_of(series, start, 0.5, s);
+}
+
+GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts, double s) {
+  return gamma_of(series, starts, 0.75, s);
 }
 
 GammaResult gamma_method_derived(const std::vector<RealSeries>& observables,

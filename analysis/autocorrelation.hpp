@@ -37,7 +37,8 @@ inline constexpr double kWindowS = 1.5;
 GammaResult gamma_method(RealSeriesRef series, double s = kWindowS);
 
 // The same of a series that was interrupted: `starts`, ascending from 0, are the times at which a
-// stretch of it begins. No lag reaches across, and none beyond half of the longest stretch.
+// stretch of it begins. No lag reaches across, and none beyond three quarters of the longest
+// stretch (half, of a whole series): a ranking of many replicas has pairs enough at such lags.
 GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts,
                          double s = kWindowS);
 

@@ -161,7 +161,7 @@ Standing TuneTrial::standing() const {
 double TuneTrial::run(double seconds) {
   const double begin = now();
   piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
-  series_.interrupt();
+  if (!engine_.enter(this)) series_.interrupt();
   const double bulk = begin + (1 - kWatchShare) * seconds;
   do {
     // In several steps, each a timed piece.

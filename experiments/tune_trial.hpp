@@ -3,7 +3,7 @@
 //
 // Equilibrium is the same for all candidates, so each goes on from where the last one left its
 // engine: no state is kept for any (128 MiB at L = 1024 with 1024 replicas, a quarter of a second
-// to put in place), and a series is one of stretches, a turn each, across which no lag reaches.
+// to put in place), and a series is one of stretches, turns in a row, across which no lag reaches.
 //
 // Measurements are `every` cycles apart. Where tau_int of m^2 comes out longer than kMostTau
 // samples, every second sample is dropped and `every` doubles; below kLeastTau samples (which only
@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "experiments/configuration_correlation.hpp"
@@ -47,6 +48,9 @@ class TuneEngine {
   SampleUnits units() const { return sample_units(static_cast<double>(sites_), states_); }
   Engine& engine() { return batch_->engine(0); }
 
+  // A turn begins; whether it goes on from this user's last one.
+  bool enter(const void* user) { return std::exchange(user_, user) == user; }
+
   void advance(const Schedule& schedule, std::uint64_t cycles);
   std::vector<Observation> sample(const Schedule& schedule, std::uint64_t every, std::size_t count);
 
@@ -54,6 +58,7 @@ class TuneEngine {
   std::unique_ptr<EngineBatch> batch_;
   std::uint64_t sites_;
   std::uint32_t replicas_, states_;
+  const void* user_ = nullptr;  // whose turn was the last
 };
 
 // Series of one temperature, [time][replica], in stretches.

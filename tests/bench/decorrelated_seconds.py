@@ -24,7 +24,8 @@ SETTINGS = ("256:0.01:2.43,256:0.01:2.4345,256:0.1:2.784,"
             "1024:0.01:2.43,1024:0.01:2.4345,1024:0.1:2.784")
 AGAINST = "1024:0.01:2.43,1024:0.01:2.4345"
 SINGLE = ["--engine", "single", "--wolff-method", "frontier-local", "--cluster", "wolff",
-          "--candidates", "1:0,64:1,16:1,8:1,4:1,1:1,1:4,1:8,0:1"]
+          "--candidates"]
+SINGLE_CANDIDATES = "1:0,64:1,16:1,8:1,4:1,1:1,1:4,1:8,0:1"
 
 
 def tune(options, setting, budget, *more):
@@ -79,13 +80,17 @@ def main():
     parser.add_argument("--budget", type=float, default=20, help="seconds, from L = 512 on")
     parser.add_argument("--budget-small", type=float, default=6, help="seconds, below")
     parser.add_argument("--budget-single", type=float, default=20, help="seconds")
+    parser.add_argument("--bundle-options", default="", metavar="TEXT",
+                        help="more of 'rewise tune': fewer candidates take a smaller budget")
+    parser.add_argument("--single-candidates", default=SINGLE_CANDIDATES, metavar="M:W,..")
     parser.add_argument("--json", help="keep the figures here")
     options = parser.parse_args()
     kept = []
     for setting in options.settings.split(","):
         size, p, temperature = setting.split(":")
         budget = options.budget if int(size) >= 512 else options.budget_small
-        bundle = figures(tune(options, setting, budget, "--engine", "bundle"))
+        bundle = figures(tune(options, setting, budget, "--engine", "bundle",
+                              *options.bundle_options.split()))
         aim = AIMS.get((size, p))
         name = f"L = {size}, p = {p}, T = {temperature}:"
         print(line(f"{name} {bundle['replicas']} replicas", bundle)
@@ -93,7 +98,8 @@ def main():
         kept.append({"setting": setting, "aim": aim, "bundle": bundle})
         if setting not in options.against.split(","):
             continue
-        single = figures(tune(options, setting, options.budget_single, *SINGLE))
+        single = figures(tune(options, setting, options.budget_single, *SINGLE,
+                              options.single_candidates))
         ratio = single["seconds"] / bundle["seconds"]
         error = ratio * math.hypot(single["error"] / single["seconds"],
                                    bundle["error"] / bundle["seconds"])
