@@ -119,6 +119,13 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
                                  : make_bundle_engine(g, engine, options);
 }
 
+void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start) {
+  engine.advance(schedule, 1);
+  Observation seen;
+  engine.measure(seen);
+  engine.restore(start);
+}
+
 int curve_threads(const CurveSpec& spec, int available) {
   TaskSpec task;
   task.graph.extents = spec.extents;

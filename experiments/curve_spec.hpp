@@ -67,6 +67,9 @@ std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph, double temp
 // The engine of that graph, seed and temperature.
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      double temperature, const Mix& mix, Start start);
+// One cycle there and back, so that what an engine sets up at its first update is not part of the
+// times that follow. `start`: the engine's state.
+void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start);
 // Threads worth starting for it.
 int curve_threads(const CurveSpec& spec, int available);
 

@@ -260,6 +260,7 @@ void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g, double t
   for (std::size_t k = 0; k < spec.mixes.size(); ++k) {
     engine = curve_engine(spec, graph, g, temperature, spec.mixes[k], Start::mixed);
     engine->restore(start);
+    warm_up(*engine, spec.mixes[k].schedule, start);
     followers[k].graph(*engine, g, stop);
     progress.add(1.0 / spec.graphs);
   }

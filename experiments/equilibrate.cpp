@@ -36,6 +36,8 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
   for (Eigen::Index run = 0; run < runs; ++run) {
     const auto g = static_cast<std::uint32_t>(run / repeats(spec));
     const auto engine = curve_engine(spec, graphs[g], g, temperature, mix, start);
+    warm_up(*engine, mix.schedule, engine->save());
+    const Work before = engine->work();
     Stepper stepper(*engine, mix.schedule);
     for (Eigen::Index i = 0; i < points; ++i) {
       check_stop(stop);
@@ -48,7 +50,9 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
             std::abs(static_cast<double>(seen.magnetisation[r])) / units.order;
       }
       const Work work = engine->work();
-      curves.seconds(run, i) = (work.local_seconds + work.cluster_seconds) / spec.replicas;
+      curves.seconds(run, i) = (work.local_seconds + work.cluster_seconds - before.local_seconds -
+                                before.cluster_seconds) /
+                               spec.replicas;
     }
   }
   return curves;
