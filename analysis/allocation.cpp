@@ -125,4 +125,33 @@ Allocation allocate(const std::vector<WeighedFit>& fits, const std::vector<Error
   return Allocator(fits, sources).run(variance, most_work);
 }
 
+Allocation meet_goals(const ErrorSource& source, const std::vector<Goal>& goals, double most_work) {
+  Allocation best;
+  bool met = false;
+  for (double n = source.measurements; n <= source.most_measurements;
+       n += std::ceil(kMeasurementStep * n)) {
+    double distance = 0;  // of the farthest number, with the members of now
+    for (const Goal& goal : goals) {
+      const double left = 1 - goal.thermal + goal.thermal * source.measurements / n;
+      distance = std::max(distance, left * goal.variance / goal.wanted);
+    }
+    const double each = source.start + n * source.measure;
+    const double most = std::min(source.most_members, std::floor(most_work / each));
+    const double needed = std::ceil(std::max(1.0, distance) * source.members);
+    if (most < source.members) break;
+    const double members = std::min(needed, most);
+    const double work = members * each, variance = distance * source.members / members;
+    const bool first = best.members.empty(), meets = needed <= most;
+    const bool better = meets ? !met || work < best.work : !met && variance < best.variance;
+    if (!first && !better) continue;
+    met = met || meets;
+    best.members = {members};
+    best.measurements = {n};
+    best.variance = variance;
+    best.work = work;
+  }
+  best.exhausted = best.members.empty() || !(best.work > source.work());
+  return best;
+}
+
 }  // namespace rewise

@@ -50,4 +50,17 @@ struct Allocation {
 Allocation allocate(const std::vector<WeighedFit>& fits, const std::vector<ErrorSource>& sources,
                     double variance, double most_work);
 
+// One number of several that rest on the same source; only ratios of variances matter.
+struct Goal {
+  double variance = 0, thermal = 0;  // as of now; thermal: the source's f, for this number
+  double wanted = 0;
+};
+
+// The cheapest growth of one source (members, measurements, work; its covariance and thermal share
+// are not looked at) at which every number meets its goal; where its work, all of it, would exceed
+// `most_work`, or members their most, that which brings the number that is farthest from its goal
+// closest. `variance`: the largest of variance / wanted. Where nothing may grow, `exhausted`.
+// Measurements are looked for in steps of a quarter; one pass over them.
+Allocation meet_goals(const ErrorSource& source, const std::vector<Goal>& goals, double most_work);
+
 }  // namespace rewise

@@ -111,6 +111,24 @@ JackknifeCurve curve_of_graph_values(int sample, const MomentTable& graphs, cons
   return curve;
 }
 
+JackknifeCurve changed_curve_of_graph_values(int sample, const MomentTable& graphs,
+                                             const MomentTable& changes, const MomentFunction& f,
+                                             const ControlVariates& controls) {
+  JackknifeCurve curve = curve_of_graph_values(sample, graphs, f, controls);
+  const auto members = static_cast<double>(curve.left_out.rows());
+  for (Index k = 0; k < graphs.temperature.size(); ++k) {
+    const double t = graphs.temperature[k];
+    const MomentRows rows = moments_at(graphs, k), row_changes = moments_at(changes, k);
+    for (Index g = 0; g < rows.rows(); ++g) {
+      const Moments here = rows.row(g).transpose(), change = row_changes.row(g).transpose();
+      const double difference =
+          f(here + change, graphs.sites, t) - f(here - change, graphs.sites, t);
+      curve.left_out(g, k) = curve.value[k] + difference / (2 * members);
+    }
+  }
+  return curve;
+}
+
 JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
                                  const Eigen::ArrayXd& temperature, const MomentFunction& f) {
   if (graph.blocks() < 2) {

@@ -48,6 +48,12 @@ JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const Mo
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
                              const MomentFunction& f, const ControlVariates& controls = {});
 
+// The same for f of each graph: of a graph's row and its row with the change, half the difference
+// to that with the opposite change.
+JackknifeCurve changed_curve_of_graph_values(int sample, const MomentTable& graphs,
+                                             const MomentTable& changes, const MomentFunction& f,
+                                             const ControlVariates& controls = {});
+
 // f of each graph, then averaged over graphs: C and chi.
 JackknifeCurve curve_of_graph_values(int sample, const MomentTable& graphs, const MomentFunction& f,
                                      const ControlVariates& controls = {});

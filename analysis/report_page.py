@@ -116,7 +116,20 @@ def headline(summary):
             "<p>The largest specific heat C and susceptibility χ among the simulated temperatures "
             "and where they are; all numbers are in summary.csv. Errors: one standard error, by "
             "jackknife over graphs, or over replicas where there is one graph. "
-            "J = k<sub>B</sub> = 1.</p>")
+            "J = k<sub>B</sub> = 1.</p>" + sweep_target(summary))
+
+
+def sweep_target(summary):
+    rows = report_tables.sweep_target(summary)
+    if not rows[0]:
+        return ""
+    asked = summary["sampling"]
+    return (f"<h2>Target: a relative error of {asked['target_error']:g} for "
+            f"{html.escape(', '.join(asked['target_observables']))}</h2>" +
+            table(*rows, text_columns=(3, 4)) +
+            "<p>Graphs and measurements: those that the study began with, and those added, "
+            "whichever takes less work. The thermal part of the squared error is what more "
+            "measurements would lower; the rest is the spread between graphs.</p>")
 
 
 def repeat(summary, folder):

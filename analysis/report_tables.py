@@ -72,6 +72,27 @@ def target(summary):
                   "share of the variance", "thermal"]
 
 
+def sweep_target(summary):
+    """The same of a sweep, whose target is about observables; size by size."""
+    rows = []
+    for point in summary["points"]:
+        for size in point["sizes"]:
+            found = size.get("target")
+            if not found:
+                continue
+            verdict = ("reached", "good") if found["reached"] else \
+                (f"missed: {found['stopped'] or 'not there yet'}", "bad")
+            error = "–" if found["error"] is None else f"{found['error']:.1e}"
+            rows.append([
+                name_of(point), extents(size), error,
+                f"{found['observable']} at T = {found['temperature']:g}", verdict,
+                f"{found['graphs_before']} + {found['graphs_added']}",
+                f"{found['measurements_before']} + {found['measurements_added']}",
+                f"{found['thermal']:.0%}"])
+    return rows, ["p", "size", "largest relative error", "of", "target", "graphs", "measurements",
+                  "thermal"]
+
+
 def overview(summary):
     rows = []
     for point in summary["points"]:

@@ -7,9 +7,11 @@
 #include "experiments/config_grid.hpp"
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
+#include "experiments/size_curves.hpp"
 #include "experiments/toml_lists.hpp"
 #include "experiments/toml_reader.hpp"
 #include "src/base/error.hpp"
+#include "src/base/words.hpp"
 #include "src/store/signals.hpp"
 
 namespace rewise {
@@ -75,6 +77,20 @@ void read_target(const TomlSection& section, StudyConfig& config) {
   config.target_error = section.number("target_error", 1e-9, 1, 1);
 }
 
+void read_observables(const TomlSection& section, StudyConfig& config) {
+  if (section.find("target_observables") == nullptr) return;
+  if (!config.target_error) {
+    throw Error(ExitCode::usage, fmt::format("{}: is for a target_error, which is not given",
+                                             section.origin("target_observables")));
+  }
+  std::vector<std::string_view> known;
+  for (const CurveObservable& observable : curve_observables()) known.push_back(observable.name);
+  config.target_observables = read_words(section, "target_observables", "");
+  for (const std::string& word : config.target_observables) {
+    parse_word(word, known, "observable", section.origin("target_observables"));
+  }
+}
+
 void read_run(const TomlSection& section, StudyConfig& config) {
   config.device = section.text("device", "auto");
   check_device_words(config.device, section.origin("device"));
@@ -112,7 +128,8 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const TomlSection sampling(
       table_or_empty(root, "sampling"), "sampling", file,
       {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "equilibrate",
-       "measure", "every", "target_error", "model", "q", "few_cluster_tile", "few_cluster_flip"});
+       "measure", "every", "target_error", "target_observables", "model", "q", "few_cluster_tile",
+       "few_cluster_flip"});
   const TomlSection run(table_or_empty(root, "run"), "run", file,
                         {"device", "threads", "checkpoint", "time_limit"});
 
@@ -120,6 +137,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   config.name = study.text("name", "study");
   config.seed = study.whole("seed", 0, kMostU64, 1);
   read_target(sampling, config);
+  read_observables(sampling, config);
   read_lattice(lattice, config.target_error ? 32 : 50, config);
   read_sampling(sampling, config);
   read_run(run, config);

@@ -7,13 +7,15 @@
 //   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
 //               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
 //               local = "auto"   cluster = "auto"   model = "ising"   q = 2
-//               few_cluster_tile = 0   few_cluster_flip = 0.9
+//               few_cluster_tile = 0   few_cluster_flip = 0.9   target_observables = ["energy",
+//               "m2"]
 //   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 //
 // Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
 // {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
-// per size: under a target_error those to begin with, 32 unless given (tc_target.hpp, which alone
-// heeds most_graphs and more_sizes). A sweep's grid may have several of each of `dim` (edges then
+// per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
+// sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
+// target_observables). A sweep's grid may have several of each of `dim` (edges then
 // mean every dimension), `rule` and `schedule`: lists of them. `cluster` is "auto", Wolff and
 // Swendsen-Wang weighed against each other, where the schedule is (auto_schedule.hpp), "wolff"
 // where a schedule is given.
@@ -55,7 +57,9 @@ struct StudyConfig {
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
   std::optional<std::uint64_t> equilibrate, measure, every;
-  std::optional<double> target_error;  // relative, of every Tc(p); nothing: "none"
+  std::optional<double> target_error;  // relative, of every Tc(p) or, in a sweep, of every one of
+                                       // the observables; nothing: "none"
+  std::vector<std::string> target_observables;  // of a sweep; empty: not given
 
   std::string device = "auto";       // as in experiments/device.hpp
   int threads = 0;                   // 0: all cores

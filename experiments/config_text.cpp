@@ -79,11 +79,15 @@ std::string to_toml(const StudyConfig& config) {
   }
   out += fmt::format("replicas = {}\ntemperatures = {}\n", config.replicas,
                      config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
-  out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n\n",
+  out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n",
                      number_or_auto(config.equilibrate), number_or_auto(config.measure),
                      number_or_auto(config.every),
                      config.target_error ? fmt::format("{}", *config.target_error) : "\"none\"");
-  out += fmt::format("[run]\ndevice = {}\nthreads = {}\ncheckpoint = \"{}s\"\ntime_limit = {}\n",
+  if (!config.target_observables.empty()) {
+    out += fmt::format("target_observables = [\"{}\"]\n",
+                       fmt::join(config.target_observables, "\", \""));
+  }
+  out += fmt::format("\n[run]\ndevice = {}\nthreads = {}\ncheckpoint = \"{}s\"\ntime_limit = {}\n",
                      in_quotes(config.device), config.threads, config.checkpoint,
                      config.time_limit ? fmt::format("\"{}s\"", *config.time_limit) : "\"none\"");
   return out;

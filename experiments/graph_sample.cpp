@@ -19,20 +19,34 @@ double hot_minus_cold(const IntSeriesRef& magnetisation, const SampleUnits& unit
   return count[0] == 0 || count[1] == 0 ? 0 : sum[1] / count[1] - sum[0] / count[0];
 }
 
-MomentTable empty_table(double sites, const Eigen::ArrayXd& temperature, std::size_t graphs) {
+// Of the moments of the first half of the replicas and of the rest.
+Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
+                        const SampleUnits& units) {
+  const Eigen::Index half = bond_sums.cols() / 2, rest = bond_sums.cols() - half;
+  return (mean_moments(bond_sums.leftCols(half), magnetisations.leftCols(half), units) -
+          mean_moments(bond_sums.rightCols(rest), magnetisations.rightCols(rest), units)) /
+         2;
+}
+
+// A row per graph from one of its tables.
+MomentTable table_of(const SizeSamples& samples, const Eigen::ArrayXd& temperature,
+                     MomentRows GraphSample::*rows) {
   MomentTable table;
-  table.sites = sites;
+  table.sites = samples.sites;
   table.temperature = temperature;
-  for (auto& moment : table.table) {
-    moment.resize(static_cast<Eigen::Index>(graphs), temperature.size());
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  for (auto& moment : table.table) moment.resize(graphs, temperature.size());
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    const MomentRows& of_graph = samples.graphs[static_cast<std::size_t>(g)].*rows;
+    for (Eigen::Index k = 0; k < kMomentCount; ++k) {
+      table.table[static_cast<std::size_t>(k)].row(g) = of_graph.col(k).transpose();
+    }
   }
   return table;
 }
 
-void put_row(MomentTable& table, Eigen::Index graph, const MomentRows& rows) {
-  for (Eigen::Index k = 0; k < kMomentCount; ++k) {
-    table.table[static_cast<std::size_t>(k)].row(graph) = rows.col(k).transpose();
-  }
+Eigen::ArrayXd as_array(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::ArrayXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
 }  // namespace
@@ -57,6 +71,11 @@ GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::Arra
     sample.hot_minus_cold(row) = hot_minus_cold(magnetisations, units);
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
+    if (thermal && bond_sums.cols() > 1) {
+      sample.simulated_thermal.conservativeResize(count, kMomentCount);
+      sample.simulated_thermal.row(row) =
+          half_difference(bond_sums, magnetisations, units).transpose();
+    }
   }
   sample.fine.resize(grid.size(), kMomentCount);
   if (grid.size() > 0) {
@@ -78,29 +97,20 @@ GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::Arra
 }
 
 MomentTable fine_table(const SizeSamples& samples) {
-  MomentTable table = empty_table(samples.sites, samples.grid, samples.graphs.size());
-  for (std::size_t g = 0; g < samples.graphs.size(); ++g) {
-    put_row(table, static_cast<Eigen::Index>(g), samples.graphs[g].fine);
-  }
-  return table;
+  return table_of(samples, samples.grid, &GraphSample::fine);
 }
 
 MomentTable thermal_table(const SizeSamples& samples) {
-  MomentTable table = empty_table(samples.sites, samples.grid, samples.graphs.size());
-  for (std::size_t g = 0; g < samples.graphs.size(); ++g) {
-    put_row(table, static_cast<Eigen::Index>(g), samples.graphs[g].thermal);
-  }
-  return table;
+  return table_of(samples, samples.grid, &GraphSample::thermal);
 }
 
 MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures) {
-  const Eigen::ArrayXd grid = Eigen::Map<const Eigen::ArrayXd>(
-      temperatures.data(), static_cast<Eigen::Index>(temperatures.size()));
-  MomentTable table = empty_table(samples.sites, grid, samples.graphs.size());
-  for (std::size_t g = 0; g < samples.graphs.size(); ++g) {
-    put_row(table, static_cast<Eigen::Index>(g), samples.graphs[g].simulated);
-  }
-  return table;
+  return table_of(samples, as_array(temperatures), &GraphSample::simulated);
+}
+
+MomentTable simulated_thermal_table(const SizeSamples& samples,
+                                    const std::vector<double>& temperatures) {
+  return table_of(samples, as_array(temperatures), &GraphSample::simulated_thermal);
 }
 
 ControlVariates controls(const SizeSamples& samples) {

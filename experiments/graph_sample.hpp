@@ -1,5 +1,6 @@
-// What `tc` keeps of a finished task: the thermal averages of one graph, at the temperatures that
-// were simulated and, by multi-histogram reweighting, on a fine grid between them.
+// What `tc` and `sweep` keep of a finished task: the thermal averages of one graph, at the
+// temperatures that were simulated and, by multi-histogram reweighting, on a fine grid between
+// them.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,9 +14,11 @@ namespace rewise {
 struct GraphSample {
   MomentRows simulated;  // [T, moment]
   MomentRows fine;       // [grid, moment]
-  MomentRows thermal;    // [grid, moment], or nothing: half the difference of two halves of
-                         // the replicas, which varies as the thermal noise of `fine` does
-  Eigen::ArrayXd tau;    // [T] tau_int of m^2, cycles
+  // Half the difference of two halves of the replicas, which varies as the thermal noise does, or
+  // nothing: of `fine` and of `simulated`.
+  MomentRows thermal;             // [grid, moment]
+  MomentRows simulated_thermal;   // [T, moment]
+  Eigen::ArrayXd tau;             // [T] tau_int of m^2, cycles
   Eigen::ArrayXd hot_minus_cold;  // [T] <|m|> of the replicas that started hot, less the cold ones
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
@@ -23,7 +26,8 @@ struct GraphSample {
 };
 
 // `grid`: the fine temperatures, within the simulated ones; may be empty. Cost: one pass over the
-// samples and (bins x temperatures) per grid point, three times that with `thermal`.
+// samples and (bins x temperatures) per grid point, three times that with `thermal` (which needs
+// two replicas).
 GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid,
                    bool thermal = false);
 
@@ -39,6 +43,8 @@ struct SizeSamples {
 MomentTable fine_table(const SizeSamples& samples);
 MomentTable thermal_table(const SizeSamples& samples);  // of graphs that all have `thermal`
 MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures);
+MomentTable simulated_thermal_table(const SizeSamples& samples,
+                                    const std::vector<double>& temperatures);
 ControlVariates controls(const SizeSamples& samples);
 
 }  // namespace rewise

@@ -43,26 +43,41 @@ void add_check(HotCold& result, const Agreement& agreement) {
 
 }  // namespace
 
+std::span<const CurveObservable> curve_observables() {
+  static constexpr CurveObservable all[] = {
+      {"energy", &SizeCurves::energy, energy_at, false},
+      {"abs_magnetisation", &SizeCurves::abs_magnetisation, abs_m_at, false},
+      {"m2", &SizeCurves::m2, m2_at, false},
+      {"m4", &SizeCurves::m4, m4_at, false},
+      {"binder", &SizeCurves::binder, binder_at, false},
+      {"scaled_m2", &SizeCurves::scaled_m2, scaled_m2_at, false},
+      {"specific_heat", &SizeCurves::specific_heat, specific_heat, true},
+      {"susceptibility", &SizeCurves::susceptibility, susceptibility, true}};
+  return all;
+}
+
+Eigen::ArrayXd thermal_variance(const SizeData& size, const CurveObservable& observable) {
+  const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
+  const MomentTable noise = simulated_thermal_table(size.samples, size.plan.temperatures);
+  const ControlVariates known = controls(size.samples);
+  const JackknifeCurve curve =
+      observable.of_graphs
+          ? changed_curve_of_graph_values(0, table, noise, observable.function, known)
+          : changed_curve(0, table, noise, observable.function, known);
+  return (curve.left_out.rowwise() - curve.value.transpose()).square().colwise().sum();
+}
+
 SizeCurves simulated_curves(const SizeData& size) {
   SizeCurves curves;
   curves.temperatures = size.plan.temperatures;
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
   const bool several = size.samples.graphs.size() > 1;
-  const auto of_means = [&](const MomentFunction& f) {
-    return values_of(curve_over_graphs(0, table, f, known), several);
-  };
-  const auto of_graphs = [&](const MomentFunction& f) {
-    return values_of(curve_of_graph_values(0, table, f, known), several);
-  };
-  curves.energy = of_means(energy_at);
-  curves.abs_magnetisation = of_means(abs_m_at);
-  curves.m2 = of_means(m2_at);
-  curves.m4 = of_means(m4_at);
-  curves.binder = of_means(binder_at);
-  curves.scaled_m2 = of_means(scaled_m2_at);
-  curves.specific_heat = of_graphs(specific_heat);
-  curves.susceptibility = of_graphs(susceptibility);
+  for (const CurveObservable& o : curve_observables()) {
+    curves.*o.curve = values_of(o.of_graphs ? curve_of_graph_values(0, table, o.function, known)
+                                            : curve_over_graphs(0, table, o.function, known),
+                                several);
+  }
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
   curves.tau = means_over_graphs(size, &GraphSample::tau);
   return curves;

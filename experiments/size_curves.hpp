@@ -3,6 +3,8 @@
 // graphs with control variates; over replicas where there is one graph.
 #pragma once
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "experiments/graph_sample.hpp"
@@ -31,8 +33,22 @@ struct HotCold {
   int checks = 0;
 };
 
+// One of them that is a function of averaged moments, or an average over graphs of such a function
+// (C and chi).
+struct CurveObservable {
+  std::string_view name;  // as in summary.json
+  std::vector<Value> SizeCurves::*curve;
+  double (*function)(const Moments&, double sites, double temperature);
+  bool of_graphs;
+};
+std::span<const CurveObservable> curve_observables();
+
 // Two graphs or more; with fewer the errors are NaN.
 SizeCurves simulated_curves(const SizeData& size);
+
+// Of the squared error of an observable the part that is thermal noise, [T], from two halves of
+// each graph's replicas. Every graph needs `simulated_thermal`.
+Eigen::ArrayXd thermal_variance(const SizeData& size, const CurveObservable& observable);
 // Four graphs or more; with fewer nothing is checked.
 HotCold compare_halves(const SizeData& size);
 

@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "experiments/commands.hpp"
 #include "experiments/json_output.hpp"
+#include "experiments/ranks.hpp"
 #include "experiments/study.hpp"
 
 namespace rewise {
@@ -35,6 +37,27 @@ using SummaryText = std::function<std::string(const Json& summary)>;
 
 // summary.json and summary.csv.
 void write_outcome(const std::filesystem::path& folder, const StudyOutcome& outcome);
+
+// Writes the summary between the rounds of a target, so that the folder holds one from the first
+// round on; rounds that only went through what was there leave the one of a later round alone.
+template <class Point>
+class InterimSummary {
+ public:
+  using Outcome = std::function<StudyOutcome(const std::vector<Point>&)>;
+  InterimSummary(const Study& study, Outcome outcome)
+      : study_(&study), outcome_(std::move(outcome)) {}
+
+  void operator()(const std::vector<Point>& points) {
+    if (!this_rank().first() || study_->computed() == computed_) return;
+    computed_ = study_->computed();
+    write_outcome(study_->folder(), outcome_(points));
+  }
+
+ private:
+  const Study* study_;
+  Outcome outcome_;
+  std::size_t computed_ = 0;
+};
 
 // A study from its configuration to summary, plots and report, in --out or studies/NAME. Does
 // nothing but print where all of that is there already.

@@ -98,6 +98,9 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
       {"cluster", cluster_text(config)},
       {"replicas", config.replicas},
       {"target_error", config.target_error ? Json(*config.target_error) : Json(nullptr)}};
+  if (!config.target_observables.empty()) {
+    json["sampling"]["target_observables"] = config.target_observables;
+  }
   return json;
 }
 

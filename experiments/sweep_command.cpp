@@ -25,11 +25,19 @@ STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
 (one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of
 each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or
 "auto": 13 around the transition of each size and p. equilibrate and every "auto" follow
-from tau_int of a short run; measure "auto" is 100. target_error is for tc alone.
+from tau_int of a short run; measure "auto" is 100.
 model = "potts" with q = 3, say, takes Potts spins (engine "single").
 schedule "auto" tunes M:W once for each p and size where the work is worth it (see
 'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
 there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
+
+target_error = 1e-3 asks for that relative error of every observable in target_observables
+(["energy", "m2"] unless given; also abs_magnetisation, m4, binder, scaled_m2,
+specific_heat, susceptibility) at every temperature of every size: the study begins with
+`graphs` of each (32 unless given, at least 16) and adds, in rounds, graphs or measurements
+to those above the target, whichever takes less work, up to most_graphs. The progress line
+shows the time left to the target; one that cannot be reached is said to be missed, and why.
+A run that a time limit stops leaves the summary of its last round.
 
 Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
 DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
@@ -45,16 +53,17 @@ struct SweepOptions : StudyOptions {
 };
 
 ExitCode run_sweep(const SweepOptions& options) {
-  const StudyConfig config = configure(options);
-  if (config.target_error) {
-    throw Error(ExitCode::usage, options.study +
-                                     ": sampling.target_error: a target is for tc, whose "
-                                     "Tc(p) it is about; sweep takes graphs and measure");
+  StudyConfig config = configure(options);
+  if (config.target_error && config.target_observables.empty()) {
+    config.target_observables = {"energy", "m2"};
   }
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
-    const auto points = search_sweep(study, stop, progress);
-    if (!this_rank().first()) return StudyOutcome{};
-    return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points)};
+    const auto outcome = [&](const std::vector<SweepPoint>& points) {
+      return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points)};
+    };
+    const auto points =
+        search_sweep(study, stop, progress, InterimSummary<SweepPoint>(study, outcome));
+    return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
   const auto text = [&](const Json& summary) {
     return options.json ? summary.dump(2) + "\n" : sweep_table(summary);

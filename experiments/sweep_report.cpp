@@ -25,6 +25,65 @@ std::string extents_of(const Json& size) {
   return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
 }
 
+Json target_json(const SweepTarget& target, const SizeData& size) {
+  Json json;
+  json["asked"] = target.asked;
+  json["error"] = number_json(target.reached);
+  json["observable"] = target.observable;
+  json["temperature"] = target.temperature;
+  json["thermal"] = target.thermal;
+  json["reached"] = target.reached <= target.asked;
+  json["stopped"] = target.stopped.empty() ? Json(nullptr) : Json(target.stopped);
+  json["rounds"] = target.rounds;
+  json["graphs_before"] = target.graphs_before;
+  json["graphs_added"] = size.samples.graphs.size() - target.graphs_before;
+  json["measurements_before"] = target.measurements_before;
+  json["measurements_added"] = size.plan.measure - target.measurements_before;
+  return json;
+}
+
+// How many sizes have reached the target; of those that have not, at most `most`, where and why.
+std::string target_text(const Json& summary, std::size_t most) {
+  const Json& sampling = summary["sampling"];
+  if (sampling["target_error"].is_null()) return "";
+  std::size_t reached = 0, all = 0;
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& point : summary["points"]) {
+    for (const auto& size : point["sizes"]) {
+      const Json& target = size["target"];
+      ++all;
+      if (target["reached"].get<bool>()) {
+        ++reached;
+        continue;
+      }
+      const std::string label = point["label"];
+      std::string verdict = "not yet";
+      if (target["stopped"].is_string()) {
+        verdict = "MISSED: " + target["stopped"].get<std::string>();
+      }
+      rows.push_back(
+          {fmt::format("p = {}{}{}", number_text(point["p"]), label.empty() ? "" : ", ", label),
+           extents_of(size),
+           target["error"].is_null()
+               ? "-"
+               : fmt::format("{:.1e} ({} at T = {})", target["error"].get<double>(),
+                             target["observable"].get<std::string>(),
+                             number_text(target["temperature"])),
+           verdict});
+    }
+  }
+  std::string out =
+      fmt::format("\nTarget: a relative error of {} for {}: reached by {} of {} size(s).\n",
+                  sampling["target_error"].get<double>(),
+                  fmt::join(sampling["target_observables"].get<std::vector<std::string>>(), ", "),
+                  reached, all);
+  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
+  rows.resize(rows.size() - more);
+  out += aligned_table(rows);
+  if (more > 0) out += fmt::format("  .. and {} more in summary.json\n", more);
+  return out;
+}
+
 }  // namespace
 
 Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& points,
@@ -42,6 +101,8 @@ Json sweep_summary(const StudyConfig& config, const std::vector<SweepPoint>& poi
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       added["sizes"].push_back(
           size_json(point.sizes[k], point.curves[k], point.hot_cold[k], config.replicas));
+      added["sizes"].back()["target"] =
+          point.targets.empty() ? Json(nullptr) : target_json(point.targets[k], point.sizes[k]);
     }
     added["warnings"] = point.warnings;
     json["points"].push_back(std::move(added));
@@ -91,6 +152,7 @@ std::string sweep_table(const Json& summary, std::size_t most) {
   std::string out = fmt::format("\n{}: thermal averages\n\n", summary["name"].get<std::string>()) +
                     aligned_table(rows);
   if (all > most) out += fmt::format("  .. and {} rows more in summary.csv\n", all - most);
+  out += target_text(summary, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs (over\n"
       "replicas where there is one graph). tau is tau_int of m^2 in cycles. J = k_B = 1.\n";

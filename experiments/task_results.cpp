@@ -140,6 +140,14 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
   return cluster_moments_of(task, temperature).m2;
 }
 
+void keep_first(TaskData& task, std::uint64_t measurements) {
+  task.energy.truncate(measurements);
+  task.magnetisation.truncate(measurements);
+  task.cluster_size.truncate(measurements);
+  task.cluster_quartic_low.truncate(measurements);
+  task.cluster_quartic_high.truncate(measurements);
+}
+
 SampleUnits units_of(const TaskData& task) {
   return sample_units(static_cast<double>(task.graph.sites),
                       static_cast<std::uint32_t>(configured(task, "sampling.q", 2)));

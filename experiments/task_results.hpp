@@ -54,6 +54,10 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
 // <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 
+// Drops what was measured later. A finished file may hold more than a plan asks for; what is made
+// of it depends on the plan alone.
+void keep_first(TaskData& task, std::uint64_t measurements);
+
 // What the task's sums are divided by.
 SampleUnits units_of(const TaskData& task);
 

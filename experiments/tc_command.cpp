@@ -59,15 +59,7 @@ ExitCode run_tc(const StudyOptions& options) {
       const TcResult result = analyse_tc(config, points);
       return StudyOutcome{tc_summary(config, points, result, 0), tc_csv(config, points, result)};
     };
-    // Under a target the folder holds a summary from the first round on; rounds that only went
-    // through what was there leave the one of a later round alone.
-    std::size_t computed = 0;
-    const auto interim = [&](const std::vector<PointData>& points) {
-      if (!this_rank().first() || study.computed() == computed) return;
-      computed = study.computed();
-      write_outcome(study.folder(), outcome(points));
-    };
-    const auto points = search_tc(study, stop, progress, interim);
+    const auto points = search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome));
     return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
   return run_study(options, config, analysis, tc_headline);

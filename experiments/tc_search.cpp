@@ -10,6 +10,7 @@
 #include "analysis/crossing.hpp"
 #include "experiments/options.hpp"
 #include "experiments/study_schedule.hpp"
+#include "experiments/target_work.hpp"
 #include "experiments/task_results.hpp"
 #include "experiments/tc_analysis.hpp"
 #include "experiments/tc_rounds.hpp"
@@ -23,7 +24,6 @@ namespace {
 constexpr std::uint32_t kScanGraphs = 4;
 constexpr int kMostMoves = 6;  // of a window
 constexpr Eigen::Index kFinePoints = 41;
-constexpr double kLikelyGrowth = 8;  // of the graphs, under a target: what tuning is worth
 
 double site_count(const std::vector<std::uint32_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
@@ -301,6 +301,11 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   one(config.schedules.size(), "sampling.schedule");
+  if (!config.target_observables.empty()) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
+  }
   check_second_order(config, file);
   if (config.sizes.size() < 2) {
     throw Error(ExitCode::usage,

@@ -12,34 +12,6 @@
 namespace rewise {
 namespace {
 
-constexpr double kGrowth = 1.5;  // of all work, in one step at most
-// The step that should reach the target aims a little below it: predictions have errors, too.
-constexpr double kAim = 0.94;  // of the variance that the target leaves
-// Beyond this many times the work of its equilibration, measuring a graph longer saves nothing.
-constexpr double kLongest = 20;
-
-// Work of one cycle per site and replica, and of a measurement (tests/bench/RESULTS.md, CPU).
-struct UpdateWork {
-  double flipped, labelled;  // a site of a Wolff cluster, of a Swendsen-Wang update
-};
-constexpr UpdateWork kBundleWork{50, 50}, kSingleWork{3, 1.2};
-constexpr double kMeasureWork = 0.5;
-
-double mean_cluster_fraction(const SizeData& size) {
-  double sum = 0;
-  for (const auto& graph : size.samples.graphs) sum += graph.cluster_fraction.mean();
-  const double mean = sum / static_cast<double>(size.samples.graphs.size());
-  return std::isfinite(mean) ? mean : 0;
-}
-
-double cycle_work(const StudyConfig& config, const SizeData& size) {
-  const UpdateWork& work = config.engine == "bundle" ? kBundleWork : kSingleWork;
-  const double cluster = size.plan.cluster == ClusterUpdate::wolff
-                             ? work.flipped * mean_cluster_fraction(size)
-                             : work.labelled;
-  return size.plan.schedule.local + size.plan.schedule.cluster * cluster;
-}
-
 // The crossings that the extrapolation used, and the same with thermal variants.
 struct Used {
   std::vector<Jackknifed> numbers, thermal;
@@ -136,22 +108,6 @@ std::string missed_by_sizes(const PointResult& result) {
 }
 
 }  // namespace
-
-ErrorSource error_source(const StudyConfig& config, const SizeData& size) {
-  ErrorSource source;
-  source.members = static_cast<double>(size.samples.graphs.size());
-  source.measurements = static_cast<double>(size.plan.measure);
-  const double samples =
-      size.samples.sites * config.replicas * static_cast<double>(size.plan.temperatures.size());
-  const double cycle = cycle_work(config, size);
-  source.start =
-      samples * cycle * static_cast<double>(std::max<std::uint64_t>(size.plan.equilibrate, 1));
-  source.measure = samples * (cycle * static_cast<double>(size.plan.every) + kMeasureWork);
-  source.most_members = std::max(source.members, static_cast<double>(config.most_graphs));
-  source.most_measurements =
-      std::max(source.measurements, std::floor(kLongest * source.start / source.measure));
-  return source;
-}
 
 TargetStep next_step(const StudyConfig& config, const PointData& point) {
   TargetStep step;

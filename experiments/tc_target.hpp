@@ -14,16 +14,14 @@
 // bad, or U at the crossing is far from its mean-field value: a larger size is what helps then.
 // Adding one ends with lattice.more_sizes, adding graphs with lattice.most_graphs; the target is
 // missed then, and the state says why.
-//
-// Work is counted, not timed, so that the same study does the same on every machine: in attempted
-// single-site updates, others weighed by what they took in benchmarks.
+// Work is that of target_work.hpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "analysis/allocation.hpp"
 #include "experiments/config.hpp"
+#include "experiments/target_work.hpp"
 #include "experiments/tc_search.hpp"
 
 namespace rewise {
@@ -42,9 +40,5 @@ struct TargetStep {
 // Of a study with a target_error. Every graph needs `measurements` and `thermal`
 // (graph_sample.hpp).
 TargetStep next_step(const StudyConfig& config, const PointData& point);
-
-// A size as a source of errors, all but covariance and thermal share: what it holds, what more
-// costs and how much more there may be.
-ErrorSource error_source(const StudyConfig& config, const SizeData& size);
 
 }  // namespace rewise

@@ -18,16 +18,6 @@ double site_count(const std::vector<std::uint32_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
 }
 
-// A finished file may hold more measurements than the plan asks for; what is made of it depends on
-// the plan alone.
-void keep_first(TaskData& data, std::uint64_t measurements) {
-  data.energy.truncate(measurements);
-  data.magnetisation.truncate(measurements);
-  data.cluster_size.truncate(measurements);
-  data.cluster_quartic_low.truncate(measurements);
-  data.cluster_quartic_high.truncate(measurements);
-}
-
 }  // namespace
 
 TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)

@@ -1,6 +1,7 @@
 // Where work goes: optima that are known in closed form, found within the steps' coarseness.
 #include "analysis/allocation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -145,4 +146,55 @@ TEST_CASE("growth ends with the work allowed, and where nothing may grow") {
       allocate({{Eigen::MatrixXd::Ones(1, 2), {0}}}, {source}, 1e-6, kUnbounded);
   CHECK(std::isnan(none.variance));
   CHECK(none.members[0] == 10);
+}
+
+// Goals as a search over all members and all measurements that the steps reach finds them.
+TEST_CASE("several numbers of one source: the cheapest growth with which the last meets its goal") {
+  ErrorSource source = source_at(1, 0, 1, 12);
+  source.measure = 1;
+  source.measurements = 4;
+  source.most_measurements = 400;
+  source.most_members = 100000;
+  const std::vector<std::vector<Goal>> cases{{{1, 0, 0.1}},
+                                             {{1, 1, 0.1}},
+                                             {{1, 0.9, 0.01}},
+                                             {{1, 0.2, 0.05}, {3, 0.95, 0.05}},
+                                             {{1, 0.99, 0.02}, {0.3, 0.1, 0.02}, {0, 0, 0.02}}};
+  for (const auto& goals : cases) {
+    double least = kUnbounded;
+    for (double n = 4; n <= 400; n += std::ceil(n / 4)) {
+      for (double members = 10; members < 4000; ++members) {
+        double worst = 0;
+        for (const Goal& goal : goals) {
+          const double variance =
+              goal.variance * (10 / members) * (1 - goal.thermal + goal.thermal * 4 / n);
+          worst = std::max(worst, variance / goal.wanted);
+        }
+        if (worst <= 1) least = std::min(least, members * (12 + n));
+      }
+    }
+    const Allocation found = meet_goals(source, goals, kUnbounded);
+    CHECK(found.work == Approx(least));
+    CHECK(found.work == Approx(found.members[0] * (12 + found.measurements[0])));
+    CHECK(found.variance <= 1 + 1e-12);
+    CHECK(!found.exhausted);
+
+    // With less work allowed, closer to the goals by as much, and within it.
+    const Allocation some = meet_goals(source, goals, 1.5 * source.work());
+    CHECK(some.work <= 1.5 * source.work());
+    CHECK(some.work > source.work());
+    CHECK(some.variance > found.variance);
+    double now = 0;
+    for (const Goal& goal : goals) now = std::max(now, goal.variance / goal.wanted);
+    CHECK(some.variance < 0.8 * now);
+  }
+  // Met already: nothing grows. Capped: what is left is said.
+  CHECK(meet_goals(source, {{1, 0.5, 2}}, kUnbounded).exhausted);
+  source.most_members = 15;
+  const Allocation capped = meet_goals(source, {{1, 0, 1e-3}}, kUnbounded);
+  CHECK(capped.members[0] == 15);
+  CHECK(capped.measurements[0] == 4);
+  CHECK(capped.variance == Approx(1e3 * 10 / 15));
+  source.most_members = 10;
+  CHECK(meet_goals(source, {{1, 0, 1e-3}}, kUnbounded).exhausted);
 }

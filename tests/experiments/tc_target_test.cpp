@@ -264,12 +264,4 @@ TEST_CASE("a size is added below the crossover, a target out of reach is missed 
   CHECK(point["target"]["reached"] == false);
   CHECK(point["target"]["stopped"].is_string());
   for (const auto& size : point["sizes"]) CHECK(size["graphs"] <= 18);
-
-  place.write("w.toml",
-              "[lattice]\ndim = 2\nsizes = [8]\np = [0.1]\n[sampling]\n"
-              "target_error = 1e-3\n");
-  const Output sweep = place.run("sweep w.toml --out other");
-  CHECK(sweep.status == 64);
-  CHECK(sweep.err.find("w.toml: sampling.target_error") != std::string::npos);
-  CHECK(!place.has("other"));
 }

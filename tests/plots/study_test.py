@@ -187,6 +187,25 @@ class Report(InFolder):
         self.assertRegex(text, "largest C")
         self.assertIn("0.1 (swap)", text)
         self.assertTrue(re.search(r"sweep-swap", text))
+        self.assertNotIn("Target", text)
+
+    def test_a_sweep_with_a_target(self):
+        summary = sweep_summary()
+        summary["sampling"].update(target_error=1e-3, target_observables=["energy", "m2"])
+        summary["points"] = summary["points"][:1]
+        sizes = summary["points"][0]["sizes"]
+        for size, error, stopped in zip(sizes, (9.4e-4, 2e-3), (None, "so it is")):
+            size["target"] = {
+                "asked": 1e-3, "error": error, "observable": "m2", "temperature": 2.5,
+                "thermal": 0.25, "reached": stopped is None, "stopped": stopped, "rounds": 2,
+                "graphs_before": 32, "graphs_added": 7, "measurements_before": 100,
+                "measurements_added": 0}
+        status, err, page = self.write(summary)
+        self.assertEqual((status, err), (0, ""))
+        text = " ".join(page.text)
+        for words in ("a relative error of 0.001 for energy, m2", "m2 at T = 2.5", "32 + 7",
+                      "9.4e-04", "reached", "missed: so it is", "25%"):
+            self.assertIn(words, text)
 
     def test_unfit_studies_are_named(self):
         for summary, words in (({"format": "other"}, "is no summary"),
