@@ -102,7 +102,7 @@ void Books::close_sums(Observation& out) {
   out.cluster_size = cluster_updates_ > 0 ? cluster_size_ : std::vector<std::uint64_t>{};
   out.cluster_quartic_low.clear();
   out.cluster_quartic_high.clear();
-  for (const Wide quartic : cluster_quartic_) {
+  for (const WideSum quartic : cluster_quartic_) {
     if (cluster_updates_ == 0) break;
     out.cluster_quartic_low.push_back(static_cast<std::uint64_t>(quartic));
     out.cluster_quartic_high.push_back(static_cast<std::uint64_t>(quartic >> 64));

@@ -63,7 +63,7 @@ class Books : public Engine {
   std::vector<LocalTables> tables_;          // [T]
   std::vector<Threshold> bond_;              // [T] below certainty
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
-  std::vector<Wide> cluster_quartic_;        // [T * R] likewise, Swendsen-Wang only
+  std::vector<WideSum> cluster_quartic_;     // [T * R] likewise, Swendsen-Wang only
   std::uint64_t cluster_updates_ = 0;
   std::uint64_t step_ = 0;
   Work work_;

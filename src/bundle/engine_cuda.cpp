@@ -163,12 +163,13 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
 
 // Cluster sums since the last time.
 void CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
+  if (sums.clusters == nullptr) return;
   const std::size_t replicas = cluster_size_.size(), first = member_ * replicas;
   for (std::size_t k = 0; k < replicas; ++k) {
     cluster_size_[k] += sums.clusters[first + k];
     if (is_swendsen_wang()) {
       cluster_quartic_[k] +=
-          static_cast<Wide>(sums.quartic_high[first + k]) << 64 | sums.quartic_low[first + k];
+          static_cast<WideSum>(sums.quartic_high[first + k]) << 64 | sums.quartic_low[first + k];
     } else {
       work_.cluster_sites += sums.clusters[first + k];
     }

@@ -187,21 +187,12 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     const std::uint64_t site = index / dim;
     present[index % dim * plane_words + site / 32] &= ~(1u << site % 32);
   }
-  rows.sites = sites;
-  rows.length = dim > 0 ? l.lattice.extent[0] : sites;
-  rows.rows = sites / rows.length;
-  rows.row_words = (rows.length + 63) / 64;
-  rows.directions = dim > 1 ? dim - 1 : 0;
-  for (std::size_t row = 0; row < rows.rows; ++row) {
-    for (std::size_t k = 0; k < rows.directions; ++k) {
-      rows.ahead.push_back(l.row_neighbour[2 * (row * rows.directions + k)]);
-    }
-  }
+  const RunTable runs(l.lattice, sites);
   for (const RewiredBond& r : graph.rewired_bonds()) {
     bond.push_back(static_cast<std::uint32_t>(r.bond));
     a.push_back(l.slot(r.a));
     b.push_back(l.slot(r.b));
-    ends.push_back({r.a, r.b});
+    ends.push_back({runs.place(r.a), runs.place(r.b)});
   }
   const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
   bond.resize(padded, 0);
@@ -214,7 +205,8 @@ void SwendsenWangUpdate::prepare(const Team& team, SwendsenWangScratch& scratch)
     scratch.planes.resize(std::size_t{geometry_.dim + 1} * kReplicas * geometry_.plane_words);
     scratch.open.resize(geometry_.a.size());
     while (scratch.labellers.size() < static_cast<std::size_t>(team.size)) {
-      scratch.labellers.push_back(std::make_unique<LabelScratch>(geometry_.rows));
+      scratch.labellers.push_back(
+          std::make_unique<LabelScratch>(geometry_.layout.lattice, geometry_.sites));
     }
     scratch.sums.fill({});
   }
@@ -244,7 +236,8 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
       };
       OpenBonds open{{}, scratch.open.data(), r};
       for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(k);
-      const ClusterSums sums = label_and_flip(g.rows, g.ends, open, plane(g.dim), labeller);
+      const ClusterSums sums =
+          label_and_flip(g.layout.lattice, g.ends, open, plane(g.dim), labeller);
       scratch.sums[r].square += sums.square;
       scratch.sums[r].quartic += sums.quartic;
     }

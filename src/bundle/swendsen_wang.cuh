@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cuda/atomic>
 
 #include "src/bundle/swendsen_wang_cuda.hpp"
+#include "src/cuda/forest.cuh"
+#include "src/cuda/warp_sum.cuh"
 
 namespace rewise::bundle::device {
-
-__extension__ using WideSum = unsigned __int128;
 
 // A tile of a bundle.
 template <int kDim>
@@ -84,50 +83,17 @@ __device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
   return x;
 }
 
-// Disjoint sets of the nodes of one replica, which threads join together. A root hangs under a root
-// of smaller key, by compare-and-swap; paths are halved meanwhile, which may lose a race without
-// harm, since it stores an ancestor. (ECL-CC: Jaiganesh & Burtscher 2018.)
-struct NodeForest {
-  using Ref = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
-
-  std::uint32_t* parent;
+// The nodes of one replica, in the order of their keys.
+struct NodeForest : ParentForest {
   const std::uint32_t* key;
 
-  __device__ __forceinline__ std::uint32_t load(std::uint32_t node) const {
-    return Ref(parent[node]).load(cuda::memory_order_relaxed);
-  }
-  __device__ __forceinline__ void store(std::uint32_t node, std::uint32_t to) const {
-    Ref(parent[node]).store(to, cuda::memory_order_relaxed);
-  }
-  __device__ __forceinline__ std::uint32_t find(std::uint32_t node) const {
-    std::uint32_t up = load(node);
-    while (up != node) {
-      const std::uint32_t next = load(up);
-      if (next == up) return up;
-      store(node, next);
-      node = next;
-      up = load(node);
-    }
-    return node;
-  }
-  // Leaves the path as it is: while parents are being set to roots, a halving that was overtaken
-  // would undo that.
-  __device__ __forceinline__ std::uint32_t climb(std::uint32_t node) const {
-    for (std::uint32_t up = load(node); up != node; up = load(node)) node = up;
-    return node;
+  __device__ __forceinline__ bool step(ForestWalk& walk) const {
+    return ParentForest::step(walk,
+                              [this](std::uint32_t a, std::uint32_t b) { return key[a] < key[b]; });
   }
   __device__ __forceinline__ void unite(std::uint32_t a, std::uint32_t b) const {
-    for (;;) {
-      a = find(a);
-      b = find(b);
-      if (a == b) return;
-      if (key[a] < key[b]) {
-        const std::uint32_t c = a;
-        a = b;
-        b = c;
-      }
-      std::uint32_t expected = a;
-      if (Ref(parent[a]).compare_exchange_strong(expected, b, cuda::memory_order_relaxed)) return;
+    ForestWalk walk = start(a, b);
+    while (!step(walk)) {
     }
   }
 };
@@ -136,7 +102,7 @@ __device__ __forceinline__ NodeForest forest_of(const DeviceLabelTiles& g,
                                                 const DeviceLabelRun& run, std::uint32_t bundle,
                                                 unsigned replica) {
   const std::size_t first = (static_cast<std::size_t>(bundle) * 32 + replica) * g.nodes_most;
-  return {run.parent + first, run.key + first};
+  return {{run.parent + first}, run.key + first};
 }
 
 // The node of a site's cluster.
@@ -152,34 +118,23 @@ __device__ __forceinline__ std::uint32_t node_at(const DeviceLabelTiles& g,
          static_cast<std::uint32_t>(__popc(below));
 }
 
-template <class T>
-__device__ __forceinline__ T warp_total(T value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
-  return value;
-}
-__device__ __forceinline__ WideSum warp_total(WideSum value) {
-  for (int step = 16; step > 0; step /= 2) {
-    const auto low = static_cast<unsigned long long>(value);
-    const auto high = static_cast<unsigned long long>(value >> 64);
-    const unsigned long long other_low = __shfl_down_sync(~0u, low, step);
-    const unsigned long long other_high = __shfl_down_sync(~0u, high, step);
-    value += static_cast<WideSum>(other_high) << 64 | other_low;
-  }
-  return value;
+// Nodes of a tile of one replica.
+__device__ __forceinline__ std::uint32_t node_count(const DeviceLabelRun& run, std::uint32_t item,
+                                                    unsigned replica) {
+  const LabelRank last =
+      run.rank[(static_cast<std::size_t>(item) * 32 + replica) * kLabelRows + kLabelRows - 1];
+  return last.before + static_cast<std::uint32_t>(__popc(last.nodes));
 }
 
 // By a whole warp; its lanes' sums go to one replica's.
 __device__ __forceinline__ void add_cluster_sums(LabelSums& sums, std::uint64_t square,
                                                  WideSum fourth) {
   if (!__any_sync(~0u, square != 0)) return;
-  square = warp_total(square);
-  fourth = warp_total(fourth);
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
   if (threadIdx.x % 32 != 0) return;
-  const auto low = static_cast<unsigned long long>(fourth);
-  auto high = static_cast<unsigned long long>(fourth >> 64);
   atomicAdd(&sums.square, static_cast<unsigned long long>(square));
-  if (atomicAdd(&sums.fourth_low, low) + low < low) ++high;
-  if (high != 0) atomicAdd(&sums.fourth_high, high);
+  atomic_add_wide(&sums.fourth_low, &sums.fourth_high, fourth);
 }
 
 // Calls f.template operator()<kDim>() with the lattice's dimension (host).

@@ -37,11 +37,10 @@ struct SwendsenWangGeometry {
   unsigned dim = 0;
   std::uint32_t plane_words = 0;       // 32-bit words per plane, padded to kGuard and two more
   std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
-  RowLattice rows;
   // Rewired bonds and those of an imported graph.
   std::vector<std::uint32_t> bond;  // [padded] index
   std::vector<Slot> a, b;           // [padded] slots of its ends; padding joins a slot with itself
-  std::vector<SitePair> ends;       // [bonds]
+  std::vector<PlacePair> ends;      // [bonds]
 };
 
 // Working memory of one bundle in progress.

@@ -6,9 +6,12 @@
 //   2 label   a warp labels a tile of one replica in shared memory. A cluster without open sites is
 //             closed: its size is final. The others become nodes of a forest over all tiles
 //   3 join    bonds between tiles, then rewired bonds, join that forest by compare-and-swap
-//   4 settle  every node learns its root, the root its cluster's size
-//   5 flip    a block takes a tile of a bundle: nodes learn their flips, sites follow, 32 replicas
-//             are turned back into a word and added to the spins; sums over clusters
+//   4 settle  every node learns its root and its key, the root its cluster's size
+//   5 flip    a block takes a tile of a bundle: sites follow their nodes, 32 replicas are turned
+//             back into a word and added to the spins; sums over clusters
+//
+// Steps 3 and 4 go replica by replica: the labels and the forest of the few that are at work then
+// stay in the second-level cache, where those of all replicas of a bundle would not fit.
 //
 // A node's key is its smallest site and, below, that site's random bit; a root is hung under a root
 // with a smaller key, so that the last root's key decides the flip of its whole cluster.
@@ -40,6 +43,7 @@ struct DeviceLabelTiles {
   const std::uint32_t* node_first = nullptr;      // [graphs][count + 1]
   const std::uint32_t* listed_count = nullptr;    // [graphs]
   const LabelBond* listed = nullptr;              // [graphs][listed_most]
+  const LabelEnds* ends = nullptr;                // likewise
 };
 
 // The nodes of a tile's row: bit x, a node's smallest place; nodes of the tile's earlier rows.

@@ -50,9 +50,12 @@ void SwendsenWangBatch::lay_graphs(std::span<const BooksView> books, cudaStream_
     }
   }
   std::vector<LabelBond> listed;
-  for (const SwendsenWangTiles& host : hosts) {
+  std::vector<LabelEnds> ends;
+  for (std::size_t n = 1; const SwendsenWangTiles& host : hosts) {
     listed.insert(listed.end(), host.listed.begin(), host.listed.end());
-    listed.resize(listed.size() + tiles_.listed_most - host.listed.size());
+    ends.insert(ends.end(), host.ends.begin(), host.ends.end());
+    listed.resize(n * tiles_.listed_most);
+    ends.resize(n++ * tiles_.listed_most);
   }
   const auto upload = [&]<class T>(const std::vector<T>& host) {
     return DeviceBuffer<T>(std::span<const T>(host), stream);
@@ -63,6 +66,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const BooksView> books, cudaStream_
   listed_count_ = upload(listed_count);
   threshold_ = upload(threshold);
   listed_ = upload(listed);
+  ends_ = upload(ends);
   check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
   tiles_.lattice = graphs_.lattice({});
   tiles_.bundles = graphs_.bundles();
@@ -73,6 +77,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const BooksView> books, cudaStream_
   tiles_.node_first = node_first_.data();
   tiles_.listed_count = listed_count_.data();
   tiles_.listed = listed_.data();
+  tiles_.ends = ends_.data();
 }
 
 void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
@@ -138,6 +143,7 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
   tiles.node_first += std::size_t{range.first} * (tiles.count + 1);
   tiles.listed_count += range.first;
   tiles.listed += std::size_t{range.first} * tiles.listed_most;
+  tiles.ends += std::size_t{range.first} * tiles.listed_most;
   for (std::uint32_t k = 0; k < range.count; ++k) {
     tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
     tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);

@@ -45,6 +45,7 @@ class SwendsenWangBatch {
   DeviceBuffer<std::uint16_t> label_;
   DeviceBuffer<LabelRank> rank_;
   DeviceBuffer<LabelBond> listed_;
+  DeviceBuffer<LabelEnds> ends_;
   DeviceBuffer<LabelSums> sums_;
   DeviceBuffer<unsigned long long> totals_;
 };

@@ -65,8 +65,9 @@ void cut(const Graph& graph, const Layout& layout, SwendsenWangTiles& tiles) {
     const Spot a = spot_of<kDim>(lattice, tiles, r.a), b = spot_of<kDim>(lattice, tiles, r.b);
     open(a);
     open(b);
-    tiles.listed.push_back({static_cast<std::uint32_t>(r.bond), layout.slot(r.a), layout.slot(r.b),
-                            a.tile, b.tile, a.place | b.place << 16});
+    tiles.listed.push_back(
+        {static_cast<std::uint32_t>(r.bond), layout.slot(r.a), layout.slot(r.b)});
+    tiles.ends.push_back({a.tile, b.tile, a.place | b.place << 16});
   }
 }
 

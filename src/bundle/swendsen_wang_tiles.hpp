@@ -90,10 +90,12 @@ struct LabelTile {
   }
 };
 
-// A rewired bond, or one of an imported graph.
+// A rewired bond, or one of an imported graph: for its draw, and where its ends lie.
 struct LabelBond {
   std::uint32_t bond;
   Slot a, b;
+};
+struct LabelEnds {
   std::uint32_t tile_a, tile_b, places;  // places: a's, and b's in the upper half
 };
 
@@ -106,6 +108,7 @@ struct SwendsenWangTiles {
   std::vector<std::uint32_t> open_sites;  // [count][64]
   std::vector<std::uint32_t> node_first;  // [count + 1]
   std::vector<LabelBond> listed;
+  std::vector<LabelEnds> ends;  // of the listed bonds
 };
 
 }  // namespace rewise::bundle

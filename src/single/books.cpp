@@ -98,7 +98,7 @@ void Books::restore(const EngineState& state) {
   for (Pending& pending : pending_) {
     pending.size = get();
     pending.quartic = get();
-    pending.quartic |= Wide{get()} << 64;
+    pending.quartic |= WideSum{get()} << 64;
   }
   step_ = state.step;
 }

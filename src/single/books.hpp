@@ -14,7 +14,7 @@ namespace rewise::single {
 // Cluster sums of one system since the last measurement.
 struct Pending {
   std::uint64_t size = 0;  // as Observation::cluster_size
-  Wide quartic = 0;
+  WideSum quartic = 0;
 };
 
 class Books : public Engine {

@@ -210,7 +210,7 @@ std::uint64_t CudaEngine::fetch_sums() {
     const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
     sites += is_few_cluster() ? quartic[0] : sums[who];
     pending_[who].size += sums[who];
-    if (!is_few_cluster()) pending_[who].quartic += Wide{quartic[1]} << 64 | quartic[0];
+    if (!is_few_cluster()) pending_[who].quartic += WideSum{quartic[1]} << 64 | quartic[0];
   }
   return sites;
 }

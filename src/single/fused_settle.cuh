@@ -70,7 +70,7 @@ class NodeSettler {
                                          std::uint32_t tile) {
     if (!__any_sync(~0u, square_ != 0)) return;
     const std::uint64_t square = warp_sum(square_);
-    const Wide fourth = warp_sum(fourth_);
+    const WideSum fourth = warp_sum(fourth_);
     if (threadIdx.x % 32 == 0) add_sums(labels, systems, update, who, tile, square, fourth);
   }
 
@@ -100,7 +100,7 @@ class NodeSettler {
     const std::uint64_t before = atomicAdd(system_.size + root, size), after = before + size;
     const std::uint64_t before2 = before * before, after2 = after * after;
     square_ += after2 - before2;
-    fourth_ += static_cast<Wide>(after2) * after2 - static_cast<Wide>(before2) * before2;
+    fourth_ += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
   }
 
   const Model& model_;
@@ -109,7 +109,7 @@ class NodeSettler {
   const std::uint32_t first_;  // the tile's first node
   Memory& memory_;
   std::uint64_t square_ = 0;
-  Wide fourth_ = 0;
+  WideSum fourth_ = 0;
 };
 
 }  // namespace rewise::single::device

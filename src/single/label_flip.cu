@@ -74,20 +74,17 @@ __device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_
                                            unsigned long long* sums) {
   const std::uint32_t* size = field.of(field.size, who);
   std::uint64_t square = 0;
-  Wide fourth = 0;
+  WideSum fourth = 0;
   for (std::uint64_t site = thread; site < field.sites; site += threads) {
     const std::uint64_t n = size[site], n2 = n * n;
     square += n2;
-    fourth += static_cast<Wide>(n2) * n2;
+    fourth += static_cast<WideSum>(n2) * n2;
   }
   square = warp_sum(square);
   fourth = warp_sum(fourth);
   if (threadIdx.x % 32 != 0 || square == 0) return;
-  const auto low = static_cast<unsigned long long>(fourth);
-  auto high = static_cast<unsigned long long>(fourth >> 64);
   atomicAdd(sums, static_cast<unsigned long long>(square));
-  if (atomicAdd(sums + 1, low) + low < low) ++high;
-  if (high != 0) atomicAdd(sums + 2, high);
+  atomic_add_wide(sums + 1, sums + 2, fourth);
 }
 
 __global__ void __launch_bounds__(kLabelThreads)
@@ -101,9 +98,9 @@ __global__ void __launch_bounds__(kLabelThreads)
 __device__ __forceinline__ void close_sums(const DeviceSystems& systems, std::uint32_t who,
                                            unsigned long long* sum, unsigned long long* quartic) {
   const std::uint64_t square = sum[0];
-  const Wide fourth = static_cast<Wide>(sum[2]) << 64 | sum[1];
-  const Wide total = (static_cast<Wide>(quartic[1]) << 64 | quartic[0]) +
-                     3 * (static_cast<Wide>(square) * square) - 2 * fourth;
+  const WideSum fourth = static_cast<WideSum>(sum[2]) << 64 | sum[1];
+  const WideSum total = (static_cast<WideSum>(quartic[1]) << 64 | quartic[0]) +
+                        3 * (static_cast<WideSum>(square) * square) - 2 * fourth;
   systems.pending[who] += square;
   quartic[0] = static_cast<unsigned long long>(total);
   quartic[1] = static_cast<unsigned long long>(total >> 64);

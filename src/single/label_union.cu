@@ -4,7 +4,7 @@
 // has a faster one, swendsen_wang_cuda.hpp).
 #include <algorithm>
 
-#include "src/single/forest.cuh"
+#include "src/cuda/forest.cuh"
 #include "src/single/label_grid.cuh"
 #include "src/single/label_kernels.hpp"
 
@@ -17,7 +17,7 @@ using namespace device;
 __device__ __forceinline__ void unite_system(const LabelField& field, const RootPairs& pairs,
                                              std::uint32_t who, std::uint64_t thread,
                                              std::uint64_t threads) {
-  const LatticeForest forest{field.of(field.parent, who)};
+  const ParentForest forest{field.of(field.parent, who)};
   const Site* list = pairs.pairs + 2 * who * pairs.capacity;
   const std::uint64_t count = pairs.count[who];
   for (std::uint64_t i = thread; i < count; i += threads)
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kLabelThreads)
 __device__ __forceinline__ void unite_shortcut(const LabelField& field, const Item& item) {
   if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return;
   const RewiredSlot bond = field.shortcuts[item.index];
-  LatticeForest{field.of(field.parent, item.who)}.unite(bond.a, bond.b);
+  ParentForest{field.of(field.parent, item.who)}.unite(bond.a, bond.b);
 }
 
 __global__ void __launch_bounds__(kLabelThreads)

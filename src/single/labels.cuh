@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/cuda/warp_sum.cuh"
 #include "src/single/swendsen_wang_cuda.hpp"
 
 namespace rewise::single::device {
-
-__extension__ using Wide = unsigned __int128;
 
 // One system's part of DeviceLabels.
 struct SystemLabels {
@@ -54,37 +53,14 @@ __device__ __forceinline__ unsigned lowest(std::uint64_t bits) {
   return static_cast<unsigned>(__ffsll(static_cast<long long>(bits))) - 1;
 }
 
-// The sum of kLanes lanes, in the first of them.
-template <unsigned kLanes = 32, class T>
-__device__ __forceinline__ T warp_sum(T value) {
-  for (unsigned step = kLanes / 2; step > 0; step /= 2) {
-    value += __shfl_down_sync(~0u, value, step);
-  }
-  return value;
-}
-
-template <unsigned kLanes = 32>
-__device__ __forceinline__ Wide warp_sum(Wide value) {
-  for (unsigned step = kLanes / 2; step > 0; step /= 2) {
-    const auto low = static_cast<unsigned long long>(value);
-    const auto high = static_cast<unsigned long long>(value >> 64);
-    value += static_cast<Wide>(__shfl_down_sync(~0u, high, step)) << 64 |
-             __shfl_down_sync(~0u, low, step);
-  }
-  return value;
-}
-
 // Adds to the sums of one update and system: n^2, and n^4 in two words with the carry.
 __device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t systems,
                                          std::uint32_t update, std::uint32_t who,
-                                         std::uint32_t tile, std::uint64_t square, Wide fourth) {
+                                         std::uint32_t tile, std::uint64_t square, WideSum fourth) {
   const std::size_t row = static_cast<std::size_t>(update) * systems + who;
   unsigned long long* sum = all.sums + (row * all.copies + tile % all.copies) * 3;
-  const auto low = static_cast<unsigned long long>(fourth);
-  auto high = static_cast<unsigned long long>(fourth >> 64);
   atomicAdd(sum, static_cast<unsigned long long>(square));
-  if (atomicAdd(sum + 1, low) + low < low) ++high;
-  if (high != 0) atomicAdd(sum + 2, high);
+  atomic_add_wide(sum + 1, sum + 2, fourth);
 }
 
 }  // namespace rewise::single::device

@@ -1,7 +1,7 @@
 // The root of a site's cluster once tiles are labelled and joined (swendsen_wang_cuda.hpp).
 #pragma once
 
-#include "src/single/forest.cuh"
+#include "src/cuda/forest.cuh"
 #include "src/single/labels.cuh"
 
 namespace rewise::single::device {
@@ -35,7 +35,7 @@ __device__ __forceinline__ SiteRoot site_root(const DeviceLabels& labels,
   const Site root = site_at<kDim>(labels.geometry, site, place);
   const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + place / kWordSites];
   const bool open = (nodes >> place % kWordSites & 1u) != 0;
-  return {open ? LatticeForest{system.parent}.find(root) : root, tile, place, open};
+  return {open ? ParentForest{system.parent}.find(root) : root, tile, place, open};
 }
 
 }  // namespace rewise::single::device

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include "src/label/run_flips-inl.hpp"
 #include "src/label/runs-inl.hpp"
 #include "src/single/drawn_bonds-inl.hpp"
 
@@ -37,50 +38,18 @@ void join_runs(const Plan& plan, SwendsenWangScratch& scratch, const std::uint8_
   }
 }
 
-// Numbers the clusters in order of their smallest sites, counts their sizes and flips those whose
-// bit in flip_draws says so. Returns the number of clusters.
-std::uint64_t flip_runs(const Plan& plan, SwendsenWangScratch& scratch, std::uint8_t* spins) {
-  const RunTable& runs = scratch.runs;
-  std::uint32_t* const label = runs.parent.get();
-  std::uint32_t* const size = scratch.size.get();
-  std::uint8_t* const flip = scratch.flip.get();
-  const auto flip_bits = [&](std::uint64_t site) {
-    const std::uint64_t* word = scratch.flip_draws.data() + site / 64;
-    const std::uint64_t shift = site % 64;
-    return shift == 0 ? *word : *word >> shift | word[1] << (64 - shift);
-  };
-  std::uint32_t clusters = 0, run = 0, open = 0;
-  std::uint64_t open_since = 0;  // the site where the open run starts
-  std::uint64_t flipping = 0;    // does it flip?
-  size[0] = 0;
-  for (std::uint64_t row = 0; row < runs.rows; ++row) {
-    for (std::uint64_t w = 0; w < runs.row_words; ++w) {
-      const std::uint64_t first = row * runs.length + 64 * w;
-      const std::uint64_t draws = flip_bits(first);
-      // Bit x is set where flipping changes; then every bit becomes the sum of those below it.
-      std::uint64_t change = flipping;
-      for (std::uint64_t starts = runs.words[row * runs.row_words + w].starts; starts != 0;
-           starts &= starts - 1) {
-        const auto x = static_cast<unsigned>(std::countr_zero(starts));
-        size[open] += static_cast<std::uint32_t>(first + x - open_since);
-        open_since = first + x;
-        const std::uint32_t parent = label[run];
-        const bool root = parent == run;
-        open = root ? clusters : label[parent];
-        label[run++] = open;
-        clusters += root;
-        size[clusters] = 0;
-        const std::uint64_t now = root ? draws >> x & 1u : flip[open];
-        flip[open] = static_cast<std::uint8_t>(now);
-        change ^= (flipping ^ now) << x;
-        flipping = now;
-      }
-      for (int shift = 1; shift < 64; shift *= 2) change ^= change << shift;
-      xor_bits(spins + first, change, runs.count_in(w));
-    }
-  }
-  size[open] += static_cast<std::uint32_t>(plan.sites - open_since);
-  return clusters;
+// Flips the clusters whose bit in flip_draws says so. Returns the number of clusters.
+std::uint32_t flip_clusters_of(SwendsenWangScratch& scratch, std::uint8_t* spins) {
+  const std::uint64_t* draws = scratch.flip_draws.data();
+  return flip_runs(
+      scratch.runs, {scratch.size.get(), scratch.flip.get()},
+      [&](std::uint64_t site) HWY_ATTR {
+        const std::uint64_t* word = draws + site / 64;
+        const std::uint64_t shift = site % 64;
+        return shift == 0 ? *word : *word >> shift | word[1] << (64 - shift);
+      },
+      [&](std::uint64_t first, std::uint64_t bits, std::uint64_t count)
+          HWY_ATTR { xor_bits(spins + first, bits, count); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -90,7 +59,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rewise {
 HWY_EXPORT(join_runs);
-HWY_EXPORT(flip_runs);
+HWY_EXPORT(flip_clusters_of);
 }  // namespace rewise
 
 namespace rewise::single {
@@ -145,9 +114,9 @@ ClusterSums flip_clusters(const Plan& plan, const DrawKey& key, SwendsenWangScra
     scratch.flip_draws[2 * k + 1] = word64(words, 1);
   }
   if (scratch.labels) return flip_by_labels(plan, key, scratch.flip_draws, *scratch.labels, spins);
-  const std::uint64_t clusters = plan.potts
-                                     ? renew_runs(plan, key, scratch, spins.data())
-                                     : HWY_DYNAMIC_DISPATCH(flip_runs)(plan, scratch, spins.data());
+  const std::uint64_t clusters =
+      plan.potts ? renew_runs(plan, key, scratch, spins.data())
+                 : HWY_DYNAMIC_DISPATCH(flip_clusters_of)(scratch, spins.data());
   return cluster_sums({scratch.size.get(), clusters});
 }
 
@@ -203,18 +172,6 @@ SwendsenWangScratch::SwendsenWangScratch(const Plan& plan, LabelMethod method, s
 }
 
 SwendsenWangScratch::~SwendsenWangScratch() = default;
-
-ClusterSums cluster_sums(std::span<const std::uint32_t> sizes) {
-  ClusterSums sums;
-  Wide fourth = 0;
-  for (const std::uint64_t n : sizes) {
-    const std::uint64_t square = n * n;
-    sums.square += square;
-    fourth += Wide{square} * square;
-  }
-  sums.quartic = 3 * (Wide{sums.square} * sums.square) - 2 * fourth;
-  return sums;
-}
 
 ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const DrawKey& key,
                                  SwendsenWangScratch& scratch, std::span<std::uint8_t> spins,

@@ -13,22 +13,12 @@
 #include <span>
 #include <vector>
 
+#include "src/label/cluster_sums.hpp"
 #include "src/label/method.hpp"
 #include "src/label/run_table.hpp"
 #include "src/single/plan.hpp"
 
 namespace rewise::single {
-
-__extension__ using Wide = unsigned __int128;
-
-// Over the clusters of one update, n their sizes.
-struct ClusterSums {
-  std::uint64_t square = 0;  // sum n^2
-  Wide quartic = 0;          // 3 (sum n^2)^2 - 2 sum n^4
-};
-
-// Of clusters of these sizes; zeros do not count.
-ClusterSums cluster_sums(std::span<const std::uint32_t> sizes);
 
 struct SiteLabels;  // swendsen_wang_labels.hpp
 

@@ -16,7 +16,7 @@ constexpr unsigned kWarps = 8;  // per block
 template <int kDim>
 __device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
                                                     const TileWord& word, std::uint64_t nodes,
-                                                    std::uint64_t& square, Wide& fourth) {
+                                                    std::uint64_t& square, WideSum& fourth) {
   if (word.count == 0) return 0;
   std::uint64_t flips = bits_from(system.flips, 1, word.first);
   for (; nodes != 0; nodes &= nodes - 1) {
@@ -26,7 +26,7 @@ __device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
     if (root == node) {
       const std::uint64_t n = system.size[node], n2 = n * n;
       square += n2;
-      fourth += static_cast<Wide>(n2) * n2;
+      fourth += static_cast<WideSum>(n2) * n2;
     } else {
       const auto flip = static_cast<std::uint64_t>(bit_at(system.flips, root));
       flips = (flips & ~(std::uint64_t{1} << x)) | flip << x;
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
   const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
   std::uint64_t square = 0;
-  Wide fourth = 0;
+  WideSum fourth = 0;
   flips[warp][lane] = root_flips<kDim>(system, word, nodes, square, fourth);
   __syncwarp();
   flip_sites<kWide>(system, word, reinterpret_cast<const std::uint32_t*>(flips[warp]),
@@ -66,7 +66,7 @@ constexpr unsigned kCloseParts = 8, kCloseThreads = 32 * kCloseParts;
 
 struct BatchSums {
   std::uint64_t size;
-  Wide quartic;
+  WideSum quartic;
 };
 
 __device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
@@ -77,13 +77,13 @@ __device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
   for (std::uint32_t begin = 0; begin < updates; begin += kCloseThreads / kCloseParts) {
     const std::uint32_t update = begin + threadIdx.x / kCloseParts;
     std::uint64_t square = 0;
-    Wide fourth = 0;
+    WideSum fourth = 0;
     if (update < updates) {
       const std::size_t row = static_cast<std::size_t>(update) * systems + who;
       for (std::uint32_t copy = part; copy < labels.copies; copy += kCloseParts) {
         unsigned long long* sum = labels.sums + (row * labels.copies + copy) * 3;
         square += sum[0];
-        fourth += static_cast<Wide>(sum[2]) << 64 | sum[1];
+        fourth += static_cast<WideSum>(sum[2]) << 64 | sum[1];
         sum[0] = sum[1] = sum[2] = 0;
       }
     }
@@ -91,7 +91,7 @@ __device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
     fourth = warp_sum<kCloseParts>(fourth);
     if (part == 0) {
       sums.size += square;
-      sums.quartic += 3 * (static_cast<Wide>(square) * square) - 2 * fourth;
+      sums.quartic += 3 * (static_cast<WideSum>(square) * square) - 2 * fourth;
     }
   }
   return {warp_sum(sums.size), warp_sum(sums.quartic)};
@@ -105,7 +105,7 @@ __device__ __forceinline__ void close_system(const DeviceLabels& labels,
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sums;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  Wide total = static_cast<Wide>(quartic[2 * who + 1]) << 64 | quartic[2 * who];
+  WideSum total = static_cast<WideSum>(quartic[2 * who + 1]) << 64 | quartic[2 * who];
   for (unsigned warp = 0; warp < kCloseThreads / 32; ++warp) {
     systems.pending[who] += warps[warp].size;
     total += warps[warp].quartic;

@@ -1,6 +1,6 @@
 // Step 3 of a Swendsen-Wang update: joining what tiles left apart.
+#include "src/cuda/forest.cuh"
 #include "src/cuda/launch.hpp"
-#include "src/single/forest.cuh"
 #include "src/single/labels.cuh"
 #include "src/single/seams.hpp"
 #include "src/single/swendsen_wang_kernels.hpp"
@@ -47,7 +47,7 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLa
   const bool left_joined = __shfl_up_sync(~0u, pair.joined, 1);
   const std::uint32_t left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
   const bool known = threadIdx.x % 32 != 0 && left_joined && left_a == a && left_b == b;
-  if (pair.joined && !known) LatticeForest{system.parent}.unite(a, b);
+  if (pair.joined && !known) ParentForest{system.parent}.unite(a, b);
 }
 
 template <int kDim>

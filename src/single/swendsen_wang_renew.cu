@@ -43,7 +43,7 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
 __device__ __forceinline__ void renew_nodes(const SystemLabels& system, const DrawKey& key,
                                             const TileWord& word, std::uint32_t states,
                                             unsigned count, TileStates& tile, std::uint64_t& square,
-                                            Wide& fourth) {
+                                            WideSum& fourth) {
   for_each_node(tile.node, count, word.first, [&](bool there, Site node, std::uint32_t place) {
     const Site root = there ? system.parent[node] : node;
     if (root != node) {
@@ -51,7 +51,7 @@ __device__ __forceinline__ void renew_nodes(const SystemLabels& system, const Dr
     } else if (there) {
       const std::uint64_t n = system.size[node], n2 = n * n;
       square += n2;
-      fourth += static_cast<Wide>(n2) * n2;
+      fourth += static_cast<WideSum>(n2) * n2;
     }
   });
 }
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   draw_states(key, word, states, tile.state);
   __syncwarp();
   std::uint64_t square = 0;
-  Wide fourth = 0;
+  WideSum fourth = 0;
   renew_nodes(system, key, word, states, count, tile, square, fourth);
   __syncwarp();
   renew_sites<kWide>(system, word, systems.system(who),

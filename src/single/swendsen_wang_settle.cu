@@ -1,6 +1,6 @@
 // Step 4 of a Swendsen-Wang update: every node's root, and the sizes of the roots' clusters.
+#include "src/cuda/forest.cuh"
 #include "src/cuda/launch.hpp"
-#include "src/single/forest.cuh"
 #include "src/single/node_list.cuh"
 #include "src/single/swendsen_wang_kernels.hpp"
 
@@ -53,7 +53,7 @@ __device__ __forceinline__ void settle_tile(const DeviceLabels& labels,
                                             std::uint32_t tile, std::uint16_t* list) {
   const unsigned lane = threadIdx.x % 32;
   const SystemLabels system(labels, who, systems.stride);
-  const LatticeForest forest{system.parent};
+  const ParentForest forest{system.parent};
   const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
   const unsigned count = list_nodes(nodes, list);
   if (count == 0) return;

@@ -30,7 +30,7 @@ __device__ __forceinline__ Words4 seed_words(const DrawKey& key) {
 // The places of a word whose clusters have this root.
 __device__ __forceinline__ std::uint64_t places_of(const SystemLabels& system, const TileWord& word,
                                                    std::uint64_t nodes, Site root) {
-  const LatticeForest forest{system.parent};
+  const ParentForest forest{system.parent};
   std::uint64_t places =
       root - word.first < word.count ? std::uint64_t{1} << (root - word.first) : 0;
   for (; nodes != 0; nodes &= nodes - 1) {

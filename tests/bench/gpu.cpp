@@ -1,7 +1,7 @@
 // Speeds of the bundle engine on CUDA device 0, for RESULTS.md: bench_gpu [name ...]
-// Names: metropolis, many, many-wolff, swendsen-wang, wolff, wolff-forms, measure; all by default.
-// Medians of five pieces after a warm-up. The Wolff row nearest Tc sits where the mean cluster is
-// about 0.0035 N (T = 2.4345 on this graph).
+// Names: metropolis, many, many-wolff, many-swendsen-wang, swendsen-wang, wolff, wolff-forms,
+// measure; all by default. Medians of five pieces after a warm-up. The Wolff row nearest Tc sits
+// where the mean cluster is about 0.0035 N (T = 2.4345 on this graph).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,7 +71,8 @@ struct Fleet {
   std::unique_ptr<EngineBatch> batch;
   std::vector<std::size_t> who;
 
-  Fleet(std::uint32_t edge, std::size_t count) : who(count) {
+  Fleet(std::uint32_t edge, std::size_t count, ClusterUpdate cluster = ClusterUpdate::wolff)
+      : who(count) {
     std::iota(who.begin(), who.end(), std::size_t{0});
     for (const std::size_t k : who) {
       graphs.push_back(
@@ -80,6 +81,7 @@ struct Fleet {
       spec.betas = {1 / 2.43};
       spec.replicas = 256;
       spec.seed = k;
+      spec.cluster = cluster;
       tasks.push_back({*graphs.back(), spec});
     }
     EngineOptions options;
@@ -130,12 +132,26 @@ void many_wolff() {
   }
 }
 
+void many_swendsen_wang() {
+  fmt::print("many graphs per launch, bundle Swendsen-Wang, 2D, p = 0.01, 256 replicas\n");
+  for (const auto& [edge, count] : kFleets) {
+    if (edge > 256) continue;
+    Fleet f(edge, count, ClusterUpdate::swendsen_wang);
+    f.batch->advance(f.who, {1, 1}, 20);
+    const double update = median_seconds([&] { f.batch->advance(f.who, {0, 1}, 16); }) / 16;
+    fmt::print("  L={:<5} {:3} graphs {:.1f} us per update, {:.1f} sites per ns\n", edge, count,
+               update * 1e6,
+               double(edge) * edge * 256 * static_cast<double>(count) / update * 1e-9);
+  }
+}
+
 void swendsen_wang() {
   fmt::print("bundle Swendsen-Wang, 2D, us per update of all replicas, sites per ns\n");
   for (const auto& [edge, p, t, replicas] :
        std::vector<std::tuple<std::uint32_t, double, double, std::uint32_t>>{
            {64, 0.01, 2.43, 256},
            {256, 0.01, 2.43, 256},
+           {256, 0.1, 2.78, 256},
            {512, 0.01, 2.43, 256},
            {1024, 0.01, 2.43, 256},
            {1024, 0.0, 2.269185, 256},
@@ -248,6 +264,7 @@ int main(int argc, char** argv) {
   if (wanted("metropolis")) metropolis();
   if (wanted("many")) many();
   if (wanted("many-wolff")) many_wolff();
+  if (wanted("many-swendsen-wang")) many_swendsen_wang();
   if (wanted("swendsen-wang")) swendsen_wang();
   if (wanted("wolff")) wolff();
   if (wanted("wolff-forms")) wolff_forms();

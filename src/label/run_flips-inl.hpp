@@ -1,0 +1,76 @@
+// Clusters of joined runs (runs-inl.hpp) that flip or do not: the last step of a Swendsen-Wang
+// update of Ising spins. (Included once per instruction set.)
+#if defined(RW_RUN_FLIPS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RW_RUN_FLIPS_INL_HPP_
+#undef RW_RUN_FLIPS_INL_HPP_
+#else
+#define RW_RUN_FLIPS_INL_HPP_
+#endif
+
+#include <hwy/highway.h>
+
+#include <bit>
+#include <cstdint>
+
+#include "src/label/run_table.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise {
+namespace HWY_NAMESPACE {
+
+// What is found of the clusters. [sites + 1] each
+struct ClusterFlips {
+  std::uint32_t* size;
+  std::uint8_t* flip;
+};
+
+// Numbers the clusters in order of their smallest sites, each of which decides by its random bit
+// whether its cluster flips, and counts their sizes. Runs' parents become their clusters' numbers.
+//   Draws  std::uint64_t operator()(first): random bits of the 64 sites from `first` on
+//   Flip   void operator()(first, bits, count): the sites to flip among the next `count`; called in
+//          order of the sites
+// Returns the number of clusters.
+template <class Draws, class Flip>
+HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips& clusters,
+                                   const Draws& draws_from, const Flip& flip_sites) {
+  std::uint32_t* const label = runs.parent.get();
+  std::uint32_t* const size = clusters.size;
+  std::uint8_t* const flip = clusters.flip;
+  std::uint32_t count = 0, run = 0, open = 0;
+  std::uint64_t open_since = 0;  // the site where the open run starts
+  std::uint64_t flipping = 0;    // does it flip?
+  size[0] = 0;
+  for (std::uint64_t row = 0; row < runs.rows; ++row) {
+    for (std::uint64_t w = 0; w < runs.row_words; ++w) {
+      const std::uint64_t first = row * runs.length + 64 * w;
+      const std::uint64_t draws = draws_from(first);
+      // Bit x is set where flipping changes; then every bit becomes the sum of those below it.
+      std::uint64_t change = flipping;
+      for (std::uint64_t starts = runs.words[row * runs.row_words + w].starts; starts != 0;
+           starts &= starts - 1) {
+        const auto x = static_cast<unsigned>(std::countr_zero(starts));
+        size[open] += static_cast<std::uint32_t>(first + x - open_since);
+        open_since = first + x;
+        const std::uint32_t parent = label[run];
+        const bool root = parent == run;
+        open = root ? count : label[parent];
+        label[run++] = open;
+        count += root;
+        size[count] = 0;
+        const std::uint64_t now = root ? draws >> x & 1u : flip[open];
+        flip[open] = static_cast<std::uint8_t>(now);
+        change ^= (flipping ^ now) << x;
+        flipping = now;
+      }
+      for (int shift = 1; shift < 64; shift *= 2) change ^= change << shift;
+      flip_sites(first, change, runs.count_in(w));
+    }
+  }
+  size[open] += static_cast<std::uint32_t>(runs.rows * runs.length - open_since);
+  return count;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise
+HWY_AFTER_NAMESPACE();
+#endif
