@@ -9,6 +9,7 @@
 #include "tests/analysis/transition.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sampling.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
@@ -66,11 +67,12 @@ PointData point_of(const StudyConfig& config, const TransitionModel& model, std:
   return point;
 }
 
-std::string study(double target, const std::string& p) {
-  return "[study]\nname = \"tiny\"\nseed = 5\n[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [" + p +
-         "]\ngraphs = 16\nmore_sizes = 0\n[sampling]\nmeasure = 8\nschedule = \"1:1\"\n"
-         "target_error = " +
-         std::to_string(target) + "\n[run]\ndevice = \"cpu\"\n";
+// `more`: of [sampling].
+std::string study(double target, const std::string& p, const std::string& more = "") {
+  return "[study]\nname = \"tiny\"\nseed = 5\n[lattice]\ndim = 2\nsizes = [4, 6, 8]\np = [" + p +
+         "]\ngraphs = 16\nmore_sizes = 0\n[sampling]\nequilibrate = 10\nevery = 1\nmeasure = 4\n"
+         "schedule = \"1:1\"\n" +
+         more + "target_error = " + std::to_string(target) + "\n[run]\ndevice = \"cpu\"\n";
 }
 
 json without_seconds(json summary) {
@@ -175,14 +177,14 @@ TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
 
 TEST_CASE("a target is reached, and the study says what that took") {
   Workplace place;
-  place.write("s.toml", study(7e-3, "0.0, 0.5"));
+  place.write("s.toml", study(2e-2, "0.0, 0.5"));
   const Output output = place.run("tc s.toml --out study --no-plots");
   INFO(output.err << output.out);
   REQUIRE(output.status == 0);
-  CHECK(output.out.find("Target: a relative error of 0.007") != std::string::npos);
+  CHECK(output.out.find("Target: a relative error of 0.02") != std::string::npos);
   CHECK(output.err.find("round 1: relative error") != std::string::npos);
   const json summary = summary_of(place);
-  CHECK(summary["sampling"]["target_error"] == 7e-3);
+  CHECK(summary["sampling"]["target_error"] == 2e-2);
   for (const auto& point : summary["points"]) {
     const auto &tc = point["tc"], &target = point["target"];
     CHECK(target["reached"] == true);
@@ -190,7 +192,7 @@ TEST_CASE("a target is reached, and the study says what that took") {
     const double error = std::hypot(tc["error"].get<double>(), tc["systematic"].get<double>()) /
                          tc["value"].get<double>();
     CHECK(target["error"].get<double>() == Approx(error));
-    CHECK(error <= 7e-3);
+    CHECK(error <= 2e-2);
     CHECK(target["rounds"] >= 1);
     for (std::size_t k = 0; k < 3; ++k) {
       const auto& size = target["sizes"][k];
@@ -210,7 +212,7 @@ TEST_CASE("a target is reached, and the study says what that took") {
   CHECK(again.out == output.out);
   // Less asked for afterwards: what is there is enough, and what the rounds would not have asked
   // for stays out of the numbers.
-  place.write("s.toml", study(9e-3, "0.0, 0.5"));
+  place.write("s.toml", study(2.6e-2, "0.0, 0.5"));
   const Output less = place.run("tc s.toml --out study --no-plots");
   CHECK(less.err.find("0 task(s) computed") != std::string::npos);
   REQUIRE(place.run("tc s.toml --out other --no-plots").status == 0);
@@ -219,8 +221,12 @@ TEST_CASE("a target is reached, and the study says what that took") {
 
 TEST_CASE("a target reached in pieces and by two processes is that of one uninterrupted run") {
   Workplace whole, parts, two;
+  // Given temperatures: how windows are found again is tested with resumed studies, and here where
+  // REWISE_LONG_TESTS=1 asks for it.
+  const bool found = longer(1) > 1;
+  const std::string window = found ? "" : "temperatures = [2.5, 2.7, 2.9]\n";
   for (const Workplace* place : {&whole, &parts, &two}) {
-    place->write("s.toml", study(8e-3, "0.5"));
+    place->write("s.toml", study(found ? 6e-3 : 1.5e-2, "0.5", window));
   }
   REQUIRE(whole.run("tc s.toml --out study --no-plots").status == 0);
   const json expected = summary_of(whole);
@@ -249,7 +255,7 @@ TEST_CASE("a size is added below the crossover, a target out of reach is missed 
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [4, 6]\np = [0.1]\ngraphs = 16\nmost_graphs = 18\n"
-              "[sampling]\nequilibrate = 10\nmeasure = 100\nschedule = \"1:1\"\ntarget_error = "
+              "[sampling]\nequilibrate = 10\nmeasure = 60\nschedule = \"1:1\"\ntarget_error = "
               "1e-4\n[run]\ndevice = "
               "\"cpu\"\n");
   const Output output = place.run("tc s.toml --out study --no-plots");
