@@ -245,7 +245,7 @@ ExitCode run_run(const RunOptions& options) {
     case TaskOutcome::finished:
       break;
   }
-  fmt::print(stderr, "{}{}", hot_cold_warning(result.data), metropolis_warning(spec));
+  fmt::print(stderr, "{}{}", result_warnings(result.data), metropolis_warning(spec));
   if (options.json) {
     fmt::print("{}\n", run_json(result.data).dump(2));
   } else {

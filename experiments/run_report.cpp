@@ -153,8 +153,9 @@ std::string run_table(const TaskData& task) {
   }
   out += fmt::format(
       "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
-      "over replicas). tau: integrated autocorrelation time in cycles; uncorrelated measurements\n"
-      "give every/2 = {}.\n",
+      "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
+      "measurements give every/2 = {}.\n",
+      results.front().stretch > 0 ? "stretches of time" : "replicas",
       configured(task, "sampling.every", 1) / 2);
   out += fmt::format("{:.3g} s, {:.3g} spin updates/ns, trajectory {}\n",
                      provenance_number(task, "work.seconds"), updates_per_ns(task),
@@ -162,14 +163,24 @@ std::string run_table(const TaskData& task) {
   return out;
 }
 
-std::string hot_cold_warning(const TaskData& task) {
+std::string result_warnings(const TaskData& task) {
+  const double every = configured(task, "sampling.every", 1);
   std::string lines;
   for (const auto& r : results_of(task)) {
-    if (r.hot_cold.agree) continue;
-    lines += fmt::format(
-        "warning: T = {}: replicas that started hot and cold differ in |m| by {:.1f} standard "
-        "errors: not in equilibrium, raise --equilibrate\n",
-        r.temperature, std::abs(r.hot_cold.z));
+    if (!r.hot_cold.agree) {
+      lines += fmt::format(
+          "warning: T = {}: replicas that started hot and cold differ in |m| by {:.1f} standard "
+          "errors: not in equilibrium, raise --equilibrate\n",
+          r.temperature, std::abs(r.hot_cold.z));
+    }
+    const double cycles = static_cast<double>(r.stretch) * every;
+    if (r.stretch > 0 && cycles < kLeastStretch * r.m2.tau.value) {
+      lines += fmt::format(
+          "warning: T = {}: errors are too small: with {} replica(s) they come from stretches of "
+          "{} cycles, where tau(m^2) is {:.2g}; raise --measure (and --equilibrate where starts "
+          "still differ), or take {} replicas\n",
+          r.temperature, r.replicas, cycles, r.m2.tau.value, kFewReplicas);
+    }
   }
   return lines;
 }

@@ -14,7 +14,6 @@ namespace rewise {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Eigen::Index kFewReplicas = 16;  // below, replicas are cut into stretches of time
 
 using View = Eigen::Map<const IntSeries, 0, Eigen::OuterStride<>>;
 
@@ -51,8 +50,9 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   result.replicas = task.replicas;
   result.measurements = task.energy.time();
   const SampleUnits units = units_of(task);
-  const auto rows = block_moments(bond_sums, magnetisations, units,
-                                  stretches(bond_sums.cols(), bond_sums.rows()));
+  const Eigen::Index parts = stretches(bond_sums.cols(), bond_sums.rows());
+  if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
+  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
   const auto means = thermodynamics_of_graph(rows, sites, result.temperature);
   const RealSeries energy = bond_sums.cast<double>() / -sites;
   const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;

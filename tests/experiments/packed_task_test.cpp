@@ -57,6 +57,21 @@ TEST_CASE("a packed task is what the engine does, without cluster sums") {
   CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
 }
 
+TEST_CASE("few replicas, measured for less than some tau_int, are warned of") {
+  const Workplace place;
+  const std::string run =
+      "run --engine packed --size 32 --temperature 2.3 --schedule 1:0 "
+      "--device cpu --replicas 2 --equilibrate 20 --measure ";
+  const Output brief = place.run(run + "40"),
+               hot = place.run(
+                   "run --engine packed --size 32 --temperature 9 --schedule 1:0 "
+                   "--device cpu --replicas 2 --equilibrate 20 --measure 640");
+  CHECK(brief.err.find("warning: T = 2.3: errors are too small: with 2 replica(s)") !=
+        std::string::npos);
+  CHECK(brief.out.find("jackknife\nover stretches of time") != std::string::npos);
+  CHECK(hot.err.find("warning") == std::string::npos);
+}
+
 TEST_CASE("a packed task of 2^34 sites is described without any memory of that size") {
   const TaskSpec spec = packed_task({131072, 131072});
   check_packed_task(spec);
