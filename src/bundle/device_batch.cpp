@@ -58,12 +58,17 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
                       std::uint64_t cycles) {
   choose();
   if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * cycles);
-  launch_set_step(step_.data(), step, stream_.get());
-  if (schedule.local <= kMostSteps) return replay(range, schedule, cycles);
-  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
-    replay(range, {1, 0}, schedule.local);
-    if (schedule.cluster > 0) replay(range, {0, schedule.cluster}, 1);
+  if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
+  next_step_.reset();
+  if (schedule.local <= kMostSteps) {
+    replay(range, schedule, cycles);
+  } else {
+    for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+      replay(range, {1, 0}, schedule.local);
+      if (schedule.cluster > 0) replay(range, {0, schedule.cluster}, 1);
+    }
   }
+  next_step_ = static_cast<std::uint32_t>(step + schedule.steps_per_cycle() * cycles);
 }
 
 void DeviceBatch::prepare_clusters(const GraphRange& range, std::uint64_t updates) {
@@ -184,14 +189,17 @@ void DeviceBatch::close_clusters(const GraphRange& range, std::size_t slot) {
 std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
   choose();
   const auto host = fetched_.view();
-  sums_.copy_out(host.first(place(slots, 0)), stream_.get());
-  check_cuda(cudaMemsetAsync(sums_.data(), 0, place(slots, 0) * sizeof(host[0]), stream_.get()),
-             "clearing");
+  const std::size_t pitch = place(1, 0) * sizeof(host[0]);
+  const std::size_t width = place(0, kinds()) * sizeof(host[0]);
+  check_cuda(cudaMemcpy2DAsync(host.data(), pitch, sums_.data(), pitch, width, slots,
+                               cudaMemcpyDeviceToHost, stream_.get()),
+             "fetching sums");
+  check_cuda(cudaMemset2DAsync(sums_.data(), pitch, 0, width, slots, stream_.get()), "clearing");
   stream_.wait();
   std::vector<Sums> taken;
   for (std::size_t slot = 0; slot < slots; ++slot) {
-    taken.push_back({&host[place(slot, 0)], &host[place(slot, 1)], &host[place(slot, 2)],
-                     &host[place(slot, 3)], &host[place(slot, 4)]});
+    const auto kind = [&](std::size_t k) { return k < kinds() ? &host[place(slot, k)] : nullptr; };
+    taken.push_back({kind(0), kind(1), kind(2), kind(3), kind(4)});
   }
   if (wolff_) {
     std::vector<unsigned long long> flipped(replicas_, 0);

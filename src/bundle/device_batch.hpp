@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -38,8 +39,8 @@ class DeviceBatch {
   // were not measured are zero. Valid until the next fetch.
   struct Sums {
     const unsigned long long *disagreeing, *up;  // bonds, spins
-    // Sites flipped by Wolff updates; or of Swendsen-Wang updates sum n^2, and the halves of
-    // 3 (sum n^2)^2 - 2 sum n^4.
+    // Null where there were none: sites flipped by Wolff updates; or of Swendsen-Wang updates sum
+    // n^2, and the halves of 3 (sum n^2)^2 - 2 sum n^4.
     const unsigned long long *clusters, *quartic_low, *quartic_high;
   };
   // Queues a measurement into slot `slot`, which takes over the cluster sums so far.
@@ -74,6 +75,7 @@ class DeviceBatch {
   std::uint32_t cluster_launches(std::uint32_t updates) const;
   // Where a kind of sums of a slot begins, in the order of Sums.
   static constexpr std::size_t kKinds = 5;
+  std::size_t kinds() const { return swendsen_wang_ ? 5 : wolff_ ? 3 : 2; }  // that are in use
   std::size_t place(std::size_t slot, std::size_t kind) const {
     return (slot * kKinds + kind) * replicas_;
   }
@@ -91,6 +93,7 @@ class DeviceBatch {
   std::unique_ptr<SwendsenWangBatch> swendsen_wang_;
   std::size_t replicas_ = 0;  // of the whole batch
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
+  std::optional<std::uint32_t> next_step_;    // what step_ will hold after what is queued
   DeviceBuffer<unsigned long long> sums_;     // [kSlots][kKinds][replicas]
   PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host
   std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t, unsigned>, CudaGraph>

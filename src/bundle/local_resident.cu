@@ -177,7 +177,7 @@ double resident_time(std::uint64_t blocks, std::uint64_t multiprocessors, unsign
   return 2.5 * waves + rounds * tasks * 0.06 * (1 + vec);
 }
 double launches_time(std::uint64_t bundles, std::uint64_t multiprocessors, unsigned tasks) {
-  return 9 + 0.098 * tasks * static_cast<double>(bundles) / static_cast<double>(multiprocessors);
+  return 11 + 0.09 * tasks * static_cast<double>(bundles) / static_cast<double>(multiprocessors);
 }
 
 }  // namespace
