@@ -22,7 +22,7 @@ GREY = "#666666"
 # Axis labels with symbol and unit; J = 1 and k_B = 1 are named as the units they are.
 TEMPERATURE = r"temperature $T$ ($J/k_{\mathrm{B}}$)"
 CRITICAL = r"critical temperature $T_{\mathrm{c}}$ ($J/k_{\mathrm{B}}$)"
-REWIRED = r"rewired fraction $p$"
+REWIRED = r"rewiring probability $p$"
 LABELS = {
     "binder": r"Binder ratio $U$",
     "scaled_m2": r"$N^{1/2}\,\langle m^2\rangle$",
