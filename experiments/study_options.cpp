@@ -43,6 +43,20 @@ void leave_report(const std::filesystem::path& folder) {
 
 }  // namespace
 
+const char* const kScheduleHelp =
+    R"(schedule "auto" tunes M:W once for each p and size where the work is worth it (see
+'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
+there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
+)";
+
+const char* const kResultsHelp =
+    R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
+DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
+command again computes only what is missing; SIGINT, SIGTERM or a time limit write
+checkpoints and end with status 75. Several processes may work on the same DIR, and so do
+the ranks of `mpirun -n K` or srun (one GPU each on a node).
+)";
+
 void add_study_options(CLI::App& app, StudyOptions& options) {
   app.add_option("study", options.study, "the study's configuration")
       ->required()

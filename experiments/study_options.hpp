@@ -22,6 +22,10 @@ struct StudyOptions {
 // STUDY.toml, --out, --device, --threads, --time-limit, --no-plots.
 void add_study_options(CLI::App& app, StudyOptions& options);
 
+// Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline.
+extern const char* const kScheduleHelp;
+extern const char* const kResultsHelp;
+
 // The file's configuration with the command line over it.
 StudyConfig configure(const StudyOptions& options);
 

@@ -15,7 +15,7 @@ constexpr const char* kAbout =
     "Simulates every combination of dimension, size, p, rewiring rule and schedule that\n"
     "STUDY.toml lists, many graphs each, and averages energy, magnetisation, its moments,\n"
     "Binder's U, specific heat, susceptibility and cluster size over them, with errors.";
-constexpr const char* kExamples = R"(
+constexpr const char* kKeys = R"(
 STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
 
   [lattice]   dim = [2, 3]   sizes = [16, 32]   p = {from = 1e-3, to = 0.1, per_decade = 2}
@@ -27,10 +27,8 @@ each dimension, a list of extents one lattice. temperatures is a list, {from, to
 "auto": 13 around the transition of each size and p. equilibrate and every "auto" follow
 from tau_int of a short run; measure "auto" is 100.
 model = "potts" with q = 3, say, takes Potts spins (engine "single").
-schedule "auto" tunes M:W once for each p and size where the work is worth it (see
-'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
-there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
-
+)";
+constexpr const char* kTarget = R"(
 target_error = 1e-3 asks for that relative error of every observable in target_observables
 (["energy", "m2"] unless given; also abs_magnetisation, m4, binder, scaled_m2,
 specific_heat, susceptibility) at every temperature of every size: the study begins with
@@ -39,12 +37,8 @@ to those above the target, whichever takes less work, up to most_graphs. The pro
 shows the time left to the target; one that cannot be reached is said to be missed, and why.
 A run that a time limit stops leaves the summary of its last round.
 
-Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
-DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
-command again computes only what is missing; SIGINT, SIGTERM or a time limit write
-checkpoints and end with status 75. Several processes may work on the same DIR, and so do
-the ranks of `mpirun -n K` or srun (one GPU each on a node).
-
+)";
+constexpr const char* kExample = R"(
 Example:
   rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
 
@@ -76,7 +70,7 @@ ExitCode run_sweep(const SweepOptions& options) {
 AddedCommand add_sweep_command(CLI::App& program) {
   auto options = std::make_shared<SweepOptions>();
   CLI::App& app = *program.add_subcommand("sweep", kAbout);
-  app.footer(kExamples);
+  app.footer(std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
   add_study_options(app, *options);
   app.add_flag("--json", options->json, "print summary.json instead of the table");
   return {&app, [options] { return run_sweep(*options); }};

@@ -14,7 +14,7 @@ constexpr const char* kAbout =
     "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
     "window by itself, simulates many graphs of several sizes there, and extrapolates\n"
     "where Binder's U and sqrt(N) m^2 of different sizes cross.";
-constexpr const char* kExamples = R"(
+constexpr const char* kKeys = R"(
 STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
 
   [study]     name = "tc-2d"   seed = 1
@@ -30,10 +30,8 @@ temperatures a list or {from, to, count}; local metropolis, glauber or
 auto (glauber in one dimension); sizes edges or lists of extents; graphs one
 number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
-schedule "auto" tunes M:W once for each p and size where the work is worth it (see
-'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
-there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
-
+)";
+constexpr const char* kTarget = R"(
 target_error = 1e-4 asks for that relative error of every Tc(p), statistical and
 systematic: the study begins with `graphs` of each size (32 unless given) and adds, in
 rounds, graphs or measurements of those sizes where they lower the error most for their
@@ -42,12 +40,8 @@ to more_sizes larger sizes. The progress line shows the time left to the target;
 target that cannot be reached is said to be missed, and why. A run that a time limit
 stops leaves the summary of its last round.
 
-Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
-DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
-command again computes only what is missing; SIGINT, SIGTERM or a time limit write
-checkpoints and end with status 75. Several processes may work on the same DIR, and so do
-the ranks of `mpirun -n K` or srun (one GPU each on a node).
-
+)";
+constexpr const char* kExample = R"(
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
 
@@ -70,7 +64,7 @@ ExitCode run_tc(const StudyOptions& options) {
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
   CLI::App& app = *program.add_subcommand("tc", kAbout);
-  app.footer(kExamples);
+  app.footer(std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

@@ -14,6 +14,7 @@
 #include "experiments/task_results.hpp"
 #include "experiments/tc_analysis.hpp"
 #include "experiments/tc_rounds.hpp"
+#include "experiments/tc_scan.hpp"
 #include "experiments/tc_tasks.hpp"
 #include "experiments/tc_window.hpp"
 #include "src/base/error.hpp"
@@ -21,7 +22,6 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kScanGraphs = 4;
 constexpr int kMostMoves = 6;  // of a window
 constexpr Eigen::Index kFinePoints = 41;
 
@@ -37,7 +37,7 @@ class Search {
   }
 
   std::vector<PointData> run(const TcInterim& interim) {
-    if (config_.temperatures.empty()) scan();
+    if (config_.temperatures.empty()) run_tc_scan(tasks_);
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
     if (config_.target_error) {
       run_rounds(
@@ -76,83 +76,10 @@ class Search {
     tasks_.fill(cells);
   }
 
-  SizePlan first_plan(const TcPoint& point, std::size_t k) {
-    return rewise::first_plan(config_, config_.schedule, point.data.p,
-                              site_count(tasks_.extents(k)));
-  }
-
-  void scan() {
-    tasks_.progress().stage("coarse scan");
-    constexpr std::size_t sizes = 2;
-    std::vector<StudyTask> tasks;
-    for (const TcPoint& point : tasks_.points) {
-      const Range range = scan_range(config_, point.data.p);
-      for (std::size_t k = 0; k < sizes; ++k) {
-        SizePlan plan = first_plan(point, k);
-        plan.temperatures = scan_temperatures(range, site_count(config_.sizes[1]));
-        plan.equilibrate = 200;
-        plan.measure = 100;
-        plan.every = 2;
-        for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
-          tasks.push_back(tasks_.task_of(point, k, g, plan, "scan"));
-        }
-      }
-    }
-    tasks_.expect(seconds_of(tasks), seconds_from(0, all_));
-    std::vector<MomentRows> rows(tasks.size());
-    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-      rows[index] = scan_moments(data);
-      if (index % (sizes * kScanGraphs) == 0)
-        tasks_.note_speed(point(index / (sizes * kScanGraphs)), 0, data);
-    });
-    for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
-      const std::size_t first = i * sizes * kScanGraphs;
-      locate(point(i), tasks[first].spec.temperatures, &rows[first], &rows[first + kScanGraphs]);
-    }
-  }
-
-  static MomentRows scan_moments(const TaskData& data) {
-    MomentRows rows(static_cast<Eigen::Index>(data.temperature.size()), kMomentCount);
-    for (std::size_t t = 0; t < data.temperature.size(); ++t) {
-      rows.row(static_cast<Eigen::Index>(t)) =
-          mean_moments(view_temperature(data.energy, t), view_temperature(data.magnetisation, t),
-                       units_of(data))
-              .transpose();
-    }
-    return rows;
-  }
-
-  // First estimate: where U of the two smallest sizes crosses.
-  static void locate(TcPoint& point, const std::vector<double>& temperatures,
-                     const MomentRows* small, const MomentRows* large) {
-    const auto count = static_cast<Eigen::Index>(temperatures.size());
-    const auto binder_of = [&](const MomentRows* rows, Eigen::Index t) {
-      Moments mean = Moments::Zero();
-      for (std::uint32_t g = 0; g < kScanGraphs; ++g) mean += rows[g].row(t).transpose();
-      return binder(mean / kScanGraphs);
-    };
-    Eigen::ArrayXd x(count), difference(count);
-    Eigen::Index steepest = 0;
-    for (Eigen::Index t = 0; t < count; ++t) {
-      x(t) = temperatures[static_cast<std::size_t>(t)];
-      difference(t) = binder_of(large, t) - binder_of(small, t);
-      if (std::abs(binder_of(small, t) - 0.4) < std::abs(binder_of(small, steepest) - 0.4)) {
-        steepest = t;
-      }
-    }
-    // Far above Tc both are zero but for noise, which crosses too.
-    const auto root = falling_root(x, difference, x(steepest));
-    point.centre = root.value_or(x(steepest));
-    if (!root) {
-      point.data.warnings.push_back(
-          "the coarse scan found no crossing of U; the search began where U = 0.4");
-    }
-  }
-
   void open_size(TcPoint& point, std::size_t k) {
     SizeData size;
     size.extents = tasks_.extents(k);
-    size.plan = first_plan(point, k);
+    size.plan = tasks_.first_plan(point, k);
     size.samples.sites = site_count(size.extents);
     point.data.sizes.push_back(std::move(size));
     place_window(point, k);
@@ -197,7 +124,7 @@ class Search {
       tasks.push_back(tasks_.task_of(point(i), k, 0, plan, "pilot"));
     }
     std::vector<double> tau(tasks.size());
-    tasks_.expect(seconds_of(tasks), seconds_from(k, who));
+    tasks_.expect(seconds_of(tasks), tasks_.seconds_from(k, who));
     tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
       tau[index] = tau_of_m2(data, 0).value;
       tasks_.note_speed(point(who[index]), k, data);
@@ -206,7 +133,7 @@ class Search {
       const TcPoint& at = point(who[n]);
       choose_times(config_, at.data.p, tau[n], tasks_.points[who[n]].data.sizes[k].plan);
     }
-    tasks_.expect(seconds_of_size(k, who), seconds_from(k + 1, who));
+    tasks_.expect(tasks_.seconds_of_size(k, who), tasks_.seconds_from(k + 1, who));
   }
 
   // Moves windows until the crossing with the size before is well inside.
@@ -247,42 +174,6 @@ class Search {
       place_window(point, k - 1);
     }
     place_window(point, k);
-  }
-
-  static double seconds_of(const std::vector<StudyTask>& tasks) {
-    double seconds = 0;
-    for (const auto& task : tasks) seconds += task.seconds;
-    return seconds;
-  }
-
-  // The graphs that size k begins with.
-  double seconds_of_size(std::size_t k, const Who& who) {
-    double seconds = 0;
-    for (const auto i : who) {
-      seconds += tasks_.task_of(point(i), k, 0, point(i).data.sizes[k].plan, "tc").seconds *
-                 tasks_.first_graphs(k);
-    }
-    return seconds;
-  }
-
-  // The same of all sizes from k on, under the last plan or, before there is one, a likely one.
-  double seconds_from(std::size_t k, const Who& who) {
-    double seconds = 0;
-    for (const auto i : who) {
-      SizePlan plan;
-      plan.temperatures.resize(6);
-      plan.equilibrate = 60;
-      plan.measure = 20;
-      plan.every = 5;
-      for (const auto& size : point(i).data.sizes) {
-        if (size.plan.measure > 0) plan = size.plan;
-      }
-      for (std::size_t other = k; other < config_.sizes.size(); ++other) {
-        seconds +=
-            tasks_.task_of(point(i), other, 0, plan, "tc").seconds * tasks_.first_graphs(other);
-      }
-    }
-    return seconds;
   }
 
   TcTasks tasks_;

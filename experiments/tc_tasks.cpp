@@ -117,6 +117,43 @@ std::uint32_t TcTasks::first_graphs(std::size_t size) const {
   return config_.target_error ? std::max(graphs, kPilotGraphs) : graphs;
 }
 
+SizePlan TcTasks::first_plan(const TcPoint& point, std::size_t size) {
+  return rewise::first_plan(config_, config_.schedule, point.data.p, site_count(extents(size)));
+}
+
+double TcTasks::seconds_of_size(std::size_t size, std::span<const std::size_t> which) const {
+  double seconds = 0;
+  for (const auto i : which) {
+    const SizePlan& plan = points[i].data.sizes[size].plan;
+    seconds += task_of(points[i], size, 0, plan, "tc").seconds * first_graphs(size);
+  }
+  return seconds;
+}
+
+double TcTasks::seconds_from(std::size_t size, std::span<const std::size_t> which) const {
+  double seconds = 0;
+  for (const auto i : which) {
+    SizePlan plan;
+    plan.temperatures.resize(6);
+    plan.equilibrate = 60;
+    plan.measure = 20;
+    plan.every = 5;
+    for (const auto& known : points[i].data.sizes) {
+      if (known.plan.measure > 0) plan = known.plan;
+    }
+    for (std::size_t other = size; other < config_.sizes.size(); ++other) {
+      seconds += task_of(points[i], other, 0, plan, "tc").seconds * first_graphs(other);
+    }
+  }
+  return seconds;
+}
+
+double seconds_of(std::span<const StudyTask> tasks) {
+  double seconds = 0;
+  for (const StudyTask& task : tasks) seconds += task.seconds;
+  return seconds;
+}
+
 std::vector<std::uint32_t> next_size(const std::vector<std::vector<std::uint32_t>>& sizes) {
   const auto &last = sizes.back(), &before = sizes[sizes.size() - 2];
   std::vector<std::uint32_t> next;

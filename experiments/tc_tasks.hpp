@@ -41,6 +41,14 @@ class TcTasks {
   // From a finished task of the point's size, the speed of those to come.
   void note_speed(TcPoint& point, std::size_t size, const TaskData& data) const;
 
+  // The configuration's schedule and cluster update, or what holds until tuning has said more.
+  SizePlan first_plan(const TcPoint& point, std::size_t size);
+
+  // Expected seconds on one core of the graphs that a size begins with, at these points: of one
+  // size; and of all from `size` on, under the last plan or, before there is one, a likely one.
+  double seconds_of_size(std::size_t size, std::span<const std::size_t> which) const;
+  double seconds_from(std::size_t size, std::span<const std::size_t> which) const;
+
   // For the time left: seconds of work about to be done, on one core, and of what is to follow.
   void expect(double now, double later);
 
@@ -64,6 +72,8 @@ class TcTasks {
   std::vector<std::vector<std::uint32_t>> sizes_;
   double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
 };
+
+double seconds_of(std::span<const StudyTask> tasks);
 
 // The next size of a series: as much larger again as the last is than the one before it, in even
 // extents, and never more than twice.

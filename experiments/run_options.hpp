@@ -1,0 +1,37 @@
+// The options of `rewise run`, and the task that they ask for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "experiments/commands.hpp"
+#include "experiments/options.hpp"
+#include "experiments/task.hpp"
+
+namespace rewise {
+
+struct RunOptions {
+  std::uint64_t dim = 2, graph_seed = 1, replicas = 32, equilibrate = 1000, measure = 1000;
+  std::uint64_t every = 1, seed = 1, threads = 0, q = 2, tile = 0, seed_tile = 0;
+  std::string size, p = "0", rule = "rewire", graph, temperature, schedule = "1:1";
+  std::string engine = "auto", device = "auto", model = "ising", local = "auto";
+  std::string flip = number_text(EngineSpec{}.few_cluster_flip);
+  std::string cluster = "wolff", wolff_method, label_method, start = "mixed", out;
+  std::string checkpoint = "5min", time_limit;
+  bool json = false;
+};
+
+void add_run_options(CLI::App& app, RunOptions& options);
+
+// Error(usage) for options that exclude each other; one replica of the packed engine unless given.
+void check_run_options(const CLI::App& app, RunOptions& options);
+
+// Its schedule is left alone where it is "auto". Error(usage), Error(data, io) of --graph.
+TaskSpec run_spec(const RunOptions& options);
+// t.h5 -> t.h5, t.part.h5, t.lease; nothing without --out. Error(usage, held, io).
+std::optional<TaskPaths> run_paths(const std::string& out);
+// The methods; Error(usage) for those that `spec` has no use for.
+EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec);
+
+}  // namespace rewise
