@@ -56,8 +56,9 @@ struct ScheduleWish {
 };
 
 // Tuning may take this share of the time that the tasks take here, between these seconds; below the
-// least there is none. With `work` below the least over the share there is none on any device.
-inline constexpr double kTuneShare = 0.03, kLeastTuning = 1, kMostTuning = 60;
+// least there is none. (Rules of thumb are off by a factor of two or so.) With `work` below the
+// least over the share there is none on any device.
+inline constexpr double kTuneShare = 0.05, kLeastTuning = 1, kMostTuning = 60;
 
 // A candidate with this share of the winner's rate at the size before may win at the next.
 inline constexpr double kPromising = 0.5;
