@@ -3,7 +3,8 @@ with another seed. Prints a line per setting and the count of winners within 10%
 exit status 1 where fewer than 9 of 10 are.
 
     tune_brute_force.py REWISE [--device cpu|cuda] [--replicas 0] [--size-2d 64] [--size-3d 16]
-                        [--budget 20] [--long 120] [--settings 2d-0-at,2d-0.01-below,..] [--json FILE]
+                        [--budget 20] [--long 120] [--settings 2d-0-at,2d-1e-2-below,..]
+                        [--json FILE]
 
 A setting is DIM-P-WHERE: below, at or above Tc, at 0.97, 1 and 1.03 of it. The default is 24 of
 them: both dimensions, p = 0, 1e-3, 1e-2 and 0.1. On a CPU that others use, times are those of one
@@ -76,7 +77,8 @@ def verdict(setting, quick, brute):
     rate, error = brute.get(winner, (0, 0))  # a winner without a known tau has failed
     top, top_error = brute[best]
     ratio = rate / top
-    spread = 0.0 if winner == best or rate == 0 else ratio * math.hypot(error / rate, top_error / top)
+    known = winner != best and rate > 0
+    spread = ratio * math.hypot(error / rate, top_error / top) if known else 0.0
     return {"setting": setting, "winner": name(winner), "best": name(best), "ratio": ratio,
             "error": spread, "seconds": quick["seconds"], "warnings": quick["warnings"],
             "dropped": sum(c["dropped"] is not None for c in quick["candidates"]),
