@@ -21,6 +21,10 @@ constexpr const char* kAbout =
     "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
     "bonds and its metrics: degrees, components, path lengths, 4-cycle clustering.";
 constexpr const char* kExamples = R"(
+Modified cells are sites whose neighbours are not those of the lattice. 4-cycle clustering,
+over up to 10000 sites: the squares that a site is on over those it could be on (Zhang et al.,
+Physica A 387, 6869 (2008), eq. 2); lattices have no triangles.
+
 Examples:
   rewise graph --dim 2 --size 64 --p 0.01 --seed 1
   rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
@@ -77,6 +81,11 @@ Json metrics_json(const GraphMetrics& m) {
   return json;
 }
 
+// Without an error where all of the graph was seen, or where sites are all alike.
+std::string metric_text(double value, double error) {
+  return error == 0 ? fmt::format("{:.6g}", value) : format_value({value, error});
+}
+
 void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
   fmt::print("degree               mean {:.6g}, variance {:.4g}\n", m.mean_degree,
              m.degree_variance);
@@ -88,13 +97,13 @@ void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
              m.largest_component);
   if (m.path_sources > 0) {
     const bool exact = m.path_sources == sites;
-    fmt::print("mean path length     {} ({})\n", format_value({m.mean_path, m.mean_path_error}),
+    fmt::print("mean path length     {} ({})\n", metric_text(m.mean_path, m.mean_path_error),
                exact ? "exact" : fmt::format("from {} sampled sites", m.path_sources));
     fmt::print("diameter             {}{}\n", exact ? "" : "at least ", m.diameter);
   }
   if (m.clustering_sites > 0) {
     fmt::print("4-cycle clustering   {}\n",
-               format_value({m.square_clustering, m.square_clustering_error}));
+               metric_text(m.square_clustering, m.square_clustering_error));
   }
 }
 

@@ -69,7 +69,8 @@ std::string Progress::share() const {
   const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
   std::string text = fmt::format("{:3.0f} %", std::floor(100 * part));
   const double worked = done_ - skipped_;
-  if (worked > 0 && seconds > 1) {
+  // The first tasks are small ones, whose time says little about that of all.
+  if (worked > 0 && seconds > 1 && (worked > 0.02 * total_ || seconds > 60)) {
     text +=
         fmt::format(", {} left", duration_text(seconds * std::max(total_ - done_, 0.0) / worked));
   }
