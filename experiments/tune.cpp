@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -11,6 +10,7 @@
 #include "analysis/decorrelation.hpp"
 #include "experiments/options.hpp"
 #include "experiments/task_group.hpp"
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/single/single.hpp"
@@ -22,10 +22,6 @@ constexpr double kEquilibriumShare = 0.4;  // of the budget, at most
 constexpr double kEquilibriumTaus = 10;
 constexpr double kAgreement = 1e-3;  // level of the test of hot against cold
 constexpr double kTied = 2;          // joint standard errors
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 bool has_swendsen_wang(std::span<const Candidate> candidates) {
   return std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {

@@ -4,11 +4,11 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "analysis/autocorrelation.hpp"
 #include "analysis/decorrelation.hpp"
+#include "src/base/clock.hpp"
 
 namespace rewise {
 namespace {
@@ -26,10 +26,6 @@ constexpr std::size_t kLags = 64;     // of the configuration correlation
 constexpr double kWatchShare = 0.25;  // of a turn, with configurations compared
 // What a cycle may cost less than its updates were expected to: launches shared by many updates.
 constexpr double kCheaper = 0.5;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // On one thread of the CPU that thread's own time, which other programs hardly disturb; else the
 // clock on the wall.

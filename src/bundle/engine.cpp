@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <optional>
 
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/books.hpp"
 #include "src/bundle/bundle.hpp"
@@ -22,10 +22,6 @@
 
 namespace rewise::bundle {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Time spent by one thread.
 struct Clock {

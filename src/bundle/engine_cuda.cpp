@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/device_batch.hpp"
 
@@ -15,10 +15,6 @@ namespace rewise::bundle {
 namespace {
 
 static_assert(kMostBatch == kMostGraphs);
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 

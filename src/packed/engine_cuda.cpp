@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/stream.hpp"
@@ -14,10 +13,6 @@
 
 namespace rewise::packed {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class CudaEngine final : public Books {
  public:

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/cuda/stream.hpp"
 #include "src/cuda/use_device.hpp"
@@ -23,10 +23,6 @@
 
 namespace rewise::single {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::uint64_t stride_of(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <set>
@@ -13,15 +12,12 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/base/clock.hpp"
 #include "src/bundle/bundle.hpp"
 
 namespace {
 
 using namespace rewise;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uint32_t replicas,
                                 Start start, WolffForm form = WolffForm::automatic) {

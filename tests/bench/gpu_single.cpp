@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/base/clock.hpp"
 #include "src/single/single.hpp"
 
 namespace {
@@ -18,10 +18,6 @@ namespace {
 using namespace rewise;
 
 using Row = std::tuple<std::vector<std::uint32_t>, double, double, std::uint32_t>;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uint32_t replicas) {
   EngineSpec spec;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -13,16 +12,13 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/base/clock.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/single/single.hpp"
 
 namespace {
 
 using namespace rewise;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct Setting {
   bool quick = false;

@@ -5,20 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/base/clock.hpp"
 #include "src/single/single.hpp"
 
 namespace {
 
 using namespace rewise;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uint32_t systems,
                                 const std::string& method) {
