@@ -229,6 +229,7 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   row.add("cycle_seconds", cycle_cost);
   const Eigen::Index last = steps.size() - 1;
   row.add("correlation_end", {absolute.value[last], absolute.error[last]});
+  row.add("steps_end", {steps[last], 0});
   row.add("seconds_end", with_cost({seconds[last], 0}, cycle_cost));
   for (const auto& [name, level] :
        {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 1.0 / 10}, {"30", 1.0 / 30}}) {

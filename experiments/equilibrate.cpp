@@ -101,19 +101,23 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   add_mean(curve, "step_seconds_cold", per_step(steps, cold.seconds));
 
   const EquilibriumTime found = equilibrium_time(steps, hot.energy, cold.energy);
+  const auto seconds_at = [&](double step) {
+    Eigen::Index at = 0;
+    while (at + 1 < steps.size() && steps[at] < step) ++at;
+    const MeanCurve then = mean_curve(hot.seconds.middleCols(at, 1));
+    return Value{then.value[0], std::isfinite(then.error[0]) ? then.error[0] : 0};
+  };
   Value seconds = found.time;
   if (found.reached) {
-    Eigen::Index at = 0;
-    while (steps[at] < found.time.value) ++at;
-    const MeanCurve then = mean_curve(hot.seconds.middleCols(at, 1));
-    const double error = then.value[0] * found.time.error / found.time.value;
-    const double timing = std::isfinite(then.error[0]) ? then.error[0] : 0;
-    seconds = {then.value[0], std::hypot(error, timing)};
+    const Value then = seconds_at(found.time.value);
+    const double error = then.value * found.time.error / found.time.value;
+    seconds = {then.value, std::hypot(error, then.error)};
   }
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
   row.add("equilibrium_steps", found.time);
   row.add("equilibrium_seconds", seconds);
   row.add("apart_until_steps", {found.last, 0});
+  row.add("apart_until_seconds", seconds_at(found.last));
   row.add("energy_at_100", value_at(steps, hot.energy, 100));
   row.add("energy_hot", last_of(hot.energy));
   row.add("energy_cold", last_of(cold.energy));

@@ -186,9 +186,24 @@ std::string size_of(const std::string& word, const CurveSet& set) {
   return number_text(word == "SMALLEST" ? *least : *most);
 }
 
+// The metric that says how far a time was looked for that was not found; "" where there is none.
+std::string horizon_of(const std::string& metric) {
+  const auto begins = [&](std::string_view head) { return metric.rfind(head, 0) == 0; };
+  if (begins("equilibrium_"))
+    return "apart_until_" + metric.substr(std::string("equilibrium_").size());
+  if (begins("steps_to_")) return "steps_end";
+  return begins("seconds_to_") ? "seconds_end" : "";
+}
+
+// A value, or (beyond) that it is larger than this.
+struct Known {
+  Value value;
+  bool beyond = false;
+};
+
 // "run[key=value,..].metric" or a number.
-Value value_of(const std::string& text, const FigureResults& results) {
-  if (text.find('[') == std::string::npos) return {parse_number(text, "check"), 0};
+Known value_of(const std::string& text, const FigureResults& results) {
+  if (text.find('[') == std::string::npos) return {{parse_number(text, "check"), 0}};
   const auto open = text.find('['), close = text.find("].");
   if (open == std::string::npos || close == std::string::npos || close < open) {
     throw Error(ExitCode::usage, fmt::format("check: '{}' is not run[key=value,..].metric", text));
@@ -202,34 +217,41 @@ Value value_of(const std::string& text, const FigureResults& results) {
     keys.emplace_back(part.substr(0, equals), part.substr(equals + 1));
     rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
   }
-  const std::string run = text.substr(0, open);
+  const std::string run = text.substr(0, open), metric = text.substr(close + 2);
   for (const auto& [name, set] : results) {
     if (name != run) continue;
     for (auto& [key, value] : keys) {
       if (key == "size") value = size_of(value, set);
     }
-    return find_metric(set, keys, text.substr(close + 2), fmt::format("check '{}'", text));
+    const std::string origin = fmt::format("check '{}'", text), horizon = horizon_of(metric);
+    const Value value = find_metric(set, keys, metric, origin);
+    if (!std::isinf(value.value) || horizon.empty()) return {value};
+    return {find_metric(set, keys, horizon, origin), true};
   }
   throw Error(ExitCode::usage, fmt::format("check: no run '{}' in '{}'", run, text));
 }
 
-std::string shown(Value v) {
+std::string shown(const Known& known) {
+  const Value v = known.value;
   if (std::isinf(v.value)) return "never";
-  const bool exact = !std::isfinite(v.error) || v.error < 1e-9 * std::abs(v.value);
-  if (exact || v.error == 0) return fmt::format("{:.4g}", v.value);
-  return format_value(v);
+  const bool exact = !std::isfinite(v.error) || v.error < 1e-9 * std::abs(v.value) || v.error == 0;
+  return (known.beyond ? "beyond " : "") +
+         (exact ? fmt::format("{:.4g}", v.value) : format_value(v));
 }
 
 double error_of(Value v) { return std::isfinite(v.error) ? v.error : 0; }
 
-// Is a < b? By two errors of the difference.
-std::string less(Value a, Value b) {
+// Is a < b? By two errors of the difference. What is beyond a horizon is known to be larger than it
+// and no more.
+std::string less(const Known& left, const Known& right) {
+  const Value a = left.value, b = right.value;
   if (std::isnan(a.value) || std::isnan(b.value)) return "undecided";
   if (std::isinf(a.value)) return std::isinf(b.value) ? "undecided" : "disagrees";
   if (std::isinf(b.value)) return "agrees";
   const double error = std::hypot(error_of(a), error_of(b));
   if (std::abs(b.value - a.value) <= 2 * error) return "undecided";
-  return a.value < b.value ? "agrees" : "disagrees";
+  const bool smaller = a.value < b.value;
+  return (smaller ? left : right).beyond ? "undecided" : (smaller ? "agrees" : "disagrees");
 }
 
 }  // namespace
@@ -268,11 +290,11 @@ Figure parse_figure(const std::string& text, const std::string& name, const std:
 namespace {
 
 Verdict judge(const FigureCheck& check, const FigureResults& results) {
-  const Value left = value_of(check.left, results);
+  const Known left = value_of(check.left, results);
   if (check.relation == "least") {
     Verdict verdict{"agrees", fmt::format("{} against", shown(left))};
     for (const auto& text : check.among) {
-      const Value other = value_of(text, results);
+      const Known other = value_of(text, results);
       verdict.detail += fmt::format(" {}", shown(other));
       const std::string one = less(left, other);
       if (one == "disagrees" || (one == "undecided" && verdict.verdict == "agrees")) {
@@ -281,14 +303,15 @@ Verdict judge(const FigureCheck& check, const FigureResults& results) {
     }
     return verdict;
   }
-  Value right = value_of(check.right, results);
+  Known right = value_of(check.right, results);
   const std::string factor = check.factor == 1 ? "" : fmt::format("{:g} x ", check.factor);
   const std::string plain = factor + shown(right);
-  right.value *= check.factor;
-  right.error *= check.factor;
+  right.value.value *= check.factor;
+  right.value.error *= check.factor;
   if (check.relation == "near") {
-    const double error = std::hypot(error_of(left), error_of(right));
-    const double off = std::abs(left.value - right.value);
+    const double error = std::hypot(error_of(left.value), error_of(right.value));
+    const double off =
+        left.beyond || right.beyond ? std::nan("") : std::abs(left.value.value - right.value.value);
     const bool near = off <= check.tolerance + 3 * error;
     return {std::isfinite(off) ? (near ? "agrees" : "disagrees") : "undecided",
             fmt::format("{} against {}", shown(left), plain)};

@@ -164,7 +164,7 @@ TEST_CASE("reproduce: points of another configuration are not taken over") {
   CHECK(none.status == 75);
   std::filesystem::create_directories(place / "o/runs");
   place.write("o/runs/eq.points.json",
-              "{\"parameters\": \"3 cpu {}\", \"points\": {\"T 2 1:0\": 1}}");
+              "{\"parameters\": \"4 cpu {}\", \"points\": {\"T 2 1:0\": 1}}");
   REQUIRE(place.run(line).status == 0);
   CHECK(curves_of(place, "o").size() == 6);
 }
