@@ -156,8 +156,13 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     spec.graph.seed = options.graph_seed;
   }
   std::vector<TaskSpec> list;
+  std::vector<double> given;
   for (const std::string& p : split(options.p)) {
     spec.graph.p = parse_p(p, "--p");
+    if (std::find(given.begin(), given.end(), spec.graph.p) != given.end()) {
+      throw Error(ExitCode::usage, fmt::format("--p: {} is given twice", p));
+    }
+    given.push_back(spec.graph.p);
     auto at = temperatures;
     if (at.empty()) at = {default_temperature(spec, dim)};
     for (const double t : at) {
@@ -211,6 +216,7 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
     throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .json", options.out));
   }
+  if (!options.out.empty()) check_output_file(options.out);
   if (!options.study.empty() && !options.graph.empty()) {
     throw Error(ExitCode::usage, "--study and --graph exclude each other (a study builds graphs)");
   }
