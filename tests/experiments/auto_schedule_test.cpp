@@ -9,32 +9,11 @@
 #include "experiments/study_schedule.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/program.hpp"
+#include "tests/experiments/schedule_wish.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
-
-namespace {
-
-ScheduleWish wish(double p, double work) {
-  ScheduleWish w;
-  w.spec.graph = {{8, 6}, p, Rule::rewire, 1};
-  w.spec.temperatures = {2.2, 2.4, 2.6};
-  w.work = w.seconds = work;
-  w.rule_of_thumb = {1, 7};  // no candidate of the tuner
-  w.options.threads = 1;
-  return w;
-}
-
-ScheduleWish open_wish(double p, double work) {
-  ScheduleWish w = wish(p, work);
-  w.any_cluster = true;
-  return w;
-}
-
-constexpr double kWorthTuning = 1.01 * kLeastTuning / kTuneShare;
-
-}  // namespace
 
 TEST_CASE("little work: the rule of thumb, kept even when more work comes") {
   const Workplace place;
@@ -170,95 +149,6 @@ TEST_CASE("a class is all that a schedule should depend on, and no more") {
     if (change == 5) other.cluster = ClusterUpdate::swendsen_wang;
     CHECK(schedule_class(other) != name);
   }
-}
-
-TEST_CASE("a cluster update left open: Swendsen-Wang is weighed against Wolff, the choice kept") {
-  const Workplace place;
-  const auto folder = place / "study";
-  const ScheduleWish w = open_wish(0.1, kWorthTuning);
-  const std::string name = schedule_class(w.spec, true);
-  CHECK(name == "8x6_p0.1_rewire_bundle_metropolis_auto");
-  const ChosenSchedule first = choose_schedule(folder, w, StopToken());
-  CHECK(first.tuned);
-  const auto file = nlohmann::json::parse(place.read("study/schedules/" + name + ".json"));
-  int weighed[2] = {0, 0};
-  for (const auto& candidate : file["settings"][0]["candidates"]) {
-    ++weighed[candidate["cluster"] == "swendsen-wang"];
-  }
-  CHECK(weighed[0] > 10);
-  CHECK(weighed[1] > 0);
-  CHECK(file["settings"][0]["winner"]["cluster"] == file["cluster"]);
-  CHECK(file["cluster"] == to_string(first.cluster));
-  const ChosenSchedule second = choose_schedule(folder, w, StopToken());
-  CHECK_FALSE(second.tuned);
-  CHECK(second.schedule == first.schedule);
-  CHECK(second.cluster == first.cluster);
-  // Little work: the rule of thumb, which is Wolff's.
-  const ChosenSchedule little = choose_schedule(folder, open_wish(0.2, 1), StopToken());
-  CHECK(little.schedule == Schedule{1, 7});
-  CHECK(little.cluster == ClusterUpdate::wolff);
-}
-
-TEST_CASE(
-    "what a version that knew Wolff alone has chosen holds, another choice of Wolff does not") {
-  const Workplace place;
-  const auto folder = place / "study";
-  const ScheduleWish w = open_wish(0.1, 1);
-  const std::string name = schedule_class(w.spec);
-  const std::string before = "{\"format\": \"rewise tune\", \"class\": \"" + name +
-                             "\", \"schedule\": \"1:32\", \"reason\": \"tuned long ago\"";
-  std::filesystem::create_directories(folder / "schedules");
-  place.write("study/schedules/" + name + ".json", before + "}");
-  const ChosenSchedule kept = choose_schedule(folder, w, StopToken());
-  CHECK(kept.schedule == Schedule{1, 32});
-  CHECK(kept.cluster == ClusterUpdate::wolff);
-  CHECK(kept.reason == "tuned long ago");
-  CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
-
-  place.write("study/schedules/" + name + ".json", before + ", \"cluster\": \"wolff\"}");
-  CHECK(choose_schedule(folder, w, StopToken()).schedule == Schedule{1, 7});
-  CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
-}
-
-TEST_CASE("a study's tasks take the cluster update that was chosen") {
-  const Workplace place;
-  const auto study = [](const std::string& sampling) {
-    return "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\ngraphs = 2\n"
-           "[sampling]\nmeasure = 20\ntemperatures = [2.5, 2.6]\n" +
-           sampling + "[run]\ndevice = \"cpu\"\n";
-  };
-  std::filesystem::create_directories(place / "st/schedules");
-  place.write("st/study.toml", "");
-  for (const std::string size : {"8x8", "12x12"}) {
-    const std::string name = size + "_p0.1_rewire_bundle_metropolis_auto";
-    place.write("st/schedules/" + name + ".json",
-                "{\"format\": \"rewise tune\", \"class\": \"" + name +
-                    "\", \"schedule\": \"1:2\", \"cluster\": \"swendsen-wang\", "
-                    "\"reason\": \"\"}");
-  }
-  place.write("s.toml", study(""));
-  const Output output = place.run("sweep s.toml --out st --no-plots --json");
-  INFO(output.err);
-  REQUIRE(output.status == 0);
-  const auto summary = nlohmann::json::parse(output.out);
-  CHECK(summary["sampling"]["cluster"] == "auto");
-  for (const auto& size : summary["points"][0]["sizes"]) {
-    CHECK(size["schedule"] == "1:2");
-    CHECK(size["cluster"] == "swendsen-wang");
-  }
-  CHECK(place.read("st/study.toml").find("cluster = \"auto\"") != std::string::npos);
-  CHECK(place.read("st/summary.csv").find(",swendsen-wang\n") != std::string::npos);
-
-  // A configuration that says the same has the same tasks: two graphs and a pilot of each size.
-  place.write("s.toml", study("schedule = \"1:2\"\ncluster = \"swendsen-wang\"\n"));
-  REQUIRE(place.run("sweep s.toml --out fixed --no-plots").status == 0);
-  std::size_t shared = 0;
-  for (const auto& file : place.files()) {
-    if (!file.starts_with("fixed/tasks/") || !file.ends_with(".h5")) continue;
-    CHECK(place.has("st" + file.substr(5)));
-    ++shared;
-  }
-  CHECK(shared == 2 * 3);
 }
 
 TEST_CASE("a damaged choice is an error that names the file") {
