@@ -201,10 +201,7 @@ def compose(panels, tables_of):
              for panel_axes, panel in zip(axes.flat, panels)]
     for spare in list(axes.flat)[len(panels):]:
         spare.set_axis_off()
-    if not any(drawn):
-        return None
-    style.give_legends_room(figure)
-    return figure
+    return figure if any(drawn) else None
 
 
 def heading(data):
@@ -249,6 +246,7 @@ def draw_figure(data, folder):
                      for c in data["checks"])
     if text:
         figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
+    style.give_legends_room(figure)  # last: titles take from the panels
     return style.save(figure, folder, data["name"])
 
 
@@ -262,5 +260,6 @@ def draw(data, folder):
         if figure is None:
             continue
         figure.suptitle(heading(data), fontsize=9, x=0.01, ha="left")
+        style.give_legends_room(figure)
         written += style.save(figure, folder, name)
     return written

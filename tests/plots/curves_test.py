@@ -89,6 +89,7 @@ class Curves(InFolder):
                        for k, y in enumerate(runs)]}
         panel = {"table": "t", "x": "steps", "y": "y", "lines": "only"}
         figure = plot_curves.compose([panel], lambda _: table)
+        plot_curves.style.give_legends_room(figure)
         axes = drawn(figure)[0]
         self.assertFalse(plot_curves.style.covers_data(axes.get_legend(), axes))
         self.assertGreater(axes.get_ylim()[1], 1.2)

@@ -1,0 +1,66 @@
+"""Puts finished `rewise reproduce` runs into experiments/configs/reproduce/README.md: a row of
+verdicts each and what disagrees and why, and the plots that are named here beside this file.
+
+    /usr/bin/python3 experiments/figures/reproduced.py studies/*-paper
+"""
+
+import pathlib
+import sys
+import textwrap
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "experiments" / "configs" / "reproduce" / "README.md"
+sys.path.insert(0, str(ROOT / "analysis"))
+
+import plot_curves  # noqa: E402
+import plot_style  # noqa: E402
+
+PLOTS = ["hawick-fig07", "hawick-fig09", "weigel-fig12"]
+BEGIN, END = "<!-- overview -->", "<!-- end of overview -->"
+
+
+def count(data, verdict):
+    return sum(check["verdict"] == verdict for check in data["checks"])
+
+
+def overview(figures):
+    lines = ["| entry | what | scale | agrees | disagrees | undecided |", "|---|---|---|---|---|---|"]
+    for data in figures:
+        verdicts = " | ".join(str(count(data, word) or "-") for word in plot_curves.VERDICTS)
+        lines.append(f"| {data['name']} | {data['title']} | {data['scale']} | {verdicts} |")
+    return "\n".join(lines)
+
+
+def disagreements(figures):
+    lines = []
+    for data in figures:
+        for check in data["checks"]:
+            if check["verdict"] == "agrees":
+                continue
+            if "there was no GPU" in check["detail"]:
+                continue
+            why = f" {check['why']}" if check["why"] else ""
+            text = f"{data['name']}, {check['verdict']}: {check['claim']} ({check['detail']}).{why}"
+            lines.append(textwrap.fill(text, 118, initial_indent="- ", subsequent_indent="  "))
+    return "\n".join(lines)
+
+
+def main(folders):
+    figures = sorted((plot_curves.read(folder) for folder in folders),
+                     key=lambda data: data["name"])
+    text = (f"{overview(figures)}\n\nWhere ours does not agree, but for want of a GPU:\n\n"
+            f"{disagreements(figures)}")
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    plot_style.RC["savefig.dpi"] = 78
+    for data in figures:
+        if data["name"] in PLOTS:
+            data["name"] += f"-{data['scale']}"
+            for path in plot_curves.draw(data, HERE):
+                if path.suffix == ".pdf":
+                    path.unlink()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
