@@ -92,4 +92,87 @@ struct ParentForest {
   }
 };
 
+// The same with a word for each node, its parent in bits 0-31 and its key above. The order is that
+// of the keys, so a root has the smallest of its set.
+struct KeyedForest {
+  using Word = unsigned long long;
+
+  struct Walk {
+    std::uint32_t a, b;  // nodes
+    Word at_a, at_b;     // their words, as they were seen
+  };
+
+  Word* words;
+
+  static __device__ __forceinline__ Word make(std::uint32_t parent, std::uint32_t key) {
+    return static_cast<Word>(key) << 32 | parent;
+  }
+  static __device__ __forceinline__ std::uint32_t parent(Word word) {
+    return static_cast<std::uint32_t>(word);
+  }
+  static __device__ __forceinline__ std::uint32_t key(Word word) {
+    return static_cast<std::uint32_t>(word >> 32);
+  }
+
+  // As ParentForest::peek().
+  __device__ __forceinline__ Word peek(std::uint32_t node) const {
+    using InBlock = cuda::atomic_ref<Word, cuda::thread_scope_block>;
+    return InBlock(words[node]).load(cuda::memory_order_relaxed);
+  }
+
+  // A node's root, where no set changes any more: plain loads, which may be cached.
+  __device__ __forceinline__ std::uint32_t root(std::uint32_t node, Word& word) const {
+    word = words[node];
+    while (parent(word) != node) {
+      node = parent(word);
+      word = words[node];
+    }
+    return node;
+  }
+
+  __device__ __forceinline__ Walk start(std::uint32_t a, std::uint32_t b) const {
+    return {a, b, peek(a), peek(b)};
+  }
+
+  // One step of joining two sets; whether they are one now.
+  __device__ __forceinline__ bool step(Walk& walk) const {
+    const std::uint32_t up_a = parent(walk.at_a), up_b = parent(walk.at_b);
+    if (up_a == up_b) return true;
+    const bool top_a = up_a == walk.a, top_b = up_b == walk.b;
+    if (top_a && top_b) {
+      const bool hang_a = key(walk.at_a) > key(walk.at_b);
+      const std::uint32_t child = hang_a ? walk.a : walk.b, root = hang_a ? walk.b : walk.a;
+      const Word seen = hang_a ? walk.at_a : walk.at_b;
+      const Word found = atomicCAS(words + child, seen, make(root, key(seen)));
+      if (hang_a) walk.at_a = found;
+      if (!hang_a) walk.at_b = found;
+      return found == seen;
+    }
+    // Both go up a step, with both loads on their way at once.
+    const Word next_a = top_a ? walk.at_a : peek(up_a), next_b = top_b ? walk.at_b : peek(up_b);
+    if (!top_a) rise(walk.a, walk.at_a, next_a);
+    if (!top_b) rise(walk.b, walk.at_b, next_b);
+    return false;
+  }
+
+  __device__ __forceinline__ void unite(std::uint32_t a, std::uint32_t b) const {
+    Walk walk = start(a, b);
+    while (!step(walk)) {
+    }
+  }
+
+ private:
+  using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
+
+  // From a node to its parent, whose word is `up`; the node's parent becomes its grandparent.
+  __device__ __forceinline__ void rise(std::uint32_t& node, Word& word, Word up) const {
+    const std::uint32_t next = parent(word);
+    if (parent(up) != next) {
+      Ref(words[node]).store(make(parent(up), key(word)), cuda::memory_order_relaxed);
+    }
+    node = next;
+    word = up;
+  }
+};
+
 }  // namespace rewise

@@ -83,9 +83,9 @@ class NodeSettler {
                                                    typename Model::Draw& draw) {
     const std::uint32_t node = first_ + number;
     const std::uint32_t own = system_.own[node];
-    NodeForest::Word word;
+    KeyedForest::Word word;
     const std::uint32_t root = system_.forest.root(node, word);
-    draw = model_.draw(key_, NodeForest::site(word));
+    draw = model_.draw(key_, KeyedForest::key(word));
     if (root == node) {
       const std::uint64_t n2 = static_cast<std::uint64_t>(own) * own;
       square_ += n2;

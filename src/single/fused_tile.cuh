@@ -356,7 +356,7 @@ class FusedTile {
       const unsigned place = place_of(lowest_bit(open));
       const std::uint32_t size = memory_.forest[place] & kSizeMask, node = base + number;
       const Site site = memory_.first[place / kWordSites] + place % kWordSites;
-      system.forest.words[node] = NodeForest::make(node, site);
+      system.forest.words[node] = KeyedForest::make(node, site);
       system.own[node] = static_cast<std::uint16_t>(size);
       system.size[node] = size;
       memory_.forest[place] = number;
