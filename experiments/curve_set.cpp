@@ -80,6 +80,11 @@ void Curve::append(const std::string& name, double value) {
   columns.push_back({name, {value}});
 }
 
+void Curve::append(const std::string& name, Value value) {
+  append(name, value.value);
+  append(name + "_error", value.error);
+}
+
 Curve& CurveTable::curve(const CurveKeys& keys) {
   for (Curve& curve : curves) {
     if (curve.keys == keys) return curve;

@@ -23,6 +23,7 @@ struct Curve {
   void add(const std::string& name, const Eigen::ArrayXd& values);
   void add(const std::string& name, const std::vector<double>& values);
   void append(const std::string& name, double value);  // one more point; a new column if need be
+  void append(const std::string& name, Value value);   // with its error beside
 };
 
 struct CurveTable {

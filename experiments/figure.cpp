@@ -329,6 +329,11 @@ Verdict judge(const FigureCheck& check, const FigureResults& results) {
 
 }  // namespace
 
+Value quotient(Value a, Value b) {
+  const double ratio = a.value / b.value;
+  return {ratio, std::abs(ratio) * std::hypot(error_of(a) / a.value, error_of(b) / b.value)};
+}
+
 Verdict check_figure(const FigureCheck& check, const FigureResults& results) {
   Verdict verdict = judge(check, results);
   const std::string run = check.left.substr(0, check.left.find('['));

@@ -63,6 +63,9 @@ struct Verdict {
   std::string detail;   // the numbers
 };
 
+// Of independent values; an error that is unknown counts as none.
+Value quotient(Value a, Value b);
+
 using FigureResults = std::vector<std::pair<std::string, CurveSet>>;  // by run name
 
 // Differences below two errors are undecided. Error(usage) where a metric does not exist.

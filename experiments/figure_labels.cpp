@@ -59,11 +59,6 @@ std::string point_name(const LabelSetting& s) {
                      s.method, tile_text(s.tile));
 }
 
-Value quotient(Value a, Value b) {
-  const auto relative = [](Value v) { return std::isfinite(v.error) ? v.error / v.value : 0; };
-  return {a.value / b.value, a.value / b.value * std::hypot(relative(a), relative(b))};
-}
-
 CurveSet labelling_point(const FigureRun& run, const LabelSetting& s, const Times& t, Value core) {
   const double across = s.tile > 0 ? static_cast<double>(s.extents.front()) / s.tile : kNan;
   const std::pair<const char*, Value> columns[] = {
@@ -85,8 +80,7 @@ CurveSet labelling_point(const FigureRun& run, const LabelSetting& s, const Time
   curve.append("tiles_across", across);
   MetricRow& row = part.metrics.emplace_back(MetricRow{keys_of(s, ""), {}});
   for (const auto& [name, value] : columns) {
-    curve.append(name, value.value);
-    curve.append(std::string(name) + "_error", value.error);
+    curve.append(name, value);
     row.add(name, value);
   }
   return part;
@@ -235,8 +229,7 @@ CurveSet measure_few_cluster(const FigureRun& run, const StopToken& stop, Progre
                                                        {"speedup", quotient(wolff, few)},
                                                        {"tile", {static_cast<double>(tile), 0}}};
       for (const auto& [name, value] : columns) {
-        curve.append(name, value.value);
-        curve.append(std::string(name) + "_error", value.error);
+        curve.append(name, value);
         row.add(name, value);
       }
       progress.add(share);

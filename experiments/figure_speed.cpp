@@ -108,11 +108,6 @@ Value ratio(const Series& a, const Series& b) {
   })[0];
 }
 
-Value quotient(Value a, Value b) {
-  const double r = a.value / b.value;
-  return {r, std::abs(r) * std::hypot(a.error / a.value, b.error / b.value)};
-}
-
 Value product(Value a, Value b) {
   return {a.value * b.value, std::hypot(a.error * b.value, a.value * b.error)};
 }
@@ -210,10 +205,8 @@ CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& side
     sizes.append("size", sides.core.extents.front());
     MetricRow& metrics = part.metrics.emplace_back(MetricRow{all, {}});
     for (const auto& [name, value] : columns) {
-      for (Curve* curve : {&speed, &sizes}) {
-        curve->append(name, value.value);
-        curve->append(name + "_error", value.error);
-      }
+      speed.append(name, value);
+      sizes.append(name, value);
       metrics.add(name, value);
     }
   }
