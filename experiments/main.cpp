@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/build_info.hpp"
@@ -90,6 +93,12 @@ void check_subcommand(const CLI::App& program, int argc, char** argv) {
                                            argv[1], hint(argv[1], known)));
 }
 
+// Whether a command looks for signals between its steps; one ends the others at once.
+bool heeds_signals(const std::string& command) {
+  constexpr std::array<std::string_view, 5> plain{"graph", "label", "plot", "report", "info"};
+  return std::find(plain.begin(), plain.end(), command) == plain.end();
+}
+
 int run(int argc, char** argv) {
   CLI::App program{
       "Ising spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
@@ -118,7 +127,9 @@ int run(int argc, char** argv) {
     return parse_failure(program, error);
   }
   for (const auto& command : commands) {
-    if (command.app->parsed()) return static_cast<int>(command.run());
+    if (!command.app->parsed()) continue;
+    if (heeds_signals(command.app->get_name())) install_stop_signals();
+    return static_cast<int>(command.run());
   }
   return static_cast<int>(ExitCode::internal);
 }
@@ -126,7 +137,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  install_stop_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
   int status = 0;
   try {
     status = run(argc, argv);

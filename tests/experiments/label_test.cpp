@@ -1,8 +1,11 @@
 // `rewise label` and `rewise percolate` as a user meets them: images, datasets, graphs, what they
 // print and write, and one line for what cannot be.
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 
 #include "experiments/pgm.hpp"
 #include "src/base/error.hpp"
@@ -205,4 +208,13 @@ TEST_CASE("percolate: table, JSON and files, the same for any number of threads"
   CHECK(rewired["sizes"][0]["points"][0]["wraps_one"].is_null());
   CHECK(rewired["sizes"][0]["points"][4]["largest_share"]["value"] > 0.8);
   CHECK(place.run("percolate --time-limit 0.01s --size 256 --samples 4096").status == 75);
+}
+
+TEST_CASE("label keeps nothing: a signal ends it at once") {
+  Workplace place;
+  place.write("ring.edges", "0 1\n1 2\n2 0\n");
+  const pid_t child = place.start("label ring.edges --device cpu --repeat 1048576");
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  ::kill(child, SIGTERM);
+  CHECK(place.wait(child).status == 128 + SIGTERM);
 }
