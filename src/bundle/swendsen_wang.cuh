@@ -83,11 +83,26 @@ __device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
   return x;
 }
 
-// The nodes of one replica.
-__device__ __forceinline__ KeyedForest forest_of(const DeviceLabelTiles& g,
-                                                 const DeviceLabelRun& run, std::uint32_t bundle,
-                                                 unsigned replica) {
-  return {run.node + (static_cast<std::size_t>(bundle) * 32 + replica) * g.nodes_most};
+// The nodes of one replica, in the order of their keys.
+struct NodeForest : ParentForest {
+  const std::uint32_t* key;
+
+  __device__ __forceinline__ bool step(ForestWalk& walk) const {
+    return ParentForest::step(walk,
+                              [this](std::uint32_t a, std::uint32_t b) { return key[a] < key[b]; });
+  }
+  __device__ __forceinline__ void unite(std::uint32_t a, std::uint32_t b) const {
+    ForestWalk walk = start(a, b);
+    while (!step(walk)) {
+    }
+  }
+};
+
+__device__ __forceinline__ NodeForest forest_of(const DeviceLabelTiles& g,
+                                                const DeviceLabelRun& run, std::uint32_t bundle,
+                                                unsigned replica) {
+  const std::size_t first = (static_cast<std::size_t>(bundle) * 32 + replica) * g.nodes_most;
+  return {{run.parent + first}, run.key + first};
 }
 
 // The node of a site's cluster.

@@ -6,7 +6,7 @@
 //   2 label   a warp labels a tile of one replica in shared memory. A cluster without open sites is
 //             closed: its size is final. The others become nodes of a forest over all tiles
 //   3 join    bonds between tiles, then rewired bonds, join that forest by compare-and-swap
-//   4 settle  every node learns its root's flip, the root its cluster's size
+//   4 settle  every node learns its root and its key, the root its cluster's size
 //   5 flip    a block takes a tile of a bundle: sites follow their nodes, 32 replicas are turned
 //             back into a word and added to the spins; sums over clusters
 //
@@ -68,8 +68,9 @@ struct DeviceLabelRun {
   std::uint32_t* masks = nullptr;        // [items][dim + 1][32 replicas][64]; the last: random bits
   std::uint16_t* label = nullptr;        // [items][32][2048] place of the site's root in its tile
   LabelRank* rank = nullptr;             // [items][32][64]
-  unsigned long long* node = nullptr;    // [bundles][32][nodes_most] words of a KeyedForest
-  std::uint32_t* size = nullptr;         // likewise: of the cluster; settled, but no root: its flip
+  std::uint32_t* parent = nullptr;       // [bundles][32][nodes_most]
+  std::uint32_t* key = nullptr;          // likewise
+  std::uint32_t* size = nullptr;         // likewise
   std::uint32_t* listed_open = nullptr;  // [bundles][listed_most] replicas
   LabelSums* sums = nullptr;             // [bundles][32] zero between updates
   unsigned long long* square = nullptr;  // [all replicas] += sum n^2

@@ -106,8 +106,9 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   masks_ = Words(items * (dim + 1) * kLabelSites);
   label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
   rank_ = DeviceBuffer<LabelRank>(items * 32 * kLabelRows);
-  node_ = DeviceBuffer<unsigned long long>(std::size_t{group_} * 32 * tiles_.nodes_most);
-  size_ = Words(node_.size());
+  parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
+  key_ = Words(parent_.size());
+  size_ = Words(parent_.size());
   listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
   sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
   label_.clear(stream);
@@ -117,7 +118,8 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   run_.masks = masks_.data();
   run_.label = label_.data();
   run_.rank = rank_.data();
-  run_.node = node_.data();
+  run_.parent = parent_.data();
+  run_.key = key_.data();
   run_.size = size_.data();
   run_.listed_open = listed_open_.data();
   run_.sums = sums_.data();

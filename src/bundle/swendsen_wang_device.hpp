@@ -41,13 +41,13 @@ class SwendsenWangBatch {
   std::uint32_t group_ = 0;
   std::vector<std::uint64_t> seeds_;
   DeviceBuffer<std::uint32_t> bonds_, open_sites_, node_first_, listed_count_, threshold_, masks_,
-      size_, listed_open_;
+      parent_, key_, size_, listed_open_;
   DeviceBuffer<std::uint16_t> label_;
   DeviceBuffer<LabelRank> rank_;
   DeviceBuffer<LabelBond> listed_;
   DeviceBuffer<LabelEnds> ends_;
   DeviceBuffer<LabelSums> sums_;
-  DeviceBuffer<unsigned long long> node_, totals_;
+  DeviceBuffer<unsigned long long> totals_;
 };
 
 }  // namespace rewise::bundle

@@ -12,7 +12,6 @@ namespace {
 using namespace device;
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kFewTiles = 256;
 constexpr unsigned kStage = kLabelRows + 1;  // words of a replica in shared memory, padded
 
 // One bundle's draws of a step.
@@ -83,15 +82,12 @@ struct SiteWords {
   }
 };
 
-// A block draws kRows rows of a tile: all, or a part where tiles are too few to fill the device.
-template <int kDim, unsigned kRows>
+template <int kDim>
 __global__ void __launch_bounds__(kThreads) draw_tile(const __grid_constant__ DeviceLabelTiles g,
                                                       const __grid_constant__ DeviceLabelRun run) {
-  constexpr unsigned kParts = kLabelRows / kRows;
   __shared__ CallWords calls[8];
   __shared__ std::uint32_t stage[kDim + 1][32 * kStage];
-  const LabelItem<kDim> item(g, run, blockIdx.x / kParts);
-  const unsigned top = blockIdx.x % kParts * kRows;
+  const LabelItem<kDim> item(g, run, blockIdx.x);
   const BondDrawer drawer{g.seeds.low[item.graph], g.seeds.high[item.graph], item.all % g.bundles,
                           *run.first_step + run.step, run.threshold[item.all]};
   if (threadIdx.x < 8) {
@@ -99,7 +95,7 @@ __global__ void __launch_bounds__(kThreads) draw_tile(const __grid_constant__ De
   }
   __syncthreads();
   const unsigned lane = threadIdx.x % 32;
-  for (unsigned j = top + threadIdx.x / 32; j < top + kRows; j += kThreads / 32) {
+  for (unsigned j = threadIdx.x / 32; j < kLabelRows; j += kThreads / 32) {
     const LabelRow row = item.row(g, j);
     const std::uint32_t site = row.site + lane;
     stage[kDim][lane * kStage + j] = turn_bits(row.count > 0 ? drawer.flips(site) : 0);
@@ -122,9 +118,8 @@ __global__ void __launch_bounds__(kThreads) draw_tile(const __grid_constant__ De
 #pragma unroll
   for (int k = 0; k <= kDim; ++k) {
     std::uint32_t* out = item.mask(run, k, 0);
-    for (unsigned n = threadIdx.x; n < 32 * kRows; n += kThreads) {
-      const unsigned replica = n / kRows, row = top + n % kRows;
-      out[replica * kLabelRows + row] = stage[k][replica * kStage + row];
+    for (unsigned n = threadIdx.x; n < kLabelSites; n += kThreads) {
+      out[n] = stage[k][n / kLabelRows * kStage + n % kLabelRows];
     }
   }
 }
@@ -161,13 +156,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void launch_label_draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
-  const std::uint32_t tiles = run.bundles * g.count;
   with_label_dim(g.lattice.dim, [&]<int kDim>() {
-    if (tiles < kFewTiles) {
-      launch(draw_tile<kDim, kLabelRows / 8>, LaunchShape{8 * tiles, kThreads}, stream, g, run);
-    } else {
-      launch(draw_tile<kDim, kLabelRows>, LaunchShape{tiles, kThreads}, stream, g, run);
-    }
+    launch(draw_tile<kDim>, LaunchShape{run.bundles * g.count, kThreads}, stream, g, run);
   });
   if (g.listed_most == 0) return;
   const std::uint32_t blocks = (g.listed_most + kThreads - 1) / kThreads;

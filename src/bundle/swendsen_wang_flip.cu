@@ -42,12 +42,9 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
     bool flip = false;
     if (begin + lane < count) {
       const std::uint32_t node = first + begin + lane;
-      const KeyedForest::Word word = run.node[forest + node];
-      const std::uint32_t size = run.size[forest + node];
-      const bool root = KeyedForest::parent(word) == node;
-      flip = ((root ? KeyedForest::key(word) : size) & 1u) != 0;
-      if (root) {
-        const std::uint64_t n = size, n2 = n * n;
+      flip = (run.key[forest + node] & 1u) != 0;
+      if (run.parent[forest + node] == node) {
+        const std::uint64_t n = run.size[forest + node], n2 = n * n;
         square += n2;
         fourth += static_cast<WideSum>(n2) * n2;
       }

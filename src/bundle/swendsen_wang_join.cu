@@ -79,7 +79,7 @@ class Joiner {
   const DeviceLabelRun& run_;
   const LabelItem<kDim>& item_;
   const unsigned replica_, lane_;
-  const KeyedForest forest_;
+  const NodeForest forest_;
 };
 
 // A warp's tile of one replica; those of a replica follow each other.
@@ -96,7 +96,7 @@ struct ReplicaTile {
 
 // A warp joins what lies ahead of a tile of one replica.
 template <int kDim>
-__global__ void __launch_bounds__(kThreads, kDim < 3 ? kBlocks : 1)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     join_tiles(const __grid_constant__ DeviceLabelTiles g,
                const __grid_constant__ DeviceLabelRun run) {
   const ReplicaTile at(g);
@@ -147,10 +147,10 @@ __device__ __forceinline__ void find_pairs(const DeviceLabelTiles& g, const Devi
 }
 
 // A thread takes the next pair when it has joined one: ways up differ in length.
-__device__ __forceinline__ void join_pairs(const KeyedForest& forest, ListedPairs& pairs) {
+__device__ __forceinline__ void join_pairs(const NodeForest& forest, ListedPairs& pairs) {
   std::uint32_t at = threadIdx.x;
   if (at >= pairs.count) return;
-  KeyedForest::Walk walk = forest.start(pairs.a[at], pairs.b[at]);
+  ForestWalk walk = forest.start(pairs.a[at], pairs.b[at]);
   for (;;) {
     if (!forest.step(walk)) continue;
     at = atomicAdd(&pairs.next, 1u);
@@ -178,31 +178,22 @@ __global__ void __launch_bounds__(kListedThreads)
   join_pairs(forest_of(g, run, bundle, replica), pairs);
 }
 
-// Nodes on their ways to their roots, where no set changes any more: plain loads, which may be
-// cached.
+// From nodes to their roots, where no set changes any more: plain loads, which may be cached.
 template <unsigned kCount>
-struct Climbers {
-  std::uint32_t node[kCount];
-  KeyedForest::Word word[kCount];  // of the nodes
-
-  __device__ __forceinline__ void climb(const KeyedForest& forest) {
+__device__ __forceinline__ void climb_all(const std::uint32_t* parent,
+                                          std::uint32_t (&node)[kCount]) {
+  for (std::uint32_t moved = 1; moved != 0;) {
+    moved = 0;
 #pragma unroll
-    for (unsigned n = 0; n < kCount; ++n) word[n] = forest.words[node[n]];
-    for (bool moved = true; moved;) {
-      moved = false;
-#pragma unroll
-      for (unsigned n = 0; n < kCount; ++n) {
-        const std::uint32_t up = KeyedForest::parent(word[n]);
-        if (up == node[n]) continue;
-        node[n] = up;
-        word[n] = forest.words[up];
-        moved = true;
-      }
+    for (unsigned n = 0; n < kCount; ++n) {
+      const std::uint32_t up = parent[node[n]];
+      moved |= up ^ node[n];
+      node[n] = up;
     }
   }
-};
+}
 
-// A warp goes over the nodes of a tile of one replica: they take their root's flip, and add their
+// A warp goes over the nodes of a tile of one replica: they take their root's key, and add their
 // sizes to its. Near and below Tc most tiles have many nodes of one large cluster: the warp adds
 // them up before they are added to the root's size.
 __global__ void __launch_bounds__(kThreads)
@@ -216,25 +207,25 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t count = node_count(run, at.bundle * g.count + at.tile, at.replica);
   const std::uint32_t first =
       g.node_first[static_cast<std::size_t>(graph) * (g.count + 1) + at.tile];
-  const KeyedForest forest = forest_of(g, run, at.bundle, at.replica);
-  std::uint32_t* size =
-      run.size + (static_cast<std::size_t>(at.bundle) * 32 + at.replica) * g.nodes_most;
+  const std::size_t forest = (static_cast<std::size_t>(at.bundle) * 32 + at.replica) * g.nodes_most;
+  const std::uint32_t* parent = run.parent + forest;
+  std::uint32_t *key = run.key + forest, *size = run.size + forest;
   for (std::uint32_t begin = 0; begin < count; begin += 32 * kAtOnce) {
-    Climbers<kAtOnce> top;
+    std::uint32_t top[kAtOnce];
 #pragma unroll
     for (unsigned n = 0; n < kAtOnce; ++n) {
       const std::uint32_t number = begin + 32 * n + lane;
-      top.node[n] = first + (number < count ? number : begin);
+      top[n] = first + (number < count ? number : begin);
     }
-    top.climb(forest);
+    climb_all(parent, top);
 #pragma unroll
     for (unsigned n = 0; n < kAtOnce; ++n) {
       const std::uint32_t number = begin + 32 * n + lane, node = first + number;
       std::uint32_t root = kNone, sum = 0;
-      if (number < count && top.node[n] != node) {
-        root = top.node[n];
+      if (number < count && top[n] != node) {
+        root = top[n];
+        key[node] = key[root];
         sum = size[node];
-        size[node] = KeyedForest::key(top.word[n]) & 1u;
       }
       const std::uint32_t peers = __match_any_sync(~0u, root);
       const std::uint32_t total = __reduce_add_sync(peers, sum);

@@ -334,8 +334,8 @@ class TileLabeller {
       std::uint32_t node = first + before;
       for (std::uint32_t rest = nodes[h]; rest != 0; rest &= rest - 1, ++node) {
         const unsigned x = lowest_bit(rest);
-        run_.node[forest + node] =
-            KeyedForest::make(node, (row_[h].site + x) << 1 | (flips >> x & 1u));
+        run_.parent[forest + node] = node;
+        run_.key[forest + node] = (row_[h].site + x) << 1 | (flips >> x & 1u);
         run_.size[forest + node] = forest_[32 * row(h) + x] >> 16;
       }
     }
