@@ -25,7 +25,8 @@ def count(data, verdict):
 
 
 def overview(figures):
-    lines = ["| entry | what | scale | agrees | disagrees | undecided |", "|---|---|---|---|---|---|"]
+    lines = ["| entry | what | scale | agrees | disagrees | undecided |"]
+    lines.append("|---|---|---|---|---|---|")
     for data in figures:
         verdicts = " | ".join(str(count(data, word) or "-") for word in plot_curves.VERDICTS)
         lines.append(f"| {data['name']} | {data['title']} | {data['scale']} | {verdicts} |")

@@ -121,7 +121,7 @@ struct Work {
   std::uint64_t cluster_sites = 0;    // Wolff: flipped sites; the others: sites visited
   double local_seconds = 0, cluster_seconds = 0, measure_seconds = 0;
   ClusterSteps steps;
-  std::uint64_t label_passes = 0;  // single engine on CUDA: relaxations or scans of its labelling
+  std::uint64_t label_passes = 0;  // single engine: relaxations or scans of its labelling
 };
 
 class Engine {

@@ -11,7 +11,7 @@ namespace rewise {
 // n are the clusters' sizes.
 struct ClusterSums {
   std::uint64_t square = 0;  // sum n^2
-  WideSum quartic = 0;          // 3 (sum n^2)^2 - 2 sum n^4
+  WideSum quartic = 0;       // 3 (sum n^2)^2 - 2 sum n^4
 };
 
 // Of clusters of these sizes; zeros do not count.

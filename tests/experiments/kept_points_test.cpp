@@ -95,7 +95,7 @@ TEST_CASE("points that are kept are not measured again, under the same parameter
   CHECK(KeptPoints(file, "L = 8").count() == 0);
 }
 
-TEST_CASE("a damaged file of points counts as none; without a file nothing is kept") {
+TEST_CASE("a damaged file of points counts as none, and without one nothing is kept") {
   const oracle::Workplace place;
   const auto file = place / "r.points.json";
   Progress progress("", 1, true);
@@ -112,7 +112,7 @@ TEST_CASE("a damaged file of points counts as none; without a file nothing is ke
   CHECK_THROWS(none.point("p", 0, progress, fail));
 }
 
-TEST_CASE("reproduce: a signal between points ends with 75; what is finished stays as it is") {
+TEST_CASE("reproduce: a signal between points ends with 75 and leaves what is finished") {
   oracle::Workplace place;
   place.write("own.toml", kFigure);
   const std::string line = "reproduce own.toml --no-plots --device cpu --out ";
