@@ -114,6 +114,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
   app.option_defaults()->group("Output");
   add_text(app, "--out", o.out, "DIR", "curves.json, CSV files and plots go here");
+  app.add_flag("--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
   app.add_flag("!--no-plots", o.plots, "do not draw plots");
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
   app.option_defaults()->group("Sampling");
@@ -156,7 +157,10 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   const StopToken stop(limit);
-  if (!options.out.empty()) make_output_folder(options.out);
+  if (!options.out.empty()) {
+    make_output_folder(options.out);
+    refuse_overwriting(std::filesystem::path(options.out) / "curves.json", options.overwrite);
+  }
   tell_device(device);
 
   Progress progress(name, static_cast<double>(spec.temperatures.size() * spec.mixes.size()));

@@ -16,7 +16,7 @@ struct CurveOptions {
                 timings = 3;
   std::string size, p = "0", rule = "rewire", temperature, schedule, prepare = "1:8";
   std::string model = "ising", engine = "auto", device = "auto", fit = "10:0", out, time_limit;
-  bool linear = false, json = false, plots = true;
+  bool linear = false, json = false, plots = true, overwrite = false;
 };
 
 // Lattice, temperatures, schedules, engine and output: what all of them have.

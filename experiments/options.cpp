@@ -119,6 +119,13 @@ void check_output_file(const std::filesystem::path& file) {
   throw Error(ExitCode::io, fmt::format("--out: there is no folder '{}'", folder.string()));
 }
 
+void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {
+  std::error_code ignored;
+  if (overwrite || !std::filesystem::exists(file, ignored)) return;
+  throw Error(ExitCode::held,
+              fmt::format("--out: '{}' exists already (--overwrite replaces it)", file.string()));
+}
+
 std::string read_text_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {

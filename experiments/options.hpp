@@ -35,6 +35,8 @@ std::string number_text(double value);
 void make_output_folder(const std::string& folder);
 // Error(io) where the folder that is to hold the file does not exist.
 void check_output_file(const std::filesystem::path& file);
+// Error(held) where the file exists already.
+void refuse_overwriting(const std::filesystem::path& file, bool overwrite);
 
 // A file's bytes; Error(io) with the system's reason.
 std::string read_text_file(const std::filesystem::path& file);

@@ -40,7 +40,7 @@ Examples:
 struct PercolateOptions {
   std::uint64_t dim = 2, graph_seed = 1, samples = 1024, blocks = 32, seed = 1, threads = 0;
   std::string kind = "bond", size = "16,32,64", p = "0", rule = "rewire", occupied, time_limit, out;
-  bool plots = true, json = false;
+  bool plots = true, json = false, overwrite = false;
 };
 
 std::vector<std::string> pieces(const std::string& text, char between) {
@@ -143,7 +143,10 @@ PercolationRun run_of(const PercolateOptions& options) {
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   const StopToken stop(limit);
-  if (!options.out.empty()) make_output_folder(options.out);
+  if (!options.out.empty()) {
+    make_output_folder(options.out);
+    refuse_overwriting(std::filesystem::path(options.out) / "percolation.json", options.overwrite);
+  }
   Progress progress("percolate", 1);
   const auto begin = std::chrono::steady_clock::now();
   auto curves = sample_percolation(run.spec, [&](double share) {
@@ -214,6 +217,7 @@ AddedCommand add_percolate_command(CLI::App& program) {
   add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
   app.option_defaults()->group("Output");
   add_text(app, "--out", o.out, "DIR", "percolation.json, percolation.csv and plots go here");
+  app.add_flag("--overwrite", o.overwrite, "replace DIR/percolation.json if it exists");
   app.add_flag("!--no-plots", o.plots, "do not draw plots");
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
   return {&app, [options] { return run_percolate(*options); }};

@@ -50,7 +50,7 @@ struct TuneOptions {
   std::string size, p = "0", rule = "rewire", graph, temperature, engine = "auto";
   std::string device = "auto", local = "auto", cluster = "auto", candidates, budget = "30s";
   std::string model = "ising", wolff_method, label_method, out, study;
-  bool json = false, plots = true, keep_all = false;
+  bool json = false, plots = true, keep_all = false, overwrite = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -216,7 +216,10 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
     throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .json", options.out));
   }
-  if (!options.out.empty()) check_output_file(options.out);
+  if (!options.out.empty()) {
+    check_output_file(options.out);
+    refuse_overwriting(options.out, options.overwrite);
+  }
   if (!options.study.empty() && !options.graph.empty()) {
     throw Error(ExitCode::usage, "--study and --graph exclude each other (a study builds graphs)");
   }
@@ -298,6 +301,7 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
   add_text(app, "--study", o.study, "DIR",
            "keep the winners for schedule = \"auto\" of this study");
+  app.add_flag("--overwrite", o.overwrite, "replace FILE.json if it exists");
   app.add_flag("!--no-plots", o.plots, "do not draw plots");
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
 }

@@ -71,6 +71,7 @@ TEST_CASE("decorrelate: correlations fall from near 1, taus are positive, files 
       "decorrelate --size 8 --temperature 3.0 --schedule 1:0,swendsen-wang/0:1,2:1 --steps 30 "
       "--origins 4 --equilibrate 20 --engine single --replicas 6 --device cpu --seed 3 "
       "--out d --no-plots --json"));
+  CHECK(place.run("decorrelate --size 8 --temperature 3.0 --device cpu --out d").status == 73);
   CHECK(set["format"] == "rewise curves");
   CHECK(set["kind"] == "decorrelate");
   const auto& curves = set["tables"]["correlation"];

@@ -200,6 +200,10 @@ TEST_CASE("percolate: table, JSON and files, the same for any number of threads"
   CHECK(two == first);
   CHECK(place.has("out/percolation.json"));
   CHECK(lines(place.read("out/percolation.csv")) == 11);
+  const Output again = place.run(line + "--out out --no-plots");
+  CHECK(again.status == 73);
+  CHECK(again.err.find("exists already") != std::string::npos);
+  CHECK(place.run(line + "--out out --no-plots --overwrite").status == 0);
   const Output table = place.run(line + "--kind site");
   CHECK(table.status == 0);
   CHECK(table.out.find("Known: p_c = 0.59274605") != std::string::npos);

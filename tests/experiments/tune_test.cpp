@@ -277,6 +277,7 @@ TEST_CASE("rewise tune: table, JSON, file") {
 
 TEST_CASE("rewise tune: bad input is one line") {
   const Workplace place;
+  place.write("kept.json", "{}");
   struct Bad {
     std::string line;
     int status;
@@ -292,7 +293,8 @@ TEST_CASE("rewise tune: bad input is one line") {
         Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
         Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"},
         Bad{"--size 8 --p 0.1,0.1", 64, "given twice"},
-        Bad{"--size 8 --budget 1s --out absent/t.json", 74, "no folder 'absent'"}}) {
+        Bad{"--size 8 --budget 1s --out absent/t.json", 74, "no folder 'absent'"},
+        Bad{"--size 8 --budget 1s --out kept.json", 73, "'kept.json' exists already"}}) {
     const Output output = place.run("tune " + bad.line);
     INFO(bad.line << ": " << output.err);
     CHECK(output.status == bad.status);
