@@ -193,6 +193,24 @@ bool holds_other_things(const std::filesystem::path& folder) {
   return false;
 }
 
+// The line of a study.toml that names the study, as to_toml() writes it; "" where there is none.
+std::string name_line(const std::string& text) {
+  const std::string key = "\nname = ";
+  const auto at = text.find(key);
+  if (at == std::string::npos) return "";
+  return text.substr(at + key.size(), text.find('\n', at + 1) - at - key.size());
+}
+
+// Another study's configuration and summary would be lost.
+void refuse_other_study(const std::filesystem::path& folder, const std::string& held,
+                        const std::string& wanted) {
+  const std::string theirs = name_line(held), ours = name_line(wanted);
+  if (theirs.empty() || theirs == ours) return;
+  throw Error(ExitCode::held,
+              fmt::format("folder '{}' holds the study {}, not {}: choose another one with --out",
+                          folder.string(), theirs, ours));
+}
+
 }  // namespace
 
 Study::Study(const StudyConfig& config, std::filesystem::path folder, std::vector<int> devices)
@@ -213,9 +231,11 @@ Study::Study(const StudyConfig& config, std::filesystem::path folder, std::vecto
                             "choose another one with --out",
                             folder_.string()));
   }
-  make_folder(folder_ / "tasks");
   const std::string text = to_toml(config_);
-  if (!std::filesystem::exists(file) || read_text_file(file) != text) write_text_file(file, text);
+  const std::string held = std::filesystem::exists(file) ? read_text_file(file) : "";
+  refuse_other_study(folder_, held, text);
+  make_folder(folder_ / "tasks");
+  if (held != text) write_text_file(file, text);
 }
 
 std::filesystem::path Study::finished_file(const TaskSpec& spec) const {

@@ -31,7 +31,7 @@ using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
 class Study {
  public:
   // Creates the folder where it is missing. Error(held) when it exists and holds something else
-  // than a study; Error(io).
+  // than a study, or a study of another name; Error(io).
   // `devices`: the CUDA devices that tasks are dealt out to; {-1}: the CPU.
   Study(const StudyConfig& config, std::filesystem::path folder, std::vector<int> devices = {-1});
 

@@ -51,11 +51,22 @@ Json crossings_json(const PointData& point, const PointResult& result) {
   return list;
 }
 
+// "error" is statistical; "total_error" and "text" hold the spread of the alternatives too.
+Json extrapolated_json(const Extrapolation& extrapolation) {
+  if (!extrapolation.ok) return nullptr;
+  const Value total{extrapolation.value.value,
+                    std::hypot(extrapolation.value.error, extrapolation.systematic)};
+  Json json = printed_json(total);
+  json["error"] = number_json(extrapolation.value.error);
+  json["systematic"] = extrapolation.systematic;
+  json["total_error"] = number_json(total.error);
+  return json;
+}
+
 Json tc_json(const PointResult& result) {
   if (!result.tc.ok) return nullptr;
   const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
-  Json json = printed_json(result.tc.value);
-  json["systematic"] = result.tc.systematic;
+  Json json = extrapolated_json(result.tc);
   json["method"] = result.p > 0 ? "mean-field" : "regular";
   json["form"] = chosen.form == SizeForm::shifted ? "shifted" : "constant";
   json["chi2"] = chosen.fit.chi2;
@@ -109,8 +120,7 @@ Json point_json(const StudyConfig& config, const PointData& point, const PointRe
   }
   json["crossings"] = crossings_json(point, result);
   json["tc"] = tc_json(result);
-  json["binder_limit"] = result.binder.ok ? printed_json(result.binder.value) : Json(nullptr);
-  if (result.binder.ok) json["binder_limit"]["systematic"] = result.binder.systematic;
+  json["binder_limit"] = extrapolated_json(result.binder);
   json["binder_expected"] = result.binder_expected ? Json(*result.binder_expected) : Json(nullptr);
   json["tc_exact"] = result.exact ? Json(*result.exact) : Json(nullptr);
   json["shift"] = result.shift ? printed_json(*result.shift) : Json(nullptr);

@@ -61,6 +61,20 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
     CHECK(file.find(".lease") == std::string::npos);
   }
 
+  const auto& tc = regular["tc"];
+  CHECK(tc["total_error"].get<double>() ==
+        Approx(std::hypot(tc["error"].get<double>(), tc["systematic"].get<double>())));
+  CHECK(first.out.find(tc["text"].get<std::string>()) != std::string::npos);
+
+  const std::string toml = place.read("study/study.toml");
+  std::string renamed = study(20, "0.3");
+  renamed.replace(renamed.find("tiny"), 4, "other");
+  place.write("other.toml", renamed);
+  const Output other = place.run("tc other.toml --out study --no-plots");
+  CHECK(other.status == 73);
+  CHECK(says(other, "holds the study \"tiny\", not \"other\""));
+  CHECK(place.read("study/study.toml") == toml);
+
   const auto files = place.files();
   const Output again = place.run("tc s.toml --out study --no-plots --threads 1");
   CHECK(again.status == 0);
