@@ -4,21 +4,9 @@
 #include <cstdint>
 
 #include "src/bundle/local.cuh"
+#include "src/cuda/turn_bits.cuh"
 
 namespace rewise::bundle::device {
-
-// A word of every lane, turned: bit l of lane r's is bit r of lane l's.
-__device__ __forceinline__ std::uint32_t turned(std::uint32_t x) {
-  const unsigned lane = threadIdx.x % 32;
-  std::uint32_t mask = 0x0000FFFFu;
-#pragma unroll
-  for (unsigned j = 16; j != 0; j >>= 1) {
-    const std::uint32_t y = __shfl_xor_sync(~0u, x, j);
-    x = (lane & j) == 0 ? (x & mask) | (y & mask) << j : (x & ~mask) | (y & ~mask) >> j;
-    mask ^= mask << (j >> 1);
-  }
-  return x;
-}
 
 template <int kPlanes>
 struct Counter {
@@ -41,7 +29,8 @@ struct Counter {
   __device__ __forceinline__ unsigned of_lane() const {
     unsigned sum = 0;
 #pragma unroll
-    for (int p = 0; p < kPlanes; ++p) sum += static_cast<unsigned>(__popc(turned(plane[p]))) << p;
+    for (int p = 0; p < kPlanes; ++p)
+      sum += static_cast<unsigned>(__popc(turn_bits(plane[p]))) << p;
     return sum;
   }
 };

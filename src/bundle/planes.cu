@@ -2,6 +2,7 @@
 #include "src/bundle/rules.hpp"
 #include "src/bundle/wolff_cuda.hpp"
 #include "src/cuda/launch.hpp"
+#include "src/cuda/turn_bits.cuh"
 
 namespace rewise::bundle {
 namespace {
@@ -13,19 +14,6 @@ __device__ __forceinline__ std::uint32_t slot_of(const DeviceLattice& g, std::ui
   const std::uint32_t row = site / (2 * g.half_row);
   const unsigned colour = (g.row_parity[row] + site) & 1u;  // rows have even length
   return (colour != 0 ? g.colour_base[1] : g.colour_base[0]) + site / 2;
-}
-
-// Transposes the 32 x 32 bits that a warp holds, one word per lane.
-__device__ __forceinline__ std::uint32_t transpose(std::uint32_t x) {
-  const unsigned lane = threadIdx.x % 32;
-  std::uint32_t mask = 0x0000FFFFu;
-#pragma unroll
-  for (unsigned j = 16; j != 0; j >>= 1) {
-    const std::uint32_t y = __shfl_xor_sync(~0u, x, j);
-    x = (lane & j) == 0 ? (x & mask) | (y & mask) << j : (x & ~mask) | (y & ~mask) >> j;
-    mask ^= mask << (j >> 1);
-  }
-  return x;
 }
 
 // A block handles 32 tiles of 32 sites of one bundle, so that both sides move whole lines.
@@ -49,13 +37,13 @@ __global__ void __launch_bounds__(kTileThreads) turn(const __grid_constant__ Dev
       planes + (static_cast<std::size_t>(bundle) * kReplicas + warp) * g.plane_words + first + lane;
   const bool inside = first + lane < g.plane_words;
   if (kToPlanes) {
-    tile[lane][warp] = transpose(real ? *word : 0u);
+    tile[lane][warp] = turn_bits(real ? *word : 0u);
     __syncthreads();
     if (inside) *plane = tile[warp][lane];
   } else {
     tile[warp][lane] = inside ? *plane : 0u;
     __syncthreads();
-    const std::uint32_t x = transpose(tile[lane][warp]);
+    const std::uint32_t x = turn_bits(tile[lane][warp]);
     if (real) *word = x;
   }
 }

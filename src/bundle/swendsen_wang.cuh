@@ -6,6 +6,7 @@
 
 #include "src/bundle/swendsen_wang_cuda.hpp"
 #include "src/cuda/forest.cuh"
+#include "src/cuda/turn_bits.cuh"
 #include "src/cuda/warp_sum.cuh"
 
 namespace rewise::bundle::device {
@@ -68,19 +69,6 @@ __device__ __forceinline__ std::uint32_t first_of_runs(std::uint32_t starts, std
 __device__ __forceinline__ std::uint32_t starts_of(std::uint32_t starts, std::uint32_t marks) {
   const std::uint32_t stops = __brev(starts);
   return __brev((~stops + __brev(marks)) & stops);
-}
-
-// Transposes the 32 x 32 bits that a warp holds, one word per lane.
-__device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
-  const unsigned lane = threadIdx.x % 32;
-  std::uint32_t mask = 0x0000FFFFu;
-#pragma unroll
-  for (unsigned j = 16; j != 0; j >>= 1) {
-    const std::uint32_t y = __shfl_xor_sync(~0u, x, j);
-    x = (lane & j) == 0 ? (x & mask) | (y & mask) << j : (x & ~mask) | (y & ~mask) >> j;
-    mask ^= mask << (j >> 1);
-  }
-  return x;
 }
 
 // The nodes of one replica, in the order of their keys.
