@@ -10,6 +10,7 @@
 // and the height N1^-1/2 + N2^-1/2. Regular lattice: y = 1/(nu d), w = omega/d.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -64,6 +65,9 @@ struct Extrapolation {
   std::size_t chosen = 0;            // index in fits
   std::vector<CrossingFit> fits;     // every form and smallest size that could be fitted
   bool ok = false;                   // false: no crossing was found, or no fit was possible
+
+  // The value with both errors, added in quadrature.
+  Value total() const { return {value.value, std::hypot(value.error, systematic)}; }
 };
 
 // A fit below is passed over, a sound one in a hundred among them: dropping data costs more than

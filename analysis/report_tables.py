@@ -51,6 +51,14 @@ def exponents(summary):
     return rows, ["p", "x", "from", "fit"]
 
 
+def error_and_verdict(found):
+    """Cells of a target: the relative error that was reached, and whether it is enough."""
+    error = "–" if found["error"] is None else f"{found['error']:.1e}"
+    if found["reached"]:
+        return error, ("reached", "good")
+    return error, (f"missed: {found['stopped'] or 'not there yet'}", "bad")
+
+
 def target(summary):
     """What became of the relative error that was asked for; no rows without one."""
     rows = []
@@ -58,9 +66,7 @@ def target(summary):
         found = point.get("target")
         if not found:
             continue
-        verdict = ("reached", "good") if found["reached"] else \
-            (f"missed: {found['stopped'] or 'not there yet'}", "bad")
-        error = "–" if found["error"] is None else f"{found['error']:.1e}"
+        error, verdict = error_and_verdict(found)
         for place, size in enumerate(found["sizes"]):
             before, added = size["measurements_before"], size["measurements_added"]
             rows.append(([name_of(point), error, verdict] if place == 0 else ["", "", ""]) + [
@@ -80,9 +86,7 @@ def sweep_target(summary):
             found = size.get("target")
             if not found:
                 continue
-            verdict = ("reached", "good") if found["reached"] else \
-                (f"missed: {found['stopped'] or 'not there yet'}", "bad")
-            error = "–" if found["error"] is None else f"{found['error']:.1e}"
+            error, verdict = error_and_verdict(found)
             rows.append([
                 name_of(point), extents(size), error,
                 f"{found['observable']} at T = {found['temperature']:g}", verdict,

@@ -209,7 +209,7 @@ CurveSet measure_tc(const FigureRun& run, const std::filesystem::path& folder,
   std::vector<Value> shifts, exponents;
   for (const auto& point : result.points) {
     MetricRow& row = set.metrics.emplace_back(MetricRow{{{"p", number_text(point.p)}}, {}});
-    row.add("tc", point.total());
+    row.add("tc", point.tc.total());
     row.add("shift", point.shift.value_or(Value{0, 0}));
     for (const auto& warning : point.warnings) set.notes.push_back(warning);
     if (!point.shift) continue;

@@ -134,7 +134,7 @@ PointResult analyse_point(const StudyConfig& config, const PointData& point) {
 void take_tc0(const StudyConfig& config, TcResult& result) {
   for (const auto& point : result.points) {
     if (point.p == 0 && point.tc.ok) {
-      result.tc0 = point.total();
+      result.tc0 = point.tc.total();
       result.tc0_source = "measured";
       return;
     }
@@ -152,10 +152,6 @@ void take_tc0(const StudyConfig& config, TcResult& result) {
 }
 
 }  // namespace
-
-Value PointResult::total() const {
-  return {tc.value.value, std::hypot(tc.value.error, tc.systematic)};
-}
 
 PointResult locate_tc(const StudyConfig& config, const PointData& point) {
   PointResult result;
@@ -190,9 +186,9 @@ TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& poi
   std::vector<Value> tc;
   std::vector<PointResult*> rewired;
   for (auto& point : result.points) {
-    if (point.p == 0 || !point.tc.ok || !std::isfinite(point.total().error)) continue;
+    if (point.p == 0 || !point.tc.ok || !std::isfinite(point.tc.total().error)) continue;
     p.push_back(point.p);
-    tc.push_back(point.total());
+    tc.push_back(point.tc.total());
     rewired.push_back(&point);
   }
   if (p.empty()) return result;

@@ -32,9 +32,6 @@ struct PointResult {
   std::optional<double> binder_expected;
   std::optional<Value> shift;
   std::vector<std::string> warnings;
-
-  // Statistical and systematic error in one.
-  Value total() const;
 };
 
 struct TcResult {

@@ -54,8 +54,7 @@ Json crossings_json(const PointData& point, const PointResult& result) {
 // "error" is statistical; "total_error" and "text" hold the spread of the alternatives too.
 Json extrapolated_json(const Extrapolation& extrapolation) {
   if (!extrapolation.ok) return nullptr;
-  const Value total{extrapolation.value.value,
-                    std::hypot(extrapolation.value.error, extrapolation.systematic)};
+  const Value total = extrapolation.total();
   Json json = printed_json(total);
   json["error"] = number_json(extrapolation.value.error);
   json["systematic"] = extrapolation.systematic;

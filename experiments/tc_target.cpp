@@ -123,7 +123,7 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     return step;
   }
   const double tc = result.tc.value.value, target = *config.target_error * tc;
-  const double statistical = result.tc.value.error, total = result.total().error;
+  const double statistical = result.tc.value.error, total = result.tc.total().error;
   step.error = total / tc;
   step.reached = total <= target;
 
