@@ -97,6 +97,18 @@ std::vector<std::string> Workplace::files() const {
   return names;
 }
 
+std::vector<Output> run_in_pieces(const Workplace& place, const std::string& line, double limit,
+                                  double factor, int most_threads) {
+  std::vector<Output> outputs;
+  for (; limit < 1000; limit *= factor) {
+    const int threads = 1 + static_cast<int>(outputs.size()) % most_threads;
+    outputs.push_back(place.run(line + " --threads " + std::to_string(threads) + " --time-limit " +
+                                std::to_string(limit) + "s"));
+    if (outputs.back().status != 75) break;
+  }
+  return outputs;
+}
+
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }

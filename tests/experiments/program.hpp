@@ -39,6 +39,12 @@ class Workplace {
   std::filesystem::path folder_;
 };
 
+// The same command until it is not interrupted (status 75) any more, with `--time-limit` of `limit`
+// seconds and `factor` times as long each time, so that it ends on any machine, and with 1 to
+// `most_threads` threads in turn. The output of each; the last is not an interrupted one.
+std::vector<Output> run_in_pieces(const Workplace& place, const std::string& line, double limit,
+                                  double factor, int most_threads);
+
 // Number of lines that end in a newline.
 std::size_t lines(const std::string& text);
 

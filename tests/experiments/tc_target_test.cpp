@@ -230,18 +230,10 @@ TEST_CASE("a target reached in pieces and by two processes is that of one uninte
   }
   REQUIRE(whole.run("tc s.toml --out study --no-plots").status == 0);
   const json expected = summary_of(whole);
-  int interrupted = 0;
-  Output output;
-  for (double limit = 0.05; limit < 1000; limit *= 1.5) {
-    output = parts.run("tc s.toml --out study --no-plots --threads " +
-                       std::to_string(1 + interrupted % 2) + " --time-limit " +
-                       std::to_string(limit) + "s");
-    if (output.status != 75) break;
-    ++interrupted;
-  }
-  INFO(output.err);
-  REQUIRE(output.status == 0);
-  CHECK(interrupted >= 1);
+  const auto outputs = run_in_pieces(parts, "tc s.toml --out study --no-plots", 0.05, 1.5, 2);
+  INFO(outputs.back().err);
+  REQUIRE(outputs.back().status == 0);
+  CHECK(outputs.size() > 1);  // it was interrupted
   CHECK(summary_of(parts) == expected);
 
   const std::string shared = "tc s.toml --no-plots --threads 1 --out " + (parts / "both").string();
