@@ -126,12 +126,32 @@ def bars(y, error, shown, panel):
     return np.array([low[shown], error[shown]])
 
 
-def whole_ticks(curves, panel, most=8):
-    """The x of a logarithmic axis where they are few whole numbers, such as edges of lattices."""
-    if panel.get("xscale") != "log":
-        return []
-    at = sorted({x for curve in curves for x in column(curve, panel["x"]) if np.isfinite(x)})
-    return at if len(at) <= most and all(x > 0 and x == int(x) for x in at) else []
+def whole_ticks(values, scale, most=8):
+    """The values of a logarithmic axis where they are few whole numbers, as edges of lattices are,
+    and not as near to each other as in 97, 98."""
+    at = sorted(set(values))
+    few = scale == "log" and 0 < len(at) <= most
+    apart = all(b > 1.2 * a for a, b in zip(at, at[1:]))
+    return at if few and apart and all(x > 0 and x == int(x) for x in at) else []
+
+
+def set_ticks(axis, values, scale):
+    """Ticks that tell something: on a logarithmic axis those of plain numbers."""
+    values = values[np.isfinite(values)]
+    at = whole_ticks(values, scale)
+    if at:
+        axis.set_ticks(at, [f"{x:g}" for x in at])
+        axis.set_ticks([], minor=True)
+    elif scale == "log":
+        style.plain_log_ticks(axis, values[values > 0])
+
+
+def draw_theirs(axes, panel):
+    """What is known of the paper's curves: open symbols of their own."""
+    for index, curve in enumerate(panel.get("theirs", [])):
+        style.points(axes, curve["x"], curve["y"], None, index, label=curve["label"],
+                     color=style.THEIRS, linestyle=":", linewidth=0.8, markersize=5,
+                     fillstyle="none")
 
 
 def draw_panel(axes, tables, panel):
@@ -139,7 +159,9 @@ def draw_panel(axes, tables, panel):
     curves = chosen(tables.get(panel["table"], []), panel.get("only", ""))
     drawn = False
     few = all(len(curve["columns"].get(panel["x"], [])) <= 40 for curve in curves)
+    nameless = "ours" if panel.get("theirs") else None
     for index, (curve, label) in enumerate(zip(curves, labels(curves))):
+        label = label or nameless
         x, y = column(curve, panel["x"]), column(curve, panel["y"])
         if x is None or y is None:
             raise DataError(f"table '{panel['table']}' has no column '{panel['x']}' or "
@@ -156,11 +178,11 @@ def draw_panel(axes, tables, panel):
         look = style.look(index)
         if few and panel.get("lines") != "only":
             style.points(axes, x[shown], y[shown], bars(y, error, shown, panel), index,
-                         label=label or None)
+                         label=label)
             axes.plot(x[shown], y[shown], color=look["color"], linewidth=0.6, alpha=0.7)
         else:
             # A line breaks where points are not shown.
-            axes.plot(x, np.where(shown, y, np.nan), color=look["color"], label=label or None,
+            axes.plot(x, np.where(shown, y, np.nan), color=look["color"], label=label,
                       linewidth=0.9)
             if error is not None:
                 low, high = bars(y, error, slice(None), panel)
@@ -171,16 +193,14 @@ def draw_panel(axes, tables, panel):
             axes.plot(other_x, column(curve, panel["also"]), color=look["color"], linewidth=0.8,
                       linestyle="--")
         drawn = True
+    draw_theirs(axes, panel)
     axes.set_xscale(panel.get("xscale", "linear"))
-    at = whole_ticks(curves, panel)
-    if at:
-        axes.set_xticks(at, [f"{x:g}" for x in at])
-        axes.set_xticks([], minor=True)
     axes.set_yscale(panel.get("yscale", "linear"))
-    for scale, axis, name in (("xscale", axes.xaxis, "x"), ("yscale", axes.yaxis, "y")):
-        if panel.get(scale) == "log" and not (scale == "xscale" and at):
-            values = np.concatenate([column(curve, panel[name]) for curve in curves])
-            style.plain_log_ticks(axis, values[np.isfinite(values) & (values > 0)])
+    for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
+        if curves:
+            values = [column(curve, panel[name]) for curve in curves]
+            values += [np.array(curve[name], float) for curve in panel.get("theirs", [])]
+            set_ticks(axis, np.concatenate(values), panel.get(name + "scale", "linear"))
     axes.set_xlabel(label_of(panel.get("xlabel") or panel["x"]))
     axes.set_ylabel(label_of(panel.get("ylabel") or panel["y"]))
     if not drawn:
@@ -189,7 +209,7 @@ def draw_panel(axes, tables, panel):
     if panel.get("title"):
         axes.set_title(panel["title"], loc="left")
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=6.5, handlelength=1.2, labelspacing=0.25, borderaxespad=0.3)
+        axes.legend(**style.SMALL_LEGEND)
     return drawn
 
 
@@ -231,6 +251,7 @@ def tables_of(data, panel):
     return data["runs"][panel["run"]]["tables"]
 
 
+VERDICT_LINE = 0.1  # inches
 VERDICTS = {"agrees": "+", "disagrees": "x", "undecided": "?"}
 
 
@@ -240,12 +261,14 @@ def draw_figure(data, folder):
     if figure is None:
         return []
     figure.suptitle(f"{data['paper']}, {data['scale']} scale", fontsize=9, x=0.01, ha="left")
-    width = 118 if len(data["panels"]) > 1 else 60
+    width = 165 if len(data["panels"]) > 1 else 78
     text = "\n".join(textwrap.fill(f"[{VERDICTS[c['verdict']]}] {c['claim']}: {c['detail']}", width,
                                    subsequent_indent="      ")
                      for c in data["checks"])
     if text:
         figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
+        wide, high = figure.get_size_inches()  # the text takes nothing from the panels
+        figure.set_size_inches(wide, high + VERDICT_LINE * (text.count("\n") + 1))
     style.give_legends_room(figure)  # last: titles take from the panels
     return style.save(figure, folder, data["name"])
 

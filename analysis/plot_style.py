@@ -18,6 +18,7 @@ ROW = 2.7
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 GREY = "#666666"
+THEIRS = "#444444"  # curves of the papers beside ours
 
 # Axis labels with symbol and unit; J = 1 and k_B = 1 are named as the units they are.
 TEMPERATURE = r"temperature $T$ ($J/k_{\mathrm{B}}$)"
@@ -90,12 +91,22 @@ def plain_number(x):
 
 
 def plain_log_ticks(axis, values):
-    """Plain numbers on a logarithmic axis that spans less than 1.5 decades, where powers of ten
+    """Plain numbers on a logarithmic axis that spans less than two decades, where powers of ten
     would leave it nearly without labels."""
-    if len(values) and max(values) / min(values) < 30:
-        axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 3, 5)))
+    if not len(values):
+        return
+    span = max(values) / min(values)
+    if span < 3:  # as good as linear
+        axis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)))
+    elif span < 100:
+        axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 3, 5) if span < 30
+                                                            else (1, 2, 5)))
+    if span < 100:
         axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: plain_number(x)))
         axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+SMALL_LEGEND = {"fontsize": 6.5, "handlelength": 1.2, "labelspacing": 0.25, "borderaxespad": 0.3}
 
 
 def covers_data(legend, axes):
@@ -119,9 +130,7 @@ def give_legends_room(figure):
         if legend is None or not covers_data(legend, axes):
             continue
         columns = 2 if len(legend.get_texts()) > 3 else 1
-        size = legend.get_texts()[0].get_fontsize()
-        axes.legend(fontsize=size, handlelength=1.2, labelspacing=0.25, borderaxespad=0.3,
-                    loc="upper right", ncols=columns, columnspacing=1)
+        axes.legend(**SMALL_LEGEND, loc="upper right", ncols=columns, columnspacing=1)
         figure.draw_without_rendering()
         share = axes.get_legend().get_window_extent().height / axes.get_window_extent().height
         forward = axes.yaxis.get_transform().transform

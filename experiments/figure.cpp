@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <sstream>
 
@@ -103,7 +101,7 @@ FigureRun read_run(const TomlSection& s) {
   CurveSpec& spec = run.spec;
   spec.extents = run.sizes.front();
   spec.p = run.ps.front();
-  spec.rule = parse_rule(s.text("rule", "rewire"));
+  spec.rule = choose_rule(s.text("rule", "rewire"), s.origin("rule"));
   spec.graphs = static_cast<std::uint32_t>(s.whole("graphs", 1, 1u << 16, 1));
   const bool labels = run.kind == "labelling" || run.kind == "few-cluster";
   if (labels) read_labelling(s, run);
@@ -146,6 +144,7 @@ FigureCheck read_check(const TomlSection& s) {
   check.factor = s.number("factor", -1e12, 1e12, 1);
   check.tolerance = s.number("tolerance", 0, 1e12, 0);
   check.needs_gpu = s.whole("needs_gpu", 0, 1, 0) == 1;
+  check.ratio = s.whole("ratio", 0, 1, 0) == 1;
   return check;
 }
 
@@ -160,98 +159,29 @@ std::vector<const toml::table*> tables_of(const toml::table& root, std::string_v
   return tables;
 }
 
+// A curve of the paper's: what is known of it, point by point.
+Json read_theirs(const toml::table& table, const std::string& file) {
+  const TomlSection s(table, "theirs", file, {"label", "x", "y"});
+  const auto x = numbers(s, "x", -1e12, 1e12), y = numbers(s, "y", -1e12, 1e12);
+  if (x.size() != y.size()) s.fail("y", s.need("y"), "one y for each x is wanted");
+  return {{"label", s.text("label", "theirs")}, {"x", x}, {"y", y}};
+}
+
 Json read_panel(const toml::table& table, const std::string& file) {
-  const std::vector<std::string_view> known{"run",    "table",  "x",      "y",
+  const std::vector<std::string_view> texts{"run",    "table",  "x",      "y",
                                             "title",  "also",   "xscale", "yscale",
                                             "xlabel", "ylabel", "only",   "lines"};
+  std::vector<std::string_view> known = texts;
+  known.push_back("theirs");
   const TomlSection s(table, "panel", file, known);
   Json panel;
-  for (const auto key : known) {
+  for (const auto key : texts) {
     if (s.has(key)) panel[std::string(key)] = s.text(key, "");
   }
+  for (const auto* curve : tables_of(table, "theirs")) {
+    panel["theirs"].push_back(read_theirs(*curve, file));
+  }
   return panel;
-}
-
-// size=SMALLEST and size=LARGEST: of the run's sizes, which differ with the scale.
-std::string size_of(const std::string& word, const CurveSet& set) {
-  if (word != "SMALLEST" && word != "LARGEST") return word;
-  std::vector<double> sizes;
-  for (const MetricRow& row : set.metrics) {
-    for (const auto& [key, value] : row.keys) {
-      if (key == "size") sizes.push_back(parse_number(value, "size"));
-    }
-  }
-  if (sizes.empty()) throw Error(ExitCode::usage, fmt::format("check: {} of no sizes", word));
-  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
-  return number_text(word == "SMALLEST" ? *least : *most);
-}
-
-// The metric that says how far a time was looked for that was not found; "" where there is none.
-std::string horizon_of(const std::string& metric) {
-  const auto begins = [&](std::string_view head) { return metric.rfind(head, 0) == 0; };
-  if (begins("equilibrium_"))
-    return "apart_until_" + metric.substr(std::string("equilibrium_").size());
-  if (begins("steps_to_")) return "steps_end";
-  return begins("seconds_to_") ? "seconds_end" : "";
-}
-
-// A value, or (beyond) that it is larger than this.
-struct Known {
-  Value value;
-  bool beyond = false;
-};
-
-// "run[key=value,..].metric" or a number.
-Known value_of(const std::string& text, const FigureResults& results) {
-  if (text.find('[') == std::string::npos) return {{parse_number(text, "check"), 0}};
-  const auto open = text.find('['), close = text.find("].");
-  if (open == std::string::npos || close == std::string::npos || close < open) {
-    throw Error(ExitCode::usage, fmt::format("check: '{}' is not run[key=value,..].metric", text));
-  }
-  CurveKeys keys;
-  std::string rest = text.substr(open + 1, close - open - 1);
-  while (!rest.empty()) {
-    const auto comma = rest.find(',');
-    const std::string part = rest.substr(0, comma);
-    const auto equals = part.find('=');
-    keys.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
-  }
-  const std::string run = text.substr(0, open), metric = text.substr(close + 2);
-  for (const auto& [name, set] : results) {
-    if (name != run) continue;
-    for (auto& [key, value] : keys) {
-      if (key == "size") value = size_of(value, set);
-    }
-    const std::string origin = fmt::format("check '{}'", text), horizon = horizon_of(metric);
-    const Value value = find_metric(set, keys, metric, origin);
-    if (!std::isinf(value.value) || horizon.empty()) return {value};
-    return {find_metric(set, keys, horizon, origin), true};
-  }
-  throw Error(ExitCode::usage, fmt::format("check: no run '{}' in '{}'", run, text));
-}
-
-std::string shown(const Known& known) {
-  const Value v = known.value;
-  if (std::isinf(v.value)) return "never";
-  const bool exact = !std::isfinite(v.error) || v.error < 1e-9 * std::abs(v.value) || v.error == 0;
-  return (known.beyond ? "beyond " : "") +
-         (exact ? fmt::format("{:.4g}", v.value) : format_value(v));
-}
-
-double error_of(Value v) { return std::isfinite(v.error) ? v.error : 0; }
-
-// Is a < b? By two errors of the difference. What is beyond a horizon is known to be larger than it
-// and no more.
-std::string less(const Known& left, const Known& right) {
-  const Value a = left.value, b = right.value;
-  if (std::isnan(a.value) || std::isnan(b.value)) return "undecided";
-  if (std::isinf(a.value)) return std::isinf(b.value) ? "undecided" : "disagrees";
-  if (std::isinf(b.value)) return "agrees";
-  const double error = std::hypot(error_of(a), error_of(b));
-  if (std::abs(b.value - a.value) <= 2 * error) return "undecided";
-  const bool smaller = a.value < b.value;
-  return (smaller ? left : right).beyond ? "undecided" : (smaller ? "agrees" : "disagrees");
 }
 
 }  // namespace
@@ -281,67 +211,10 @@ Figure parse_figure(const std::string& text, const std::string& name, const std:
   for (const auto* table : tables_of(root, "check")) {
     const TomlSection check(*table, "check", file,
                             {"claim", "why", "relation", "left", "right", "among", "factor",
-                             "tolerance", "needs_gpu", "scale"});
+                             "tolerance", "needs_gpu", "scale", "ratio"});
     if (check.text("scale", scale) == scale) figure.checks.push_back(read_check(check));
   }
   return figure;
-}
-
-namespace {
-
-Verdict judge(const FigureCheck& check, const FigureResults& results) {
-  const Known left = value_of(check.left, results);
-  if (check.relation == "least") {
-    Verdict verdict{"agrees", fmt::format("{} against", shown(left))};
-    for (const auto& text : check.among) {
-      const Known other = value_of(text, results);
-      verdict.detail += fmt::format(" {}", shown(other));
-      const std::string one = less(left, other);
-      if (one == "disagrees" || (one == "undecided" && verdict.verdict == "agrees")) {
-        verdict.verdict = one;
-      }
-    }
-    return verdict;
-  }
-  Known right = value_of(check.right, results);
-  const std::string factor = check.factor == 1 ? "" : fmt::format("{:g} x ", check.factor);
-  const std::string plain = factor + shown(right);
-  right.value.value *= check.factor;
-  right.value.error *= check.factor;
-  if (check.relation == "near") {
-    const double error = std::hypot(error_of(left.value), error_of(right.value));
-    const double off =
-        left.beyond || right.beyond ? std::nan("") : std::abs(left.value.value - right.value.value);
-    const bool near = off <= check.tolerance + 3 * error;
-    return {std::isfinite(off) ? (near ? "agrees" : "disagrees") : "undecided",
-            fmt::format("{} against {}", shown(left), plain)};
-  }
-  if (check.relation == "less") {
-    return {less(left, right), fmt::format("{} against {}", shown(left), plain)};
-  }
-  if (check.relation == "greater") {
-    return {less(right, left), fmt::format("{} against {}", shown(left), plain)};
-  }
-  throw Error(ExitCode::usage, fmt::format("check: relation '{}' is none of less, greater, near, "
-                                           "least",
-                                           check.relation));
-}
-
-}  // namespace
-
-Value quotient(Value a, Value b) {
-  const double ratio = a.value / b.value;
-  return {ratio, std::abs(ratio) * std::hypot(error_of(a) / a.value, error_of(b) / b.value)};
-}
-
-Verdict check_figure(const FigureCheck& check, const FigureResults& results) {
-  Verdict verdict = judge(check, results);
-  const std::string run = check.left.substr(0, check.left.find('['));
-  for (const auto& [name, set] : results) {
-    if (!check.needs_gpu || name != run || set.about.value("device", "cpu") != "cpu") continue;
-    verdict = {"undecided", fmt::format("{}, but there was no GPU", verdict.detail)};
-  }
-  return verdict;
 }
 
 }  // namespace rewise

@@ -4,9 +4,10 @@
 //   title, paper, found   what it shows, where, and what the paper says about it
 //   note                  what to know about ours (optional); long texts may be lists of lines
 //   [[run]]               name, kind, parameters; [run.quick] and [run.paper] add those of a scale
-//   [[panel]]             run, table, x, y and how to draw them (analysis/plot_curves.py)
+//   [[panel]]             run, table, x, y and how to draw them (analysis/plot_curves.py); theirs =
+//                         [{ label, x = [..], y = [..] }]: what is known of the paper's curves
 //   [[check]]             claim, left, relation, right, ..: a computed verdict; `why` is said where
-//                         ours does not agree; scale: of this one only
+//                         ours does not agree; scale: of this one only; ratio: it is told
 //
 // Kinds of runs: equilibrate, decorrelate, clusters (as the commands), moments (thermal averages
 // against temperature), tc (the study behind `rewise tc`), speed (time of a Wolff update,
@@ -45,6 +46,7 @@ struct FigureCheck {
   double factor = 1;               // right is multiplied by it
   double tolerance = 0;            // near: beside three errors
   bool needs_gpu = false;          // undecided where the left run had none
+  bool ratio = false;              // less, greater: by how much is told
 };
 
 struct Figure {

@@ -53,3 +53,44 @@ TEST_CASE("verdicts: what was not reached is beyond its horizon, and no more is 
   CHECK(verdict("less", two_runs({2, 0.1}, 1, {2.2, 0.1}, 2)).verdict == "undecided");
   CHECK(verdict("less", two_runs({3, 0.1}, 1, {2, 0.1}, 2)).verdict == "disagrees");
 }
+
+TEST_CASE("verdicts: the ratio is told where it is asked for, above 1 where ours is the better") {
+  const FigureResults results = two_runs({2, 0}, 1, {4, 0}, 1);
+  FigureCheck check;
+  check.relation = "less";
+  check.left = "r[schedule=fast].equilibrium_seconds";
+  check.right = std::to_string(5);
+  CHECK(check_figure(check, results).detail == "2 against 5");
+  check.ratio = true;
+  CHECK(check_figure(check, results).detail == "2 against 5, ratio 2.5");
+  check.factor = 3;
+  CHECK(check_figure(check, results).detail == "2 against 3 x 5, ratio 7.5");
+  check.relation = "greater";
+  check.factor = 1;
+  check.right = "r[schedule=slow].equilibrium_seconds";
+  CHECK(check_figure(check, results).detail == "2 against 4, ratio 0.5");
+  // Errors of both sides: 10% and 5%.
+  CHECK(check_figure(check, two_runs({2, 0.2}, 1, {4, 0.2}, 1)).detail ==
+        "2.0(2) against 4.0(2), ratio 0.50(6)");
+  // None of what is beyond a horizon, or of 0.
+  const Value never{kInfinite, std::nan("")};
+  CHECK(check_figure(check, two_runs(never, 7, {4, 0}, 1)).detail == "beyond 7 against 4");
+  CHECK(check_figure(check, two_runs({2, 0}, 1, never, 7)).detail == "2 against beyond 7");
+  CHECK(check_figure(check, two_runs({0, 0}, 1, {4, 0}, 1)).detail == "0 against 4");
+}
+
+TEST_CASE("figures: a panel may hold points of the paper's, one y for each x") {
+  const auto figure = [](const std::string& y) {
+    std::string text = "[[panel]]\ntheirs = [{ label = \"GTX 480\", x = [512, 8192], y = ";
+    return text.append(y).append(" }]\n");
+  };
+  const Figure good = parse_figure(figure("[6.533, 7.154]"), "own", "own.toml", "quick");
+  REQUIRE(good.panels.size() == 1);
+  const Json theirs = good.panels[0].at("theirs");
+  REQUIRE(theirs.size() == 1);
+  CHECK(theirs[0].at("label") == "GTX 480");
+  CHECK(theirs[0].at("x") == std::vector<double>{512, 8192});
+  CHECK(theirs[0].at("y") == std::vector<double>{6.533, 7.154});
+  CHECK_THROWS_AS(parse_figure(figure("[6.533]"), "own", "own.toml", "quick"), Error);
+  CHECK_THROWS_AS(parse_figure(figure("\"6\""), "own", "own.toml", "quick"), Error);
+}

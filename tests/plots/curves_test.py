@@ -3,6 +3,7 @@
 import json
 import pathlib
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -95,6 +96,36 @@ class Curves(InFolder):
         self.assertGreater(axes.get_ylim()[1], 1.2)
         self.assertLess(axes.get_ylim()[0], 0.01)
         plot_curves.style.plt.close(figure)
+
+    def test_the_papers_points_are_drawn_beside_ours(self):
+        panel = {"table": "energy", "x": "steps", "y": "energy_hot", "only": "schedule=1:1",
+                 "theirs": [{"label": "GTX 480", "x": [8.0, 16.0], "y": [0.1, 0.3]}]}
+        figure = plot_curves.compose([panel], lambda _: {"energy": self.table("energy_hot")})
+        axes = drawn(figure)[0]
+        self.assertEqual(sorted(text.get_text() for text in axes.get_legend().get_texts()),
+                         ["GTX 480", "ours"])
+        self.assertTrue(any(list(line.get_xdata()) == [8, 16] for line in axes.lines))
+        plot_curves.style.plt.close(figure)
+
+    def test_ticks_at_few_whole_values_that_are_apart(self):
+        self.assertEqual(plot_curves.whole_ticks([16.0, 64.0, 32.0, 16.0], "log"), [16, 32, 64])
+        self.assertEqual(plot_curves.whole_ticks([97.0, 98.0], "log"), [])
+        self.assertEqual(plot_curves.whole_ticks([16.0, 0.5], "log"), [])
+        self.assertEqual(plot_curves.whole_ticks([16.0, 64.0], "linear"), [])
+
+    def test_verdicts_take_no_room_from_the_panels(self):
+        heights = []
+        for checks in (1, 9):
+            data = self.figure()
+            data["checks"] *= checks
+            seen = []
+            with unittest.mock.patch.object(plot_curves.style, "save",
+                                            lambda figure, *_: seen.append(figure) or []):
+                plot_curves.draw(data, self.folder)
+            seen[0].draw_without_rendering()
+            heights.append(drawn(seen[0])[0].get_window_extent().height)
+            plot_curves.style.plt.close(seen[0])
+        self.assertGreater(heights[1], 0.95 * heights[0])
 
     def test_numbers_of_short_logarithmic_axes(self):
         self.assertEqual(plot_curves.style.plain_number(0.05), "0.05")
