@@ -83,6 +83,7 @@ std::vector<Device> all_devices() {
 
 // An engine that was named must run on the devices that were named.
 std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
+  check_device_words(options.device, "--device", "all");
   if (options.device == "all") return all_devices();
   if (!options.engine.empty()) {
     for (const auto& engine : plan.engines) choose_devices(options.device, engine, "--device");

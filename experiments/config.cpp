@@ -21,9 +21,13 @@ constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  //
 
 void read_schedules(const TomlSection& section, StudyConfig& config) {
   const auto words = read_words(section, "schedule", "auto");
-  if (words == std::vector<std::string>{"auto"}) return;
-  for (const auto& word : words) {
-    config.schedules.push_back(parse_schedule(word, section.origin("schedule")));
+  const std::string origin = section.origin("schedule");
+  if (words.size() == 1) {
+    const auto one = schedule_or_auto(words.front(), origin);
+    if (!one) return;
+    config.schedules.push_back(*one);
+  } else {
+    for (const auto& word : words) config.schedules.push_back(parse_schedule(word, origin));
   }
   config.schedule = config.schedules.front();
 }
@@ -31,9 +35,8 @@ void read_schedules(const TomlSection& section, StudyConfig& config) {
 // After the schedule, with which "auto" is weighed.
 void read_cluster(const TomlSection& section, StudyConfig& config) {
   const std::string word = section.text("cluster", config.schedule ? "wolff" : "auto");
-  if (word != "auto") {
-    config.cluster = parse_cluster_update(word, section.origin("cluster"));
-  } else if (config.schedule) {
+  config.cluster = cluster_or_auto(word, section.origin("cluster"));
+  if (!config.cluster && config.schedule) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: \"auto\" is weighed together with schedule = \"auto\", not {} "
                             "(wolff, swendsen-wang or few-cluster there)",
@@ -72,8 +75,12 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
 
 void read_target(const TomlSection& section, StudyConfig& config) {
   const auto* node = section.find("target_error");
-  const auto* word = node == nullptr ? nullptr : node->as_string();
-  if (node == nullptr || (word != nullptr && word->get() == "none")) return;
+  if (node == nullptr) return;
+  if (node->is_string()) {
+    const std::string word = section.text("target_error", "");
+    if (word == "none") return;
+    section.fail("target_error", *node, fmt::format("'{}' (a number, or \"none\")", word));
+  }
   config.target_error = section.number("target_error", 1e-9, 1, 1);
 }
 

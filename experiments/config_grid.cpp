@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -12,7 +11,6 @@
 
 #include "experiments/options.hpp"
 #include "experiments/toml_lists.hpp"
-#include "src/base/words.hpp"
 
 namespace rewise {
 namespace {
@@ -147,11 +145,9 @@ void read_p(const TomlSection& section, StudyConfig& config) {
 }
 
 void read_rules(const TomlSection& section, StudyConfig& config) {
-  constexpr std::array<std::string_view, 3> known{"rewire", "swap", "add"};
   config.rules.clear();
   for (const auto& rule : read_words(section, "rule", "rewire")) {
-    parse_word(rule, known, "rule", section.origin("rule"));
-    config.rules.push_back(parse_rule(rule));
+    config.rules.push_back(choose_rule(rule, section.origin("rule")));
   }
   config.rule = config.rules.front();
 }

@@ -38,7 +38,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.extents = parse_extents(o.size, static_cast<int>(o.dim), "--size");
   check_extents(spec.extents, "--size");
   spec.p = parse_p(o.p, "--p");
-  spec.rule = parse_rule(o.rule);
+  spec.rule = choose_rule(o.rule, "--rule");
   spec.graph_seed = o.graph_seed;
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
   spec.temperatures = parse_temperatures(o.temperature, "--temperature");

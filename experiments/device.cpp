@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 
 #include "experiments/options.hpp"
 #include "src/base/error.hpp"
@@ -24,7 +25,8 @@ struct Wish {
   std::vector<int> listed;  // indices, in the order given
 };
 
-Wish parse_wish(std::string_view text, std::string_view origin) {
+// `more`: a word beside those, which errors name, too.
+Wish parse_wish(std::string_view text, std::string_view origin, std::string_view more = "") {
   if (text.starts_with(kPrefix)) {
     Wish wish{Asked::listed, {}};
     for (auto rest = text.substr(kPrefix.size());;) {
@@ -39,8 +41,9 @@ Wish parse_wish(std::string_view text, std::string_view origin) {
       rest.remove_prefix(comma + 1);
     }
   }
-  constexpr std::array<std::string_view, 5> words{"auto", "cpu", "cuda", "cuda:0", "cuda:0,1"};
-  return {static_cast<Asked>(parse_word(text, words, "device", origin)), {}};
+  const std::array<std::string_view, 6> words{"auto", "cpu", "cuda", "cuda:0", "cuda:0,1", more};
+  const auto known = std::span(words).first(more.empty() ? 5 : 6);
+  return {static_cast<Asked>(parse_word(text, known, "device", origin)), {}};
 }
 
 Device cuda_device(int index) { return {fmt::format("cuda:{}", index), index}; }
@@ -85,8 +88,8 @@ std::vector<int> DeviceChoice::indices() const {
   return list;
 }
 
-void check_device_words(std::string_view text, std::string_view origin) {
-  parse_wish(text, origin);
+void check_device_words(std::string_view text, std::string_view origin, std::string_view more) {
+  parse_wish(text, origin, more);
 }
 
 std::string why_no_cuda(std::string_view engine) {

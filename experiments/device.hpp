@@ -29,8 +29,8 @@ struct DeviceChoice {
   std::vector<int> indices() const;  // [devices]
 };
 
-// Error(usage) unless the text is one of the forms above.
-void check_device_words(std::string_view text, std::string_view origin);
+// Error(usage) unless the text is one of the forms above, or `more`.
+void check_device_words(std::string_view text, std::string_view origin, std::string_view more = "");
 
 // "" where the engine runs on CUDA, else why not, in one line.
 std::string why_no_cuda(std::string_view engine);

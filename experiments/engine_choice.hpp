@@ -1,8 +1,10 @@
-// Which engine and which updates take a model, as users name them: what "auto" stands for, and what
-// is refused, with `origin` (an option, or file, line and key) in front of the message.
+// Rules, engines and updates as users name them: what "auto" stands for, and what is refused, with
+// `origin` (an option, or file, line and key) in front of the message. Where "auto" is allowed, it
+// is among the words that the message lists.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,11 @@
 
 namespace rewise {
 
+// A rule that graphs are built by.
+Rule choose_rule(const std::string& text, const std::string& origin);
+// M:W, a cluster update: nothing for "auto".
+std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin);
+std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin);
 // "metropolis", "glauber", or "auto": glauber on chains (dim 1), where checkerboard Metropolis
 // cannot reach every configuration, metropolis elsewhere (dim 0: no lattice).
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);

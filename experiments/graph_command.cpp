@@ -46,7 +46,7 @@ Graph make_graph(const GraphOptions& options) {
   spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
   check_extents(spec.extents, "--size");
   spec.p = parse_p(options.p, "--p");
-  spec.rule = parse_rule(options.rule);
+  spec.rule = choose_rule(options.rule, "--rule");
   spec.seed = options.seed;
   return build_graph(spec);
 }

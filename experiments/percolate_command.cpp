@@ -112,7 +112,7 @@ PercolationSpec make_spec(const PercolateOptions& options) {
   spec.kind = parse_word(options.kind, kinds, "kind", "--kind") == 0 ? PercolationKind::bond
                                                                      : PercolationKind::site;
   const double p = parse_p(options.p, "--p");
-  const Rule rule = parse_rule(options.rule);
+  const Rule rule = choose_rule(options.rule, "--rule");
   for (const std::string& edge : pieces(options.size, ',')) {
     const auto extents = parse_extents(edge, static_cast<int>(options.dim), "--size");
     check_extents(extents, "--size");

@@ -117,7 +117,7 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.graph.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
     if (options.engine != "packed") check_extents(spec.graph.extents, "--size");
     spec.graph.p = parse_p(options.p, "--p");
-    spec.graph.rule = parse_rule(options.rule);
+    spec.graph.rule = choose_rule(options.rule, "--rule");
     spec.graph.seed = options.graph_seed;
   }
   spec.model = parse_model(options.model, "--model");
@@ -134,8 +134,8 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   spec.start = parse_start(options.start, "--start");
   spec.seed = options.seed;
-  if (options.schedule != "auto") {
-    spec.schedule = parse_schedule(options.schedule, "--schedule");
+  if (const auto schedule = schedule_or_auto(options.schedule, "--schedule")) {
+    spec.schedule = *schedule;
   } else if (is_packed(spec)) {
     spec.schedule = {1, 0};  // it has no other update
   }

@@ -64,8 +64,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 ClusterUpdate wanted_cluster(const TuneOptions& options) {
-  return options.cluster == "auto" ? ClusterUpdate::wolff
-                                   : parse_cluster_update(options.cluster, "--cluster");
+  return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
 }
 
 std::string engine_of(const TuneOptions& options) {
@@ -152,7 +151,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   } else {
     spec.graph.extents = parse_extents(options.size, dim, "--size");
     check_extents(spec.graph.extents, "--size");
-    spec.graph.rule = parse_rule(options.rule);
+    spec.graph.rule = choose_rule(options.rule, "--rule");
     spec.graph.seed = options.graph_seed;
   }
   std::vector<TaskSpec> list;
