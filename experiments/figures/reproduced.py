@@ -8,6 +8,8 @@ import pathlib
 import sys
 import textwrap
 
+import PIL.Image
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "experiments" / "configs" / "reproduce" / "README.md"
@@ -17,6 +19,7 @@ import plot_curves  # noqa: E402
 import plot_style  # noqa: E402
 
 PLOTS = ["hawick-fig07", "hawick-fig09", "weigel-fig12"]
+SHADES = 8
 BEGIN, END = "<!-- overview -->", "<!-- end of overview -->"
 
 
@@ -47,6 +50,24 @@ def disagreements(figures):
     return "\n".join(lines)
 
 
+def palette():
+    """The colours of plots, and what lies between each of them and white."""
+    inks = [tuple(int(ink[k:k + 2], 16) for k in (1, 3, 5))
+            for ink in dict.fromkeys([*plot_style.COLOURS, plot_style.GREY, plot_style.THEIRS])]
+    mixed = [255 - (255 - part) * share // SHADES
+             for ink in inks for share in range(SHADES + 1) for part in ink]
+    image = PIL.Image.new("P", (1, 1))
+    image.putpalette(mixed)
+    return image
+
+
+def shrink(path):
+    """Few colours: a quarter of the bytes at the same resolution."""
+    with PIL.Image.open(path) as image:
+        few = image.convert("RGB").quantize(palette=palette(), dither=PIL.Image.Dither.NONE)
+    few.save(path, optimize=True)
+
+
 def main(folders):
     figures = sorted((plot_curves.read(folder) for folder in folders),
                      key=lambda data: data["name"])
@@ -54,13 +75,14 @@ def main(folders):
             f"{disagreements(figures)}")
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
-    plot_style.RC["savefig.dpi"] = 78
     for data in figures:
         if data["name"] in PLOTS:
             data["name"] += f"-{data['scale']}"
             for path in plot_curves.draw(data, HERE):
                 if path.suffix == ".pdf":
                     path.unlink()
+                else:
+                    shrink(path)
 
 
 if __name__ == "__main__":
