@@ -264,9 +264,9 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
   }
 }
 
-ChosenSchedule tuned_schedule(const TaskSpec& spec, const EngineOptions& options, double budget,
-                              const StopToken& stop) {
-  return winner_of(tune(setting_of(spec, false, options, budget), stop, {}));
+ChosenSchedule tuned_schedule(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
+                              double budget, const StopToken& stop) {
+  return winner_of(tune(setting_of(spec, any_cluster, options, budget), stop, {}));
 }
 
 }  // namespace rewise

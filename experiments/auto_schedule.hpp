@@ -73,7 +73,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
                                const StopToken& stop);
 
 // For one run without a folder: the winner at the middle temperature.
-ChosenSchedule tuned_schedule(const TaskSpec& spec, const EngineOptions& options, double budget,
-                              const StopToken& stop);
+ChosenSchedule tuned_schedule(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
+                              double budget, const StopToken& stop);
 
 }  // namespace rewise

@@ -32,18 +32,6 @@ void read_schedules(const TomlSection& section, StudyConfig& config) {
   config.schedule = config.schedules.front();
 }
 
-// After the schedule, with which "auto" is weighed.
-void read_cluster(const TomlSection& section, StudyConfig& config) {
-  const std::string word = section.text("cluster", config.schedule ? "wolff" : "auto");
-  config.cluster = cluster_or_auto(word, section.origin("cluster"));
-  if (!config.cluster && config.schedule) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: \"auto\" is weighed together with schedule = \"auto\", not {} "
-                            "(wolff, swendsen-wang or few-cluster there)",
-                            section.origin("cluster"), to_string(*config.schedule)));
-  }
-}
-
 void read_sampling(const TomlSection& section, StudyConfig& config) {
   config.model = parse_model(section.text("model", "ising"), section.origin("model"));
   config.q = static_cast<std::uint32_t>(section.whole("q", 2, 255, 2));
@@ -51,7 +39,8 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   read_schedules(section, config);
   config.local =
       choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
-  read_cluster(section, config);
+  config.cluster =
+      choose_cluster(section.text("cluster", ""), config.schedule, section.origin("cluster"));
   config.engine =
       choose_engine(section.text("engine", "auto"), config.model,
                     config.cluster.value_or(ClusterUpdate::wolff), section.origin("engine"));

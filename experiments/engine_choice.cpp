@@ -68,6 +68,18 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
   }
 }
 
+std::optional<ClusterUpdate> choose_cluster(const std::string& text,
+                                            const std::optional<Schedule>& schedule,
+                                            const std::string& origin) {
+  if (text.empty()) return schedule ? std::optional(ClusterUpdate::wolff) : std::nullopt;
+  const auto cluster = cluster_or_auto(text, origin);
+  if (cluster || !schedule) return cluster;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: auto is weighed together with a schedule auto, not {} (wolff, "
+                          "swendsen-wang or few-cluster there)",
+                          origin, to_string(*schedule)));
+}
+
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {
   constexpr std::array all{LocalUpdate::metropolis, LocalUpdate::glauber};
   return word_or_auto(text, all, "local update", origin)

@@ -17,6 +17,11 @@ Rule choose_rule(const std::string& text, const std::string& origin);
 // M:W, a cluster update: nothing for "auto".
 std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin);
 std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin);
+// The cluster update beside a schedule (nothing: "auto"), for "": auto beside an auto schedule,
+// with which it is weighed; Wolff beside another. Error(usage) for "auto" beside another.
+std::optional<ClusterUpdate> choose_cluster(const std::string& text,
+                                            const std::optional<Schedule>& schedule,
+                                            const std::string& origin);
 // "metropolis", "glauber", or "auto": glauber on chains (dim 1), where checkerboard Metropolis
 // cannot reach every configuration, metropolis elsewhere (dim 0: no lattice).
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin);

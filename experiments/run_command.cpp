@@ -94,24 +94,26 @@ std::string metropolis_warning(const TaskSpec& spec) {
       cure);
 }
 
-// --schedule auto: that of the task file, so that a run goes on as it began; else tuned, for a
-// tenth of the time that the run will take.
-Schedule automatic_schedule(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
-                            const TaskRun& run) {
+// --schedule auto, and the cluster update with it where that is left open: those of the task file,
+// so that a run goes on as it began; else tuned, for a tenth of the time that the run will take.
+Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
+                             const std::optional<TaskPaths>& paths, const TaskRun& run) {
   constexpr double least = 1, most = 30;  // seconds
   for (const auto& file : paths ? std::vector{paths->finished, paths->checkpoint}
                                 : std::vector<std::filesystem::path>{}) {
     const auto stored = load_task(file, OpenAs::reader);
     if (!stored) continue;
-    const auto found = stored->task.configuration.find("sampling.schedule");
-    if (found != stored->task.configuration.end()) {
-      return parse_schedule(found->second, file.string());
-    }
+    const auto& kept = stored->task.configuration;
+    const auto schedule = kept.find("sampling.schedule"), cluster = kept.find("sampling.cluster");
+    if (schedule == kept.end() || cluster == kept.end()) continue;
+    return {parse_schedule(schedule->second, file.string()),
+            any_cluster ? parse_cluster_update(cluster->second, file.string()) : spec.cluster};
   }
   const double budget = std::clamp(0.1 * cpu_seconds(spec, run.engine.threads), least, most);
-  const ChosenSchedule chosen = tuned_schedule(spec, run.engine, budget, run.stop);
-  fmt::print(stderr, "schedule: {} ({})\n", to_string(chosen.schedule), chosen.reason);
-  return chosen.schedule;
+  const ChosenSchedule chosen = tuned_schedule(spec, any_cluster, run.engine, budget, run.stop);
+  const Candidate winner{chosen.schedule, chosen.cluster};
+  fmt::print(stderr, "schedule: {} ({})\n", candidate_text(winner), chosen.reason);
+  return winner;
 }
 
 ExitCode run_run(const RunOptions& options) {
@@ -133,7 +135,9 @@ ExitCode run_run(const RunOptions& options) {
   run.stop = StopToken(limit);
   tell_device(device);
   if (options.schedule == "auto" && !is_packed(spec)) {
-    spec.schedule = automatic_schedule(spec, paths, run);
+    const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);
+    spec.schedule = best.schedule;
+    spec.cluster = best.cluster;
   }
 
   Progress progress("run", static_cast<double>(spec.cycles()));

@@ -48,7 +48,9 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--local", o.local, "WORD",
            "metropolis, glauber or auto: glauber in one\ndimension, metropolis elsewhere");
   add_text(app, "--cluster", o.cluster, "WORD",
-           "wolff, swendsen-wang, or few-cluster (single engine)");
+           "wolff, swendsen-wang, few-cluster (single engine), or\n"
+           "auto: the faster of the first two [beside a schedule\n"
+           "auto: auto, else wolff]");
   add_whole(app, "--few-cluster-tile", o.seed_tile, 0, 0xFFFFFFFFu,
             "edge of the tiles with one seed each; 0: a few tiles,\n4 x 4 in two dimensions");
   add_text(app, "--few-cluster-flip", o.flip, "P", "chance that a cluster found flips, below 1");
@@ -84,11 +86,11 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
 }
 
-void refuse_few_cluster_options(const CLI::App& app, const std::string& cluster) {
+void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
   for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
-    if (app.count(name) == 0 || cluster == "few-cluster") continue;
-    throw Error(ExitCode::usage,
-                fmt::format("{}: is for --cluster few-cluster, not {}", name, cluster));
+    if (app.count(name) == 0 || cluster == ClusterUpdate::few_cluster) continue;
+    throw Error(ExitCode::usage, fmt::format("{}: is for --cluster few-cluster, not {}", name,
+                                             cluster ? to_string(*cluster) : "auto"));
   }
 }
 
@@ -102,8 +104,13 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
-  refuse_few_cluster_options(app, options.cluster);
+  refuse_few_cluster_options(app, run_cluster(options));
   if (options.engine == "packed" && app.count("--replicas") == 0) options.replicas = 1;
+}
+
+std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
+  return choose_cluster(options.cluster, schedule_or_auto(options.schedule, "--schedule"),
+                        "--cluster");
 }
 
 TaskSpec run_spec(const RunOptions& options) {
@@ -125,7 +132,7 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.q = static_cast<std::uint32_t>(options.q);
   const int dim = options.graph.empty() ? static_cast<int>(options.dim) : 0;
   spec.local = choose_local_update(options.local, dim, "--local");
-  spec.cluster = parse_cluster_update(options.cluster, "--cluster");
+  spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
   spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
   spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);

@@ -17,7 +17,7 @@ struct RunOptions {
   std::string size, p = "0", rule = "rewire", graph, temperature, schedule = "1:1";
   std::string engine = "auto", device = "auto", model = "ising", local = "auto";
   std::string flip = number_text(EngineSpec{}.few_cluster_flip);
-  std::string cluster = "wolff", wolff_method, label_method, start = "mixed", out;
+  std::string cluster, wolff_method, label_method, start = "mixed", out;
   std::string checkpoint = "5min", time_limit;
   bool json = false;
 };
@@ -27,7 +27,10 @@ void add_run_options(CLI::App& app, RunOptions& options);
 // Error(usage) for options that exclude each other; one replica of the packed engine unless given.
 void check_run_options(const CLI::App& app, RunOptions& options);
 
-// Its schedule is left alone where it is "auto". Error(usage), Error(data, io) of --graph.
+// The cluster update; nothing where it is weighed with the schedule. Error(usage).
+std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
+// Schedule and cluster update are left alone where they are "auto". Error(usage), Error(data, io)
+// of --graph.
 TaskSpec run_spec(const RunOptions& options);
 // t.h5 -> t.h5, t.part.h5, t.lease; nothing without --out. Error(usage, held, io).
 std::optional<TaskPaths> run_paths(const std::string& out);

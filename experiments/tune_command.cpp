@@ -222,13 +222,16 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (!options.study.empty() && !options.graph.empty()) {
     throw Error(ExitCode::usage, "--study and --graph exclude each other (a study builds graphs)");
   }
-  if (!options.study.empty()) {
-    for (std::size_t k = 1; k < list.size(); ++k) {
-      if (list[k].graph.p == list[k - 1].graph.p) {
-        throw Error(ExitCode::usage,
-                    "--study: one temperature for each p (a study keeps one schedule for it)");
-      }
+  if (options.study.empty()) return;
+  for (std::size_t k = 1; k < list.size(); ++k) {
+    if (list[k].graph.p == list[k - 1].graph.p) {
+      throw Error(ExitCode::usage,
+                  "--study: one temperature for each p (a study keeps one schedule for it)");
     }
+  }
+  if (!std::filesystem::exists(std::filesystem::path(options.study) / "study.toml")) {
+    throw Error(ExitCode::io,
+                fmt::format("--study: '{}' is no study's folder (no study.toml)", options.study));
   }
 }
 

@@ -58,6 +58,35 @@ TEST_CASE(
   CHECK(choose_schedule(folder, wish(0.1, 1), StopToken()).schedule == Schedule{1, 32});
 }
 
+TEST_CASE("rewise run: the cluster update is open where the schedule is, and kept by the file") {
+  const Workplace place;
+  const std::string line = "run --size 8 --p 0.1 --temperature 2.6 --equilibrate 20 --device cpu ";
+  const Output tuned = place.run(line + "--schedule auto --measure 20 --out a.h5");
+  INFO(tuned.err);
+  REQUIRE(tuned.status == 0);
+  CHECK(tuned.err.find("tuned in") != std::string::npos);
+
+  // A file's choice holds, unless the command line names another.
+  const std::string out = "--out t.h5 ";
+  const std::string fixed = "--schedule 1:2 --cluster swendsen-wang ";
+  REQUIRE(place.run(line + out + fixed + "--measure 20").status == 0);
+  for (const std::string cluster : {"", "--cluster auto "}) {
+    const Output more = place.run(line + out + "--schedule auto --measure 30 " + cluster);
+    INFO(more.err);
+    CHECK(more.status == 0);
+    CHECK(more.err.find("tuned in") == std::string::npos);
+  }
+  const Output other = place.run(line + out + "--schedule auto --cluster wolff --measure 30");
+  CHECK(other.status == 73);
+  CHECK(other.err.find("sampling.cluster") != std::string::npos);
+
+  const Output alone = place.run(line + "--schedule 1:2 --cluster auto");
+  CHECK(alone.status == 64);
+  CHECK(alone.err ==
+        "rewise: --cluster: auto is weighed together with a schedule auto, not 1:2 "
+        "(wolff, swendsen-wang or few-cluster there)\n");
+}
+
 TEST_CASE("a study's tasks take the cluster update that was chosen") {
   const Workplace place;
   const auto study = [](const std::string& sampling) {
