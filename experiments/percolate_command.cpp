@@ -31,6 +31,9 @@ All occupations of a sample share its draws, so that curves are smooth. Wrapping
 defined on rewired lattices (--p): their sizes are compared by <s_max>^2/<s_max^2>, and
 each has --blocks graphs. The numbers do not depend on --threads.
 
+Errors are one standard error, by jackknife over blocks. Where none or all of n samples wrap, the
+error of 0 or 1 is that of a share about which no more is known (uniform prior): some 1/n.
+
 Examples:
   rewise percolate --kind bond
   rewise percolate --kind site --size 64,128,256 --samples 10000 --out site-2d

@@ -46,7 +46,7 @@ bool is_square(const PercolationRun& run) {
   return true;
 }
 
-// A number that may be unknown (an error from samples that all agree is 0).
+// A number by itself where samples leave no error (they all agree).
 std::string shown(Value v) { return v.error == 0 ? number_text(v.value) : format_value(v); }
 
 }  // namespace

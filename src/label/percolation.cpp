@@ -1,6 +1,7 @@
 #include "src/label/percolation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <memory>
 
@@ -60,15 +61,23 @@ double ratio_of(const Eigen::VectorXd& x) {
   return x[kLargestSquare] > 0 ? x[kLargest] * x[kLargest] / x[kLargestSquare] : 0;
 }
 
-// `rows` [block, column] of one occupation.
-PercolationPoint point_of(const Eigen::ArrayXXd& rows) {
+// A share of `samples` that wrap, with an error where none or all do (percolation.hpp).
+Value wrapping_share(Value share, double samples, double occupation) {
+  const bool certain = occupation == 0 || occupation == 1;
+  if (certain || (share.value != 0 && share.value != 1)) return share;
+  return {share.value, std::sqrt((samples + 1) / (samples + 3)) / (samples + 2)};
+}
+
+// `rows` [block, column] of one occupation; `samples` in all.
+PercolationPoint point_of(const Eigen::ArrayXXd& rows, double samples, double occupation) {
   const Estimates e = jackknife(rows, [](const Eigen::VectorXd& x) {
     Eigen::VectorXd y(7);
     y << x[kOne], x[kEither], x[kAll], x[kLargest], ratio_of(x),
         x[kOccupied] > 0 ? x[kOthers] / x[kOccupied] : 0.0, x[kClusters];
     return y;
   });
-  return {e[0], e[1], e[2], e[3], e[4], e[5], e[6]};
+  const auto wrapping = [&](Value share) { return wrapping_share(share, samples, occupation); };
+  return {wrapping(e[0]), wrapping(e[1]), wrapping(e[2]), e[3], e[4], e[5], e[6]};
 }
 
 // `blocks` [block][occupation, column]
@@ -92,7 +101,8 @@ PercolationCurves curves_of(const PercolationSpec& spec, std::size_t size,
     Eigen::ArrayXXd rows(members, kColumns);
     for (Eigen::Index b = 0; b < members; ++b)
       rows.row(b) = blocks[static_cast<std::size_t>(b)].row(k);
-    curves.points.push_back(point_of(rows));
+    const double samples = static_cast<double>(members) * spec.samples;
+    curves.points.push_back(point_of(rows, samples, spec.occupation[static_cast<std::size_t>(k)]));
     const Eigen::Index at = count - 1 - k;  // -occupation ascends
     const Eigen::ArrayXXd left = leave_one_out_means(rows);
     curves.crossing.temperature[at] = -spec.occupation[static_cast<std::size_t>(k)];

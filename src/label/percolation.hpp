@@ -4,7 +4,10 @@
 // A sample has one draw per bond or site (occupy.hpp) which all occupations share: curves are
 // smooth, errors are those of every point alone. Samples are kept in blocks; errors are jackknife
 // over blocks. On rewired lattices every block has a graph of its own, so that errors hold the
-// spread between graphs.
+// spread between graphs. Where none or all of n samples wrap, blocks do not differ: the error is
+// then the standard deviation of a share of which 0 or n were seen, all shares being equally
+// likely before (Laplace: Beta(1, n + 1)), sqrt((n + 1)/(n + 3))/(n + 2), about 1/n; it is towards
+// the inside. Where nothing is left to chance, at occupations of 0 and 1, it is 0.
 //
 // Wrapping (cluster_counts.hpp) means something on regular lattices only. On the square torus at
 // p_c it is exact in the limit of large sizes: either direction 0.690473725, both 0.351642855, one

@@ -69,6 +69,28 @@ TEST_CASE("percolation: site averages on a 4 x 4 torus are those of the enumerat
   }
 }
 
+// 64 samples at occupations where a 4 x 4 torus hardly ever, or nearly always, wraps. The error
+// must be such that the truth is near: 1 - (1 - x)^n of n = 64 samples is 63% at x = 1/n.
+TEST_CASE("percolation: shares of 0 and 1 have an error, but where nothing is left to chance") {
+  const auto curves = sampled(PercolationKind::bond, {square(4)}, {0, 0.02, 0.5, 0.99, 1}, 4, 16);
+  const auto& points = curves[0].points;
+  const double expected = std::sqrt(65.0 / 67) / 66;
+  for (const auto share :
+       {&PercolationPoint::one, &PercolationPoint::either, &PercolationPoint::all}) {
+    CHECK((points[0].*share).value == 0);
+    CHECK((points[0].*share).error == 0);
+    CHECK((points[1].*share).value == 0);
+    CHECK((points[1].*share).error == Approx(expected));
+    CHECK((points[2].*share).value > 0);
+    CHECK((points[2].*share).value < 1);
+    CHECK((points[2].*share).error > expected);
+    CHECK((points[3].*share).value == 1);
+    CHECK((points[3].*share).error == Approx(expected));
+    CHECK((points[4].*share).value == 1);
+    CHECK((points[4].*share).error == 0);
+  }
+}
+
 // Deviations from the limit fall as L^-2; at L = 32 they are below 1e-3, a fourth of the
 // statistical error. Six comparisons, t with 31 degrees of freedom: false alarms in 0.0005 of
 // seeds.
