@@ -27,13 +27,13 @@ __device__ __forceinline__ WideSum warp_sum(WideSum value) {
   return value;
 }
 
-// Threads may add to the same sum together.
+// Threads may add to the same sum together, of several devices, too.
 __device__ __forceinline__ void atomic_add_wide(unsigned long long* low, unsigned long long* high,
                                                 WideSum value) {
   const auto below = static_cast<unsigned long long>(value);
   auto above = static_cast<unsigned long long>(value >> 64);
-  if (atomicAdd(low, below) + below < below) ++above;
-  if (above != 0) atomicAdd(high, above);
+  if (atomicAdd_system(low, below) + below < below) ++above;
+  if (above != 0) atomicAdd_system(high, above);
 }
 
 }  // namespace rewise

@@ -11,6 +11,7 @@
 #include "src/single/few_cluster.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/single/engine_cuda.hpp"
+#include "src/single/engine_team.hpp"
 #endif
 #include "src/single/metropolis.hpp"
 #include "src/single/observe.hpp"
@@ -238,8 +239,9 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
   }
-  if (options.device >= 0) {
+  if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
+    if (options.devices.size() > 1) return make_team_engine(graph, spec, options);
     return make_cuda_engine(graph, spec, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines");

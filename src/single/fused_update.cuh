@@ -2,8 +2,8 @@
 // spins of the update before, bonds, clusters.
 #pragma once
 
-#include "src/cuda/launch.hpp"
 #include "src/single/fused_tile.cuh"
+#include "src/single/launch_share.hpp"
 #include "src/single/swendsen_wang_kernels.hpp"
 
 namespace rewise::single::device {
@@ -102,12 +102,11 @@ __global__ void __launch_bounds__(32 * kWarps, kMostWarps / kWarps)
     label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
                 const __grid_constant__ FusedLabels labels,
                 const __grid_constant__ DeviceSystems systems, std::uint32_t update,
-                FastDiv tiles_per_system) {
+                const __grid_constant__ SystemBlocks tiles) {
   __shared__ TileMemory<kDim, kWarps, Model> memory;
   let_next_kernel_begin();
-  const std::uint32_t who = tiles_per_system.quotient(blockIdx.x);
-  label_tile<kDim, kFirst>(model, plan, labels, systems, update, who,
-                           blockIdx.x - who * tiles_per_system.divisor, memory);
+  const auto [who, tile] = tiles.place(blockIdx.x);
+  label_tile<kDim, kFirst>(model, plan, labels, systems, update, who, tile, memory);
 }
 
 template <int kDim, unsigned kWarps, class Model>
@@ -139,24 +138,23 @@ template <int kDim, unsigned kWarps, class Model>
 __global__ void __launch_bounds__(32 * kWarps)
     flip_tiles(const __grid_constant__ Model model, const __grid_constant__ FusedLabels labels,
                const __grid_constant__ DeviceSystems systems, std::uint32_t update,
-               FastDiv tiles_per_system) {
+               const __grid_constant__ SystemBlocks tiles) {
   __shared__ SettleMemory<kWarps, Model> memory;
-  const std::uint32_t who = tiles_per_system.quotient(blockIdx.x);
-  flip_tile<kDim, kWarps>(model, labels, systems, update, who,
-                          blockIdx.x - who * tiles_per_system.divisor, memory);
+  const auto [who, tile] = tiles.place(blockIdx.x);
+  flip_tile<kDim, kWarps>(model, labels, systems, update, who, tile, memory);
 }
 
-// Launches kernel<kWarps>() for all tiles of all systems.
+// Launches kernel<kWarps>() for the tiles of the systems' share.
 template <class Kernel, class... Arguments>
 void launch_for_tiles(const FusedLabels& labels, const DeviceSystems& systems, cudaStream_t stream,
                       const Kernel& kernel, const Arguments&... arguments) {
-  const FastDiv tiles(labels.common.tiles.count);
+  const std::uint32_t tiles = labels.common.tiles.count;
   const auto with = [&]<unsigned kWarps>() {
-    LaunchShape shape{tiles.divisor * systems.systems, 32 * kWarps};
+    LaunchShape shape{1, 32 * kWarps};
     shape.early = labels.early;
-    launch(kernel.template operator()<kWarps>(), shape, stream, arguments..., tiles);
+    launch_share(kernel.template operator()<kWarps>(), tiles, shape, systems, stream, arguments...);
   };
-  if (tiles.divisor * systems.systems < kManyTiles) {
+  if (tiles / systems.share.parts * systems.systems < kManyTiles) {
     with.template operator()<8>();
   } else {
     with.template operator()<4>();

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "src/cuda/launch.hpp"
+#include "src/single/launch_share.hpp"
 #include "src/single/local_cuda.hpp"
 
 namespace rewise::single {
@@ -74,9 +74,8 @@ template <int kDim>
 __global__ void __launch_bounds__(kThreads)
     update_regular(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
                    const LocalGroup* groups, const __grid_constant__ DeviceSystems systems,
-                   int colour, std::uint64_t calls, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint32_t block = blockIdx.x - who * blocks_per_system.divisor;
+                   int colour, std::uint64_t calls, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint64_t call = static_cast<std::uint64_t>(block) * kThreads + threadIdx.x;
   if (call < calls) regular_cells<kDim>(plan, g, groups, systems, colour, who, call);
 }
@@ -107,16 +106,13 @@ __device__ __forceinline__ void modified_cell(const DevicePlan& plan, const Cell
 __global__ void __launch_bounds__(kThreads)
     update_modified(const __grid_constant__ DevicePlan plan, CellSlices cells,
                     const __grid_constant__ DeviceSystems systems, int colour, std::uint32_t first,
-                    std::uint32_t last, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint32_t block = blockIdx.x - who * blocks_per_system.divisor;
+                    std::uint32_t last, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint32_t cell = first + block * kThreads + threadIdx.x;
   if (cell < last) modified_cell(plan, cells, systems, colour, who, cell);
 }
 
-std::uint32_t blocks_for(std::uint64_t items) {
-  return static_cast<std::uint32_t>((items + kThreads - 1) / kThreads);
-}
+std::uint64_t blocks_for(std::uint64_t items) { return (items + kThreads - 1) / kThreads; }
 
 template <class T>
 DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
@@ -205,26 +201,25 @@ void LocalCuda::sort_cells(const Plan& plan, cudaStream_t stream) {
 }
 
 void LocalCuda::sweep(const DeviceSystems& systems, cudaStream_t stream) const {
-  if (plan_.potts) return sweep_potts(systems, stream);
+  for (int colour = 0; colour < colours_; ++colour) sweep_colour(colour, systems, stream);
+}
+
+void LocalCuda::sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const {
+  if (plan_.potts) return sweep_colour_potts(colour, systems, stream);
   const std::uint64_t calls =
       (plan_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-  for (int colour = 0; colour < colours_; ++colour) {
-    if (any_regular_) {
-      const std::uint32_t blocks = blocks_for(calls);
-      with_dim(plan_.lattice.dim, [&]<int kDim>() {
-        if constexpr (kDim > 0) {
-          launch(update_regular<kDim>, {blocks * systems.systems, kThreads}, stream, plan_,
-                 geometry_, groups_.data(), systems, colour, calls, FastDiv(blocks));
-        }
-      });
-    }
-    const std::uint32_t first = 32 * first_slice_[static_cast<std::size_t>(colour)];
-    const std::uint32_t last = 32 * first_slice_[static_cast<std::size_t>(colour) + 1];
-    if (first == last) continue;
-    const std::uint32_t blocks = blocks_for(last - first);
-    launch(update_modified, {blocks * systems.systems, kThreads}, stream, plan_, cells_, systems,
-           colour, first, last, FastDiv(blocks));
+  if (any_regular_) {
+    with_dim(plan_.lattice.dim, [&]<int kDim>() {
+      if constexpr (kDim > 0) {
+        launch_share(update_regular<kDim>, blocks_for(calls), kThreads, systems, stream, plan_,
+                     geometry_, groups_.data(), systems, colour, calls);
+      }
+    });
   }
+  const auto k = static_cast<std::size_t>(colour);
+  const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
+  launch_share(update_modified, blocks_for(last - first), kThreads, systems, stream, plan_, cells_,
+               systems, colour, first, last);
 }
 
 }  // namespace rewise::single

@@ -51,10 +51,13 @@ class LocalCuda {
 
   // One sweep of all systems, queued.
   void sweep(const DeviceSystems& systems, cudaStream_t stream) const;
+  // Of the systems' share, the sites of one colour; a sweep is all colours in order.
+  void sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
+  int colours() const { return colours_; }
 
  private:
   void sort_cells(const Plan& plan, cudaStream_t stream);
-  void sweep_potts(const DeviceSystems& systems, cudaStream_t stream) const;
+  void sweep_colour_potts(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
 
   const LocalUpdate update_;
   DevicePlan plan_;

@@ -1,4 +1,4 @@
-#include "src/cuda/launch.hpp"
+#include "src/single/launch_share.hpp"
 #include "src/single/observe_cuda.hpp"
 
 namespace rewise::single {
@@ -68,15 +68,14 @@ __device__ __forceinline__ void count_site(const Geometry& g, const std::uint8_t
 template <int kDim, bool kWide>
 __global__ void __launch_bounds__(kThreads)
     count_lattice(const __grid_constant__ Geometry g, std::uint64_t pieces,
-                  const __grid_constant__ DeviceSystems systems, FastDiv blocks_per_system,
-                  unsigned long long* unequal, unsigned long long* up) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+                  const __grid_constant__ DeviceSystems systems, unsigned long long* unequal,
+                  unsigned long long* up, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint8_t* spins = systems.system(who);
   Counts counts;
 #pragma unroll
   for (unsigned n = 0; n < kPieces; ++n) {
-    const std::uint64_t piece = (block * kPieces + n) * kThreads + threadIdx.x;
+    const std::uint64_t piece = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
     if (piece >= pieces) break;
     if constexpr (kWide) {
       count_piece<kDim>(g, spins, static_cast<Site>(16 * piece), counts);
@@ -106,21 +105,20 @@ __device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geomet
 
 __global__ void __launch_bounds__(kThreads)
     count_rewired(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
-                  const __grid_constant__ DeviceSystems systems, FastDiv blocks_per_system,
-                  unsigned long long* unequal) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+                  const __grid_constant__ DeviceSystems systems, unsigned long long* unequal,
+                  const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
   long long sum = 0;
   for (unsigned n = 0; n < kPieces; ++n) {
-    const std::uint64_t i = (block * kPieces + n) * kThreads + threadIdx.x;
+    const std::uint64_t i = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
     if (i >= plan.rewired_count) break;
     sum += rewired_bond(plan, g, systems.system(who), plan.rewired[i]);
   }
   add_block(sum, unequal + who);
 }
 
-std::uint32_t blocks_for(std::uint64_t items) {
-  return static_cast<std::uint32_t>((items + kThreads * kPieces - 1) / (kThreads * kPieces));
+std::uint64_t blocks_for(std::uint64_t items) {
+  return (items + kThreads * kPieces - 1) / (kThreads * kPieces);
 }
 
 // Four bits as four bytes.
@@ -130,10 +128,9 @@ __device__ __forceinline__ std::uint32_t spread(std::uint32_t bits) {
 
 __global__ void __launch_bounds__(kThreads)
     start_systems(std::uint64_t groups, const __grid_constant__ DeviceSystems systems, bool odd_hot,
-                  bool even_hot, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
-  const std::uint64_t group = block * kThreads + threadIdx.x;  // of 32 sites
+                  bool even_hot, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const std::uint64_t group = std::uint64_t{block} * kThreads + threadIdx.x;  // of 32 sites
   if (group >= groups) return;
   const bool hot = (who % systems.replicas) % 2 == 1 ? odd_hot : even_hot;
   std::uint32_t bits = ~0u;
@@ -156,27 +153,25 @@ __global__ void __launch_bounds__(kThreads)
 void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start start,
                   cudaStream_t stream) {
   const std::uint64_t groups = (plan.sites + 31) / 32;  // a system's stride has room for the last
-  const auto blocks = static_cast<std::uint32_t>((groups + kThreads - 1) / kThreads);
-  launch(start_systems, {blocks * systems.systems, kThreads}, stream, groups, systems,
-         starts_hot(start, 1), starts_hot(start, 0), FastDiv(blocks));
+  launch_share(start_systems, (groups + kThreads - 1) / kThreads, kThreads, systems, stream, groups,
+               systems, starts_hot(start, 1), starts_hot(start, 0));
 }
 
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
                     unsigned long long* unequal, unsigned long long* up, cudaStream_t stream) {
   const bool wide = plan.lattice.dim > 0 && plan.lattice.extent[0] % 16 == 0;
   const std::uint64_t pieces = wide ? plan.sites / 16 : plan.sites;
-  const std::uint32_t blocks = blocks_for(pieces);
-  const LaunchShape shape{blocks * systems.systems, kThreads};
+  const std::uint64_t blocks = blocks_for(pieces);
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
       if (wide) {
-        launch(count_lattice<kDim, true>, shape, stream, geometry, pieces, systems, FastDiv(blocks),
-               unequal, up);
+        launch_share(count_lattice<kDim, true>, blocks, kThreads, systems, stream, geometry, pieces,
+                     systems, unequal, up);
         return;
       }
     }
-    launch(count_lattice<kDim, false>, shape, stream, geometry, pieces, systems, FastDiv(blocks),
-           unequal, up);
+    launch_share(count_lattice<kDim, false>, blocks, kThreads, systems, stream, geometry, pieces,
+                 systems, unequal, up);
   });
   launch_measure_rewired(plan, geometry, systems, unequal, stream);
 }
@@ -184,10 +179,8 @@ void launch_measure(const DevicePlan& plan, const Geometry& geometry, const Devi
 void launch_measure_rewired(const DevicePlan& plan, const Geometry& geometry,
                             const DeviceSystems& systems, unsigned long long* unequal,
                             cudaStream_t stream) {
-  if (plan.rewired_count == 0) return;
-  const std::uint32_t more = blocks_for(plan.rewired_count);
-  launch(count_rewired, {more * systems.systems, kThreads}, stream, plan, geometry, systems,
-         FastDiv(more), unequal);
+  launch_share(count_rewired, blocks_for(plan.rewired_count), kThreads, systems, stream, plan,
+               geometry, systems, unequal);
 }
 
 }  // namespace rewise::single

@@ -1,7 +1,7 @@
 // Metropolis and heat-bath sweeps of Potts on a CUDA device: as local.cu does them for Ising, with
 // two Philox calls for four sites. In the heat bath a thread keeps up to eight neighbours' states
 // sorted in registers; a cell with more of them has a warp, which counts them in shared memory.
-#include "src/cuda/launch.hpp"
+#include "src/single/launch_share.hpp"
 #include "src/single/local_cuda.hpp"
 #include "src/single/potts_rules.hpp"
 
@@ -111,9 +111,8 @@ __global__ void __launch_bounds__(kThreads)
     update_regular_potts(const __grid_constant__ DevicePlan plan,
                          const __grid_constant__ Geometry g, const LocalGroup* groups,
                          const __grid_constant__ DeviceSystems systems, int colour,
-                         std::uint64_t calls, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint32_t block = blockIdx.x - who * blocks_per_system.divisor;
+                         std::uint64_t calls, const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint64_t call = static_cast<std::uint64_t>(block) * kThreads + threadIdx.x;
   if (call < calls) {
     regular_cells<kDim, kHeatBath>(plan, g, groups, systems, colour, who, call);
@@ -181,9 +180,9 @@ template <bool kHeatBath>
 __global__ void __launch_bounds__(kThreads)
     update_modified_potts(const __grid_constant__ DevicePlan plan, CellSlices cells,
                           const __grid_constant__ DeviceSystems systems, int colour,
-                          std::uint32_t first, std::uint32_t last, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint32_t block = blockIdx.x - who * blocks_per_system.divisor;
+                          std::uint32_t first, std::uint32_t last,
+                          const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint32_t cell = first + block * kThreads + threadIdx.x;
   if (cell < last) modified_cell<kHeatBath>(plan, cells, systems, colour, who, cell);
 }
@@ -233,51 +232,42 @@ __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlic
 __global__ void __launch_bounds__(kThreads)
     update_wide_potts(const __grid_constant__ DevicePlan plan, CellSlices cells,
                       const __grid_constant__ DeviceSystems systems, int colour,
-                      std::uint32_t first, std::uint32_t last, FastDiv blocks_per_system) {
+                      std::uint32_t first, std::uint32_t last,
+                      const __grid_constant__ SystemBlocks blocks) {
   __shared__ std::uint32_t count[kThreads / 32][256];
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint32_t block = blockIdx.x - who * blocks_per_system.divisor;
+  const auto [who, block] = blocks.place(blockIdx.x);
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t cell = first + block * (kThreads / 32) + warp;
   if (cell < last) wide_cell(plan, cells, systems, colour, who, cell, count[warp]);
 }
 
-std::uint32_t blocks_for(std::uint64_t threads) {
-  return static_cast<std::uint32_t>((threads + kThreads - 1) / kThreads);
-}
+std::uint64_t blocks_for(std::uint64_t threads) { return (threads + kThreads - 1) / kThreads; }
 
 }  // namespace
 
-void LocalCuda::sweep_potts(const DeviceSystems& systems, cudaStream_t stream) const {
+void LocalCuda::sweep_colour_potts(int colour, const DeviceSystems& systems,
+                                   cudaStream_t stream) const {
   const bool heat_bath = update_ == LocalUpdate::glauber;
   const std::uint64_t calls =
       (plan_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-  for (int colour = 0; colour < colours_; ++colour) {
-    if (any_regular_) {
-      const std::uint32_t blocks = blocks_for(calls);
-      with_dim(plan_.lattice.dim, [&]<int kDim>() {
-        if constexpr (kDim > 0) {
-          launch(heat_bath ? update_regular_potts<kDim, true> : update_regular_potts<kDim, false>,
-                 {blocks * systems.systems, kThreads}, stream, plan_, geometry_, groups_.data(),
-                 systems, colour, calls, FastDiv(blocks));
-        }
-      });
-    }
-    const auto k = static_cast<std::size_t>(colour);
-    const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
-    const std::uint32_t wide = heat_bath ? first_wide_[k] : last;
-    if (first < wide) {
-      const std::uint32_t blocks = blocks_for(wide - first);
-      launch(heat_bath ? update_modified_potts<true> : update_modified_potts<false>,
-             {blocks * systems.systems, kThreads}, stream, plan_, cells_, systems, colour, first,
-             wide, FastDiv(blocks));
-    }
-    if (wide < last) {
-      const std::uint32_t blocks = blocks_for(32ull * (last - wide));
-      launch(update_wide_potts, {blocks * systems.systems, kThreads}, stream, plan_, cells_,
-             systems, colour, wide, last, FastDiv(blocks));
-    }
+  if (any_regular_) {
+    with_dim(plan_.lattice.dim, [&]<int kDim>() {
+      if constexpr (kDim > 0) {
+        launch_share(
+            heat_bath ? update_regular_potts<kDim, true> : update_regular_potts<kDim, false>,
+            blocks_for(calls), kThreads, systems, stream, plan_, geometry_, groups_.data(), systems,
+            colour, calls);
+      }
+    });
   }
+  const auto k = static_cast<std::size_t>(colour);
+  const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
+  const std::uint32_t wide = heat_bath ? first_wide_[k] : last;
+  launch_share(heat_bath ? update_modified_potts<true> : update_modified_potts<false>,
+               blocks_for(wide - first), kThreads, systems, stream, plan_, cells_, systems, colour,
+               first, wide);
+  launch_share(update_wide_potts, blocks_for(32ull * (last - wide)), kThreads, systems, stream,
+               plan_, cells_, systems, colour, wide, last);
 }
 
 }  // namespace rewise::single

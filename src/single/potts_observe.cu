@@ -1,8 +1,8 @@
 // Potts: first configurations, and sums over all systems. A thread counts the states of 16 sites by
 // runs of equal ones, so that a warp's counters in shared memory change seldom where domains are
 // large (and where they are not, states are many or the counters it hits differ).
-#include "src/cuda/launch.hpp"
 #include "src/single/equal_bytes.hpp"
+#include "src/single/launch_share.hpp"
 #include "src/single/observe_cuda.hpp"
 
 namespace rewise::single {
@@ -89,11 +89,10 @@ template <int kDim, bool kWide>
 __global__ void __launch_bounds__(kThreads)
     count_potts(const __grid_constant__ Geometry g, std::uint64_t pieces,
                 const __grid_constant__ DeviceSystems systems, std::uint32_t states,
-                FastDiv blocks_per_system, unsigned long long* unequal_sum,
-                unsigned long long* counts) {
+                unsigned long long* unequal_sum, unsigned long long* counts,
+                const __grid_constant__ SystemBlocks blocks) {
   __shared__ std::uint32_t count[kWarps][kStates];
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+  const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint8_t* spins = systems.system(who);
   for (unsigned w = 0; w < kWarps; ++w) count[w][threadIdx.x] = 0;
   __syncthreads();
@@ -101,7 +100,7 @@ __global__ void __launch_bounds__(kThreads)
   unsigned sum = 0;
 #pragma unroll
   for (unsigned n = 0; n < kPieces; ++n) {
-    const std::uint64_t piece = (block * kPieces + n) * kThreads + threadIdx.x;
+    const std::uint64_t piece = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
     if (piece >= pieces) break;
     if constexpr (kWide) {
       sum += count_piece<kDim>(g, spins, static_cast<Site>(16 * piece), counter);
@@ -147,11 +146,10 @@ __device__ __forceinline__ void start_sites(const DeviceSystems& systems, std::u
 __global__ void __launch_bounds__(kThreads)
     start_potts(std::uint64_t sites, std::uint32_t states,
                 const __grid_constant__ DeviceSystems systems, bool odd_hot, bool even_hot,
-                FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+                const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
   const bool hot = (who % systems.replicas) % 2 == 1 ? odd_hot : even_hot;
-  start_sites(systems, sites, states, who, hot, block * kThreads + threadIdx.x);
+  start_sites(systems, sites, states, who, hot, std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
 }  // namespace
@@ -159,9 +157,8 @@ __global__ void __launch_bounds__(kThreads)
 void launch_start_potts(const DevicePlan& plan, const DeviceSystems& systems, Start start,
                         cudaStream_t stream) {
   const std::uint64_t calls = (plan.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-  const auto blocks = static_cast<std::uint32_t>((calls + kThreads - 1) / kThreads);
-  launch(start_potts, {blocks * systems.systems, kThreads}, stream, plan.sites, plan.states,
-         systems, starts_hot(start, 1), starts_hot(start, 0), FastDiv(blocks));
+  launch_share(start_potts, (calls + kThreads - 1) / kThreads, kThreads, systems, stream,
+               plan.sites, plan.states, systems, starts_hot(start, 1), starts_hot(start, 0));
 }
 
 void launch_measure_potts(const DevicePlan& plan, const Geometry& geometry,
@@ -171,18 +168,17 @@ void launch_measure_potts(const DevicePlan& plan, const Geometry& geometry,
   const bool wide = plan.lattice.dim > 0 && plan.lattice.extent[0] % 16 == 0;
   const std::uint64_t pieces = wide ? plan.sites / 16 : plan.sites;
   constexpr unsigned kPerBlock = kThreads * kPieces;
-  const auto blocks = static_cast<std::uint32_t>((pieces + kPerBlock - 1) / kPerBlock);
-  const LaunchShape shape{blocks * systems.systems, kThreads};
+  const std::uint64_t blocks = (pieces + kPerBlock - 1) / kPerBlock;
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
       if (wide) {
-        launch(count_potts<kDim, true>, shape, stream, geometry, pieces, systems, plan.states,
-               FastDiv(blocks), unequal, counts);
+        launch_share(count_potts<kDim, true>, blocks, kThreads, systems, stream, geometry, pieces,
+                     systems, plan.states, unequal, counts);
         return;
       }
     }
-    launch(count_potts<kDim, false>, shape, stream, geometry, pieces, systems, plan.states,
-           FastDiv(blocks), unequal, counts);
+    launch_share(count_potts<kDim, false>, blocks, kThreads, systems, stream, geometry, pieces,
+                 systems, plan.states, unequal, counts);
   });
   launch_measure_rewired(plan, geometry, systems, unequal, stream);
   launch(most_frequent, cover(systems.systems, 64), stream, systems.systems, plan.states, counts,

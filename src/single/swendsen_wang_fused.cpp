@@ -1,6 +1,7 @@
 #include "src/single/swendsen_wang_fused.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "src/single/swendsen_wang_kernels.hpp"
 
@@ -31,11 +32,32 @@ bool launches_early() {
   return major >= 9;
 }
 
-std::uint64_t mask_words(const DevicePlan& plan) {
-  return plan.bond_slots.lattice_slots / 32 + kMaskSlack;
+}  // namespace
+
+FusedSizes::FusedSizes(const DevicePlan& plan)
+    : tiles(make_tiles(plan)),
+      capacity(most_nodes(plan)),
+      mask_words(plan.bond_slots.lattice_slots / 32 + kMaskSlack) {}
+
+void FusedSizes::describe(const DevicePlan& plan, FusedLabels& labels) const {
+  labels.common.geometry = Geometry::make(plan.lattice);
+  labels.common.tiles = tiles;
+  labels.common.drawn_stride = mask_words;
+  labels.common.copies = sum_copies(tiles);
+  labels.capacity = capacity;
 }
 
-}  // namespace
+FusedMasks::FusedMasks(const DevicePlan& plan, FusedLabels& labels, cudaStream_t stream) {
+  if (plan.rewired_count == 0) return;
+  const std::uint64_t words = FusedSizes(plan).mask_words;
+  gone_ = DeviceBuffer<std::uint32_t>(words);
+  modified_ = DeviceBuffer<std::uint32_t>(words);
+  gone_.clear(stream);
+  modified_.clear(stream);
+  launch_fused_masks(plan, gone_.data(), modified_.data(), stream);
+  labels.gone = gone_.data();
+  labels.modified = modified_.data();
+}
 
 bool FusedSwendsenWang::takes(const DevicePlan& plan) {
   if (plan.lattice.dim < 2 || plan.lattice.extent[0] % kWordSites != 0) return false;
@@ -43,52 +65,31 @@ bool FusedSwendsenWang::takes(const DevicePlan& plan) {
 }
 
 std::uint64_t FusedSwendsenWang::bytes(const DevicePlan& plan, std::uint32_t systems) {
-  const std::uint64_t tiles = make_tiles(plan).count;
-  const std::uint64_t masks = plan.rewired_count > 0 ? 8 * mask_words(plan) : 0;
-  const std::uint64_t forests = std::uint64_t{2 * 14} * tiles * most_nodes(plan);
-  return masks + systems * (4 * mask_words(plan) + 4 * tiles + 2 * kTileSites * tiles + forests +
-                            std::uint64_t{24} * kUpdatesPerBatch * sum_copies(make_tiles(plan)));
+  const FusedSizes sizes(plan);
+  FusedLabels labels;
+  std::uint64_t of_system = std::uint64_t{24} * kUpdatesPerBatch * sum_copies(sizes.tiles);
+  sizes.for_each_array(labels,
+                       [&]<class T>(T*, std::uint64_t count) { of_system += sizeof(T) * count; });
+  return systems * of_system + (plan.rewired_count > 0 ? 8 * sizes.mask_words : 0);
 }
 
 FusedSwendsenWang::FusedSwendsenWang(const DevicePlan& plan, const DeviceSystems& systems,
                                      cudaStream_t stream)
     : plan_(plan) {
-  const std::size_t count = systems.systems;
-  DeviceLabels& common = labels_.common;
-  common.geometry = Geometry::make(plan.lattice);
-  common.tiles = make_tiles(plan);
-  common.drawn_stride = mask_words(plan);
-  common.copies = sum_copies(common.tiles);
-  labels_.capacity = most_nodes(plan);
+  const FusedSizes sizes(plan);
+  sizes.describe(plan, labels_);
   labels_.early = launches_early();
-  const std::size_t tiles = count * common.tiles.count, nodes = tiles * labels_.capacity;
-  drawn_ = DeviceBuffer<std::uint32_t>(count * common.drawn_stride);
-  label_ = DeviceBuffer<std::uint16_t>(tiles * kTileSites);
-  count_ = DeviceBuffer<std::uint32_t>(tiles);
-  sums_ = DeviceBuffer<unsigned long long>(count * common.copies * 3 * kUpdatesPerBatch);
-  for (int turn = 0; turn < 2; ++turn) {
-    node_[turn] = DeviceBuffer<unsigned long long>(nodes);
-    own_[turn] = DeviceBuffer<std::uint16_t>(nodes);
-    size_[turn] = DeviceBuffer<std::uint32_t>(nodes);
-    labels_.node[turn] = node_[turn].data();
-    labels_.own[turn] = own_[turn].data();
-    labels_.size[turn] = size_[turn].data();
-  }
-  if (plan.rewired_count > 0) {
-    gone_ = DeviceBuffer<std::uint32_t>(mask_words(plan));
-    modified_ = DeviceBuffer<std::uint32_t>(mask_words(plan));
-    gone_.clear(stream);
-    modified_.clear(stream);
-    launch_fused_masks(plan, gone_.data(), modified_.data(), stream);
-  }
+  sizes.for_each_array(labels_, [&]<class T>(T*& array, std::uint64_t count) {
+    arrays_.emplace_back(sizeof(T) * count * systems.systems);
+    array = reinterpret_cast<T*>(arrays_.back().data());
+    // Places of tiles outside the lattice keep a label of 0.
+    if constexpr (std::is_same_v<T, std::uint16_t>) arrays_.back().clear(stream);
+  });
+  masks_ = FusedMasks(plan, labels_, stream);
+  sums_ = DeviceBuffer<unsigned long long>(std::size_t{systems.systems} * labels_.common.copies *
+                                           3 * kUpdatesPerBatch);
   sums_.clear(stream);
-  label_.clear(stream);  // places outside the lattice keep this
-  common.drawn = drawn_.data();
-  common.sums = sums_.data();
-  labels_.gone = gone_.data();
-  labels_.modified = modified_.data();
-  labels_.label = label_.data();
-  labels_.count = count_.data();
+  labels_.common.sums = sums_.data();
 }
 
 void FusedSwendsenWang::run(const DeviceSystems& systems, std::uint32_t updates,

@@ -23,7 +23,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/single/swendsen_wang_cuda.hpp"
@@ -46,9 +48,47 @@ struct FusedLabels {
   std::uint32_t* size[2]{};       // at roots: sites of the cluster
 };
 
+// The sizes of a system's arrays.
+struct FusedSizes {
+  // Of `plan` only the numbers are used, here and below.
+  explicit FusedSizes(const DevicePlan& plan);
+
+  Tiles tiles;
+  std::uint32_t capacity;    // FusedLabels::capacity
+  std::uint64_t mask_words;  // of bonds, as drawn
+
+  // Calls array(pointer, elements of a system) for every array of FusedLabels that has a part for
+  // each system, in the order of its sites.
+  template <class F>
+  void for_each_array(FusedLabels& labels, F&& array) const {
+    const std::uint64_t nodes = std::uint64_t{tiles.count} * capacity;
+    array(labels.common.drawn, mask_words);
+    array(labels.label, std::uint64_t{tiles.count} * kTileSites);
+    array(labels.count, std::uint64_t{tiles.count});
+    for (int turn = 0; turn < 2; ++turn) {
+      array(labels.node[turn], nodes);
+      array(labels.own[turn], nodes);
+      array(labels.size[turn], nodes);
+    }
+  }
+  // Sets the numbers of `labels`.
+  void describe(const DevicePlan& plan, FusedLabels& labels) const;
+};
+
+// Which bonds are gone and which cells are modified, on the device that is current; nothing where
+// no bond is rewired.
+class FusedMasks {
+ public:
+  FusedMasks() = default;
+  FusedMasks(const DevicePlan& plan, FusedLabels& labels, cudaStream_t stream);
+
+ private:
+  DeviceBuffer<std::uint32_t> gone_, modified_;
+};
+
 class FusedSwendsenWang {
  public:
-  // Whether the fast path takes such a system. Of `plan` only the numbers are used, here and below.
+  // Whether the fast path takes such a system.
   static bool takes(const DevicePlan& plan);
   // Bytes of work space on the device.
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems);
@@ -65,11 +105,9 @@ class FusedSwendsenWang {
  private:
   DevicePlan plan_;
   FusedLabels labels_;
-  DeviceBuffer<std::uint32_t> drawn_, gone_, modified_, count_;
-  DeviceBuffer<std::uint16_t> label_;
-  DeviceBuffer<unsigned long long> node_[2], sums_;
-  DeviceBuffer<std::uint16_t> own_[2];
-  DeviceBuffer<std::uint32_t> size_[2];
+  std::vector<DeviceBuffer<std::byte>> arrays_;
+  FusedMasks masks_;
+  DeviceBuffer<unsigned long long> sums_;
 };
 
 // The steps of an update, queued for all systems. `update` numbers it within a batch of

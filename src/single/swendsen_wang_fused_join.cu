@@ -1,7 +1,7 @@
 // The bonds that tiles leave to the whole lattice, on the fast Swendsen-Wang path
 // (swendsen_wang_fused.hpp); and the masks that are made once.
-#include "src/cuda/launch.hpp"
 #include "src/single/fused_nodes.cuh"
+#include "src/single/launch_share.hpp"
 #include "src/single/seams.hpp"
 
 namespace rewise::single {
@@ -51,7 +51,7 @@ __device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const Fus
     return {bond.exists, bond.a, bond.b, bond.direction};
   }
   if (index >= seams.first[kDim + 1]) return {};
-  const RewiredSlot bond = plan.rewired[index - seams.first[kDim]];
+  const RewiredSlot bond = plan.rewired[seams.rewired<kDim>(index)];
   return {rewired_drawn(plan, systems, who, bond), bond.a, bond.b, -1};
 }
 
@@ -91,12 +91,11 @@ template <int kDim, bool kPotts>
 __global__ void __launch_bounds__(kThreads)
     join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
                const __grid_constant__ Seams seams, const __grid_constant__ DeviceSystems systems,
-               std::uint32_t update, FastDiv blocks_per_system) {
+               std::uint32_t update, const __grid_constant__ SystemBlocks blocks) {
   let_next_kernel_begin();
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+  const auto [who, block] = blocks.place(blockIdx.x);
   join_bond<kDim, kPotts>(plan, labels, seams, systems, update, who,
-                          block * kThreads + threadIdx.x);
+                          std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
 __device__ __forceinline__ void mark_gone(const DevicePlan& plan, std::uint32_t* gone,
@@ -119,13 +118,15 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      const Seams seams = Seams::make<kDim>(plan, labels.common.tiles, labels.common.geometry);
-      const auto blocks =
-          static_cast<std::uint32_t>((seams.first[kDim + 1] + kThreads - 1) / kThreads);
-      LaunchShape shape{blocks * systems.systems, kThreads};
+      const Seams seams =
+          Seams::make<kDim>(plan, labels.common.tiles, labels.common.geometry, systems.share);
+      DeviceSystems all = systems;
+      all.share = {};  // the seams are the share's already
+      LaunchShape shape{1, kThreads};
       shape.early = labels.early;
-      launch(plan.potts ? join_bonds<kDim, true> : join_bonds<kDim, false>, shape, stream, plan,
-             labels, seams, systems, update, FastDiv(blocks));
+      launch_share(plan.potts ? join_bonds<kDim, true> : join_bonds<kDim, false>,
+                   (seams.first[kDim + 1] + kThreads - 1) / kThreads, shape, all, stream, plan,
+                   labels, seams, all, update);
     }
   });
 }

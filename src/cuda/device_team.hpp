@@ -1,0 +1,81 @@
+// CUDA devices that work on one thing together: one thread of the host queues work on a stream of
+// each, and barriers at which all of them wait for all. A device may be in a team more than once
+// (tests do that where there is only one).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/error.hpp"
+#include "src/cuda/graph.hpp"
+#include "src/cuda/stream.hpp"
+#include "src/cuda/use_device.hpp"
+
+namespace rewise {
+
+class DeviceTeam {
+ public:
+  // Error(device) where a device does not exist or cannot reach the memory of another.
+  explicit DeviceTeam(std::vector<int> devices) : devices_(std::move(devices)) {
+    for (const int device : devices_) {
+      use_device(device);
+      check_cuda(cudaFree(nullptr), "starting the device");
+      streams_.emplace_back();
+      events_.emplace_back();
+      for (const int other : devices_) check_peers(device, other);
+    }
+  }
+
+  const std::vector<int>& devices() const { return devices_; }
+  std::size_t size() const { return devices_.size(); }
+  cudaStream_t stream(std::size_t part) const { return streams_[part].get(); }
+  void use(std::size_t part) const {
+    check_cuda(cudaSetDevice(devices_[part]), "choosing the device");
+  }
+
+  // Calls f(part, stream) with the part's device current, in order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (std::size_t part = 0; part < size(); ++part) {
+      use(part);
+      f(part, stream(part));
+    }
+  }
+
+  // All that is queued from here on waits for all that has been queued.
+  void barrier() const {
+    for_each([&](std::size_t part, cudaStream_t on) { events_[part].record(on); });
+    for_each([&](std::size_t part, cudaStream_t on) {
+      for (std::size_t other = 0; other < size(); ++other) {
+        if (other != part) events_[other].hold(on);
+      }
+    });
+  }
+
+  // The host waits for all of them.
+  void wait() const {
+    for_each([&](std::size_t part, cudaStream_t) { streams_[part].wait(); });
+  }
+
+ private:
+  static void check_peers(int device, int other) {
+    int reaches = 1;
+    if (device != other) {
+      check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
+    }
+    if (reaches == 0) {
+      throw Error(ExitCode::device, "cuda:" + std::to_string(device) +
+                                        " cannot reach the memory of cuda:" +
+                                        std::to_string(other) + ": they cannot share a system");
+    }
+  }
+
+  std::vector<int> devices_;
+  std::vector<CudaStream> streams_;
+  std::vector<CudaEvent> events_;
+};
+
+}  // namespace rewise

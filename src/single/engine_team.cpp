@@ -1,0 +1,263 @@
+// The systems' spins lie in StripedMemory, a part of every system with each device; the graph is on
+// all of them. A device takes its share of a kernel's work (share.hpp), and reads what it needs of
+// the others' spins where they lie. All wait for all between two colours of a sweep, and between
+// the steps of an update.
+#include "src/single/engine_team.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+#include "src/single/books.hpp"
+#include "src/single/device_graph.hpp"
+#include "src/single/local_cuda.hpp"
+#include "src/single/observe_cuda.hpp"
+#include "src/single/swendsen_wang_team.hpp"
+#include "src/single/timer_cuda.hpp"
+
+namespace rewise::single {
+namespace {
+
+constexpr std::uint64_t kStrideUnit = 256;
+
+std::uint64_t stride_of(std::uint64_t sites) {
+  return (sites + kStrideUnit - 1) / kStrideUnit * kStrideUnit;
+}
+
+}  // namespace
+
+class TeamEngine final : public Books {
+ public:
+  TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+
+  std::string_view device() const override { return device_name_; }
+  int threads() const override { return 1; }
+  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  void measure(Observation& out) override;
+
+ private:
+  // What a device has for itself.
+  struct Member {
+    std::unique_ptr<DeviceGraph> graph;
+    std::unique_ptr<LocalCuda> local;
+    DeviceBuffer<unsigned long long> measured;      // [2][systems], as CudaEngine has them
+    DeviceBuffer<unsigned long long> state_counts;  // Potts: [systems][q]
+  };
+
+  std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
+  void check_memory() const;
+  void local_updates(std::uint32_t updates);
+  void cluster_updates(std::uint32_t updates);
+  void count_steps(std::uint32_t steps) {
+    for (DeviceSystems& of_part : shares_) of_part.step += steps;
+  }
+  void fetch_sums();
+
+  void read_system(std::size_t who, std::span<std::uint8_t> out) const override;
+  void write_system(std::size_t who, std::span<const std::uint8_t> spins) override;
+
+  const DeviceTeam team_;
+  const std::string device_name_;
+  std::vector<Member> members_;                    // [devices]
+  std::vector<DeviceSystems> shares_;              // [devices]
+  StripedMemory spins_;                            // [systems][stride]
+  DeviceBuffer<unsigned long long> pending_sums_;  // first device: [systems], [systems][2]
+  std::unique_ptr<TeamSwendsenWang> swendsen_wang_;
+};
+
+TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+    : Books(graph, spec),
+      team_(options.devices),
+      device_name_(fmt::format("cuda:{}", fmt::join(options.devices, ","))) {
+  check_memory();
+  const std::uint64_t stride = stride_of(plan_.sites);
+  spins_ = StripedMemory(systems_ * stride, stride, team_.devices());
+  team_.use(0);
+  spins_.clear(team_.stream(0));
+  pending_sums_ = DeviceBuffer<unsigned long long>(3 * systems_);
+  pending_sums_.clear(team_.stream(0));
+  team_.barrier();
+  team_.for_each([&](std::size_t part, cudaStream_t stream) {
+    Member member;
+    member.graph = std::make_unique<DeviceGraph>(plan_, stream);
+    member.local = std::make_unique<LocalCuda>(plan_, member.graph->plan(), spec.local, stream);
+    member.measured = DeviceBuffer<unsigned long long>(2 * systems_);
+    member.state_counts =
+        DeviceBuffer<unsigned long long>(plan_.potts ? systems_ * plan_.states : 0);
+    DeviceSystems share;
+    share.seed = spec.seed;
+    share.systems = systems();
+    share.replicas = spec.replicas;
+    share.stride = stride;
+    share.spins = reinterpret_cast<std::uint8_t*>(spins_.data());
+    share.pending = pending_sums_.data();
+    share.share = {static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(team_.size())};
+    (plan_.potts ? launch_start_potts : launch_start)(member.graph->plan(), share, spec.start,
+                                                      stream);
+    members_.push_back(std::move(member));
+    shares_.push_back(share);
+  });
+  team_.wait();
+}
+
+void TeamEngine::check_memory() const {
+  const DevicePlan plan = DeviceGraph::outline(plan_);
+  const std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
+                             systems_ * stride_of(plan_.sites) / team_.size() +
+                             systems_ * (5 + plan_.states) * sizeof(unsigned long long) +
+                             TeamSwendsenWang::bytes(plan, systems(), team_.size()) + (64u << 20);
+  team_.for_each([&](std::size_t part, cudaStream_t) {
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+    if (need <= free) return;
+    throw Error(ExitCode::device,
+                fmt::format("cuda:{}: {:.1f} GiB are needed for a part of {} sites x {} systems, "
+                            "{:.1f} GiB are free (reduce replicas, temperatures or the size, or "
+                            "name more devices)",
+                            team_.devices()[part], static_cast<double>(need) / (1ull << 30),
+                            plan_.sites, systems_, static_cast<double>(free) / (1ull << 30)));
+  });
+}
+
+void TeamEngine::local_updates(std::uint32_t updates) {
+  for (std::uint32_t m = 0; m < updates; ++m) {
+    for (int colour = 0; colour < members_.front().local->colours(); ++colour) {
+      team_.for_each([&](std::size_t part, cudaStream_t stream) {
+        members_[part].local->sweep_colour(colour, shares_[part], stream);
+      });
+      team_.barrier();
+    }
+    count_steps(1);
+  }
+}
+
+void TeamEngine::cluster_updates(std::uint32_t updates) {
+  if (!swendsen_wang_) {
+    std::vector<DevicePlan> plans;
+    for (const Member& member : members_) plans.push_back(member.graph->plan());
+    swendsen_wang_ = std::make_unique<TeamSwendsenWang>(team_, plans, systems());
+  }
+  swendsen_wang_->run(shares_, updates, pending_sums_.data() + systems_);
+  count_steps(updates);
+}
+
+void TeamEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  check_steps(schedule, cycles);
+  for (DeviceSystems& share : shares_) share.step = static_cast<std::uint32_t>(step_);
+  const double start = now();
+  team_.use(0);
+  PhaseTimer timer(schedule, team_.stream(0));
+  // As in CudaEngine: Swendsen-Wang updates alone are made in one go.
+  const std::uint64_t together = schedule.local == 0 ? cycles : 1;
+  for (std::uint64_t cycle = 0; cycle < cycles; cycle += together) {
+    timer.start_local();
+    if (schedule.local > 0) local_updates(schedule.local);
+    timer.start_cluster();
+    if (schedule.cluster > 0) {
+      cluster_updates(static_cast<std::uint32_t>(schedule.cluster * together));
+    }
+    timer.end_cycle();
+  }
+  if (schedule.cluster > 0) fetch_sums();
+  team_.wait();
+  const double seconds = now() - start, share = timer.cluster_share();
+  work_.cluster_seconds += share * seconds;
+  work_.local_seconds += (1 - share) * seconds;
+  work_.local_attempts += schedule.local * cycles * systems_ * plan_.sites;
+  work_.cluster_updates += schedule.cluster * cycles * systems_;
+  work_.cluster_sites += schedule.cluster * cycles * systems_ * plan_.sites;
+  step_ += cycles * schedule.steps_per_cycle();
+  pending_updates_ += cycles * schedule.cluster;
+}
+
+void TeamEngine::fetch_sums() {
+  team_.use(0);
+  const auto sums = pending_sums_.to_host(team_.stream(0));
+  pending_sums_.clear(team_.stream(0));
+  for (std::size_t who = 0; who < systems_; ++who) {
+    const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
+    pending_[who].size += sums[who];
+    pending_[who].quartic += WideSum{quartic[1]} << 64 | quartic[0];
+  }
+}
+
+void TeamEngine::measure(Observation& out) {
+  const double start = now();
+  const Geometry geometry = Geometry::make(plan_.lattice);
+  team_.for_each([&](std::size_t part, cudaStream_t stream) {
+    Member& member = members_[part];
+    unsigned long long *unequal = member.measured.data(), *up = unequal + systems_;
+    member.measured.clear(stream);
+    member.state_counts.clear(stream);
+    if (plan_.potts) {
+      launch_measure_potts(member.graph->plan(), geometry, shares_[part], unequal,
+                           member.state_counts.data(), up, stream);
+    } else {
+      launch_measure(member.graph->plan(), geometry, shares_[part], unequal, up, stream);
+    }
+  });
+  std::vector<unsigned long long> sums(2 * systems_), counts(systems_ * plan_.states);
+  const auto add = [](const DeviceBuffer<unsigned long long>& from, cudaStream_t stream,
+                      std::vector<unsigned long long>& to) {
+    const auto part = from.to_host(stream);
+    std::transform(part.begin(), part.end(), to.begin(), to.begin(), std::plus<>());
+  };
+  team_.for_each([&](std::size_t part, cudaStream_t stream) {
+    add(members_[part].measured, stream, sums);
+    add(members_[part].state_counts, stream, counts);
+  });
+  const auto bonds = static_cast<std::int64_t>(plan_.graph.bonds());
+  const auto sites = static_cast<std::int64_t>(plan_.sites);
+  out.bond_sum.resize(systems_);
+  out.magnetisation.resize(systems_);
+  for (std::size_t who = 0; who < systems_; ++who) {
+    const auto* of_system = counts.data() + who * plan_.states;
+    const unsigned long long most =
+        plan_.potts ? *std::max_element(of_system, of_system + plan_.states) : sums[systems_ + who];
+    out.bond_sum[who] = bonds - (plan_.potts ? 1 : 2) * static_cast<std::int64_t>(sums[who]);
+    out.magnetisation[who] = plan_.states * static_cast<std::int64_t>(most) - sites;
+  }
+  close_sums(out);
+  work_.measure_seconds += now() - start;
+}
+
+void TeamEngine::read_system(std::size_t who, std::span<std::uint8_t> out) const {
+  team_.use(0);
+  spins_.copy_out(std::as_writable_bytes(out), team_.stream(0), who * shares_.front().stride);
+  team_.wait();
+}
+
+void TeamEngine::write_system(std::size_t who, std::span<const std::uint8_t> spins) {
+  team_.use(0);
+  spins_.copy_in(std::as_bytes(spins), team_.stream(0), who * shares_.front().stride);
+  team_.wait();
+}
+
+std::string why_no_team(const Graph& graph, const EngineSpec& spec, const EngineOptions& options) {
+  if (spec.cluster != ClusterUpdate::swendsen_wang) {
+    return fmt::format("several devices share a system for swendsen-wang, not for {}",
+                       to_string(spec.cluster));
+  }
+  if (!options.label_method.empty() && options.label_method != "fast") {
+    return fmt::format("several devices share a system by the label method fast, not by {}",
+                       options.label_method);
+  }
+  const Lattice& lattice = graph.lattice();
+  if (lattice.dim < 2 || lattice.extent[0] % kWordSites != 0) {
+    return "several devices share lattices of 2 to 4 dimensions whose first extent is a multiple "
+           "of 64";
+  }
+  return "";
+}
+
+std::unique_ptr<Engine> make_team_engine(const Graph& graph, const EngineSpec& spec,
+                                         const EngineOptions& options) {
+  const std::string why_not = why_no_team(graph, spec, options);
+  if (!why_not.empty()) throw Error(ExitCode::usage, "--device: " + why_not);
+  return std::make_unique<TeamEngine>(graph, spec, options);
+}
+
+}  // namespace rewise::single
