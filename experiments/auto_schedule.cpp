@@ -102,7 +102,7 @@ TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptio
   }
   setting.candidates =
       standard_candidates(any_cluster ? clusters_of(spec.engine) : std::vector{spec.cluster});
-  if (isolated_sites(spec) > kMostIsolated) {
+  if (!sweeps_alone(spec)) {
     std::erase_if(setting.candidates, [](const Candidate& c) { return c.schedule.cluster == 0; });
   }
   setting.options = options;
@@ -122,9 +122,9 @@ ChosenSchedule winner_of(const TuneResult& result) {
 }
 
 // Without tuning.
-ChosenSchedule settle(const std::filesystem::path& file, const ScheduleWish& wish,
-                      const Schedule& schedule, const std::string& why) {
-  const ChosenSchedule chosen{schedule, wish.spec.cluster, "rule of thumb: " + why};
+ChosenSchedule settle(const std::filesystem::path& file, const Candidate& rule,
+                      const std::string& why) {
+  const ChosenSchedule chosen{rule.schedule, rule.cluster, "rule of thumb: " + why};
   keep(file, chosen, tune_json(std::vector<TuneResult>{}));
   return chosen;
 }
@@ -144,12 +144,12 @@ TuneSetting setting_of(const std::filesystem::path& file, const ScheduleWish& wi
 ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
                       const StopToken& stop) {
   if (kTuneShare * wish.work < kLeastTuning) {
-    return settle(file, wish, wish.rule_of_thumb,
+    return settle(file, wish.rule_of_thumb,
                   fmt::format("some {:.2g} s of work are not worth tuning", wish.work));
   }
   const double budget = std::min(kTuneShare * wish.seconds, kMostTuning);
   if (budget < kLeastTuning) {
-    return settle(file, wish, wish.fallback,
+    return settle(file, wish.fallback,
                   fmt::format("some {:.2g} s here are not worth tuning", wish.seconds));
   }
   TuneResult result;
@@ -158,14 +158,14 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   } catch (const Error& error) {
     // A study under a time limit shorter than its tuning must get on all the same.
     if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
-      settle(file, wish, wish.rule_of_thumb, "the time limit came while tuning");
+      settle(file, wish.rule_of_thumb, "the time limit came while tuning");
     }
     throw;
   }
   const bool known = result.best().figures.tau_known;
   const ChosenSchedule chosen =
       known ? winner_of(result)
-            : ChosenSchedule{wish.fallback, wish.spec.cluster,
+            : ChosenSchedule{wish.fallback.schedule, wish.fallback.cluster,
                              fmt::format("rule of thumb: {:.2g} s of tuning did not find any "
                                          "candidate's autocorrelation time",
                                          result.seconds)};
@@ -185,6 +185,8 @@ std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder,
 }
 
 }  // namespace
+
+bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMostIsolated; }
 
 std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::string& json) {
   const Json parsed = Json::parse(json, nullptr, false);

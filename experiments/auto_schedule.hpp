@@ -48,8 +48,8 @@ struct ScheduleWish {
   bool any_cluster = false;  // weigh Wolff and Swendsen-Wang; else spec.cluster alone
   double work = 0;           // seconds on one core that all the tasks of the class will take, about
   double seconds = 0;        // the same on this machine: its device, or all of its threads
-  Schedule rule_of_thumb;    // of spec.cluster; where tuning is not worth it, on every device
-  Schedule fallback;         // of spec.cluster; where it would cost too much here, or found nothing
+  Candidate rule_of_thumb;   // where tuning is not worth it, on every device
+  Candidate fallback;        // where it would cost too much here, or found nothing
   std::optional<TaskSpec>
       neighbour;          // of the class of the size before: whom it saw lose is left out
   EngineOptions options;  // device, threads of one task
@@ -62,6 +62,9 @@ inline constexpr double kTuneShare = 0.05, kLeastTuning = 1, kMostTuning = 60;
 
 // A candidate with this share of the winner's rate at the size before may win at the next.
 inline constexpr double kPromising = 0.5;
+
+// Whether local sweeps alone may be a schedule: Metropolis flips isolated sites at every sweep.
+bool sweeps_alone(const TaskSpec& spec);
 
 // Of `all`, those worth a try after what a smaller size's file says: promising there, or beside its
 // winner in the list. All of them where it says nothing.

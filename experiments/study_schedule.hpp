@@ -8,14 +8,6 @@
 
 namespace rewise {
 
-// A schedule for the neighbourhood of Tc on a CUDA device that is full: as much time for the sweeps
-// of a cycle as for its Wolff updates, so that it takes at most twice as long as the better of the
-// two would, whichever that is. Between 64:1 and 1:64.
-Schedule cuda_schedule(double p, double sites);
-// Seconds that it takes there, per cycle and replica: what a study's work is weighed by before
-// anything ran (short runs of small systems say little of a full device).
-double cuda_seconds(double p, double sites);
-
 // Tasks to come of one class.
 struct ClassWork {
   TaskSpec spec;                         // of any of them, with a likely plan
@@ -26,7 +18,7 @@ struct ClassWork {
 
 // Puts the choice in the plan. What the plan says holds where the work is too little to tune on one
 // core, so that a small study is the same on every device; where it is too little here, or tuning
-// finds nothing, the bundle engine on CUDA takes cuda_schedule(). A choice that was just tuned is
+// finds nothing, the bundle engine on CUDA takes cuda_candidate(). A choice that was just tuned is
 // told, with its reason, as a line of the progress. Error(interrupted) when told to stop.
 void take_schedule(const Study& study, const ClassWork& work, const StopToken& stop,
                    Progress& progress, SizePlan& plan);

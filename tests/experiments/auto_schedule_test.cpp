@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "experiments/study_schedule.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/schedule_wish.hpp"
@@ -28,31 +27,14 @@ TEST_CASE("little work: the rule of thumb, kept even when more work comes") {
   CHECK(second.reason == first.reason);
 }
 
-TEST_CASE("rule of thumb on CUDA: more sweeps to an update the smaller the lattice") {
-  CHECK(cuda_schedule(0.01, 64 * 64) == Schedule{64, 1});
-  CHECK(cuda_schedule(0.01, 256 * 256) == Schedule{16, 1});
-  CHECK(cuda_schedule(0.01, 1024 * 1024) == Schedule{1, 1});
-  CHECK(cuda_schedule(0.01, 4096.0 * 4096.0) == Schedule{1, 8});
-  CHECK(cuda_schedule(0, 1024 * 1024) == Schedule{16, 1});
-}
-
-TEST_CASE("what a full CUDA device takes: within a third of what was measured") {
-  // us of cuda_schedule()'s 64:1, 16:1, 1:1: sweeps and updates of tests/bench/RESULTS.md.
-  CHECK(cuda_seconds(0.01, 256 * 256) == Approx(0.83e-6).epsilon(0.3));
-  CHECK(cuda_seconds(0.01, 1024 * 1024) == Approx(0.99e-6).epsilon(0.3));
-  for (double sites = 1024; sites < 1e8; sites *= 4) {
-    CHECK(cuda_seconds(0.01, 4 * sites) > cuda_seconds(0.01, sites));
-    CHECK(cuda_seconds(0, sites) >= cuda_seconds(0.01, sites));
-  }
-}
-
 TEST_CASE("work that this machine does in no time is not tuned, though one core would take long") {
   const Workplace place;
   ScheduleWish w = wish(0.1, kWorthTuning);
   w.seconds = 0.9 * kLeastTuning / kTuneShare;
-  w.fallback = {1, 9};
+  w.fallback = {{1, 9}, ClusterUpdate::swendsen_wang};
   const ChosenSchedule chosen = choose_schedule(place / "study", w, StopToken());
   CHECK(chosen.schedule == Schedule{1, 9});
+  CHECK(chosen.cluster == ClusterUpdate::swendsen_wang);
   CHECK_FALSE(chosen.tuned);
   CHECK(chosen.reason.find("rule of thumb") != std::string::npos);
 }

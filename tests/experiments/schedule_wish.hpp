@@ -10,7 +10,7 @@ inline ScheduleWish wish(double p, double work) {
   w.spec.graph = {{8, 6}, p, Rule::rewire, 1};
   w.spec.temperatures = {2.2, 2.4, 2.6};
   w.work = w.seconds = work;
-  w.rule_of_thumb = {1, 7};  // no candidate of the tuner
+  w.rule_of_thumb = {{1, 7}};  // no candidate of the tuner
   w.options.threads = 1;
   return w;
 }
