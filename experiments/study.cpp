@@ -16,6 +16,7 @@
 #include "experiments/options.hpp"
 #include "experiments/ranks.hpp"
 #include "experiments/task_group.hpp"
+#include "experiments/toml_reader.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -193,22 +194,40 @@ bool holds_other_things(const std::filesystem::path& folder) {
   return false;
 }
 
-// The line of a study.toml that names the study, as to_toml() writes it; "" where there is none.
-std::string name_line(const std::string& text) {
-  const std::string key = "\nname = ";
-  const auto at = text.find(key);
-  if (at == std::string::npos) return "";
-  return text.substr(at + key.size(), text.find('\n', at + 1) - at - key.size());
+// The name that a study.toml gives. Error(usage) saying where it is no TOML (any more).
+std::string name_in(const std::string& text, const std::string& file) {
+  const toml::table root = parse_toml(text, file);
+  const auto name = root["study"]["name"];
+  if (!name) return StudyConfig{}.name;
+  if (!name.is_string()) throw Error(ExitCode::usage, file + ": study.name is no text");
+  return *name.value<std::string>();
 }
 
-// Another study's configuration and summary would be lost.
-void refuse_other_study(const std::filesystem::path& folder, const std::string& held,
-                        const std::string& wanted) {
-  const std::string theirs = name_line(held), ours = name_line(wanted);
-  if (theirs.empty() || theirs == ours) return;
+// Another study's configuration and summary would be lost. A file that cannot be read any more
+// holds up no study (the tasks have their configuration with them): it is kept beside the new one.
+void check_held(const std::filesystem::path& file, const std::string& held,
+                const std::string& wanted) {
+  if (held.empty()) return;
+  std::string theirs;
+  try {
+    theirs = name_in(held, file.string());
+  } catch (const Error& error) {
+    std::filesystem::path aside;
+    for (int n = 1; aside.empty() || std::filesystem::exists(aside); ++n) {
+      aside = fmt::format("{}.damaged-{}", file.string(), n);
+    }
+    write_text_file(aside, held);
+    if (this_rank().first()) {
+      fmt::print(stderr, "warning: {}; it is written anew (the old one is kept as {})\n",
+                 error.what(), aside.string());
+    }
+    return;
+  }
+  if (theirs == wanted) return;
   throw Error(ExitCode::held,
-              fmt::format("folder '{}' holds the study {}, not {}: choose another one with --out",
-                          folder.string(), theirs, ours));
+              fmt::format("folder '{}' holds the study \"{}\", not \"{}\": choose another one with "
+                          "--out",
+                          file.parent_path().string(), theirs, wanted));
 }
 
 }  // namespace
@@ -233,7 +252,7 @@ Study::Study(const StudyConfig& config, std::filesystem::path folder, std::vecto
   }
   const std::string text = to_toml(config_);
   const std::string held = std::filesystem::exists(file) ? read_text_file(file) : "";
-  refuse_other_study(folder_, held, text);
+  check_held(file, held, config_.name);
   make_folder(folder_ / "tasks");
   if (held != text) write_text_file(file, text);
 }

@@ -91,6 +91,33 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
   CHECK(place.files().size() <= files.size() + 4 * 3 * 2 + 8 + 3 + 3 * 24 + 2 * 16);
 }
 
+TEST_CASE("a study.toml that is damaged is kept aside and told, and holds up no resume") {
+  const Workplace place;
+  place.write("s.toml", study(4, "0.1"));
+  const std::string line = "tc s.toml --out study --no-plots";
+  REQUIRE(place.run(line).status == 0);
+  const std::string toml = place.read("study/study.toml");
+  std::filesystem::remove(place / "study/.finished");  // or there would be nothing to do
+  int n = 0;
+  for (const std::string& damaged : {std::string("[study]\nname = \"tin"), std::string(100, '\0'),
+                                     "name\n" + toml, std::string("[study]\nname = 3\n")}) {
+    place.write("study/study.toml", damaged);
+    const Output resumed = place.run(line);
+    INFO(resumed.err);
+    CHECK(resumed.status == 0);
+    CHECK(says(resumed, "warning: study/study.toml:"));
+    CHECK(says(resumed, "\n0 task(s) computed"));
+    CHECK(place.read("study/study.toml") == toml);
+    CHECK(place.read("study/study.toml.damaged-" + std::to_string(++n)) == damaged);
+    std::filesystem::remove(place / "study/.finished");
+  }
+  place.write("study/study.toml", "");
+  const Output empty = place.run(line);
+  CHECK(empty.status == 0);
+  CHECK_FALSE(says(empty, "warning"));
+  CHECK(place.read("study/study.toml") == toml);
+}
+
 TEST_CASE("an interrupted study, resumed with other threads, equals an uninterrupted one") {
   Workplace place;
   place.write("s.toml", study(4, "0.1"));
