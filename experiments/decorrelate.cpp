@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <future>
+#include <limits>
 #include <memory>
 #include <set>
 
@@ -242,8 +243,14 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
                                      {"m2", &sums.m2}}) {
     if (series->rows() < 4) continue;
     const GammaResult gamma = gamma_method(*series);
-    row.add("tau_" + name + "_steps", scaled(gamma.tau, static_cast<double>(cycle)));
-    row.add("tau_" + name + "_seconds", with_cost(scaled(gamma.tau, cycle_seconds), cycle_cost));
+    const Value in_steps = scaled(gamma.tau, static_cast<double>(cycle));
+    const Value in_seconds = with_cost(scaled(gamma.tau, cycle_seconds), cycle_cost);
+    const Value beyond{std::numeric_limits<double>::infinity(), std::nan("")};
+    row.add("tau_" + name + "_steps", gamma.window_found ? in_steps : beyond);
+    row.add("tau_" + name + "_seconds", gamma.window_found ? in_seconds : beyond);
+    if (gamma.window_found) continue;  // else the series is too short: what it sums to is a bound
+    row.add("tau_" + name + "_above_steps", in_steps);
+    row.add("tau_" + name + "_above_seconds", in_seconds);
   }
 }
 

@@ -8,7 +8,7 @@
 // the paper). Times t0 begin a cycle. Table "autocorrelation": rho(t) of e, |m| and m^2 at the ends
 // of cycles. Metrics: seconds per sweep, cluster update and cycle, steps and seconds until the
 // absolute correlation is below 1/e, 1/10 and 1/30 for good, and tau_int in steps and seconds (1/2
-// cycle for white noise).
+// cycle for white noise); infinite where the series is too short for it, with a lower bound beside.
 //
 // Errors: over graphs where there are 4 or more, else over all replicas.
 #pragma once

@@ -16,7 +16,8 @@ constexpr const char* kAbout =
 constexpr const char* kExamples = R"(
 steps_to_1/e, 1/10, 1/30: until the mean absolute correlation has come down to that for good
 (small lattices do not come down to 1/30: uncorrelated spins have |rho| ~ N^(-1/2) or more).
-tau_int counts 1/2 cycle for white noise. Seconds are those of one replica; on a shared or
+tau_int counts 1/2 cycle for white noise; where the series is too short for it, it is "not
+reached" and tau_.._above a lower bound. Seconds are those of one replica; on a shared or
 busy machine they are not to be trusted.
 
 Examples:

@@ -12,6 +12,8 @@
 namespace rewise {
 namespace {
 
+constexpr double kNear = 0.05;
+
 // One start's curves, points of the grid in columns.
 struct StartCurves {
   Eigen::ArrayXXd energy, abs_magnetisation;  // [graph and replica, point]
@@ -87,6 +89,14 @@ Value last_of(const Eigen::ArrayXXd& rows) {
   return {mean.value[0], mean.error[0]};
 }
 
+// Points up to the first at which the mean gap is below kNear: small systems fluctuate by more.
+Eigen::Index first_near(const Eigen::ArrayXXd& gap) {
+  const Eigen::ArrayXd mean = gap.colwise().mean();
+  Eigen::Index at = 0;
+  while (at + 1 < mean.size() && mean[at] > kNear) ++at;
+  return at + 1;
+}
+
 void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
               const StartCurves& hot, const StartCurves& cold) {
   Curve& curve = set.table("energy").curves.emplace_back(Curve{keys, {}});
@@ -118,6 +128,15 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   row.add("equilibrium_seconds", seconds);
   row.add("apart_until_steps", {found.last, 0});
   row.add("apart_until_seconds", seconds_at(found.last));
+  // Of the mean of the last quarter of the points, from a cold start.
+  const double rest = cold.energy.rightCols((steps.size() + 3) / 4).mean();
+  const Eigen::ArrayXXd gap = (hot.energy - rest) / std::abs(rest);
+  const MeanCurve clock = mean_curve(hot.seconds);
+  const Eigen::Index near = first_near(gap);
+  row.add("steps_to_5%", time_to_level(steps.head(near), gap.leftCols(near), kNear));
+  row.add("seconds_to_5%", time_to_level(clock.value.head(near), gap.leftCols(near), kNear));
+  row.add("steps_end", {steps[steps.size() - 1], 0});
+  row.add("seconds_end", {clock.value[steps.size() - 1], clock.error[steps.size() - 1]});
   row.add("energy_at_100", value_at(steps, hot.energy, 100));
   row.add("energy_hot", last_of(hot.energy));
   row.add("energy_cold", last_of(cold.energy));

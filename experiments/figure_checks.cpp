@@ -29,6 +29,10 @@ std::string horizon_of(const std::string& metric) {
   const auto begins = [&](std::string_view head) { return metric.rfind(head, 0) == 0; };
   if (begins("equilibrium_"))
     return "apart_until_" + metric.substr(std::string("equilibrium_").size());
+  if (begins("tau_")) {  // tau_m2_seconds
+    const auto unit = metric.rfind('_');
+    return metric.substr(0, unit) + "_above" + metric.substr(unit);
+  }
   if (begins("steps_to_")) return "steps_end";
   return begins("seconds_to_") ? "seconds_end" : "";
 }

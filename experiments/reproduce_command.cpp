@@ -115,7 +115,7 @@ double work_of(const FigureRun& run) {
 // What a kept result must have been made of. Times depend on the device; the number counts changes
 // of what a run holds.
 std::string guard_of(const FigureRun& run) {
-  constexpr int version = 4;
+  constexpr int version = 5;
   return fmt::format("{} {} {}", version, run.spec.device < 0 ? "cpu" : "cuda", run.parameters);
 }
 

@@ -94,6 +94,22 @@ TEST_CASE("decorrelate: correlations fall from near 1, taus are positive, files 
   CHECK(lines(place.read("d/correlation.csv")) == 1 + 3 * curves[0]["columns"]["steps"].size());
 }
 
+TEST_CASE("decorrelate: of a tau that the series is too short for a lower bound is told") {
+  const Workplace place;
+  const json set =
+      parsed(place.run("decorrelate --size 64 --temperature 2.269185314213022 --schedule 1:0,0:1 "
+                       "--steps 60 --origins 2 --equilibrate 10 --device cpu --seed 3 --json"));
+  const auto& sweeps = row(set, "1:0");
+  CHECK(sweeps.at("tau_m2_steps").at("infinite") == true);
+  CHECK(sweeps.at("tau_m2_seconds").at("infinite") == true);
+  CHECK(sweeps.at("tau_m2_above_steps").at("value") > 10);
+  CHECK(sweeps.at("tau_m2_above_steps").at("value") < 120);
+  CHECK(sweeps.at("tau_m2_above_seconds").at("value") > 0);
+  const auto& clusters = row(set, "0:1");
+  CHECK(clusters.at("tau_m2_steps").at("value") < 10);
+  CHECK(!clusters.contains("tau_m2_above_steps"));
+}
+
 TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small torus") {
   const Workplace place;
   const json set = parsed(
@@ -116,6 +132,12 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
   }
   CHECK(row(set, "1:0").at("last_step_seconds").at("error") > 0);
   CHECK(row(set, "1:0").at("equilibrium_steps").at("value") < 200);
+  CHECK(row(set, "1:0").at("steps_to_5%").at("value") > 1);
+  CHECK(row(set, "1:0").at("steps_to_5%").at("value") <
+        row(set, "glauber/1:0").at("steps_to_5%").at("value"));
+  CHECK(row(set, "1:0").at("steps_end").at("value") == 400);
+  CHECK(row(set, "1:0").at("seconds_to_5%").at("value") <
+        row(set, "1:0").at("seconds_end").at("value"));
   CHECK(row(set, "glauber/1:0").at("equilibrium_steps").at("value") >
         row(set, "1:0").at("equilibrium_steps").at("value"));
 }

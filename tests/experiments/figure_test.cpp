@@ -79,6 +79,23 @@ TEST_CASE("verdicts: the ratio is told where it is asked for, above 1 where ours
   CHECK(check_figure(check, two_runs({0, 0}, 1, {4, 0}, 1)).detail == "0 against 4");
 }
 
+TEST_CASE("verdicts: a tau that the series was too short for is beyond its lower bound") {
+  CurveSet set;
+  set.about = {{"device", "cpu"}};
+  const Value none{kInfinite, std::nan("")};
+  set.metrics.push_back(
+      {{{"schedule", "1:0"}}, {{"tau_m2_seconds", none}, {"tau_m2_above_seconds", {5, 0.2}}}});
+  set.metrics.push_back({{{"schedule", "4:1"}}, {{"tau_m2_seconds", {2, 0.2}}}});
+  FigureCheck check;
+  check.relation = "less";
+  check.left = "r[schedule=4:1].tau_m2_seconds";
+  check.right = "r[schedule=1:0].tau_m2_seconds";
+  CHECK(check_figure(check, {{"r", set}}).verdict == "agrees");
+  check.left.swap(check.right);
+  CHECK(check_figure(check, {{"r", set}}).verdict == "disagrees");
+  CHECK(check_figure(check, {{"r", set}}).detail == "beyond 5.0(2) against 2.0(2)");
+}
+
 TEST_CASE("figures: a panel may hold points of the paper's, one y for each x") {
   const auto figure = [](const std::string& y) {
     std::string text = "[[panel]]\ntheirs = [{ label = \"GTX 480\", x = [512, 8192], y = ";
