@@ -117,10 +117,12 @@ class Group {
     spec.start = Start::cold;
     if (update.name == "glauber") spec.local = LocalUpdate::glauber;
     const bool swendsen_wang = update.name == "swendsen-wang";
-    if (swendsen_wang) spec.cluster = ClusterUpdate::swendsen_wang;
+    if (swendsen_wang || !group_.device.team.empty()) {
+      spec.cluster = ClusterUpdate::swendsen_wang;
+    }
     if (update.name == "few-cluster") spec.cluster = ClusterUpdate::few_cluster;
     EngineOptions options;
-    options.device = group_.device.index;
+    group_.device.choose(options);
     options.threads = effort_.threads;
     (swendsen_wang ? options.label_method : options.wolff_method) = update.method;
     if (swendsen_wang && is_tiled(parse_label_method(update.method, "--label-method"))) {

@@ -106,7 +106,8 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
   add_whole(app, "--q", o.q, 2, 255, "Potts states");
   add_text(app, "--device", o.device, "DEVICE",
-           "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N or cuda:0,1");
+           "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "
+           "(GPUs that share\nevery lattice: single engine)");
   add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");
   add_text(app, "--size", o.size, "L[,L..]", "edges, each even and 4 or more");
   add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities");

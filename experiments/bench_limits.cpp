@@ -48,13 +48,17 @@ DeviceLimits device_limits(const Device& device, int threads) {
     return limits;
   }
   for (const CudaDevice& cuda : cuda_devices()) {
-    if (cuda.index != device.index) continue;
-    limits.title = cuda.name;
-    limits.copy_rate = copy_rate(cuda);
-    limits.integer_rate = integer_rate(cuda);
-    limits.integer_rate_from =
-        fmt::format("{} multiprocessors x {:.3g} GHz x {:.0f} lanes", cuda.multiprocessors,
-                    1e-9 * cuda.clock, limits.integer_rate / (cuda.multiprocessors * cuda.clock));
+    const auto& team = device.team;
+    if (cuda.index != device.index && std::count(team.begin(), team.end(), cuda.index) == 0)
+      continue;
+    const double rate = integer_rate(cuda);
+    limits.title += (limits.title.empty() ? "" : " + ") + cuda.name;
+    limits.copy_rate += copy_rate(cuda);
+    limits.integer_rate += rate;
+    limits.integer_rate_from +=
+        fmt::format("{}{} multiprocessors x {:.3g} GHz x {:.0f} lanes",
+                    limits.integer_rate_from.empty() ? "" : " + ", cuda.multiprocessors,
+                    1e-9 * cuda.clock, rate / (cuda.multiprocessors * cuda.clock));
   }
   return limits;
 }

@@ -76,7 +76,7 @@ bool holds(const std::vector<std::string>& words, const std::string& word) {
 std::vector<Device> all_devices() {
   std::vector<Device> devices{{"cpu", -1}};
   for (const CudaDevice& cuda : cuda_devices()) {
-    devices.push_back({fmt::format("cuda:{}", cuda.index), cuda.index});
+    devices.push_back(cuda_device(cuda.index));
   }
   return devices;
 }
@@ -85,10 +85,13 @@ std::vector<Device> all_devices() {
 std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
   check_device_words(options.device, "--device", "all");
   if (options.device == "all") return all_devices();
+  const auto choose = [&](const std::string& engine) {
+    return choose_devices(options.device, engine, "--device", cuda_report(), Teams::allowed);
+  };
   if (!options.engine.empty()) {
-    for (const auto& engine : plan.engines) choose_devices(options.device, engine, "--device");
+    for (const auto& engine : plan.engines) choose(engine);
   }
-  return choose_devices(options.device, "bundle", "--device").devices;
+  return choose("single").devices;
 }
 
 // Error(usage) for a Wolff method that none of the devices has.
@@ -114,8 +117,15 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const std::string& en
   return updates;
 }
 
-// Without the Wolff methods that only CUDA devices have, on the CPU beside one.
+// Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
+// share their systems sweeps and Swendsen-Wang by its default method.
 std::vector<BenchUpdate> updates_on(const Device& device, std::vector<BenchUpdate> updates) {
+  if (!device.team.empty()) {
+    std::erase_if(updates, [](const BenchUpdate& update) {
+      const bool fast = update.method.empty() || update.method == "fast";
+      return update.name == "wolff" || update.name == "few-cluster" || !fast;
+    });
+  }
   if (device.index >= 0) return updates;
   std::erase_if(updates, [](const BenchUpdate& update) {
     if (update.name != "wolff" || update.method.empty()) return false;
@@ -225,6 +235,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
           if (device.index >= 0 && !why_no_cuda(engine).empty()) continue;
+          if (!device.team.empty() && engine != "single") continue;
           const auto here = updates_on(device, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {

@@ -22,23 +22,33 @@ enum class Asked { automatic, cpu, cuda, listed };
 
 struct Wish {
   Asked asked;
-  std::vector<int> listed;  // indices, in the order given
+  std::vector<std::vector<int>> listed;  // indices, in the order given; together those of a team
+
+  bool has_team() const {
+    return std::any_of(listed.begin(), listed.end(),
+                       [](const auto& team) { return team.size() > 1; });
+  }
 };
 
 // `more`: a word beside those, which errors name, too.
 Wish parse_wish(std::string_view text, std::string_view origin, std::string_view more = "") {
   if (text.starts_with(kPrefix)) {
     Wish wish{Asked::listed, {}};
+    std::vector<int> all;
+    bool joins = false;
     for (auto rest = text.substr(kPrefix.size());;) {
-      const auto comma = rest.find(',');
+      const auto mark = rest.find_first_of(",+");
       const auto index = static_cast<int>(
-          parse_whole(rest.substr(0, comma), 0, 1023, fmt::format("{}: {}", origin, text)));
-      if (std::count(wish.listed.begin(), wish.listed.end(), index) > 0) {
+          parse_whole(rest.substr(0, mark), 0, 1023, fmt::format("{}: {}", origin, text)));
+      if (std::count(all.begin(), all.end(), index) > 0) {
         throw Error(ExitCode::usage, fmt::format("{}: {}: {} is given twice", origin, text, index));
       }
-      wish.listed.push_back(index);
-      if (comma == std::string_view::npos) return wish;
-      rest.remove_prefix(comma + 1);
+      all.push_back(index);
+      if (!joins) wish.listed.emplace_back();
+      wish.listed.back().push_back(index);
+      if (mark == std::string_view::npos) return wish;
+      joins = rest[mark] == '+';
+      rest.remove_prefix(mark + 1);
     }
   }
   const std::array<std::string_view, 6> words{"auto", "cpu", "cuda", "cuda:0", "cuda:0,1", more};
@@ -46,7 +56,20 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
   return {static_cast<Asked>(parse_word(text, known, "device", origin)), {}};
 }
 
-Device cuda_device(int index) { return {fmt::format("cuda:{}", index), index}; }
+void check_team(std::string_view text, std::string_view engine, std::string_view origin,
+                Teams teams) {
+  if (teams == Teams::refused) {
+    throw Error(ExitCode::usage, fmt::format("{}: {}: devices share a system in 'rewise run' and "
+                                             "'rewise bench' (cuda:0,1 deals tasks out)",
+                                             origin, text));
+  }
+  if (engine != "single") {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {}: devices share a system in the single engine, not in the {} "
+                            "engine (take --engine single --cluster swendsen-wang)",
+                            origin, text, engine));
+  }
+}
 
 bool fit(const CudaDevice& device) { return device.reason_unfit.empty(); }
 
@@ -82,6 +105,14 @@ DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& 
 
 }  // namespace
 
+Device cuda_device(int index) { return {fmt::format("cuda:{}", index), index}; }
+
+Device cuda_team(const std::vector<int>& indices) {
+  Device device{fmt::format("cuda:{}", fmt::join(indices, "+")), indices.front()};
+  if (indices.size() > 1) device.team = indices;
+  return device;
+}
+
 std::vector<int> DeviceChoice::indices() const {
   std::vector<int> list;
   for (const Device& device : devices) list.push_back(device.index);
@@ -98,8 +129,9 @@ std::string why_no_cuda(std::string_view engine) {
 }
 
 DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
-                            const CudaReport& report) {
+                            const CudaReport& report, Teams teams) {
   const Wish wish = parse_wish(text, origin);
+  if (wish.has_team()) check_team(text, engine, origin, teams);
   if (wish.asked == Asked::cpu) return {{{"cpu", -1}}, ""};
   std::string why_not = why_no_cuda(engine);
   if (why_not.empty() && !report.reason_none.empty()) {
@@ -117,15 +149,15 @@ DeviceChoice choose_devices(std::string_view text, std::string_view engine, std:
             ""};
   }
   DeviceChoice choice;
-  for (const int index : wish.listed) {
-    check_listed(index, origin, report);
-    choice.devices.push_back(cuda_device(index));
+  for (const auto& team : wish.listed) {
+    for (const int index : team) check_listed(index, origin, report);
+    choice.devices.push_back(cuda_team(team));
   }
   return choice;
 }
 
 DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
-                           double cpu_seconds, const CudaReport& report) {
+                           double cpu_seconds, const CudaReport& report, Teams teams) {
   const Wish wish = parse_wish(text, origin);
   if (wish.listed.size() > 1) {
     throw Error(ExitCode::usage,
@@ -133,7 +165,7 @@ DeviceChoice choose_device(std::string_view text, std::string_view engine, std::
                             "tasks out to several)",
                             origin, text, wish.listed.size()));
   }
-  DeviceChoice choice = choose_devices(text, engine, origin, report);
+  DeviceChoice choice = choose_devices(text, engine, origin, report, teams);
   if (wish.asked == Asked::automatic && choice.devices.front().index >= 0 &&
       cpu_seconds < kGpuStart) {
     return {{{"cpu", -1}},

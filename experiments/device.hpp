@@ -7,6 +7,7 @@
 //   cpu        the CPU
 //   cuda       the first CUDA device that can be used
 //   cuda:1     that one; cuda:0,1: several, for commands that deal out tasks
+//   cuda:0+1   both together on each task (single engine): for commands that say Teams::allowed
 #pragma once
 
 #include <string>
@@ -14,13 +15,26 @@
 #include <vector>
 
 #include "src/cuda/devices.hpp"
+#include "src/engine/engine.hpp"
 
 namespace rewise {
 
 struct Device {
-  std::string name;  // "cpu", "cuda:0"
-  int index = -1;    // of the CUDA device; -1: the CPU
+  std::string name;            // "cpu", "cuda:0", "cuda:0+1"
+  int index = -1;              // of the (first) CUDA device; -1: the CPU
+  std::vector<int> team = {};  // two or more that share every system; else empty
+
+  void choose(EngineOptions& options) const {
+    options.device = index;
+    options.devices = team;
+  }
 };
+
+// That device, or these together.
+Device cuda_device(int index);
+Device cuda_team(const std::vector<int>& indices);
+
+enum class Teams { refused, allowed };
 
 struct DeviceChoice {
   std::vector<Device> devices;  // at least one
@@ -38,11 +52,12 @@ std::string why_no_cuda(std::string_view engine);
 // The devices that the text asks for. Error(usage) as above; Error(device) where one that was asked
 // for by name cannot be used, saying why and which there are.
 DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
-                            const CudaReport& report = cuda_report());
+                            const CudaReport& report = cuda_report(), Teams teams = Teams::refused);
 // The same for a command that takes one: several are Error(usage). `cpu_seconds` is what the CPU
 // will take for the whole task; below kGpuStart `auto` stays there.
 DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
-                           double cpu_seconds, const CudaReport& report = cuda_report());
+                           double cpu_seconds, const CudaReport& report = cuda_report(),
+                           Teams teams = Teams::refused);
 
 // Seconds that a process takes to start CUDA and bring the first graph to the device (H200: 0.4).
 inline constexpr double kGpuStart = 0.5;

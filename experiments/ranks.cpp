@@ -67,7 +67,7 @@ DeviceChoice share_of(const Rank& rank, DeviceChoice choice, bool listed,
     usable.clear();
     for (const CudaDevice& device : report.devices) {
       if (!device.reason_unfit.empty()) continue;
-      usable.push_back({fmt::format("cuda:{}", device.index), device.index});
+      usable.push_back(cuda_device(device.index));
     }
   }
   choice.devices = {usable[static_cast<std::size_t>(rank.local) % usable.size()]};

@@ -116,6 +116,23 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
   return winner;
 }
 
+// What several devices do together; the engine checks the system itself.
+void check_team(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
+  if (engine.devices.empty()) return;
+  if (options.schedule == "auto") {
+    throw Error(ExitCode::usage,
+                fmt::format("--schedule: auto: {} share a system by a schedule that is named "
+                            "(tune with one of them first)",
+                            options.device));
+  }
+  if (spec.schedule.cluster > 0 && spec.cluster != ClusterUpdate::swendsen_wang) {
+    throw Error(ExitCode::usage,
+                fmt::format("--cluster: {}: {} share a system by swendsen-wang and sweeps (or take "
+                            "one device)",
+                            to_string(spec.cluster), options.device));
+  }
+}
+
 ExitCode run_run(const RunOptions& options) {
   if (options.temperature.empty()) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
@@ -127,8 +144,10 @@ ExitCode run_run(const RunOptions& options) {
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, thread_count(0));
   const DeviceChoice device =
-      choose_device(options.device, spec.engine, "--device", cpu_seconds(spec, run.engine.threads));
-  run.engine.device = device.devices.front().index;
+      choose_device(options.device, spec.engine, "--device", cpu_seconds(spec, run.engine.threads),
+                    cuda_report(), Teams::allowed);
+  device.devices.front().choose(run.engine);
+  check_team(run.engine, options, spec);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");

@@ -65,7 +65,9 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--device", o.device, "DEVICE",
            "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
            "cannot be used; auto takes a GPU where it can, unless\n"
-           "the CPU is done first, and says what it took");
+           "the CPU is done first, and says what it took. cuda:0+1:\n"
+           "GPUs share a large lattice (single engine, sweeps and\n"
+           "Swendsen-Wang)");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the numbers do not depend on it");
   add_text(app, "--wolff-method", o.wolff_method, "WORD",

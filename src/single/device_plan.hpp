@@ -80,7 +80,8 @@ struct DeviceSystems {
   // [systems] cluster sums since the last measurement: Wolff adds the sizes of flipped clusters,
   // Swendsen-Wang sum n^2.
   unsigned long long* pending = nullptr;
-  Share share;  // of every system that a launch takes (the kernels that engine_devices.cpp uses)
+  Share share =
+      {};  // of every system that a launch takes (the kernels that engine_devices.cpp uses)
 
   RW_HD std::uint8_t* system(std::uint32_t who) const {
     return spins + static_cast<std::size_t>(who) * stride;

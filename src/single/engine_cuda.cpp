@@ -93,8 +93,8 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
   state_counts_ = DeviceBuffer<unsigned long long>(plan_.potts ? systems_ * plan_.states : 0);
   spins_.clear(stream_.get());
   pending_sums_.clear(stream_.get());
-  device_systems_ = {spec.seed, systems(),     spec.replicas,        0,
-                     stride,    spins_.data(), pending_sums_.data(), {}};
+  device_systems_ = {spec.seed, systems(),     spec.replicas,       0,
+                     stride,    spins_.data(), pending_sums_.data()};
   (plan_.potts ? launch_start_potts : launch_start)(graph_->plan(), device_systems_, spec.start,
                                                     stream_.get());
   stream_.wait();

@@ -71,7 +71,7 @@ class TeamEngine final : public Books {
 TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : Books(graph, spec),
       team_(options.devices),
-      device_name_(fmt::format("cuda:{}", fmt::join(options.devices, ","))) {
+      device_name_(fmt::format("cuda:{}", fmt::join(options.devices, "+"))) {
   check_memory();
   const std::uint64_t stride = stride_of(plan_.sites);
   spins_ = StripedMemory(systems_ * stride, stride, team_.devices());

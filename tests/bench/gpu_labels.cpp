@@ -42,7 +42,7 @@ class Bench {
         sums_(3) {
     spins_.clear(stream_.get());
     sums_.clear(stream_.get());
-    systems_ = {1, 1, 1, 0, stride_, spins_.data(), sums_.data(), {}};
+    systems_ = {1, 1, 1, 0, stride_, spins_.data(), sums_.data()};
   }
 
   // By the fast path, into equilibrium. Returns ns per site of the last half.

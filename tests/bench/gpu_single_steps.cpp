@@ -58,7 +58,7 @@ class Bench {
         stride_((plan_.sites + 255) / 256 * 256),
         spins_(row.systems * stride_),
         pending_(3 * std::size_t{row.systems}),
-        now_{1, row.systems, row.systems, 0, stride_, spins_.data(), pending_.data(), {}} {
+        now_{1, row.systems, row.systems, 0, stride_, spins_.data(), pending_.data()} {
     spins_.clear(stream_.get());
     pending_.clear(stream_.get());
   }

@@ -132,6 +132,34 @@ TEST_CASE("a command that takes one device refuses several") {
   CHECK(names(choose_device("cuda:2", "bundle", "--device", 100, three())) == "cuda:2");
 }
 
+TEST_CASE("devices joined by a plus share a system, where a command has that") {
+  const auto choose = [](const char* text, const char* engine, Teams teams = Teams::allowed) {
+    return choose_devices(text, engine, "--device", three(), teams);
+  };
+  const DeviceChoice both = choose("cuda:2+1", "single");
+  REQUIRE(both.devices.size() == 1);
+  CHECK(both.devices.front().name == "cuda:2+1");
+  CHECK(both.devices.front().index == 2);
+  CHECK(both.devices.front().team == std::vector<int>{2, 1});
+  EngineOptions options;
+  both.devices.front().choose(options);
+  CHECK(options.device == 2);
+  CHECK(options.devices == std::vector<int>{2, 1});
+  CHECK(choose("cuda:2", "single").devices.front().team.empty());
+  CHECK(names(choose_device("cuda:1+2", "single", "--device", 100, three(), Teams::allowed)) ==
+        "cuda:1+2");
+
+  const Failure engine = failure([&] { choose("cuda:1+2", "bundle"); });
+  CHECK(engine.code == ExitCode::usage);
+  CHECK(contains(engine.text, "--engine single"));
+  const Failure dealt = failure([&] { choose("cuda:1+2", "single", Teams::refused); });
+  CHECK(dealt.code == ExitCode::usage);
+  CHECK(contains(dealt.text, "cuda:0,1 deals tasks out"));
+  CHECK(failure([&] { choose("cuda:1+7", "single"); }).code == ExitCode::device);
+  CHECK(failure([&] { choose("cuda:1+1", "single"); }).code == ExitCode::usage);
+  CHECK(failure([&] { choose("cuda:1+", "single"); }).code == ExitCode::usage);
+}
+
 TEST_CASE("auto leaves a task to the CPU that is done there before a GPU has started") {
   const DeviceChoice small = choose_device("auto", "bundle", "--device", 0.02, three());
   CHECK(names(small) == "cpu");
