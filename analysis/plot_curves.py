@@ -146,6 +146,12 @@ def set_ticks(axis, values, scale):
         style.plain_log_ticks(axis, values[values > 0])
 
 
+def alone(shown):
+    """Points of which neither neighbour is shown: a line does not show them."""
+    padded = np.concatenate([[False], shown, [False]])
+    return shown & ~padded[:-2] & ~padded[2:]
+
+
 def draw_theirs(axes, panel):
     """What is known of the paper's curves: open symbols of their own."""
     for index, curve in enumerate(panel.get("theirs", [])):
@@ -184,6 +190,7 @@ def draw_panel(axes, tables, panel):
             # A line breaks where points are not shown.
             axes.plot(x, np.where(shown, y, np.nan), color=look["color"], label=label,
                       linewidth=0.9)
+            axes.plot(x[alone(shown)], y[alone(shown)], ".", color=look["color"], markersize=3)
             if error is not None:
                 low, high = bars(y, error, slice(None), panel)
                 axes.fill_between(x, y - low, y + high, where=shown, color=look["color"],

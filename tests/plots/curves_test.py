@@ -107,6 +107,10 @@ class Curves(InFolder):
         self.assertTrue(any(list(line.get_xdata()) == [8, 16] for line in axes.lines))
         plot_curves.style.plt.close(figure)
 
+    def test_points_without_a_neighbour_are_shown_as_points(self):
+        self.assertEqual(list(plot_curves.alone(np.array([True, False, True, True, False, True]))),
+                         [True, False, False, False, False, True])
+
     def test_ticks_at_few_whole_values_that_are_apart(self):
         self.assertEqual(plot_curves.whole_ticks([16.0, 64.0, 32.0, 16.0], "log"), [16, 32, 64])
         self.assertEqual(plot_curves.whole_ticks([97.0, 98.0], "log"), [])
