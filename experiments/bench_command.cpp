@@ -103,8 +103,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(
       app, "--update", o.update, "WORD[,..]",
       "metropolis, glauber (Potts: heat bath), wolff,\nswendsen-wang, few-cluster (single) [all]");
-  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
-  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+  add_model_options(app, o);
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "
            "(GPUs that share\nevery lattice: single engine)");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "experiments/config.hpp"
 #include "experiments/options.hpp"
@@ -17,16 +18,6 @@
 
 namespace rewise {
 namespace {
-
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 template <std::size_t N>
 std::vector<std::string> known_words(const std::string& text,
@@ -157,9 +148,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   constexpr std::array<std::string_view, 5> updates{"metropolis", "glauber", "wolff",
                                                     "swendsen-wang", "few-cluster"};
   BenchPlan plan;
-  plan.model = parse_model(options.model, "--model");
-  check_states(plan.model, options.q, "--q");
-  plan.q = static_cast<std::uint32_t>(options.q);
+  std::tie(plan.model, plan.q) = read_model(options);
   plan.engines = engines_of(options, plan.model);
   plan.updates = known_words(options.update, updates, "update", "--update");
   plan.wolff_methods = split_list(options.wolff_method);

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <tuple>
 
 #include "experiments/config.hpp"
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
-#include "experiments/python.hpp"
 
 namespace rewise {
 namespace {
@@ -30,22 +30,19 @@ std::pair<double, double> parse_fit(const std::string& text) {
 }
 
 CurveSpec make_spec(const CurveOptions& o) {
-  if (o.size.empty()) throw Error(ExitCode::usage, "--size is missing (an even edge such as 64)");
+  const GraphSpec graph = lattice_spec(o);
   if (o.temperature.empty()) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
   }
   CurveSpec spec;
-  spec.extents = parse_extents(o.size, static_cast<int>(o.dim), "--size");
-  check_extents(spec.extents, "--size");
+  spec.extents = graph.extents;
   spec.p = parse_p(o.p, "--p");
-  spec.rule = choose_rule(o.rule, "--rule");
-  spec.graph_seed = o.graph_seed;
+  spec.rule = graph.rule;
+  spec.graph_seed = graph.seed;
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
   spec.temperatures = parse_temperatures(o.temperature, "--temperature");
   spec.mixes = parse_mixes(o.schedule, "--schedule");
-  spec.model = parse_model(o.model, "--model");
-  check_states(spec.model, o.q, "--q");
-  spec.q = static_cast<std::uint32_t>(o.q);
+  std::tie(spec.model, spec.q) = read_model(o);
   // One engine for all mixes: the first that asks for the single one decides.
   spec.engine = o.engine;
   for (const Mix& mix : spec.mixes) {
@@ -88,20 +85,17 @@ std::string metrics_csv(const CurveSet& set) {
 void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules) {
   o.schedule = schedules;
   app.option_defaults()->group("Graph");
-  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
-  add_text(app, "--size", o.size, "L[,L..]", "edge, or one extent per direction: even, 4 or more");
-  add_text(app, "--p", o.p, "P", "rewiring probability, 0..1");
-  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
-  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed - (1u << 20),
-            "seed of the first graph");
+  LatticeHelp help;
+  help.seed = "seed of the first graph";
+  help.most_seed = kMostSeed - (1u << 20);
+  add_lattice_options(app, o, help);
   add_whole(app, "--graphs", o.graphs, 1, 1u << 16, "graphs to average over, seeds one apart");
   app.option_defaults()->group("Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures, J = k_B = 1");
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
            "updates to compare: M:W, or glauber/M:W,\n"
            "swendsen-wang/M:W, few-cluster/M:W (single engine),\nor glauber/swendsen-wang/M:W");
-  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
-  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+  add_model_options(app, o);
   add_whole(app, "--replicas", o.replicas, 2, 1u << 20,
             "independent systems per graph and curve;\nmultiples of 32 for the bundle engine");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
@@ -134,16 +128,6 @@ void write_curves(const CurveSet& set, const std::string& folder) {
     write_text_file(path / (table.name + ".csv"), curves_csv(table));
   }
   write_text_file(path / "metrics.csv", metrics_csv(set));
-}
-
-void draw_curves(const std::string& folder) {
-  const std::string why = plots_missing();
-  const int status = why.empty() ? run_plot_script({folder}) : 0;
-  if (!why.empty()) {
-    fmt::print(stderr, "no plots: {}\n", why);
-  } else if (status != 0) {
-    fmt::print(stderr, "no plots: plot.py ended with status {}\n", status);
-  }
 }
 
 ExitCode run_curves(const CurveOptions& options, const std::string& name,

@@ -7,15 +7,17 @@
 #include "experiments/commands.hpp"
 #include "experiments/curve_spec.hpp"
 #include "experiments/kept_points.hpp"
+#include "experiments/python.hpp"
+#include "experiments/shared_options.hpp"
 
 namespace rewise {
 
-struct CurveOptions {
-  std::uint64_t dim = 2, graph_seed = 1, graphs = 1, replicas = 32, seed = 1, threads = 0, q = 2;
+struct CurveOptions : LatticeOptions, ModelOptions {
+  std::uint64_t graphs = 1, replicas = 32, seed = 1, threads = 0;
   std::uint64_t equilibrate = 200, steps = 100, points = 60, origins = 10, measure = 1000,
                 timings = 3;
-  std::string size, p = "0", rule = "rewire", temperature, schedule, prepare = "1:8";
-  std::string model = "ising", engine = "auto", device = "auto", fit = "10:0", out, time_limit;
+  std::string temperature, schedule, prepare = "1:8";
+  std::string engine = "auto", device = "auto", fit = "10:0", out, time_limit;
   bool linear = false, json = false, plots = true, overwrite = false;
 };
 
@@ -32,9 +34,9 @@ using CurveMeasurement = std::function<CurveSet(const CurveSpec& spec, const Sto
 ExitCode run_curves(const CurveOptions& options, const std::string& name,
                     const CurveMeasurement& measure);
 
+// plots/ of a folder that holds curves.json; says why where there are none.
+inline void draw_curves(const std::string& folder) { draw_plots({folder}); }
 // curves.json, TABLE.csv and metrics.csv in a folder, made where it is missing.
 void write_curves(const CurveSet& set, const std::string& folder);
-// plots/ of a folder that holds curves.json; says why where there are none.
-void draw_curves(const std::string& folder);
 
 }  // namespace rewise

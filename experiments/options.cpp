@@ -18,22 +18,22 @@
 namespace rewise {
 namespace {
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 [[noreturn]] void fail_io(const std::filesystem::path& file, const char* what) {
   throw Error(ExitCode::io,
               fmt::format("cannot {} '{}': {}", what, file.string(), std::strerror(errno)));
 }
 
 }  // namespace
+
+std::vector<std::string> split_list(std::string_view text, char between) {
+  std::vector<std::string> parts;
+  while (true) {
+    const auto end = text.find(between);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
 
 double parse_number(std::string_view text, std::string_view origin) {
   double value = 0;
@@ -62,7 +62,7 @@ std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::st
     throw Error(ExitCode::usage, fmt::format("--dim: {} is out of range (1..{})", dim, kMaxDim));
   }
   std::vector<std::uint32_t> extents;
-  for (const auto part : split(text, ',')) {
+  for (const std::string& part : split_list(text)) {
     extents.push_back(static_cast<std::uint32_t>(parse_whole(part, 1, 0xFFFFFFFFu, origin)));
   }
   const auto wanted = static_cast<std::size_t>(dim);
@@ -81,7 +81,7 @@ std::string extents_text(const std::vector<std::uint32_t>& extents) {
 
 std::vector<double> parse_temperatures(std::string_view text, std::string_view origin) {
   std::vector<double> temperatures;
-  for (const auto part : split(text, ',')) {
+  for (const std::string& part : split_list(text)) {
     const double t = parse_number(part, origin);
     if (!(t > 0)) {
       throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (> 0)", origin, part));

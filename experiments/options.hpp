@@ -12,6 +12,9 @@
 
 namespace rewise {
 
+// The parts of "a,b,c"; one of nothing is one empty part.
+std::vector<std::string> split_list(std::string_view text, char between = ',');
+
 // "64" or "64,32" with a dimension (0: as many as there are extents; one edge serves all).
 std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin);
 // "64x32"

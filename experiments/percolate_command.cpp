@@ -15,6 +15,7 @@
 #include "experiments/percolate_report.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/python.hpp"
+#include "experiments/shared_options.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"
 
@@ -40,23 +41,12 @@ Examples:
   rewise percolate --dim 3 --size 8,16,32 --occupied 0.23:0.27:9
   rewise percolate --p 0.1 --rule swap --occupied 0.4,0.45,0.475,0.5)";
 
-struct PercolateOptions {
-  std::uint64_t dim = 2, graph_seed = 1, samples = 1024, blocks = 32, seed = 1, threads = 0;
-  std::string kind = "bond", size = "16,32,64", p = "0", rule = "rewire", occupied, time_limit, out;
+struct PercolateOptions : LatticeOptions {
+  PercolateOptions() { size = "16,32,64"; }
+  std::uint64_t samples = 1024, blocks = 32, seed = 1, threads = 0;
+  std::string kind = "bond", occupied, time_limit, out;
   bool plots = true, json = false, overwrite = false;
 };
-
-std::vector<std::string> pieces(const std::string& text, char between) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == between) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 double share_of(const std::string& text) {
   const double share = parse_number(text, "--occupied");
@@ -78,7 +68,7 @@ std::vector<double> evenly(double from, double to, std::size_t count) {
 // largest size (L^(-1/nu) to both sides).
 std::vector<double> occupations(const PercolateOptions& options, const PercolationSpec& spec) {
   if (!options.occupied.empty()) {
-    const auto range = pieces(options.occupied, ':');
+    const auto range = split_list(options.occupied, ':');
     if (range.size() == 3) {
       const double from = share_of(range[0]), to = share_of(range[1]);
       const auto count = parse_whole(range[2], 2, 10000, "--occupied");
@@ -86,7 +76,7 @@ std::vector<double> occupations(const PercolateOptions& options, const Percolati
       throw Error(ExitCode::usage, fmt::format("--occupied: {} is not above {}", to, from));
     }
     std::vector<double> shares;
-    for (const auto& part : pieces(options.occupied, ',')) shares.push_back(share_of(part));
+    for (const auto& part : split_list(options.occupied)) shares.push_back(share_of(part));
     std::sort(shares.begin(), shares.end());
     if (std::adjacent_find(shares.begin(), shares.end()) == shares.end()) return shares;
     throw Error(ExitCode::usage, "--occupied: a probability is given twice");
@@ -116,7 +106,7 @@ PercolationSpec make_spec(const PercolateOptions& options) {
                                                                      : PercolationKind::site;
   const double p = parse_p(options.p, "--p");
   const Rule rule = choose_rule(options.rule, "--rule");
-  for (const std::string& edge : pieces(options.size, ',')) {
+  for (const std::string& edge : split_list(options.size)) {
     const auto extents = parse_extents(edge, static_cast<int>(options.dim), "--size");
     check_extents(extents, "--size");
     for (const GraphSpec& other : spec.sizes) {
@@ -171,13 +161,7 @@ void write_run(const PercolationRun& run, const std::string& folder, bool plots)
   const std::filesystem::path path(folder);
   write_text_file(path / "percolation.json", percolation_json(run).dump(2) + "\n");
   write_text_file(path / "percolation.csv", percolation_csv(run));
-  if (!plots) return;
-  const std::string why = plots_missing();
-  const int status = why.empty() ? run_plot_script({folder, "--quiet"}) : 0;
-  if (!why.empty() || status != 0) {
-    fmt::print(stderr, "no plots: {}\n",
-               why.empty() ? fmt::format("plot.py ended with status {}", status) : why);
-  }
+  if (plots) draw_plots({folder, "--quiet"});
 }
 
 ExitCode run_percolate(const PercolateOptions& options) {
@@ -201,12 +185,11 @@ AddedCommand add_percolate_command(CLI::App& program) {
   app.footer(kExamples);
   app.option_defaults()->group("Lattice");
   add_text(app, "--kind", o.kind, "bond|site", "what is occupied");
-  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
-  add_text(app, "--size", o.size, "L[,L..]", "edges, each even and 4 or more");
-  add_text(app, "--p", o.p, "P", "rewiring probability, 0..1");
-  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
-  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed - (1u << 20),
-            "seed of the first graph of a size");
+  LatticeHelp help;
+  help.size = "edges, each even and 4 or more";
+  help.seed = "seed of the first graph of a size";
+  help.most_seed = kMostSeed - (1u << 20);
+  add_lattice_options(app, o, help);
   app.option_defaults()->group("Sampling");
   add_text(app, "--occupied", o.occupied, "P[,P..]",
            "probabilities, or FROM:TO:COUNT [around the known\nthreshold]");

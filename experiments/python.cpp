@@ -67,6 +67,15 @@ int run_plot_script(const std::vector<std::string>& arguments) {
   return run_program(words, false);
 }
 
+void draw_plots(const std::vector<std::string>& arguments) {
+  const std::string why = plots_missing();
+  if (!why.empty()) {
+    fmt::print(stderr, "no plots: {}\n", why);
+  } else if (const int status = run_plot_script(arguments); status != 0) {
+    fmt::print(stderr, "no plots: plot.py ended with status {}\n", status);
+  }
+}
+
 int run_report_script(const std::filesystem::path& folder) {
   const std::filesystem::path plots = build_info().plot_script;
   return run_program({interpreter(), plots.parent_path() / "report.py", folder}, false);

@@ -15,6 +15,9 @@ std::string plots_missing();
 // Error(io) if it cannot be started.
 int run_plot_script(const std::vector<std::string>& arguments);
 
+// Draws plots, or says on standard error why there are none.
+void draw_plots(const std::vector<std::string>& arguments);
+
 // The same for report.py, which draws a study and writes its report.html.
 int run_report_script(const std::filesystem::path& folder);
 

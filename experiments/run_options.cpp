@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <tuple>
 
 #include "experiments/config.hpp"
 #include "experiments/packed_task.hpp"
@@ -18,11 +19,7 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--graph", o.graph, "FILE",
            "use this graph (.edges, .graphml, .h5) instead of\n"
            "building one");
-  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
-  add_text(app, "--size", o.size, "L[,L..]", "edge, or one extent per direction: even, 4 or more");
-  add_text(app, "--p", o.p, "P", "rewiring probability, 0..1");
-  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
-  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed, "seed of the graph");
+  add_lattice_options(app, o);
   for (const char* name : {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph"}) {
     app.get_option(name)->group("Graph");
   }
@@ -43,8 +40,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_whole(app, "--every", o.every, 1, most, "cycles per measurement");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
   add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
-  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
-  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+  add_model_options(app, o);
   add_text(app, "--local", o.local, "WORD",
            "metropolis, glauber or auto: glauber in one\ndimension, metropolis elsewhere");
   add_text(app, "--cluster", o.cluster, "WORD",
@@ -120,18 +116,10 @@ TaskSpec run_spec(const RunOptions& options) {
   if (!options.graph.empty()) {
     spec.imported = std::make_shared<const Graph>(read_graph(options.graph));
   } else {
-    if (options.size.empty()) {
-      throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --graph FILE)");
-    }
-    spec.graph.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
-    if (options.engine != "packed") check_extents(spec.graph.extents, "--size");
+    spec.graph = lattice_spec(options, ", or --graph FILE", options.engine == "packed");
     spec.graph.p = parse_p(options.p, "--p");
-    spec.graph.rule = choose_rule(options.rule, "--rule");
-    spec.graph.seed = options.graph_seed;
   }
-  spec.model = parse_model(options.model, "--model");
-  check_states(spec.model, options.q, "--q");
-  spec.q = static_cast<std::uint32_t>(options.q);
+  std::tie(spec.model, spec.q) = read_model(options);
   const int dim = options.graph.empty() ? static_cast<int>(options.dim) : 0;
   spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);

@@ -7,15 +7,16 @@
 
 #include "experiments/commands.hpp"
 #include "experiments/options.hpp"
+#include "experiments/shared_options.hpp"
 #include "experiments/task.hpp"
 
 namespace rewise {
 
-struct RunOptions {
-  std::uint64_t dim = 2, graph_seed = 1, replicas = 32, equilibrate = 1000, measure = 1000;
-  std::uint64_t every = 1, seed = 1, threads = 0, q = 2, tile = 0, seed_tile = 0;
-  std::string size, p = "0", rule = "rewire", graph, temperature, schedule = "1:1";
-  std::string engine = "auto", device = "auto", model = "ising", local = "auto";
+struct RunOptions : LatticeOptions, ModelOptions {
+  std::uint64_t replicas = 32, equilibrate = 1000, measure = 1000, every = 1;
+  std::uint64_t seed = 1, threads = 0, tile = 0, seed_tile = 0;
+  std::string graph, temperature, schedule = "1:1";
+  std::string engine = "auto", device = "auto", local = "auto";
   std::string flip = number_text(EngineSpec{}.few_cluster_flip);
   std::string cluster, wolff_method, label_method, start = "mixed", out;
   std::string checkpoint = "5min", time_limit;

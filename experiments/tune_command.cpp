@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <tuple>
 
 #include "experiments/auto_schedule.hpp"
 #include "experiments/bench.hpp"
@@ -15,6 +16,7 @@
 #include "experiments/options.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/python.hpp"
+#include "experiments/shared_options.hpp"
 #include "experiments/tc_plan.hpp"
 #include "experiments/tune_report.hpp"
 #include "graphs/graph_io.hpp"
@@ -45,31 +47,21 @@ Examples:
   rewise tune --dim 3 --size 16 --p 0.01 --engine single --budget 60s
   rewise tune --size 64 --p 0.01 --candidates 1:0,1:3,1:5,0:1 --json)";
 
-struct TuneOptions {
-  std::uint64_t dim = 2, graph_seed = 1, seed = 1, replicas = 0, threads = 0, q = 2;
-  std::string size, p = "0", rule = "rewire", graph, temperature, engine = "auto";
-  std::string device = "auto", local = "auto", cluster = "auto", candidates, budget = "30s";
-  std::string model = "ising", wolff_method, label_method, out, study;
+struct TuneOptions : LatticeOptions, ModelOptions {
+  std::uint64_t seed = 1, replicas = 0, threads = 0;
+  std::string graph, temperature, engine = "auto", device = "auto", local = "auto";
+  std::string cluster = "auto", candidates, budget = "30s";
+  std::string wolff_method, label_method, out, study;
   bool json = false, plots = true, keep_all = false, overwrite = false;
 };
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 ClusterUpdate wanted_cluster(const TuneOptions& options) {
   return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
 }
 
 std::string engine_of(const TuneOptions& options) {
-  return choose_engine(options.engine, parse_model(options.model, "--model"),
-                       wanted_cluster(options), "--engine");
+  return choose_engine(options.engine, read_model(options).first, wanted_cluster(options),
+                       "--engine");
 }
 
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
@@ -90,7 +82,7 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
   if (options.candidates.empty()) return standard_candidates(kinds);
   std::vector<Candidate> list;
   for (const ClusterUpdate kind : kinds) {
-    for (const std::string& part : split(options.candidates)) {
+    for (const std::string& part : split_list(options.candidates)) {
       const Candidate one{parse_schedule(part, "--candidates"), kind};
       if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
       if (std::find(list.begin(), list.end(), one) != list.end()) {
@@ -131,9 +123,7 @@ double default_temperature(const TaskSpec& spec, int dim) {
 // One setting for every p and temperature.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
-  spec.model = parse_model(options.model, "--model");
-  check_states(spec.model, options.q, "--q");
-  spec.q = static_cast<std::uint32_t>(options.q);
+  std::tie(spec.model, spec.q) = read_model(options);
   spec.engine = engine_of(options);
   spec.seed = options.seed;
   const bool imported = !options.graph.empty();
@@ -146,17 +136,12 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   if (imported) {
     spec.imported = std::make_shared<const Graph>(read_graph(options.graph));
     if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
-  } else if (options.size.empty()) {
-    throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --graph FILE)");
   } else {
-    spec.graph.extents = parse_extents(options.size, dim, "--size");
-    check_extents(spec.graph.extents, "--size");
-    spec.graph.rule = choose_rule(options.rule, "--rule");
-    spec.graph.seed = options.graph_seed;
+    spec.graph = lattice_spec(options, ", or --graph FILE");
   }
   std::vector<TaskSpec> list;
   std::vector<double> given;
-  for (const std::string& p : split(options.p)) {
+  for (const std::string& p : split_list(options.p)) {
     spec.graph.p = parse_p(p, "--p");
     if (std::find(given.begin(), given.end(), spec.graph.p) != given.end()) {
       throw Error(ExitCode::usage, fmt::format("--p: {} is given twice", p));
@@ -201,13 +186,7 @@ void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
   if (options.out.empty()) return;
   write_text_file(options.out, tune_json(results).dump(2) + "\n");
   fmt::print(stderr, "written to {}\n", options.out);
-  if (!options.plots) return;
-  const std::string why = plots_missing();
-  if (!why.empty()) {
-    fmt::print(stderr, "no plots: {}\n", why);
-  } else if (const int status = run_plot_script({options.out, "--quiet"}); status != 0) {
-    fmt::print(stderr, "no plots: plot.py ended with status {}\n", status);
-  }
+  if (options.plots) draw_plots({options.out, "--quiet"});
 }
 
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
@@ -268,14 +247,13 @@ ExitCode run_tune(const TuneOptions& options) {
 void add_setting_options(CLI::App& app, TuneOptions& o) {
   app.option_defaults()->group("Setting");
   add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
-  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
-  add_text(app, "--size", o.size, "L[,L..]", "edge, or one extent per direction: even, 4 or more");
-  add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities, 0..1; several make a scan");
-  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
-  add_whole(app, "--graph-seed", o.graph_seed, 0, kMostSeed, "seed of the graphs");
+  LatticeHelp help;
+  help.p_type = "P[,P..]";
+  help.p = "rewiring probabilities, 0..1; several make a scan";
+  help.seed = "seed of the graphs";
+  add_lattice_options(app, o, help);
   add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures [near Tc(p)]");
-  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
-  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+  add_model_options(app, o);
   add_text(app, "--engine", o.engine, "WORD", "bundle, single, or auto: bundle where it can");
   add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");
   add_text(app, "--cluster", o.cluster, "WORD",
