@@ -4,11 +4,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 
 #include "experiments/build_info.hpp"
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/cuda/devices.hpp"
 
@@ -27,11 +27,10 @@ double triad_rate(int threads) {
   for (std::int64_t i = 0; i < size; ++i) a[i] = b[i] = c[i] = static_cast<double>(i);
   double best = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < 5; ++repeat) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = now();
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (std::int64_t i = 0; i < size; ++i) a[i] = b[i] + 3 * c[i];
-    best = std::min(
-        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(best, now() - begin);
     std::swap(b[0], a[static_cast<std::size_t>(size) - 1]);  // no loop can be left out
   }
   return 24.0 * static_cast<double>(size) / best;

@@ -16,6 +16,7 @@
 #include "experiments/progress.hpp"
 #include "experiments/python.hpp"
 #include "experiments/shared_options.hpp"
+#include "src/base/clock.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"
 
@@ -141,7 +142,7 @@ PercolationRun run_of(const PercolateOptions& options) {
     refuse_overwriting(std::filesystem::path(options.out) / "percolation.json", options.overwrite);
   }
   Progress progress("percolate", 1);
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = now();
   auto curves = sample_percolation(run.spec, [&](double share) {
     progress.add(share);
     return !stop.stop_requested();
@@ -153,7 +154,7 @@ PercolationRun run_of(const PercolateOptions& options) {
   }
   run.curves = std::move(*curves);
   if (run.spec.occupation.size() >= 4) run.crossings = percolation_crossings(run.curves);
-  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.seconds = now() - begin;
   return run;
 }
 

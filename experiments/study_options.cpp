@@ -10,13 +10,10 @@
 #include "experiments/python.hpp"
 #include "experiments/ranks.hpp"
 #include "experiments/study_state.hpp"
+#include "src/base/clock.hpp"
 
 namespace rewise {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 // Says on standard error which devices it takes, where that is worth saying.
 DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
@@ -91,7 +88,7 @@ void write_outcome(const std::filesystem::path& folder, const StudyOutcome& outc
 
 ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
                    const StudyAnalysis& analysis, const SummaryText& text) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = now();
   const auto folder = options.out.empty() ? std::filesystem::path("studies") / config.name
                                           : std::filesystem::path(options.out);
   const bool first = this_rank().first();
@@ -105,7 +102,7 @@ ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
     StudyOutcome outcome = analysis(study, stop, progress);
     progress.close();
     if (!first) return ExitCode::done;
-    outcome.summary["seconds"] = seconds_since(begin);
+    outcome.summary["seconds"] = now() - begin;
     write_outcome(folder, outcome);
     mark_finished(folder, config);
     computed = study.computed();
@@ -113,7 +110,7 @@ ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
   if (!first) return ExitCode::done;
   fmt::print("{}", text(Json::parse(read_text_file(folder / "summary.json"))));
   std::fflush(stdout);
-  const double seconds = seconds_since(begin);
+  const double seconds = now() - begin;
   if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
     leave_report(folder);
   }

@@ -1,7 +1,6 @@
 #include "experiments/task_group.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -11,13 +10,12 @@
 #include "experiments/options.hpp"
 #include "experiments/packed_task.hpp"
 #include "experiments/task_member.hpp"
+#include "src/base/clock.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Measurements of a replica that engines may hold before they are appended.
 constexpr std::size_t kMostHeld = std::size_t{1} << 21;
@@ -26,10 +24,6 @@ constexpr std::size_t kMostHeld = std::size_t{1} << 21;
 // Memory bounds the latter; and a group's series.
 constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
 constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The tasks that are to be run, and their engines.
 class Group {
@@ -99,7 +93,7 @@ class Group {
   std::unique_ptr<EngineBatch> batch_;
   const TaskRun& run_;
   std::uint64_t budget_ = 1;  // cycles per call of the engines
-  Clock::time_point last_ = Clock::now();
+  double last_ = now();
 };
 
 void Group::round() {
@@ -130,7 +124,7 @@ void Group::round() {
 
 // About a tenth of a second of work.
 void Group::advance(const Step& step, Company& company) {
-  const auto begin = Clock::now();
+  const double begin = now();
   const TaskSpec& spec = running_[company.who.front()]->spec();
   const std::size_t replicas = spec.temperatures.size() * spec.replicas * company.who.size();
   const std::size_t count = std::min(company.count, std::max<std::size_t>(1, kMostHeld / replicas));
@@ -141,7 +135,7 @@ void Group::advance(const Step& step, Company& company) {
     batch_->advance(company.who, spec.schedule, step.cycles);
   }
   const std::uint64_t cycles = step.cycles * count;
-  const double seconds = std::max(seconds_since(begin), 1e-9);
+  const double seconds = std::max(now() - begin, 1e-9);
   budget_ = std::clamp<std::uint64_t>(
       static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
   for (std::size_t i = 0; i < company.who.size(); ++i) {
@@ -154,11 +148,11 @@ void Group::advance(const Step& step, Company& company) {
 void Group::share_time() {
   const auto open =
       std::count_if(running_.begin(), running_.end(), [](auto* m) { return m->open(); });
-  const double seconds = seconds_since(last_);
+  const double seconds = now() - last_;
   for (TaskMember* member : running_) {
     if (member->open()) member->spend(seconds / static_cast<double>(open));
   }
-  last_ = Clock::now();
+  last_ = now();
 }
 
 double site_count(const TaskSpec& spec) {

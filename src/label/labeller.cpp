@@ -1,24 +1,15 @@
 #include "src/label/labeller.hpp"
 
-#include <chrono>
 #include <numeric>
 #include <optional>
 
+#include "src/base/clock.hpp"
 #include "src/label/equivalence.hpp"
 #include "src/label/merge.hpp"
 #include "src/label/runs.hpp"
 #include "src/label/tiles.hpp"
 
 namespace rewise {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
-
-}  // namespace
 
 struct Labeller::Scratch {
   std::optional<RunTable> runs;
@@ -42,8 +33,8 @@ Labeller::~Labeller() = default;
 Labeller::Labeller(Labeller&&) noexcept = default;
 
 LabelSeconds Labeller::run(const BondConfiguration& configuration, std::span<Site> label) {
-  const auto begin = Clock::now();
-  auto labelled = begin;
+  const double begin = now();
+  double labelled = begin;
   if (method_ == LabelMethod::fast) {
     label_by_runs(configuration, *scratch_->runs, label);
   } else if (method_ == LabelMethod::label_equivalence) {
@@ -56,20 +47,20 @@ LabelSeconds Labeller::run(const BondConfiguration& configuration, std::span<Sit
     } else {  // an imported graph: every site is a tile
       std::iota(label.begin(), label.end(), Site{0});
     }
-    labelled = Clock::now();
+    labelled = now();
     if (merge_method(method_) == MergeMethod::relax) {
       passes_ += relax_tiles(configuration, tile_, label, scratch_->roots);
     } else {
       sew_tiles(configuration, tile_, label, scratch_->other);
     }
   }
-  const auto end = Clock::now();
+  const double end = now();
   if (!is_tiled(method_)) labelled = end;
   for (std::uint64_t site = 0; !configuration.present_sites.empty() && site < configuration.sites;
        ++site) {
     if (!configuration.present(static_cast<Site>(site))) label[site] = kNoLabel;
   }
-  return {between(begin, labelled), between(labelled, end)};
+  return {labelled - begin, end - labelled};
 }
 
 std::vector<Site> label_components(const BondConfiguration& configuration, LabelMethod method,

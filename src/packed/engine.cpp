@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/packed/books.hpp"
 #if defined(REWISE_HAVE_CUDA)
@@ -19,11 +19,6 @@ namespace rewise {
 namespace {
 
 using namespace packed;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 class PackedEngine final : public Books {
  public:
@@ -105,7 +100,7 @@ void PackedEngine::start() {
 
 void PackedEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   check_schedule(schedule, cycles);
-  const auto begin = Clock::now();
+  const double begin = now();
   const std::uint64_t each = strips(layout_), steps = cycles * schedule.local;
 #pragma omp parallel num_threads(threads_)
   for (std::uint64_t n = 0; n < steps; ++n) {
@@ -122,11 +117,11 @@ void PackedEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   }
   step_ += steps;
   work_.local_attempts += steps * systems_ * layout_.sites();
-  work_.local_seconds += seconds_since(begin);
+  work_.local_seconds += now() - begin;
 }
 
 void PackedEngine::measure(Observation& out) {
-  const auto begin = Clock::now();
+  const double begin = now();
   shape(out);
   const std::uint64_t each = strips(layout_);
   for (std::size_t who = 0; who < systems_; ++who) {
@@ -139,7 +134,7 @@ void PackedEngine::measure(Observation& out) {
     }
     put(who, unequal, up, out);
   }
-  work_.measure_seconds += seconds_since(begin);
+  work_.measure_seconds += now() - begin;
 }
 
 }  // namespace

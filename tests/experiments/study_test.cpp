@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/experiments/program.hpp"
+#include "tests/experiments/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise::oracle;
@@ -19,11 +19,6 @@ namespace {
 std::string study(int graphs, const std::string& p) {
   return "[study]\nname = \"tiny\"\nseed = 11\n[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [" + p +
          "]\ngraphs = " + std::to_string(graphs) + "\n[run]\ndevice = \"cpu\"\n";
-}
-
-json without_seconds(json summary) {
-  summary.erase("seconds");
-  return summary;
 }
 
 bool says(const Output& output, const std::string& text) {
@@ -130,8 +125,7 @@ TEST_CASE("an interrupted study, resumed with other threads, equals an uninterru
   INFO(outputs.back().err);
   REQUIRE(outputs.back().status == 0);
   CHECK(outputs.size() > 1);  // it was interrupted
-  CHECK(without_seconds(json::parse(place.read("whole/summary.json"))) ==
-        without_seconds(json::parse(place.read("parts/summary.json"))));
+  CHECK(summary_of(place, "whole") == summary_of(place, "parts"));
 }
 
 TEST_CASE("a study ends at a signal, with checkpoints") {
@@ -158,6 +152,5 @@ TEST_CASE("two processes share a study's folder: the numbers of one alone") {
   const pid_t a = one.start("tc s.toml" + shared), b = two.start("tc s.toml" + shared);
   CHECK(one.wait(a).status == 0);
   CHECK(two.wait(b).status == 0);
-  CHECK(without_seconds(json::parse(one.read("study/summary.json"))) ==
-        without_seconds(json::parse(alone.read("study/summary.json"))));
+  CHECK(summary_of(one) == summary_of(alone));
 }

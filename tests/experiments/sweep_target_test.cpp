@@ -7,7 +7,7 @@
 #include <string>
 
 #include "experiments/target_work.hpp"
-#include "tests/experiments/program.hpp"
+#include "tests/experiments/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -70,12 +70,6 @@ std::string study(double target) {
          "[sampling]\nmeasure = 10\nevery = 1\nequilibrate = 10\nschedule = \"1:1\"\n"
          "temperatures = [2.2, 2.8]\ntarget_error = " +
          std::to_string(target) + "\n[run]\ndevice = \"cpu\"\n";
-}
-
-json summary_of(const Workplace& place, const std::string& folder = "study") {
-  json summary = json::parse(place.read(folder + "/summary.json"));
-  summary.erase("seconds");
-  return summary;
 }
 
 double relative(const json& size, const std::string& observable, std::size_t t) {
@@ -225,22 +219,7 @@ TEST_CASE("a sweep's target is reached, and the summary says what that took") {
 }
 
 TEST_CASE("a sweep's target in pieces and by two processes is that of one uninterrupted run") {
-  Workplace whole, parts;
-  for (const Workplace* place : {&whole, &parts}) place->write("s.toml", study(0.02));
-  REQUIRE(whole.run("sweep s.toml --out study --no-plots").status == 0);
-  const json expected = summary_of(whole);
-  const auto outputs = run_in_pieces(parts, "sweep s.toml --out study --no-plots", 0.05, 1.5, 2);
-  INFO(outputs.back().err);
-  REQUIRE(outputs.back().status == 0);
-  CHECK(outputs.size() > 1);  // it was interrupted
-  CHECK(summary_of(parts) == expected);
-
-  const std::string shared =
-      "sweep s.toml --no-plots --threads 1 --out " + (parts / "both").string();
-  const pid_t a = parts.start(shared), b = whole.start(shared);
-  CHECK(parts.wait(a).status == 0);
-  CHECK(whole.wait(b).status == 0);
-  CHECK(summary_of(parts, "both") == expected);
+  check_pieces("sweep", study(0.02));
 }
 
 TEST_CASE("a sweep's target out of reach is missed plainly, and what is no target is refused") {

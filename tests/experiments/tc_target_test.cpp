@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/analysis/transition.hpp"
-#include "tests/experiments/program.hpp"
+#include "tests/experiments/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/sampling.hpp"
 
@@ -73,15 +73,6 @@ std::string study(double target, const std::string& p, const std::string& more =
          "]\ngraphs = 16\nmore_sizes = 0\n[sampling]\nequilibrate = 10\nevery = 1\nmeasure = 4\n"
          "schedule = \"1:1\"\n" +
          more + "target_error = " + std::to_string(target) + "\n[run]\ndevice = \"cpu\"\n";
-}
-
-json without_seconds(json summary) {
-  summary.erase("seconds");
-  return summary;
-}
-
-json summary_of(const Workplace& place, const std::string& folder = "study") {
-  return without_seconds(json::parse(place.read(folder + "/summary.json")));
 }
 
 double added(const json& point, const char* key) {
@@ -220,27 +211,11 @@ TEST_CASE("a target is reached, and the study says what that took") {
 }
 
 TEST_CASE("a target reached in pieces and by two processes is that of one uninterrupted run") {
-  Workplace whole, parts, two;
   // Given temperatures: how windows are found again is tested with resumed studies, and here where
   // REWISE_LONG_TESTS=1 asks for it.
   const bool found = longer(1) > 1;
   const std::string window = found ? "" : "temperatures = [2.5, 2.7, 2.9]\n";
-  for (const Workplace* place : {&whole, &parts, &two}) {
-    place->write("s.toml", study(found ? 6e-3 : 1.5e-2, "0.5", window));
-  }
-  REQUIRE(whole.run("tc s.toml --out study --no-plots").status == 0);
-  const json expected = summary_of(whole);
-  const auto outputs = run_in_pieces(parts, "tc s.toml --out study --no-plots", 0.05, 1.5, 2);
-  INFO(outputs.back().err);
-  REQUIRE(outputs.back().status == 0);
-  CHECK(outputs.size() > 1);  // it was interrupted
-  CHECK(summary_of(parts) == expected);
-
-  const std::string shared = "tc s.toml --no-plots --threads 1 --out " + (parts / "both").string();
-  const pid_t a = parts.start(shared), b = two.start(shared);
-  CHECK(parts.wait(a).status == 0);
-  CHECK(two.wait(b).status == 0);
-  CHECK(summary_of(parts, "both") == expected);
+  check_pieces("tc", study(found ? 6e-3 : 1.5e-2, "0.5", window));
 }
 
 TEST_CASE("a size is added below the crossover, a target out of reach is missed plainly") {
