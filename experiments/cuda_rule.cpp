@@ -33,15 +33,17 @@ constexpr Measured kSquare[] = {
     {512, 0, {1, 1}, {4, 1}, Best::wolff},
     {512, 1e-3, {1, 16}, {4, 1}, Best::swendsen_wang},
     {512, 0.01, {1, 32}, {1, 1}, Best::wolff},
-    {512, 0.1, {16, 1}, {16, 1}, Best::sweeps},
+    {512, 0.1, {64, 1}, {16, 1}, Best::sweeps},
     {1024, 0, {4, 1}, {1, 1}, Best::wolff},
+    {1024, 1e-3, {1, 16}, {4, 1}, Best::wolff},
     {1024, 0.01, {1, 32}, {1, 1}, Best::wolff},
     {1024, 0.1, {1, 32}, {16, 1}, Best::wolff},
 };
 constexpr Measured kCubic[] = {
     {24, 0, {4, 1}, {4, 1}, Best::sweeps},    {24, 1e-3, {4, 1}, {4, 1}, Best::sweeps},
     {24, 0.01, {4, 1}, {4, 1}, Best::sweeps}, {24, 0.1, {16, 1}, {16, 1}, Best::sweeps},
-    {64, 0, {4, 1}, {4, 1}, Best::wolff},     {64, 0.01, {4, 1}, {4, 1}, Best::wolff},
+    {64, 0, {4, 1}, {4, 1}, Best::wolff},     {64, 0.01, {1, 8}, {4, 1}, Best::sweeps},
+    {64, 0.1, {16, 1}, {16, 1}, Best::sweeps},
 };
 
 // Lattices are told apart by size and by the distance between shortcuts, p^(-1/d) (in two

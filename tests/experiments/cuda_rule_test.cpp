@@ -26,6 +26,7 @@ TEST_CASE("rule of thumb on CUDA: what the tuner found, between its lattices the
   CHECK(rule({64, 64}, 1e-6) == "4:1");  // no shortcut
   CHECK(rule({24, 24, 24}, 0.01) == "1:0");
   CHECK(rule({64, 64, 64}, 0) == "4:1");
+  CHECK(rule({64, 64, 64}, 0.1) == "1:0");
   CHECK(rule({32, 32, 32, 32}, 0.01) == "1:32");
 }
 
