@@ -1,6 +1,6 @@
 // CUDA devices that work on one thing together: one thread of the host queues work on a stream of
-// each, and barriers at which all of them wait for all. A device may be in a team more than once
-// (tests do that where there is only one).
+// each, and barriers at which all of them wait for all. They reach each other's memory. A device
+// may be in a team more than once (tests do that where there is only one).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,7 +25,7 @@ class DeviceTeam {
       check_cuda(cudaFree(nullptr), "starting the device");
       streams_.emplace_back();
       events_.emplace_back();
-      for (const int other : devices_) check_peers(device, other);
+      for (const int other : devices_) reach_peer(device, other);
     }
   }
 
@@ -61,15 +61,20 @@ class DeviceTeam {
   }
 
  private:
-  static void check_peers(int device, int other) {
-    int reaches = 1;
-    if (device != other) {
-      check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
-    }
+  static void reach_peer(int device, int other) {
+    int reaches = 0;
+    if (device == other) return;
+    check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
     if (reaches == 0) {
       throw Error(ExitCode::device, "cuda:" + std::to_string(device) +
                                         " cannot reach the memory of cuda:" +
                                         std::to_string(other) + ": they cannot share a system");
+    }
+    const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
+    if (status == cudaErrorPeerAccessAlreadyEnabled) {
+      cudaGetLastError();
+    } else {
+      check_cuda(status, "reaching the memory of a peer");
     }
   }
 

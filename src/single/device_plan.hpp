@@ -83,6 +83,13 @@ struct DeviceSystems {
   Share share =
       {};  // of every system that a launch takes (the kernels that engine_devices.cpp uses)
 
+  // The same without a share.
+  DeviceSystems whole() const {
+    DeviceSystems all = *this;
+    all.share = {};
+    return all;
+  }
+
   RW_HD std::uint8_t* system(std::uint32_t who) const {
     return spins + static_cast<std::size_t>(who) * stride;
   }

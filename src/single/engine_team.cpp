@@ -15,6 +15,7 @@
 #include "src/single/device_graph.hpp"
 #include "src/single/local_cuda.hpp"
 #include "src/single/observe_cuda.hpp"
+#include "src/single/swendsen_wang_labels_team.hpp"
 #include "src/single/swendsen_wang_team.hpp"
 #include "src/single/timer_cuda.hpp"
 
@@ -49,6 +50,7 @@ class TeamEngine final : public Books {
 
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
   void check_memory() const;
+  void prepare_clusters();
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
   void count_steps(std::uint32_t steps) {
@@ -61,17 +63,20 @@ class TeamEngine final : public Books {
 
   const DeviceTeam team_;
   const std::string device_name_;
+  const LabelMethod label_method_;                 // fast or kalentev
   std::vector<Member> members_;                    // [devices]
   std::vector<DeviceSystems> shares_;              // [devices]
   StripedMemory spins_;                            // [systems][stride]
   DeviceBuffer<unsigned long long> pending_sums_;  // first device: [systems], [systems][2]
   std::unique_ptr<TeamSwendsenWang> swendsen_wang_;
+  std::unique_ptr<TeamLabels> swendsen_wang_labels_;
 };
 
 TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : Books(graph, spec),
       team_(options.devices),
-      device_name_(fmt::format("cuda:{}", fmt::join(options.devices, "+"))) {
+      device_name_(fmt::format("cuda:{}", fmt::join(options.devices, "+"))),
+      label_method_(parse_label_method(options.label_method, "--label-method")) {
   check_memory();
   const std::uint64_t stride = stride_of(plan_.sites);
   spins_ = StripedMemory(systems_ * stride, stride, team_.devices());
@@ -83,7 +88,6 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
   team_.for_each([&](std::size_t part, cudaStream_t stream) {
     Member member;
     member.graph = std::make_unique<DeviceGraph>(plan_, stream);
-    member.local = std::make_unique<LocalCuda>(plan_, member.graph->plan(), spec.local, stream);
     member.measured = DeviceBuffer<unsigned long long>(2 * systems_);
     member.state_counts =
         DeviceBuffer<unsigned long long>(plan_.potts ? systems_ * plan_.states : 0);
@@ -95,6 +99,8 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
     share.spins = reinterpret_cast<std::uint8_t*>(spins_.data());
     share.pending = pending_sums_.data();
     share.share = {static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(team_.size())};
+    member.local =
+        std::make_unique<LocalCuda>(plan_, member.graph->plan(), spec.local, stream, share.share);
     (plan_.potts ? launch_start_potts : launch_start)(member.graph->plan(), share, spec.start,
                                                       stream);
     members_.push_back(std::move(member));
@@ -105,10 +111,14 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
 
 void TeamEngine::check_memory() const {
   const DevicePlan plan = DeviceGraph::outline(plan_);
-  const std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
-                             systems_ * stride_of(plan_.sites) / team_.size() +
-                             systems_ * (5 + plan_.states) * sizeof(unsigned long long) +
-                             TeamSwendsenWang::bytes(plan, systems(), team_.size()) + (64u << 20);
+  const std::uint64_t need =
+      DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
+      systems_ * stride_of(plan_.sites) / team_.size() +
+      systems_ * (5 + plan_.states) * sizeof(unsigned long long) +
+      (label_method_ == LabelMethod::fast
+           ? TeamSwendsenWang::bytes(plan, systems(), team_.size())
+           : TeamLabels::bytes(plan, systems(), stride_of(plan_.sites), team_.size())) +
+      (64u << 20);
   team_.for_each([&](std::size_t part, cudaStream_t) {
     std::size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
@@ -134,13 +144,26 @@ void TeamEngine::local_updates(std::uint32_t updates) {
   }
 }
 
-void TeamEngine::cluster_updates(std::uint32_t updates) {
-  if (!swendsen_wang_) {
-    std::vector<DevicePlan> plans;
-    for (const Member& member : members_) plans.push_back(member.graph->plan());
+void TeamEngine::prepare_clusters() {
+  if (swendsen_wang_ || swendsen_wang_labels_) return;
+  std::vector<DevicePlan> plans;
+  for (const Member& member : members_) plans.push_back(member.graph->plan());
+  if (label_method_ == LabelMethod::fast) {
     swendsen_wang_ = std::make_unique<TeamSwendsenWang>(team_, plans, systems());
+  } else {
+    swendsen_wang_labels_ =
+        std::make_unique<TeamLabels>(team_, plans, systems(), shares_.front().stride);
   }
-  swendsen_wang_->run(shares_, updates, pending_sums_.data() + systems_);
+}
+
+void TeamEngine::cluster_updates(std::uint32_t updates) {
+  prepare_clusters();
+  unsigned long long* quartic = pending_sums_.data() + systems_;
+  if (swendsen_wang_) {
+    swendsen_wang_->run(shares_, updates, quartic);
+  } else {
+    swendsen_wang_labels_->run(shares_, updates, quartic);
+  }
   count_steps(updates);
 }
 
@@ -162,6 +185,11 @@ void TeamEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
     timer.end_cycle();
   }
   if (schedule.cluster > 0) fetch_sums();
+  if (swendsen_wang_labels_) {
+    const LabelTimes times = swendsen_wang_labels_->take_times();
+    work_.steps += times.steps;
+    work_.label_passes += times.passes;
+  }
   team_.wait();
   const double seconds = now() - start, share = timer.cluster_share();
   work_.cluster_seconds += share * seconds;
@@ -241,9 +269,12 @@ std::string why_no_team(const Graph& graph, const EngineSpec& spec, const Engine
     return fmt::format("several devices share a system for swendsen-wang, not for {}",
                        to_string(spec.cluster));
   }
-  if (!options.label_method.empty() && options.label_method != "fast") {
-    return fmt::format("several devices share a system by the label method fast, not by {}",
-                       options.label_method);
+  const LabelMethod method = parse_label_method(options.label_method, "--label-method");
+  if (method != LabelMethod::fast && method != LabelMethod::kalentev) {
+    return fmt::format(
+        "several devices share a system by the label methods fast and kalentev, not "
+        "by {}",
+        options.label_method);
   }
   const Lattice& lattice = graph.lattice();
   if (lattice.dim < 2 || lattice.extent[0] % kWordSites != 0) {

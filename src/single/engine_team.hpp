@@ -11,7 +11,7 @@ namespace rewise::single {
 // On options.devices, two or more. Error(device) where one does not exist, cannot reach the memory
 // of another, or has too little; Error(usage) for systems and updates that several devices do not
 // share: lattices of two to four dimensions whose rows are multiples of 64 sites, Swendsen-Wang by
-// the label method `fast`.
+// the label methods `fast` and `kalentev`.
 std::unique_ptr<Engine> make_team_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
 

@@ -95,7 +95,7 @@ __device__ __forceinline__ void activate_shortcut(const DevicePlan& plan,
   const std::uint32_t site = group / plan.bond_slots.dim * 32 + (bond.slot & 31u);
   const std::uint32_t bit = 8 * (site % 4) + group % plan.bond_slots.dim;
   auto* words = reinterpret_cast<std::uint32_t*>(field.of(field.bonds, item.who));
-  atomicAnd(words + site / 4, ~(1u << bit));
+  atomicAnd_system(words + site / 4, ~(1u << bit));
 }
 
 __global__ void activate_shortcuts(const __grid_constant__ DevicePlan plan,
@@ -110,17 +110,25 @@ __global__ void activate_shortcuts(const __grid_constant__ DevicePlan plan,
 
 void launch_activate(const DevicePlan& plan, const DeviceSystems& systems, const LabelField& field,
                      std::uint8_t* shortcut_on, cudaStream_t stream) {
+  launch_activate_lattice(plan, systems, field, stream);
+  launch_activate_shortcuts(plan, systems, field, shortcut_on, stream);
+}
+
+void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& systems,
+                             const LabelField& field, cudaStream_t stream) {
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      const SystemItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32);
-      launch(activate_bonds<kDim>, items.shape(field.systems), stream, plan, systems, field, items);
+      const SystemItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32, field.share);
+      launch_items(activate_bonds<kDim>, items, field.systems, stream, plan, systems, field);
     }
   });
-  if (plan.rewired_count > 0) {
-    const SystemItems items(plan.rewired_count);
-    launch(activate_shortcuts, items.shape(field.systems), stream, plan, systems, field,
-           shortcut_on, items);
-  }
+}
+
+void launch_activate_shortcuts(const DevicePlan& plan, const DeviceSystems& systems,
+                               const LabelField& field, std::uint8_t* shortcut_on,
+                               cudaStream_t stream) {
+  const SystemItems items(plan.rewired_count, field.share);
+  launch_items(activate_shortcuts, items, field.systems, stream, plan, systems, field, shortcut_on);
 }
 
 }  // namespace rewise::single

@@ -26,15 +26,23 @@ class FixedPoint {
   // pass(flags) queues one. Waits for the stream.
   template <class Pass>
   void run(cudaStream_t stream, const Pass& pass) {
-    passes_ = 0;
-    for (bool done = false; !done;) {
-      const std::uint32_t batch = begin_batch(stream);
-      for (std::uint32_t n = 0; n < batch; ++n) {
-        pass(PassFlags{n > 0 ? flags_.data() + n - 1 : nullptr, flags_.data() + n});
-      }
-      done = end_batch(batch, stream);
+    start();
+    do {
+      queue(stream, pass);
+    } while (!wait(stream));
+  }
+
+  // The same in steps, so that several fixed points may be under way: start(), then queue() and
+  // wait() until that says that it is reached.
+  void start() { passes_ = 0; }
+  template <class Pass>
+  void queue(cudaStream_t stream, const Pass& pass) {
+    batch_ = begin_batch(stream);
+    for (std::uint32_t n = 0; n < batch_; ++n) {
+      pass(PassFlags{n > 0 ? flags_.data() + n - 1 : nullptr, flags_.data() + n});
     }
   }
+  bool wait(cudaStream_t stream) { return end_batch(batch_, stream); }
 
   // Of the last run, that which changed nothing included.
   std::uint64_t passes() const { return passes_; }
@@ -46,7 +54,7 @@ class FixedPoint {
   DeviceBuffer<std::uint32_t> flags_;
   PinnedBuffer<std::uint32_t> seen_;
   std::uint64_t passes_ = 0;
-  std::uint32_t expected_ = 4;
+  std::uint32_t expected_ = 4, batch_ = 0;
 };
 
 // A method with its work space beside LabelField's arrays.

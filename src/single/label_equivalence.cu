@@ -10,7 +10,7 @@
 // Pass by pass until scanning notes nothing. Rewired bonds are one more scan, a thread per bond.
 // Words that only fall are lowered by atomics, where the papers let threads overwrite each other.
 #include "src/single/device_plan.hpp"
-#include "src/single/label_grid.cuh"
+#include "src/single/label_chain.cuh"
 #include "src/single/label_kernels.hpp"
 
 namespace rewise::single {
@@ -89,21 +89,12 @@ __global__ void __launch_bounds__(kLabelThreads)
   report(flags, item.index < items.items && scan_shortcut(field, references, item));
 }
 
-// Where a chain of references that begins at a label ends.
-__device__ __forceinline__ std::uint32_t end_of_chain(const std::uint32_t* references,
-                                                      std::uint32_t label) {
-  for (std::uint32_t next = load(references + label); next != label;
-       next = load(references + label)) {
-    label = next;
-  }
-  return label;
-}
-
 __device__ __forceinline__ void analyse_site(const LabelField& field, bool references,
                                              const Item& item) {
   const Equivalences e = equivalences(field, references, item.who);
+  if (!references) return take_end(e.label, item.index);
   const std::uint32_t label = load(e.label + item.index);
-  if (references && label != item.index) return;
+  if (label != item.index) return;
   const std::uint32_t end = end_of_chain(e.references, label);
   if (end != label) store(e.references + item.index, end);
 }

@@ -11,6 +11,7 @@
 
 #include "src/single/cells.hpp"
 #include "src/single/geometry.hpp"
+#include "src/single/share.hpp"
 
 namespace rewise::single {
 
@@ -27,6 +28,7 @@ struct LabelField {
   std::uint32_t* label = nullptr;             // [systems][stride]
   std::uint32_t* parent = nullptr;            // [systems][stride] work space
   std::uint32_t* size = nullptr;              // [systems][stride] work space
+  Share share = {};  // of every system that a launch takes (the kernels of label_parts.hpp's team)
 
   // The first element of a system in an array of sites.
   template <class T>

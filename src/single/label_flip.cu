@@ -37,13 +37,13 @@ struct CountSlots {
     if (there == kNone || there == of) {
       atomicAdd(count + slot, sites);
     } else {
-      atomicAdd(size + of, sites);
+      atomicAdd_system(size + of, sites);
     }
   }
   __device__ __forceinline__ void flush(std::uint32_t* size) const {
     __syncthreads();
     for (unsigned k = threadIdx.x; k < kCountSlots; k += kLabelThreads) {
-      if (count[k] > 0) atomicAdd(size + label[k], count[k]);
+      if (count[k] > 0) atomicAdd_system(size + label[k], count[k]);
     }
   }
 };
@@ -68,14 +68,14 @@ __global__ void __launch_bounds__(kLabelThreads)
   count_sites(field, item_of(items), slots);
 }
 
-// A system's threads stride over its sites.
+// A system's threads stride over its sites, [first, end) of them.
 __device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_t who,
-                                           std::uint64_t thread, std::uint64_t threads,
-                                           unsigned long long* sums) {
+                                           std::uint64_t first, std::uint64_t end,
+                                           std::uint64_t threads, unsigned long long* sums) {
   const std::uint32_t* size = field.of(field.size, who);
   std::uint64_t square = 0;
   WideSum fourth = 0;
-  for (std::uint64_t site = thread; site < field.sites; site += threads) {
+  for (std::uint64_t site = first; site < end; site += threads) {
     const std::uint64_t n = size[site], n2 = n * n;
     square += n2;
     fourth += static_cast<WideSum>(n2) * n2;
@@ -83,15 +83,16 @@ __device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_
   square = warp_sum(square);
   fourth = warp_sum(fourth);
   if (threadIdx.x % 32 != 0 || square == 0) return;
-  atomicAdd(sums, static_cast<unsigned long long>(square));
+  atomicAdd_system(sums, static_cast<unsigned long long>(square));
   atomic_add_wide(sums + 1, sums + 2, fourth);
 }
 
 __global__ void __launch_bounds__(kLabelThreads)
-    sum_clusters(const __grid_constant__ LabelField field, SystemItems items,
-                 unsigned long long* sums) {
+    sum_clusters(const __grid_constant__ LabelField field, std::uint64_t begin, std::uint64_t end,
+                 unsigned long long* sums, SystemItems items) {
   const Item item = item_of(items);
-  sum_system(field, item.who, item.index, std::uint64_t{items.blocks.divisor} * kLabelThreads,
+  sum_system(field, item.who, begin + item.index, end,
+             std::uint64_t{items.blocks.per_system.divisor} * kLabelThreads,
              sums + kClusterSums * item.who);
 }
 
@@ -178,26 +179,51 @@ void launch_cluster_sums(const DeviceSystems& systems, const LabelField& field,
                          cudaStream_t stream) {
   check_cuda(
       cudaMemsetAsync(field.size, 0, field.systems * field.stride * sizeof(*field.size), stream));
-  const SystemItems counts((field.sites + kSitesPerCount - 1) / kSitesPerCount);
-  launch(count_clusters, counts.shape(field.systems), stream, field, counts);
+  launch_count_clusters(field, stream);
+  launch_sum_clusters(field, sums, stream);
+  launch_close_sums(systems, sums, quartic, stream);
+}
+
+void launch_count_clusters(const LabelField& field, cudaStream_t stream) {
+  const SystemItems items((field.sites + kSitesPerCount - 1) / kSitesPerCount, field.share);
+  launch_items(count_clusters, items, field.systems, stream, field);
+}
+
+void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 17;
+  const std::uint64_t begin = field.share.begin(field.sites), end = field.share.end(field.sites);
   const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
-  const SystemItems items(std::min(field.sites, each));
-  launch(sum_clusters, items.shape(field.systems), stream, field, items, sums);
-  launch(close_systems, cover(field.systems, 64), stream, systems, sums, quartic);
+  const SystemItems items(std::min(end - begin, each));
+  launch_items(sum_clusters, items, field.systems, stream, field, begin, end, sums);
+}
+
+void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,
+                       unsigned long long* quartic, cudaStream_t stream) {
+  launch(close_systems, cover(systems.systems, 64), stream, systems, sums, quartic);
 }
 
 void launch_flip_labels(const DevicePlan& plan, const DeviceSystems& systems,
                         const LabelField& field, cudaStream_t stream) {
+  launch_draw_orientations(plan, systems, field, stream);
+  launch_flip_sites(plan, systems, field, stream);
+}
+
+void launch_draw_orientations(const DevicePlan& plan, const DeviceSystems& systems,
+                              const LabelField& field, cudaStream_t stream) {
   const std::uint64_t per_thread = plan.potts ? 4 : 16;
   // Whole blocks of 64 slots; field.stride has room for them.
-  const SystemItems draws((field.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock /
-                          per_thread);
-  const SystemItems items(field.sites);
-  launch(plan.potts ? draw_orientations<true> : draw_orientations<false>,
-         draws.shape(field.systems), stream, plan, systems, field, draws);
-  launch(plan.potts ? flip_sites_by_label<true> : flip_sites_by_label<false>,
-         items.shape(field.systems), stream, systems, field, items);
+  const SystemItems draws(
+      (field.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock / per_thread,
+      field.share);
+  launch_items(plan.potts ? draw_orientations<true> : draw_orientations<false>, draws,
+               field.systems, stream, plan, systems, field);
+}
+
+void launch_flip_sites(const DevicePlan& plan, const DeviceSystems& systems,
+                       const LabelField& field, cudaStream_t stream) {
+  const SystemItems items(field.sites, field.share);
+  launch_items(plan.potts ? flip_sites_by_label<true> : flip_sites_by_label<false>, items,
+               field.systems, stream, systems, field);
 }
 
 }  // namespace rewise::single

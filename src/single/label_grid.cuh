@@ -13,19 +13,24 @@ namespace rewise::single {
 
 inline constexpr unsigned kLabelThreads = 256;
 
-// `items` of every system, a block has items of one system only.
+// `items` of every system, or a share of them; a block has items of one system only.
 struct SystemItems {
-  std::uint64_t items;
-  FastDiv blocks;  // of a system
+  std::uint64_t items;  // of the whole system
+  SystemBlocks blocks;
 
-  explicit SystemItems(std::uint64_t count)
-      : items(count),
-        blocks(static_cast<std::uint32_t>((count + kLabelThreads - 1) / kLabelThreads)) {}
+  explicit SystemItems(std::uint64_t count, const Share& share = {})
+      : items(count), blocks((count + kLabelThreads - 1) / kLabelThreads, share) {}
 
-  LaunchShape shape(std::uint32_t systems) const {
-    return {blocks.divisor * systems, kLabelThreads};
-  }
+  LaunchShape shape(std::uint32_t systems) const { return {blocks.count(systems), kLabelThreads}; }
 };
+
+// Launches a kernel whose last parameter is the items; nothing where a share has none.
+template <class... Parameters, class... Arguments>
+void launch_items(void (*kernel)(Parameters...), const SystemItems& items, std::uint32_t systems,
+                  detail::StreamAt stream, const Arguments&... arguments) {
+  if (items.blocks.per_system.divisor == 0) return;
+  launch(kernel, items.shape(systems), stream, arguments..., items);
+}
 
 namespace device {
 
@@ -35,9 +40,8 @@ struct Item {
 };
 
 __device__ __forceinline__ Item item_of(const SystemItems& all) {
-  const std::uint32_t who = all.blocks.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * all.blocks.divisor;
-  return {who, block * kLabelThreads + threadIdx.x};
+  const auto [who, block] = all.blocks.place(blockIdx.x);
+  return {who, std::uint64_t{block} * kLabelThreads + threadIdx.x};
 }
 
 using SharedWord = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;

@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kLabelThreads)
                      const __grid_constant__ RootPairs pairs, PassFlags flags, SystemItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  const std::uint64_t threads = std::uint64_t{items.blocks.divisor} * kLabelThreads;
+  const std::uint64_t threads = std::uint64_t{items.blocks.per_system.divisor} * kLabelThreads;
   report(flags, relax_system(field, pairs, item.who, item.index, threads));
 }
 

@@ -19,17 +19,33 @@ inline constexpr std::uint32_t kClusterSums = 3;
 // ones. Weigel 2011, section II.1, prepare_bonds(); a Philox call gives four bonds.
 void launch_activate(const DevicePlan& plan, const DeviceSystems& systems, const LabelField& field,
                      std::uint8_t* shortcut_on, cudaStream_t stream);
+// Its two kernels, the second after the first of all devices.
+void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& systems,
+                             const LabelField& field, cudaStream_t stream);
+void launch_activate_shortcuts(const DevicePlan& plan, const DeviceSystems& systems,
+                               const LabelField& field, std::uint8_t* shortcut_on,
+                               cudaStream_t stream);
 
 // field.size: sites of a cluster at its label, 0 elsewhere; their sums are added to systems.pending
 // and quartic [systems][low, high]. sums: [systems][kClusterSums], 0 before and after.
 void launch_cluster_sums(const DeviceSystems& systems, const LabelField& field,
                          unsigned long long* sums, unsigned long long* quartic,
                          cudaStream_t stream);
+// Its kernels, each after that before it of all devices; field.size is 0 before.
+void launch_count_clusters(const LabelField& field, cudaStream_t stream);
+void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream);
+void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,
+                       unsigned long long* quartic, cudaStream_t stream);
 
 // Every cluster flips or not (Potts: takes a state), as its label draws. Section II.4: what a site
 // would draw is written to the array of bonds (prepare_flip()), then sites read it at their label
 // (flip()).
 void launch_flip_labels(const DevicePlan& plan, const DeviceSystems& systems,
                         const LabelField& field, cudaStream_t stream);
+// Its two kernels, likewise.
+void launch_draw_orientations(const DevicePlan& plan, const DeviceSystems& systems,
+                              const LabelField& field, cudaStream_t stream);
+void launch_flip_sites(const DevicePlan& plan, const DeviceSystems& systems,
+                       const LabelField& field, cudaStream_t stream);
 
 }  // namespace rewise::single

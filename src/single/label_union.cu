@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kLabelThreads)
                 SystemItems items) {
   const Item item = item_of(items);
   unite_system(field, pairs, item.who, item.index,
-               std::uint64_t{items.blocks.divisor} * kLabelThreads);
+               std::uint64_t{items.blocks.per_system.divisor} * kLabelThreads);
 }
 
 __device__ __forceinline__ void unite_shortcut(const LabelField& field, const Item& item) {

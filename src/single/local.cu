@@ -136,7 +136,7 @@ std::vector<LocalGroup> make_groups(const Plan& plan) {
 }  // namespace
 
 LocalCuda::LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update,
-                     cudaStream_t stream)
+                     cudaStream_t stream, const Share& share)
     : update_(update),
       plan_(device),
       geometry_(Geometry::make(plan.lattice)),
@@ -144,7 +144,7 @@ LocalCuda::LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate upd
       first_slice_(1, 0),
       any_regular_(plan.graph.modified_sites().size() < plan.sites),
       groups_(upload(make_groups(plan), stream)) {
-  sort_cells(plan, stream);
+  sort_cells(plan, share, stream);
 }
 
 std::uint64_t LocalCuda::bytes(const Plan& plan) {
@@ -155,15 +155,17 @@ std::uint64_t LocalCuda::bytes(const Plan& plan) {
          128 * colours * plan.max_degree;
 }
 
-void LocalCuda::sort_cells(const Plan& plan, cudaStream_t stream) {
+void LocalCuda::sort_cells(const Plan& plan, const Share& share, cudaStream_t stream) {
   const Graph& graph = plan.graph;
   const auto offsets = graph.offsets();
   std::vector<Site> site, neighbour;
   std::vector<std::uint32_t> degree;
   std::vector<std::uint64_t> offset;
   for (int colour = 0; colour < colours_; ++colour) {
-    const auto unsorted = graph.modified_of_colour(colour);
-    std::vector<std::uint32_t> cells(unsorted.begin(), unsorted.end());
+    std::vector<std::uint32_t> cells;
+    for (const std::uint32_t cell : graph.modified_of_colour(colour)) {
+      if (share.has(graph.modified_sites()[cell], plan.sites)) cells.push_back(cell);
+    }
     const auto degree_of = [&](std::uint32_t c) { return offsets[c + 1] - offsets[c]; };
     std::stable_sort(cells.begin(), cells.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return degree_of(a) < degree_of(b); });
@@ -218,8 +220,9 @@ void LocalCuda::sweep_colour(int colour, const DeviceSystems& systems, cudaStrea
   }
   const auto k = static_cast<std::size_t>(colour);
   const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
-  launch_share(update_modified, blocks_for(last - first), kThreads, systems, stream, plan_, cells_,
-               systems, colour, first, last);
+  const DeviceSystems all = systems.whole();  // the cells are the share's already
+  launch_share(update_modified, blocks_for(last - first), kThreads, all, stream, plan_, cells_, all,
+               colour, first, last);
 }
 
 }  // namespace rewise::single

@@ -43,8 +43,10 @@ inline constexpr std::uint32_t kFewNeighbours = 8;
 
 class LocalCuda {
  public:
-  // `device` points to the plan's memory on the device; the copy waits for the stream.
-  LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream);
+  // `device` points to the plan's memory on the device; the copy waits for the stream. Of modified
+  // cells it has those of the share that its systems will have.
+  LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream,
+            const Share& share = {});
 
   // Bytes on the device.
   static std::uint64_t bytes(const Plan& plan);
@@ -56,7 +58,7 @@ class LocalCuda {
   int colours() const { return colours_; }
 
  private:
-  void sort_cells(const Plan& plan, cudaStream_t stream);
+  void sort_cells(const Plan& plan, const Share& share, cudaStream_t stream);
   void sweep_colour_potts(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
 
   const LocalUpdate update_;

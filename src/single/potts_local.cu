@@ -263,11 +263,12 @@ void LocalCuda::sweep_colour_potts(int colour, const DeviceSystems& systems,
   const auto k = static_cast<std::size_t>(colour);
   const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
   const std::uint32_t wide = heat_bath ? first_wide_[k] : last;
+  const DeviceSystems all = systems.whole();  // the cells are the share's already
   launch_share(heat_bath ? update_modified_potts<true> : update_modified_potts<false>,
-               blocks_for(wide - first), kThreads, systems, stream, plan_, cells_, systems, colour,
-               first, wide);
-  launch_share(update_wide_potts, blocks_for(32ull * (last - wide)), kThreads, systems, stream,
-               plan_, cells_, systems, colour, wide, last);
+               blocks_for(wide - first), kThreads, all, stream, plan_, cells_, all, colour, first,
+               wide);
+  launch_share(update_wide_potts, blocks_for(32ull * (last - wide)), kThreads, all, stream, plan_,
+               cells_, all, colour, wide, last);
 }
 
 }  // namespace rewise::single

@@ -18,6 +18,9 @@ struct Share {
   // Of `count` items that follow each other, those of this part: [begin, end). counts < 2^48.
   std::uint64_t begin(std::uint64_t count) const { return count * part / parts; }
   std::uint64_t end(std::uint64_t count) const { return count * (part + 1) / parts; }
+  bool has(std::uint64_t item, std::uint64_t count) const {
+    return item >= begin(count) && item < end(count);
+  }
 };
 
 // Blocks of a launch: `per_system` for each system, system after system.

@@ -120,8 +120,7 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
     if constexpr (kDim >= 2) {
       const Seams seams =
           Seams::make<kDim>(plan, labels.common.tiles, labels.common.geometry, systems.share);
-      DeviceSystems all = systems;
-      all.share = {};  // the seams are the share's already
+      const DeviceSystems all = systems.whole();  // the seams are the share's already
       LaunchShape shape{1, kThreads};
       shape.early = labels.early;
       launch_share(plan.potts ? join_bonds<kDim, true> : join_bonds<kDim, false>,

@@ -1,7 +1,5 @@
 #include "src/single/swendsen_wang_labels_cuda.hpp"
 
-#include <utility>
-
 #include "src/single/label_steps.hpp"
 
 namespace rewise::single {
@@ -39,7 +37,6 @@ SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const DevicePlan& plan, const Dev
   field_.parent = parent_.data();
   field_.size = size_.data();
   labeller_.emplace(method, tile, field_);
-  for (std::size_t n = 0; n < kTimedUpdates * kMarks; ++n) events_.emplace_back(true);
 }
 
 std::uint64_t SwendsenWangLabelsCuda::bytes(const DevicePlan& plan, std::uint32_t systems,
@@ -51,18 +48,16 @@ std::uint64_t SwendsenWangLabelsCuda::bytes(const DevicePlan& plan, std::uint32_
 
 void SwendsenWangLabelsCuda::update(const DeviceSystems& systems, unsigned long long* quartic,
                                     cudaStream_t stream) {
-  if (marked_ == events_.size()) read_events(stream);
-  mark(stream);
+  clock_.mark(stream);
   launch_activate(plan_, systems, field_, shortcut_on_.data(), stream);
-  mark(stream);
-  labeller_->run(field_, stream, [&](cudaStream_t) { mark(stream); });
-  mark(stream);
+  clock_.mark(stream);
+  labeller_->run(field_, stream, [&](cudaStream_t) { clock_.mark(stream); });
+  clock_.mark(stream);
   launch_flip_labels(plan_, systems, field_, stream);
-  mark(stream);
+  clock_.mark(stream);
   launch_cluster_sums(systems, field_, sums_.data(), quartic, stream);
-  mark(stream);
-  times_.passes += labeller_->passes();
-  ++times_.updates;
+  clock_.mark(stream);
+  clock_.end_update(labeller_->passes());
 }
 
 void SwendsenWangLabelsCuda::run(const DeviceSystems& systems, std::uint32_t updates,
@@ -71,24 +66,6 @@ void SwendsenWangLabelsCuda::run(const DeviceSystems& systems, std::uint32_t upd
   for (std::uint32_t n = 0; n < updates; ++n, ++now.step) update(now, quartic, stream);
 }
 
-void SwendsenWangLabelsCuda::read_events(cudaStream_t stream) {
-  check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
-  for (std::size_t n = 0; n < marked_; n += kMarks) {
-    const auto step = [&](std::size_t k) {
-      return events_[n + k].seconds_since(events_[n + k - 1]);
-    };
-    times_.steps.activate += step(1);
-    times_.steps.label += step(2);
-    times_.steps.merge += step(3);
-    times_.steps.flip += step(4);
-    times_.sums += step(5);
-  }
-  marked_ = 0;
-}
-
-LabelTimes SwendsenWangLabelsCuda::take_times(cudaStream_t stream) {
-  read_events(stream);
-  return std::exchange(times_, {});
-}
+LabelTimes SwendsenWangLabelsCuda::take_times(cudaStream_t stream) { return clock_.take(stream); }
 
 }  // namespace rewise::single

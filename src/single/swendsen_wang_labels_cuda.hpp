@@ -6,25 +6,14 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "src/cuda/graph.hpp"
-#include "src/engine/engine.hpp"
 #include "src/single/device_plan.hpp"
+#include "src/single/label_clock.hpp"
 #include "src/single/label_cuda.hpp"
 
 namespace rewise::single {
-
-// Of all updates since they were asked for last; seconds by events on the stream.
-struct LabelTimes {
-  ClusterSteps steps;         // methods without tiles: all of the labelling in `merge`
-  double sums = 0;            // cluster sizes and their sums, which the papers do not take
-  std::uint64_t passes = 0;   // relaxations or scans
-  std::uint64_t updates = 0;  // of all systems
-};
 
 class SwendsenWangLabelsCuda {
  public:
@@ -45,12 +34,7 @@ class SwendsenWangLabelsCuda {
   LabelTimes take_times(cudaStream_t stream);
 
  private:
-  static constexpr std::size_t kMarks = 6;          // before and after five steps
-  static constexpr std::size_t kTimedUpdates = 16;  // between two readings of the events
-
   void update(const DeviceSystems& systems, unsigned long long* quartic, cudaStream_t stream);
-  void mark(cudaStream_t stream) { events_[marked_++].record(stream); }
-  void read_events(cudaStream_t stream);
 
   DevicePlan plan_;
   LabelField field_;
@@ -58,9 +42,7 @@ class SwendsenWangLabelsCuda {
   DeviceBuffer<std::uint32_t> label_, parent_, size_;
   DeviceBuffer<unsigned long long> sums_;
   std::optional<LabellerCuda> labeller_;
-  std::vector<CudaEvent> events_;  // [kTimedUpdates][kMarks]
-  std::size_t marked_ = 0;
-  LabelTimes times_;
+  LabelClock clock_;
 };
 
 }  // namespace rewise::single

@@ -88,9 +88,11 @@ std::unique_ptr<Engine> on_cpu(const Graph& graph, const Run& run) {
   return make_single_engine(graph, spec_of(run), options);
 }
 
-std::unique_ptr<Engine> on_team(const Graph& graph, const Run& run, const std::vector<int>& team) {
+std::unique_ptr<Engine> on_team(const Graph& graph, const Run& run, const std::vector<int>& team,
+                                const std::string& method = "") {
   EngineOptions options;
   options.devices = team;
+  options.label_method = method;
   return make_single_engine(graph, spec_of(run), options);
 }
 
@@ -102,9 +104,9 @@ std::string describe(const Run& run, const std::vector<int>& team) {
 }
 
 void check_team(const Graph& graph, const Run& run, Engine& cpu, const std::vector<int>& team,
-                std::uint64_t cycles) {
-  INFO(describe(run, team));
-  auto gpu = on_team(graph, run, team);
+                std::uint64_t cycles, const std::string& method = "") {
+  INFO(describe(run, team) << " " << method);
+  auto gpu = on_team(graph, run, team, method);
   gpu->advance(run.schedule, cycles);
   CHECK(cpu.trajectory_hash() == gpu->trajectory_hash());
   Observation x, y;
@@ -147,7 +149,35 @@ TEST_CASE("several devices share a large lattice", "[gpu]") {
     const Run run{ModelKind::ising, 2, LocalUpdate::metropolis, {1, 2}, 1, 1};
     auto cpu = on_cpu(graph, run);
     cpu->advance(run.schedule, 2);
-    for (const auto& team : teams()) check_team(graph, run, *cpu, team, 2);
+    for (const auto& team : teams()) {
+      for (const char* method : {"", "kalentev"}) check_team(graph, run, *cpu, team, 2, method);
+    }
+  }
+}
+
+TEST_CASE("several devices label in two stages by label equivalence", "[gpu]") {
+  for (const System& s : systems()) {
+    if (s.rule == Rule::swap) continue;
+    const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
+    for (const Run& run : kRuns) {
+      if (run.schedule.cluster == 0) continue;
+      const std::uint64_t cycles = graph.sites() > 100000 ? 3 : 15;
+      auto cpu = on_cpu(graph, run);
+      cpu->advance(run.schedule, cycles);
+      Observation x;
+      cpu->measure(x);
+      for (const auto& team : teams()) {
+        INFO("dim " << s.extents.size() << " x " << s.extents[0] << " p " << s.p << ", "
+                    << describe(run, team));
+        auto gpu = on_team(graph, run, team, "kalentev");
+        gpu->advance(run.schedule, cycles);
+        CHECK(cpu->trajectory_hash() == gpu->trajectory_hash());
+        Observation y;
+        gpu->measure(y);
+        check_same(x, y);
+        CHECK(gpu->work().label_passes > 0);
+      }
+    }
   }
 }
 
@@ -183,7 +213,9 @@ TEST_CASE("several devices with few updates for the sanitizers", "[gpu]") {
     const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
     auto cpu = on_cpu(graph, run);
     cpu->advance(run.schedule, 2);
-    for (const auto& team : teams()) check_team(graph, run, *cpu, team, 2);
+    for (const auto& team : teams()) {
+      for (const char* method : {"", "kalentev"}) check_team(graph, run, *cpu, team, 2, method);
+    }
   }
 }
 
@@ -197,7 +229,7 @@ TEST_CASE("what several devices do not share is refused", "[gpu]") {
   EngineSpec wolff = spec_of(run);
   wolff.cluster = ClusterUpdate::wolff;
   CHECK_THROWS_AS(make_single_engine(graph, wolff, options), Error);
-  options.label_method = "kalentev";
+  options.label_method = "self-label+sew";
   CHECK_THROWS_AS(make_single_engine(graph, spec_of(run), options), Error);
   options.label_method = "";
   options.devices = {0, 999};
