@@ -49,6 +49,7 @@ class TeamEngine final : public Books {
   };
 
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
+  void check_system() const;
   void check_memory() const;
   void prepare_clusters();
   void local_updates(std::uint32_t updates);
@@ -77,6 +78,7 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
       team_(options.devices),
       device_name_(fmt::format("cuda:{}", fmt::join(options.devices, "+"))),
       label_method_(parse_label_method(options.label_method, "--label-method")) {
+  check_system();
   check_memory();
   const std::uint64_t stride = stride_of(plan_.sites);
   spins_ = StripedMemory(systems_ * stride, stride, team_.devices());
@@ -107,6 +109,25 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
     shares_.push_back(share);
   });
   team_.wait();
+}
+
+void TeamEngine::check_system() const {
+  if (label_method_ != LabelMethod::fast && label_method_ != LabelMethod::kalentev) {
+    throw Error(ExitCode::usage,
+                fmt::format("--label-method: {}: {} share a system by fast or kalentev",
+                            to_string(label_method_), device_name_));
+  }
+  if (plan_.lattice.dim == 0) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {} share lattices, not imported graphs", device_name_));
+  }
+  if (label_method_ == LabelMethod::fast &&
+      !FusedSwendsenWang::takes(DeviceGraph::outline(plan_))) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {} share lattices of 2 to 4 dimensions whose first extent "
+                            "is a multiple of 64 (--label-method kalentev: any)",
+                            device_name_));
+  }
 }
 
 void TeamEngine::check_memory() const {
@@ -169,6 +190,11 @@ void TeamEngine::cluster_updates(std::uint32_t updates) {
 
 void TeamEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   check_steps(schedule, cycles);
+  if (schedule.cluster > 0 && spec_.cluster != ClusterUpdate::swendsen_wang) {
+    throw Error(ExitCode::usage,
+                fmt::format("--cluster: {}: {} share a system by swendsen-wang and sweeps",
+                            to_string(spec_.cluster), device_name_));
+  }
   for (DeviceSystems& share : shares_) share.step = static_cast<std::uint32_t>(step_);
   const double start = now();
   team_.use(0);
@@ -264,30 +290,8 @@ void TeamEngine::write_system(std::size_t who, std::span<const std::uint8_t> spi
   team_.wait();
 }
 
-std::string why_no_team(const Graph& graph, const EngineSpec& spec, const EngineOptions& options) {
-  if (spec.cluster != ClusterUpdate::swendsen_wang) {
-    return fmt::format("several devices share a system for swendsen-wang, not for {}",
-                       to_string(spec.cluster));
-  }
-  const LabelMethod method = parse_label_method(options.label_method, "--label-method");
-  if (method != LabelMethod::fast && method != LabelMethod::kalentev) {
-    return fmt::format(
-        "several devices share a system by the label methods fast and kalentev, not "
-        "by {}",
-        options.label_method);
-  }
-  const Lattice& lattice = graph.lattice();
-  if (lattice.dim < 2 || lattice.extent[0] % kWordSites != 0) {
-    return "several devices share lattices of 2 to 4 dimensions whose first extent is a multiple "
-           "of 64";
-  }
-  return "";
-}
-
 std::unique_ptr<Engine> make_team_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options) {
-  const std::string why_not = why_no_team(graph, spec, options);
-  if (!why_not.empty()) throw Error(ExitCode::usage, "--device: " + why_not);
   return std::make_unique<TeamEngine>(graph, spec, options);
 }
 

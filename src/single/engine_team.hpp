@@ -9,13 +9,10 @@
 namespace rewise::single {
 
 // On options.devices, two or more. Error(device) where one does not exist, cannot reach the memory
-// of another, or has too little; Error(usage) for systems and updates that several devices do not
-// share: lattices of two to four dimensions whose rows are multiples of 64 sites, Swendsen-Wang by
-// the label methods `fast` and `kalentev`.
+// of another, or has too little; Error(usage) for what several devices do not share: imported
+// graphs, label methods but `fast` and `kalentev`, for `fast` lattices whose rows are not multiples
+// of 64 sites, and, once they are asked for, cluster updates but Swendsen-Wang.
 std::unique_ptr<Engine> make_team_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
-
-// "" where several devices can share such a run, else why not and what to do, in one line.
-std::string why_no_team(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
 }  // namespace rewise::single

@@ -156,7 +156,12 @@ TEST_CASE("several devices share a large lattice", "[gpu]") {
 }
 
 TEST_CASE("several devices label in two stages by label equivalence", "[gpu]") {
-  for (const System& s : systems()) {
+  std::vector<System> all = systems();
+  for (const std::vector<std::uint32_t>& shape : std::vector<std::vector<std::uint32_t>>{
+           {6002}, {36, 70}, {200, 66}, {34, 10, 6}, {34, 4, 6, 4}}) {
+    all.push_back({shape, 0.1, Rule::rewire});
+  }
+  for (const System& s : all) {
     if (s.rule == Rule::swap) continue;
     const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
     for (const Run& run : kRuns) {
@@ -228,7 +233,10 @@ TEST_CASE("what several devices do not share is refused", "[gpu]") {
   const Graph graph = build_graph({{64, 32}, 0.1, Rule::rewire, 3});
   EngineSpec wolff = spec_of(run);
   wolff.cluster = ClusterUpdate::wolff;
-  CHECK_THROWS_AS(make_single_engine(graph, wolff, options), Error);
+  const auto sweeps = make_single_engine(graph, wolff, options);
+  CHECK_NOTHROW(sweeps->advance({1, 0}, 2));
+  CHECK_THROWS_AS(sweeps->advance({1, 1}, 2), Error);
+  CHECK_THROWS_AS(make_single_engine(irregular_graph(500), spec_of(run), options), Error);
   options.label_method = "self-label+sew";
   CHECK_THROWS_AS(make_single_engine(graph, spec_of(run), options), Error);
   options.label_method = "";
