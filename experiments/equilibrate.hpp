@@ -5,8 +5,8 @@
 // (since the start, per replica), step_seconds_hot, step_seconds_cold (per step, since the point
 // before), each with its error; that of seconds from the spread over graphs and, where there are
 // fewer than spec.timings, over repeats of the same moves. Metrics: equilibrium_steps,
-// equilibrium_seconds (of the hot start), steps and seconds until the hot start's energy is within 5%
-// of what the cold start has come to (as one would say of a plot), and the last energies.
+// equilibrium_seconds (of the hot start), steps and seconds until the hot start's energy is within
+// 5% of what the cold start has come to (as one would say of a plot), and the last energies.
 //
 // A point that is kept: one schedule at one temperature.
 #pragma once

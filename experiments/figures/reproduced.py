@@ -71,7 +71,7 @@ def shrink(path):
 def main(folders):
     figures = sorted((plot_curves.read(folder) for folder in folders),
                      key=lambda data: data["name"])
-    text = (f"{overview(figures)}\n\nWhere ours does not agree, but for want of a GPU:\n\n"
+    text = (f"{overview(figures)}\n\nWhere ours does not agree:\n\n"
             f"{disagreements(figures)}")
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
