@@ -135,7 +135,9 @@ def sweep_target(summary):
 def repeat(summary, folder):
     command = f"rewise {summary['kind']} study.toml --out {folder.resolve().name}"
     toml = folder / "study.toml"
-    text = toml.read_text(encoding="utf-8") if toml.exists() else "(study.toml is missing)"
+    # A damaged one is shown as it is: the numbers do not come from it.
+    text = toml.read_text(encoding="utf-8", errors="replace") if toml.exists() \
+        else "(study.toml is missing)"
     kept = "" if not (folder / "schedules").is_dir() else \
         " The schedules were tuned by the clock: copy the folder schedules/ along."
     return (f"<p>With rewise {html.escape(summary['version'])}, source revision "

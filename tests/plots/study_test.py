@@ -72,10 +72,10 @@ class InFolder(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def write_study(self, summary):
+    def write_study(self, summary, toml=b'[study]\nname = "<b>&"\n'):
         (self.folder / "tasks").mkdir(exist_ok=True)
         (self.folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-        (self.folder / "study.toml").write_text('[study]\nname = "<b>&"\n', encoding="utf-8")
+        (self.folder / "study.toml").write_bytes(toml)
         synthetic.write_task(self.folder / "tasks" / "0123.h5")
         synthetic.write_task(self.folder / "tasks" / "4567.part.h5")
         return self.folder
@@ -142,11 +142,11 @@ class Reading(InFolder):
 
 
 class Report(InFolder):
-    def write(self, summary):
+    def write(self, summary, *toml):
         """(exit status, standard error, page or None)."""
         err = io.StringIO()
         with contextlib.redirect_stderr(err):
-            status = report.main([str(self.write_study(summary))])
+            status = report.main([str(self.write_study(summary, *toml))])
         path = self.folder / "report.html"
         return status, err.getvalue(), Page(path.read_text("utf-8")) if status == 0 else None
 
@@ -181,13 +181,15 @@ class Report(InFolder):
             self.assertIn(wanted, text)
 
     def test_a_sweep(self):
-        status, err, page = self.write(sweep_summary())
+        # A damaged study.toml is no obstacle: no number comes from it.
+        status, err, page = self.write(sweep_summary(), b"[study]\nname = \xff<br>")
         self.assertEqual((status, err), (0, ""))
         text = " ".join(page.text)
         self.assertRegex(text, "largest C")
         self.assertIn("0.1 (swap)", text)
         self.assertTrue(re.search(r"sweep-swap", text))
         self.assertNotIn("Target", text)
+        self.assertIn("<br>", text)
 
     def test_a_sweep_with_a_target(self):
         summary = sweep_summary()
