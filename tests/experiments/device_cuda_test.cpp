@@ -8,7 +8,7 @@
 
 #include "src/cuda/devices.hpp"
 #include "src/store/task_file.hpp"
-#include "tests/experiments/program.hpp"
+#include "tests/experiments/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise::oracle;
@@ -34,11 +34,6 @@ std::string digest(const std::filesystem::path& file) {
   return rewise::content_digest(loaded->task);
 }
 
-json without_seconds(json summary) {
-  summary.erase("seconds");
-  return summary;
-}
-
 std::set<std::string> tasks(const Workplace& place, const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(place / (folder + "/tasks"))) {
@@ -48,8 +43,7 @@ std::set<std::string> tasks(const Workplace& place, const std::string& folder) {
 }
 
 void check_same_study(const Workplace& place, const std::string& a, const std::string& b) {
-  CHECK(without_seconds(json::parse(place.read(a + "/summary.json"))) ==
-        without_seconds(json::parse(place.read(b + "/summary.json"))));
+  CHECK(summary_of(place, a) == summary_of(place, b));
   const auto names = tasks(place, a);
   CHECK(names == tasks(place, b));
   CHECK(names.size() >= 20);
@@ -140,6 +134,39 @@ TEST_CASE("tc on CUDA: summary and task files of the CPU, on several devices too
   CHECK(worked.size() == rewise::cuda_devices().size());
 }
 
+TEST_CASE("sweep on CUDA: cluster = auto as tuned there, and a target: the study of the CPU",
+          "[gpu]") {
+  const Workplace place;
+  const std::string lattice = "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.1]\n";
+  const auto sweep = [&](const std::string& device, const std::string& folder) {
+    const Output output =
+        place.run("sweep s.toml --no-plots --device " + device + " --out " + folder);
+    INFO(output.err);
+    REQUIRE(output.status == 0);
+  };
+  place.write("s.toml", lattice +
+                            "graphs = 16\n[sampling]\nschedule = \"1:1\"\n"
+                            "temperatures = [2.4, 2.8]\ntarget_error = 2e-2\n");
+  sweep("cpu", "target-cpu");
+  sweep("cuda", "target-cuda");
+  check_same_study(place, "target-cpu", "target-cuda");
+
+  place.write("s.toml", lattice + "graphs = 10\n[sampling]\ntemperatures = [2.6, 2.9]\n");
+  std::filesystem::create_directory(place / "auto-cuda");
+  place.write("auto-cuda/study.toml", "");
+  for (const std::string size : {"16", "32"}) {
+    const Output tuned = place.run("tune --p 0.1 --temperature 2.75 --budget 0.3s --device cuda " +
+                                   ("--study auto-cuda --size " + size));
+    INFO(tuned.err);
+    REQUIRE(tuned.status == 0);
+  }
+  std::filesystem::copy(place / "auto-cuda", place / "auto-cpu",
+                        std::filesystem::copy_options::recursive);
+  sweep("cuda", "auto-cuda");
+  sweep("cpu", "auto-cpu");
+  check_same_study(place, "auto-cpu", "auto-cuda");
+}
+
 TEST_CASE("bench lists CUDA rows beside the CPU's, with their ratio", "[gpu]") {
   const Workplace place;
   const Output output = place.run(
@@ -161,4 +188,18 @@ TEST_CASE("bench lists CUDA rows beside the CPU's, with their ratio", "[gpu]") {
     if (row["update"] != "swendsen-wang") CHECK(row["measure_per_sweep"] >= 0);
   }
   CHECK(on_cuda == 2 * 4 * rewise::cuda_devices().size());
+
+  const Output potts = place.run(
+      "bench --model potts --q 3 --size 32 --p 0 --seconds 0.005 --repeats 3 --threads 2 --json");
+  INFO(potts.err);
+  REQUIRE(potts.status == 0);
+  std::multiset<std::string> updates;
+  const json parsed = json::parse(potts.out);
+  for (const auto& row : parsed["rows"]) {
+    CHECK(row["q"] == 3);
+    CHECK(row["flips_per_ns"] > 0);
+    if (row["device"] != "cpu") updates.insert(row["update"].get<std::string>());
+  }
+  CHECK(updates.size() == 5 * rewise::cuda_devices().size());
+  CHECK(updates.count("swendsen-wang") == rewise::cuda_devices().size());
 }
