@@ -242,9 +242,7 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
     if (options.devices.size() > 1) return make_team_engine(graph, spec, options);
-    EngineOptions one = options;
-    if (!options.devices.empty()) one.device = options.devices.front();
-    return make_cuda_engine(graph, spec, one);
+    return make_cuda_engine(graph, spec, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif

@@ -76,7 +76,7 @@ class CudaEngine final : public Books {
 
 CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : Books(graph, spec),
-      device_(use_device(options.device)),
+      device_(use_device(options.devices.empty() ? options.device : options.devices.front())),
       device_name_(fmt::format("cuda:{}", device_)),
       wolff_method_(options.wolff_method.empty()
                         ? default_wolff_method(DeviceGraph::outline(plan_), systems())
