@@ -14,6 +14,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
 #include "src/bundle/bundle.hpp"
+#include "tests/bench/seconds_per_cycle.hpp"
 
 namespace {
 
@@ -29,18 +30,6 @@ std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uin
   options.device = 0;
   options.wolff_form = form;
   return make_bundle_engine(graph, spec, options);
-}
-
-double seconds_per_cycle(Engine& engine, const Schedule& schedule, std::uint64_t cycles) {
-  engine.advance(schedule, cycles);
-  std::vector<double> seconds;
-  for (int i = 0; i < 5; ++i) {
-    const double start = now();
-    engine.advance(schedule, cycles);
-    seconds.push_back((now() - start) / static_cast<double>(cycles));
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[2];
 }
 
 void metropolis() {

@@ -3,7 +3,6 @@
 // pieces after a warm-up. With --brief one row of each.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
 #include "src/single/single.hpp"
+#include "tests/bench/seconds_per_cycle.hpp"
 
 namespace {
 
@@ -28,18 +28,6 @@ std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uin
   EngineOptions options;
   options.device = 0;
   return make_single_engine(graph, spec, options);
-}
-
-double seconds_per_cycle(Engine& engine, const Schedule& schedule, std::uint64_t cycles) {
-  engine.advance(schedule, cycles);
-  std::vector<double> seconds;
-  for (int i = 0; i < 5; ++i) {
-    const double start = now();
-    engine.advance(schedule, cycles);
-    seconds.push_back((now() - start) / static_cast<double>(cycles));
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[2];
 }
 
 const std::vector<Row> kRows{{{4096, 4096}, 0.0, 2.269185, 1}, {{4096, 4096}, 0.01, 2.43, 1},

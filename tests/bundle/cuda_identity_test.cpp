@@ -14,28 +14,12 @@ namespace {
 using namespace rewise;
 using namespace rewise::oracle;
 
-struct Case {
-  std::vector<std::uint32_t> extents;
-  double p;
-  Rule rule;
-};
-
-std::vector<Case> lattices() {
-  std::vector<Case> cases;
+std::vector<LatticeCase> lattices() {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {24},         {70},        {1000},       {4, 4},       {4, 6},       {10, 12},
       {32, 32},     {34, 6},     {36, 70},     {64, 64},     {130, 22},    {6, 4, 8},
       {16, 16, 16}, {34, 10, 6}, {4, 4, 4, 6}, {8, 8, 8, 8}, {32, 4, 6, 4}};
-  for (const auto& shape : shapes) {
-    for (const double p : {0.0, 0.05, 0.5, 1.0}) {
-      for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
-        if (p == 0.0 && rule != Rule::rewire) continue;
-        if (shape.size() == 1 && shape[0] < 70 && rule != Rule::rewire) continue;
-        cases.push_back({shape, p, rule});
-      }
-    }
-  }
-  return cases;
+  return lattice_cases(shapes);
 }
 
 std::unique_ptr<Engine> engine(const Graph& graph, LocalUpdate local, std::uint32_t temperatures,
@@ -55,7 +39,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, LocalUpdate local, std::uint3
 
 TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]") {
   std::size_t cases = 0;
-  for (const Case& c : lattices()) {
+  for (const LatticeCase& c : lattices()) {
     const Graph graph = build_graph({c.extents, c.p, c.rule, 7});
     for (const auto& [local, schedule, temperatures, replicas] :
          {std::tuple{LocalUpdate::metropolis, Schedule{1, 0}, 1u, 32u},
@@ -78,11 +62,11 @@ TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]"
 
 // Planes of a multiprocessor's shared memory and beyond it, clusters that many warps share.
 TEST_CASE("same moves on CUDA and CPU on large lattices", "[gpu]") {
-  const std::vector<Case> cases{{{512, 256}, 0.01, Rule::rewire},
-                                {{1024, 1024}, 0.01, Rule::rewire},
-                                {{1024, 1024}, 0.0, Rule::rewire},
-                                {{128, 128, 128}, 0.02, Rule::add}};
-  for (const Case& c : cases) {
+  const std::vector<LatticeCase> cases{{{512, 256}, 0.01, Rule::rewire},
+                                       {{1024, 1024}, 0.01, Rule::rewire},
+                                       {{1024, 1024}, 0.0, Rule::rewire},
+                                       {{128, 128, 128}, 0.02, Rule::add}};
+  for (const LatticeCase& c : cases) {
     const Graph graph = build_graph({c.extents, c.p, c.rule, 11});
     for (const Start start : {Start::cold, Start::mixed}) {
       EngineSpec spec;

@@ -15,31 +15,15 @@ namespace {
 using namespace rewise;
 using namespace rewise::oracle;
 
-struct Case {
-  std::vector<std::uint32_t> extents;
-  double p;
-  Rule rule;
-};
-
 // Extents below, at and above the 64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites of a tile, rows that
 // are and are not multiples of 16, 32 and 64 sites.
-std::vector<Case> lattices() {
-  std::vector<Case> cases;
+std::vector<LatticeCase> lattices() {
   const std::vector<std::vector<std::uint32_t>> shapes{
       {24},          {70},          {1000},      {4096},       {6002},       {4, 4},
       {4, 6},        {34, 6},       {36, 70},    {64, 64},     {128, 36},    {200, 66},
       {130, 22},     {6, 4, 8},     {34, 10, 6}, {16, 16, 8},  {64, 8, 6},   {4, 4, 4, 6},
       {34, 4, 6, 4}, {80, 4, 6, 4}, {192, 70},   {128, 10, 6}, {64, 4, 6, 4}};
-  for (const auto& shape : shapes) {
-    for (const double p : {0.0, 0.05, 0.5, 1.0}) {
-      for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
-        if (p == 0.0 && rule != Rule::rewire) continue;
-        if (shape.size() == 1 && shape[0] < 70 && rule != Rule::rewire) continue;
-        cases.push_back({shape, p, rule});
-      }
-    }
-  }
-  return cases;
+  return lattice_cases(shapes);
 }
 
 // An update of either kind, the schedule to run it by, and how many systems.
@@ -99,7 +83,7 @@ Graph irregular(std::uint32_t sites) {
 
 TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]") {
   std::size_t cases = 0;
-  for (const Case& c : lattices()) {
+  for (const LatticeCase& c : lattices()) {
     const Graph graph = build_graph({c.extents, c.p, c.rule, 7});
     for (std::size_t r = 0; r < kRuns.size(); ++r) {
       if (c.rule != Rule::rewire && r != 1 && r != 3) continue;  // to save time
@@ -186,9 +170,10 @@ TEST_CASE("a run on CUDA may be cut into pieces and measured between them", "[gp
 
 TEST_CASE("Swendsen-Wang on CUDA with few updates for the sanitizers", "[gpu]") {
   const Run run{LocalUpdate::metropolis, ClusterUpdate::swendsen_wang, {0, 1}, 1, 2};
-  for (const Case& c : {Case{{128, 96}, 0.3, Rule::rewire}, Case{{130, 10, 6}, 0.1, Rule::add},
-                        Case{{2100}, 0.02, Rule::rewire}, Case{{34, 4, 4, 4}, 0.0, Rule::rewire},
-                        Case{{64, 10, 6}, 0.1, Rule::add}}) {
+  for (const LatticeCase& c :
+       {LatticeCase{{128, 96}, 0.3, Rule::rewire}, LatticeCase{{130, 10, 6}, 0.1, Rule::add},
+        LatticeCase{{2100}, 0.02, Rule::rewire}, LatticeCase{{34, 4, 4, 4}, 0.0, Rule::rewire},
+        LatticeCase{{64, 10, 6}, 0.1, Rule::add}}) {
     const Graph graph = build_graph({c.extents, c.p, c.rule, 7});
     INFO("dim " << c.extents.size() << " p " << c.p);
     auto cpu = engine(graph, run, -1);

@@ -28,6 +28,28 @@ inline void check_same(Engine& a, Engine& b) {
   check_same(x, y);
 }
 
+struct LatticeCase {
+  std::vector<std::uint32_t> extents;
+  double p;
+  Rule rule;
+};
+
+// Each shape with no, few, half and all of its bonds rewired, by every rule (short chains by one).
+inline std::vector<LatticeCase> lattice_cases(
+    const std::vector<std::vector<std::uint32_t>>& shapes) {
+  std::vector<LatticeCase> cases;
+  for (const auto& shape : shapes) {
+    for (const double p : {0.0, 0.05, 0.5, 1.0}) {
+      for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
+        if (p == 0.0 && rule != Rule::rewire) continue;
+        if (shape.size() == 1 && shape[0] < 70 && rule != Rule::rewire) continue;
+        cases.push_back({shape, p, rule});
+      }
+    }
+  }
+  return cases;
+}
+
 // Three colours: a hub of up to 90 bonds, odd cycles, and isolated sites at the end.
 inline Graph irregular_graph(std::uint32_t sites) {
   std::vector<std::uint8_t> colour(sites, 0);
