@@ -233,7 +233,8 @@ def compose(panels, tables_of):
 
 def heading(data):
     lattice = data["about"]["lattice"]
-    return f"{lattice['dim']}D, {extents_label(lattice['extents'])}, $p = {lattice['p']:g}$"
+    words = f"{lattice['dim']}D, {extents_label(lattice['extents'])}, $p = {lattice['p']:g}$"
+    return words + ("; dashed: cold start" if data["kind"] == "equilibrate" else "")
 
 
 def metric_curves(sets):

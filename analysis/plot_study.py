@@ -154,7 +154,7 @@ def plot_tc(summary):
     panel.margins(x=0.12, y=0.12)
     panel.set_xlabel(style.REWIRED)
     panel.set_ylabel(style.CRITICAL)
-    panel.legend(loc="upper left")
+    panel.legend(loc="best")
     return figure, "tc"
 
 

@@ -4,6 +4,7 @@ PDF with embedded fonts and PNG beside it."""
 import pathlib
 
 import matplotlib
+import matplotlib.collections
 import matplotlib.ticker
 import numpy as np
 
@@ -110,10 +111,14 @@ SMALL_LEGEND = {"fontsize": 6.5, "handlelength": 1.2, "labelspacing": 0.25, "bor
 
 
 def covers_data(legend, axes):
-    """Whether a legend lies over lines or points; the figure must have been laid out."""
+    """Whether a legend lies over lines, points or error bars; after the figure was laid out."""
     box = legend.get_window_extent()
-    for line in axes.lines:
-        ends = line.get_transform().transform(line.get_xydata())
+    drawn = [(line.get_transform(), line.get_xydata()) for line in axes.lines]
+    drawn += [(bars.get_transform(), bar) for bars in axes.collections
+              if isinstance(bars, matplotlib.collections.LineCollection)
+              for bar in bars.get_segments()]
+    for transform, data in drawn:
+        ends = transform.transform(data)
         ends = ends[np.isfinite(ends).all(axis=1)]
         steps = np.linspace(0, 1, 20, endpoint=False)[:, None]
         between = [a + steps * (b - a) for a, b in zip(ends[:-1], ends[1:])]

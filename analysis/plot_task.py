@@ -22,6 +22,11 @@ def title(task):
     return ", ".join(words)
 
 
+def put_title(figure, task):
+    """Above the panels: within them it would lie on curves."""
+    figure.suptitle(title(task), fontsize=9, x=0.01, ha="left")
+
+
 def chosen(task):
     """Indices of the temperatures to show: the ends and some between, evenly."""
     count = len(task.temperature)
@@ -73,7 +78,7 @@ def plot_autocorrelation(task):
     for panel in axes[0]:
         panel.set_xlim(0, min(lags, task.energy.shape[1] - 1))
         panel.set_ylim(-0.2, 1.02)
-    style.panel_name(axes[0, 0], title(task), "lower right")
+    put_title(figure, task)
     return figure, "autocorrelation"
 
 
@@ -111,7 +116,7 @@ def plot_energies(task):
     panel.set_ylabel("density of measurements")
     panel.set_ylim(bottom=0)
     panel.legend()
-    style.panel_name(panel, title(task))
+    put_title(figure, task)
     return figure, "energies"
 
 
@@ -142,7 +147,7 @@ def plot_moments(task):
         panel.set_ylabel(style.LABELS[name])
     for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)
-    style.panel_name(axes[0, 0], title(task))
+    put_title(figure, task)
     return figure, "moments"
 
 
