@@ -40,9 +40,9 @@ constexpr Measured kSquare[] = {
     {1024, 0.1, {1, 32}, {16, 1}, Best::wolff},
 };
 constexpr Measured kCubic[] = {
-    {24, 0, {4, 1}, {4, 1}, Best::sweeps},    {24, 1e-3, {4, 1}, {4, 1}, Best::sweeps},
-    {24, 0.01, {4, 1}, {4, 1}, Best::sweeps}, {24, 0.1, {16, 1}, {16, 1}, Best::sweeps},
-    {64, 0, {4, 1}, {4, 1}, Best::wolff},     {64, 0.01, {1, 8}, {4, 1}, Best::sweeps},
+    {24, 0, {4, 1}, {4, 1}, Best::sweeps},     {24, 1e-3, {4, 1}, {4, 1}, Best::sweeps},
+    {24, 0.01, {4, 1}, {4, 1}, Best::sweeps},  {24, 0.1, {16, 1}, {16, 1}, Best::sweeps},
+    {64, 0, {4, 1}, {4, 1}, Best::wolff},      {64, 0.01, {1, 8}, {4, 1}, Best::sweeps},
     {64, 0.1, {16, 1}, {16, 1}, Best::sweeps},
 };
 
