@@ -147,7 +147,11 @@ class Group {
 
   void equilibrate() {
     const bool bundle = group_.engine == "bundle";
-    const auto batch = make({packed() ? "metropolis" : bundle ? "wolff" : "swendsen-wang", ""});
+    const bool any_lattice = !group_.device.team.empty();
+    const auto batch = make({packed() ? "metropolis"
+                             : bundle ? "wolff"
+                                      : "swendsen-wang",
+                             any_lattice ? "kalentev" : ""});
     const Schedule schedule = packed() ? Schedule{1, 0} : bundle ? Schedule{1, 4} : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);

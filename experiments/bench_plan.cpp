@@ -14,6 +14,7 @@
 #include "src/bundle/bundle.hpp"
 #include "src/label/method.hpp"
 #include "src/packed/packed.hpp"
+#include "src/single/team.hpp"
 #include "src/single/wolff_method.hpp"
 
 namespace rewise {
@@ -109,12 +110,15 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const std::string& en
 }
 
 // Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
-// share their systems sweeps and Swendsen-Wang by its default method.
-std::vector<BenchUpdate> updates_on(const Device& device, std::vector<BenchUpdate> updates) {
+// share their systems what they do together.
+std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph,
+                                    std::vector<BenchUpdate> updates) {
   if (!device.team.empty()) {
-    std::erase_if(updates, [](const BenchUpdate& update) {
-      const bool fast = update.method.empty() || update.method == "fast";
-      return update.name == "wolff" || update.name == "few-cluster" || !fast;
+    std::erase_if(updates, [&](const BenchUpdate& update) {
+      if (update.name == "metropolis" || update.name == "glauber") return false;
+      return update.name != "swendsen-wang" ||
+             !single::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, update.method)
+                  .empty();
     });
   }
   if (device.index >= 0) return updates;
@@ -225,7 +229,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
         for (const Device& device : plan.devices) {
           if (device.index >= 0 && !why_no_cuda(engine).empty()) continue;
           if (!device.team.empty() && engine != "single") continue;
-          const auto here = updates_on(device, updates);
+          const auto here = updates_on(device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :
@@ -237,6 +241,10 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
         }
       }
     }
+  }
+  if (groups.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {}: nothing that was asked for runs there", options.device));
   }
   return groups;
 }

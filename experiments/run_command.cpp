@@ -16,6 +16,7 @@
 #include "experiments/run_options.hpp"
 #include "experiments/run_report.hpp"
 #include "experiments/task.hpp"
+#include "src/single/team.hpp"
 
 namespace rewise {
 namespace {
@@ -116,7 +117,7 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
   return winner;
 }
 
-// What several devices do together; the engine checks the system itself.
+// What several devices do together.
 void check_team(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
   if (engine.devices.empty()) return;
   if (options.schedule == "auto") {
@@ -125,11 +126,11 @@ void check_team(const EngineOptions& engine, const RunOptions& options, const Ta
                             "(tune with one of them first)",
                             options.device));
   }
-  if (spec.schedule.cluster > 0 && spec.cluster != ClusterUpdate::swendsen_wang) {
-    throw Error(ExitCode::usage,
-                fmt::format("--cluster: {}: {} share a system by swendsen-wang and sweeps (or take "
-                            "one device)",
-                            to_string(spec.cluster), options.device));
+  if (spec.schedule.cluster == 0) return;
+  const std::string why_not =
+      single::why_no_team(spec.graph.extents, spec.cluster, options.label_method);
+  if (!why_not.empty()) {
+    throw Error(ExitCode::usage, fmt::format("--device: {} {}", options.device, why_not));
   }
 }
 

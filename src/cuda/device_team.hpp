@@ -18,7 +18,8 @@ namespace rewise {
 
 class DeviceTeam {
  public:
-  // Error(device) where a device does not exist or cannot reach the memory of another.
+  // Error(device) where a device does not exist, or cannot reach the memory of another or work
+  // there by atomic operations.
   explicit DeviceTeam(std::vector<int> devices) : devices_(std::move(devices)) {
     for (const int device : devices_) {
       use_device(device);
@@ -55,6 +56,14 @@ class DeviceTeam {
     });
   }
 
+  // The same whatever has happened; for owners of memory that queued work uses.
+  void settle() const noexcept {
+    for (std::size_t part = 0; part < size(); ++part) {
+      cudaSetDevice(devices_[part]);
+      cudaStreamSynchronize(streams_[part].get());
+    }
+  }
+
   // The host waits for all of them.
   void wait() const {
     for_each([&](std::size_t part, cudaStream_t) { streams_[part].wait(); });
@@ -65,10 +74,17 @@ class DeviceTeam {
     int reaches = 0;
     if (device == other) return;
     check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
-    if (reaches == 0) {
-      throw Error(ExitCode::device, "cuda:" + std::to_string(device) +
-                                        " cannot reach the memory of cuda:" +
-                                        std::to_string(other) + ": they cannot share a system");
+    int atomics = 0;
+    check_cuda(
+        cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, device, other),
+        "asking for peers");
+    if (reaches == 0 || atomics == 0) {
+      throw Error(ExitCode::device,
+                  "cuda:" + std::to_string(device) +
+                      (reaches == 0 ? " cannot reach the memory of cuda:"
+                                    : " has no atomic operations in the memory of cuda:") +
+                      std::to_string(other) +
+                      ": they cannot share a system (devices joined by NVLink can)");
     }
     const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
     if (status == cudaErrorPeerAccessAlreadyEnabled) {

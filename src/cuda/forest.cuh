@@ -115,7 +115,7 @@ struct KeyedForest {
     return static_cast<std::uint32_t>(word >> 32);
   }
 
-  // As ParentForest::peek().
+  // As ParentForest::peek(); of another device's node likewise.
   __device__ __forceinline__ Word peek(std::uint32_t node) const {
     using InBlock = cuda::atomic_ref<Word, cuda::thread_scope_block>;
     return InBlock(words[node]).load(cuda::memory_order_relaxed);

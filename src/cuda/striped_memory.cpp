@@ -109,6 +109,7 @@ StripedMemory::StripedMemory(std::size_t bytes, std::size_t period, const std::v
     : bytes_(bytes) {
   if (bytes == 0) return;
   const std::size_t page = page_size(devices), parts = devices.size();
+  if (period < parts * page) period = bytes;  // such small periods cannot be cut: all of them are
   reserved_ = (bytes + page - 1) / page * page;
   check(driver().reserve(&address_, reserved_, page, 0, 0), "reserving addresses");
   try {

@@ -1,10 +1,12 @@
 // Memory of several CUDA devices under one run of addresses, which all of them read and write as
 // they do their own: kernels need not know where a byte lies, only that what is far takes longer.
-// (Virtual memory management of the CUDA driver; the devices must be peers.) Move-only.
+// (Virtual memory management of the CUDA driver; the devices must be peers that have atomic
+// operations in each other's memory, as NVLink gives them: DeviceTeam asks.) Move-only; gone, it
+// must not be in use.
 //
 // The memory is a row of periods (the systems of a run, say), each of which is cut into equal
 // parts, one for each device, as Share cuts work. Parts end at whole pages, so up to a page (2 MiB)
-// at a border lies with the neighbour.
+// at a border lies with the neighbour; periods of less than a page for each device are cut as one.
 #pragma once
 
 #include <cuda_runtime_api.h>

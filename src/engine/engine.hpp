@@ -62,8 +62,8 @@ enum class WolffForm { automatic, dense, sparse };
 struct EngineOptions {
   int threads = 0;  // 0: all cores
   int device = -1;  // CUDA device; -1: the CPU
-  // Single engine, Swendsen-Wang: several CUDA devices that share every system, in place of
-  // `device`.
+  // Single engine, sweeps and Swendsen-Wang: several CUDA devices that share every system, in
+  // place of `device`.
   std::vector<int> devices;
   WolffForm wolff_form = WolffForm::automatic;
   // Bundle engine, automatic: a replica's cluster turns dense when it outgrows this many sites

@@ -69,6 +69,9 @@ struct DevicePlan {
   }
 };
 
+// Bytes from a system's spins to the next system's.
+inline std::uint64_t system_stride(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
+
 // The systems of a task, t * replicas + r, and which step they are at.
 struct DeviceSystems {
   std::uint64_t seed = 0;
@@ -80,8 +83,7 @@ struct DeviceSystems {
   // [systems] cluster sums since the last measurement: Wolff adds the sizes of flipped clusters,
   // Swendsen-Wang sum n^2.
   unsigned long long* pending = nullptr;
-  Share share =
-      {};  // of every system that a launch takes (the kernels that engine_devices.cpp uses)
+  Share share = {};  // of every system that a launch takes (the kernels that engine_team.cpp uses)
 
   // The same without a share.
   DeviceSystems whole() const {

@@ -22,12 +22,6 @@
 #include "src/single/wolff_cuda.hpp"
 
 namespace rewise::single {
-namespace {
-
-std::uint64_t stride_of(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
-
-}  // namespace
-
 class CudaEngine final : public Books {
  public:
   CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
@@ -84,7 +78,7 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
       label_method_(parse_label_method(options.label_method, "--label-method")),
       label_tile_(tile_edge(label_method_, plan_.lattice.dim, options.label_tile, "--tile")) {
   check_memory();
-  const std::uint64_t stride = stride_of(plan_.sites);
+  const std::uint64_t stride = system_stride(plan_.sites);
   graph_ = std::make_unique<DeviceGraph>(plan_, stream_.get());
   local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), spec.local, stream_.get());
   spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
@@ -101,7 +95,7 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
 }
 
 void CudaEngine::check_memory() const {
-  const std::uint64_t stride = stride_of(plan_.sites);
+  const std::uint64_t stride = system_stride(plan_.sites);
   std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
                        systems_ * (stride + (5 + plan_.states) * sizeof(unsigned long long)) +
                        (64u << 20);

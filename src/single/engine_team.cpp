@@ -17,16 +17,17 @@
 #include "src/single/observe_cuda.hpp"
 #include "src/single/swendsen_wang_labels_team.hpp"
 #include "src/single/swendsen_wang_team.hpp"
+#include "src/single/team.hpp"
 #include "src/single/timer_cuda.hpp"
 
 namespace rewise::single {
 namespace {
 
-constexpr std::uint64_t kStrideUnit = 256;
-
-std::uint64_t stride_of(std::uint64_t sites) {
-  return (sites + kStrideUnit - 1) / kStrideUnit * kStrideUnit;
-}
+// Work that is queued ends before the memory that it uses goes.
+struct Settled {
+  const DeviceTeam& team;
+  ~Settled() { team.settle(); }
+};
 
 }  // namespace
 
@@ -71,6 +72,7 @@ class TeamEngine final : public Books {
   DeviceBuffer<unsigned long long> pending_sums_;  // first device: [systems], [systems][2]
   std::unique_ptr<TeamSwendsenWang> swendsen_wang_;
   std::unique_ptr<TeamLabels> swendsen_wang_labels_;
+  const Settled settled_{team_};  // the last member, so it goes first
 };
 
 TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
@@ -80,7 +82,7 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
       label_method_(parse_label_method(options.label_method, "--label-method")) {
   check_system();
   check_memory();
-  const std::uint64_t stride = stride_of(plan_.sites);
+  const std::uint64_t stride = system_stride(plan_.sites);
   spins_ = StripedMemory(systems_ * stride, stride, team_.devices());
   team_.use(0);
   spins_.clear(team_.stream(0));
@@ -112,21 +114,9 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
 }
 
 void TeamEngine::check_system() const {
-  if (label_method_ != LabelMethod::fast && label_method_ != LabelMethod::kalentev) {
-    throw Error(ExitCode::usage,
-                fmt::format("--label-method: {}: {} share a system by fast or kalentev",
-                            to_string(label_method_), device_name_));
-  }
   if (plan_.lattice.dim == 0) {
     throw Error(ExitCode::usage,
                 fmt::format("--device: {} share lattices, not imported graphs", device_name_));
-  }
-  if (label_method_ == LabelMethod::fast &&
-      !FusedSwendsenWang::takes(DeviceGraph::outline(plan_))) {
-    throw Error(ExitCode::usage,
-                fmt::format("--device: {} share lattices of 2 to 4 dimensions whose first extent "
-                            "is a multiple of 64 (--label-method kalentev: any)",
-                            device_name_));
   }
 }
 
@@ -134,11 +124,11 @@ void TeamEngine::check_memory() const {
   const DevicePlan plan = DeviceGraph::outline(plan_);
   const std::uint64_t need =
       DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
-      systems_ * stride_of(plan_.sites) / team_.size() +
+      systems_ * system_stride(plan_.sites) / team_.size() +
       systems_ * (5 + plan_.states) * sizeof(unsigned long long) +
       (label_method_ == LabelMethod::fast
            ? TeamSwendsenWang::bytes(plan, systems(), team_.size())
-           : TeamLabels::bytes(plan, systems(), stride_of(plan_.sites), team_.size())) +
+           : TeamLabels::bytes(plan, systems(), system_stride(plan_.sites), team_.size())) +
       (64u << 20);
   team_.for_each([&](std::size_t part, cudaStream_t) {
     std::size_t free = 0, total = 0;
@@ -167,6 +157,11 @@ void TeamEngine::local_updates(std::uint32_t updates) {
 
 void TeamEngine::prepare_clusters() {
   if (swendsen_wang_ || swendsen_wang_labels_) return;
+  const std::span extents(plan_.lattice.extent.data(), static_cast<std::size_t>(plan_.lattice.dim));
+  const std::string why_not = why_no_team(extents, spec_.cluster, to_string(label_method_));
+  if (!why_not.empty()) {
+    throw Error(ExitCode::usage, fmt::format("--device: {} {}", device_name_, why_not));
+  }
   std::vector<DevicePlan> plans;
   for (const Member& member : members_) plans.push_back(member.graph->plan());
   if (label_method_ == LabelMethod::fast) {
@@ -178,7 +173,6 @@ void TeamEngine::prepare_clusters() {
 }
 
 void TeamEngine::cluster_updates(std::uint32_t updates) {
-  prepare_clusters();
   unsigned long long* quartic = pending_sums_.data() + systems_;
   if (swendsen_wang_) {
     swendsen_wang_->run(shares_, updates, quartic);
@@ -190,11 +184,7 @@ void TeamEngine::cluster_updates(std::uint32_t updates) {
 
 void TeamEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   check_steps(schedule, cycles);
-  if (schedule.cluster > 0 && spec_.cluster != ClusterUpdate::swendsen_wang) {
-    throw Error(ExitCode::usage,
-                fmt::format("--cluster: {}: {} share a system by swendsen-wang and sweeps",
-                            to_string(spec_.cluster), device_name_));
-  }
+  if (schedule.cluster > 0) prepare_clusters();
   for (DeviceSystems& share : shares_) share.step = static_cast<std::uint32_t>(step_);
   const double start = now();
   team_.use(0);

@@ -10,8 +10,7 @@ namespace rewise::single {
 
 // On options.devices, two or more. Error(device) where one does not exist, cannot reach the memory
 // of another, or has too little; Error(usage) for what several devices do not share: imported
-// graphs, label methods but `fast` and `kalentev`, for `fast` lattices whose rows are not multiples
-// of 64 sites, and, once they are asked for, cluster updates but Swendsen-Wang.
+// graphs; and by advance() for cluster updates that team.hpp says they do not.
 std::unique_ptr<Engine> make_team_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
 

@@ -1,6 +1,7 @@
 // What the papers' labelling methods work on, on a CUDA device: the occupied bonds of a lattice and
 // the labels to be found, of all systems. The seam between bond activation, labelling and flip
-// (swendsen_wang_named.hpp), none of which knows the others. By value to kernels; owns nothing.
+// (swendsen_wang_labels_cuda.hpp), none of which knows the others. By value to kernels; owns
+// nothing.
 //
 // Extents may be anything from 1 on; an open boundary is one whose closing bonds are not occupied.
 // A label is the smallest site of its cluster.

@@ -1,5 +1,9 @@
-// Words that only fall are lowered by atomic operations of the system, where the paper's devices
-// copy their borders to each other.
+// A label only falls. Joins across parts lower it by atomic operations of the system, where the
+// paper's devices copy their borders to each other; joins within a part by those of the device.
+// What a kernel reads meanwhile may be out of date, an earlier label of the same cluster: whoever
+// lowers one reports it, and the next pass, which all devices begin together, sees it. Analysis
+// writes no label that was the end of a chain, so it loses no join, if it has ended everywhere
+// before the next scan.
 #include "src/single/label_parts.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The part of every system that one device works on where several devices share them
-// (engine_devices.cpp), and how the blocks of a launch find their system and place in it.
+// (engine_team.cpp), and how the blocks of a launch find their system and place in it.
 //
 // Work is cut in the order of the sites, so the parts of all kernels and of all arrays lie over
 // each other but for a few items at their borders: which part an item is in decides where its

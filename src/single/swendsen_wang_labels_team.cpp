@@ -27,6 +27,7 @@ TeamLabels::TeamLabels(const DeviceTeam& team, const std::vector<DevicePlan>& pl
   add(shared.size, system_stride);
   if (plan.rewired_count > 0) add(shortcut_on_, plan.rewired_count);
   add(sums_, kClusterSums);
+  StripedMemory& sums = arrays_.back();
   shared.shortcut_on = shortcut_on_;
   team.for_each([&](std::size_t part, cudaStream_t) {
     fields_.push_back(shared);
@@ -38,7 +39,7 @@ TeamLabels::TeamLabels(const DeviceTeam& team, const std::vector<DevicePlan>& pl
   team.use(0);
   across_ = std::make_unique<FixedPoint>();
   clock_ = std::make_unique<LabelClock>();
-  arrays_.back().clear(team.stream(0));
+  sums.clear(team.stream(0));
   team.barrier();
 }
 
@@ -73,16 +74,16 @@ std::uint64_t TeamLabels::label_parts() {
 std::uint64_t TeamLabels::join_parts() {
   team_.use(0);
   across_->run(team_.stream(0), [&](const PassFlags& flags) {
-    team_.barrier();
+    if (flags.before == nullptr) team_.barrier();  // a batch: its flags have been cleared
     step([&](std::size_t part, cudaStream_t stream) {
       launch_border_scan(fields_[part], flags, stream);
     });
-    team_.for_each([&](std::size_t part, cudaStream_t stream) {
+    // All have done with a batch's flags before the first clears them for the next.
+    step([&](std::size_t part, cudaStream_t stream) {
       launch_border_analysis(fields_[part], flags, stream);
     });
     team_.use(0);
   });
-  team_.barrier();
   step([&](std::size_t part, cudaStream_t stream) { launch_part_end(fields_[part], stream); });
   return across_->passes();
 }

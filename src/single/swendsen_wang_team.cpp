@@ -51,19 +51,18 @@ void TeamSwendsenWang::run(std::vector<DeviceSystems> systems, std::uint32_t upd
     });
     team_.barrier();
   };
-  const auto count_steps = [&](std::uint32_t by) {
-    for (DeviceSystems& of_part : systems) of_part.step += by;
+  const std::uint32_t first = systems.front().step;
+  const auto set_step = [&](std::uint32_t done) {
+    for (DeviceSystems& of_part : systems) of_part.step = first + done;
   };
   for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
     for (std::uint32_t n = 0; n < batch; ++n) {
+      set_step(begin + n);
       step(launch_fused_tiles, n);
       step(launch_fused_join, n);
-      count_steps(1);
     }
-    count_steps(~0u);  // one back: the last update's spins become bytes
     step(launch_fused_flip, batch - 1);
-    count_steps(1);
     team_.use(0);
     launch_close(labels_.front().common, systems.front(), batch, quartic, team_.stream(0));
     team_.barrier();

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/base/clock.hpp"
 #include "src/single/single.hpp"
 
 namespace {
@@ -26,10 +26,6 @@ std::vector<std::string> split(const std::string& list, char at) {
   std::istringstream in(list);
   for (std::string word; std::getline(in, word, at);) words.push_back(word);
   return words;
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 double beta_of(double p, std::uint32_t q) {

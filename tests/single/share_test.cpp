@@ -1,0 +1,135 @@
+// How several devices divide a system: nothing is left out, nothing is done twice.
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/single/seams.hpp"
+#include "src/single/share.hpp"
+#include "src/single/team.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+using namespace rewise;
+using namespace rewise::single;
+
+// Of a lattice; `rewired` bonds.
+DevicePlan plan_of(const std::vector<std::uint32_t>& extents, std::uint64_t rewired) {
+  DevicePlan plan;
+  plan.lattice = Lattice::make(extents);
+  plan.sites = plan.lattice.sites();
+  plan.rewired_count = rewired;
+  return plan;
+}
+
+using Seam = std::tuple<Site, Site, int>;
+
+// The bonds of a share's lists, and the rewired ones by their numbers.
+template <int kDim>
+void list_bonds(const DevicePlan& plan, const Share& share, std::vector<Seam>& seams,
+                std::vector<std::uint64_t>& rewired) {
+  const Geometry geometry = Geometry::make(plan.lattice);
+  const Tiles tiles = Tiles::make<kDim>(plan.lattice, plan.sites);
+  const Seams lists = Seams::make<kDim>(plan, tiles, geometry, share);
+  for (std::uint64_t n = 0; n < lists.first[kDim]; ++n) {
+    const SeamBond bond = seam_bond<kDim>(geometry, lists, plan.sites, n);
+    if (bond.exists) seams.emplace_back(bond.a, bond.b, bond.direction);
+  }
+  for (std::uint64_t n = lists.first[kDim]; n < lists.first[kDim + 1]; ++n) {
+    rewired.push_back(lists.rewired<kDim>(n));
+  }
+}
+
+template <int kDim>
+void check_parts(const std::vector<std::uint32_t>& extents) {
+  for (const std::uint64_t rewired : {0u, 1u, 77u}) {
+    const DevicePlan plan = plan_of(extents, rewired);
+    std::vector<Seam> whole;
+    std::vector<std::uint64_t> whole_rewired;
+    list_bonds<kDim>(plan, {}, whole, whole_rewired);
+    CHECK(whole_rewired.size() == rewired);
+    for (std::uint32_t parts = 1; parts <= 8; ++parts) {
+      INFO("dim " << kDim << " x " << extents[0] << " in " << parts << " parts");
+      std::vector<Seam> seams;
+      std::vector<std::uint64_t> bonds;
+      for (std::uint32_t part = 0; part < parts; ++part) {
+        list_bonds<kDim>(plan, {part, parts}, seams, bonds);
+      }
+      std::sort(seams.begin(), seams.end());
+      std::sort(bonds.begin(), bonds.end());
+      std::vector<Seam> expected = whole;
+      std::sort(expected.begin(), expected.end());
+      CHECK(seams == expected);
+      CHECK(bonds == whole_rewired);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("shares of several devices cover every item once") {
+  for (const std::uint64_t count : {0ull, 1ull, 5ull, 64ull, 1000003ull, 4294967295ull}) {
+    for (std::uint32_t parts = 1; parts <= 9; ++parts) {
+      std::uint64_t next = 0;
+      for (std::uint32_t part = 0; part < parts; ++part) {
+        const Share share{part, parts};
+        CHECK(share.begin(count) == next);
+        next = share.end(count);
+        CHECK(next >= share.begin(count));
+        CHECK_FALSE(share.has(next, count));
+        if (next > share.begin(count)) CHECK(share.has(next - 1, count));
+      }
+      CHECK(next == count);
+    }
+  }
+}
+
+TEST_CASE("the blocks of all shares are those of all systems, once") {
+  for (const std::uint64_t blocks : {1ull, 2ull, 7ull, 100ull}) {
+    for (const std::uint32_t systems : {1u, 3u}) {
+      for (std::uint32_t parts = 1; parts <= 8; ++parts) {
+        std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+        std::uint64_t launched = 0;
+        for (std::uint32_t part = 0; part < parts; ++part) {
+          const SystemBlocks share(blocks, {part, parts});
+          launched += share.count(systems);
+          for (std::uint32_t n = 0; n < share.count(systems); ++n) {
+            const SystemBlocks::Place place = share.place(n);
+            CHECK(place.who < systems);
+            CHECK(place.block < blocks);
+            seen.emplace(place.who, place.block);
+          }
+        }
+        CHECK(launched == blocks * systems);
+        CHECK(seen.size() == launched);
+      }
+    }
+  }
+}
+
+TEST_CASE("the bonds across tiles of all shares are those of the lattice, once") {
+  check_parts<2>({64, 4});
+  check_parts<2>({64, 32});
+  check_parts<2>({192, 70});
+  check_parts<2>({640, 100});
+  check_parts<3>({64, 8, 6});
+  check_parts<3>({128, 34, 18});
+  check_parts<4>({64, 4, 6, 4});
+}
+
+TEST_CASE("what several devices share") {
+  const auto why = [](std::vector<std::uint32_t> extents, ClusterUpdate cluster,
+                      const char* method) { return why_no_team(extents, cluster, method); };
+  CHECK(why({64, 32}, ClusterUpdate::swendsen_wang, "").empty());
+  CHECK(why({128, 4, 4}, ClusterUpdate::swendsen_wang, "fast").empty());
+  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, "kalentev").empty());
+  CHECK(why({64}, ClusterUpdate::swendsen_wang, "kalentev").empty());
+  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, "").find("multiple of 64") !=
+        std::string::npos);
+  CHECK(why({64}, ClusterUpdate::swendsen_wang, "").find("2 to 4 dimensions") != std::string::npos);
+  CHECK(why({64, 64}, ClusterUpdate::wolff, "").find("not by wolff") != std::string::npos);
+  CHECK(why({64, 64}, ClusterUpdate::swendsen_wang, "self-label+sew").find("fast and kalentev") !=
+        std::string::npos);
+}
