@@ -5,6 +5,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,6 +88,11 @@ class DeviceTeam {
                       std::to_string(other) +
                       ": they cannot share a system (devices joined by NVLink can)");
     }
+    // Once for a process: asking again is an error, which tools report.
+    static std::mutex guard;
+    static std::set<std::pair<int, int>> reached;
+    const std::lock_guard lock(guard);
+    if (!reached.emplace(device, other).second) return;
     const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
     if (status == cudaErrorPeerAccessAlreadyEnabled) {
       cudaGetLastError();
