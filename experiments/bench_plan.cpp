@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "experiments/config.hpp"
+#include "experiments/known_tc.hpp"
 #include "experiments/options.hpp"
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
@@ -56,9 +57,8 @@ std::vector<std::string> engines_of(const BenchOptions& options, ModelKind model
   return named;
 }
 
-std::optional<double> near_tc(const BenchPlan& plan, int dim, double p) {
-  return plan.model == ModelKind::potts ? bench_potts_temperature(dim, p, plan.q)
-                                        : bench_temperature(dim, p);
+std::optional<double> plan_tc(const BenchPlan& plan, int dim, double p) {
+  return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q) : near_tc(dim, p);
 }
 
 bool holds(const std::vector<std::string>& words, const std::string& word) {
@@ -179,7 +179,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   }
   if (!options.temperature.empty()) {
     plan.temperatures = parse_temperatures(options.temperature, "--temperature");
-  } else if (!near_tc(plan, static_cast<int>(options.dim), 0)) {
+  } else if (!plan_tc(plan, static_cast<int>(options.dim), 0)) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
                             "not in {})",
@@ -223,7 +223,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {
-        temperatures = {near_tc(plan, static_cast<int>(options.dim), graph.p).value()};
+        temperatures = {plan_tc(plan, static_cast<int>(options.dim), graph.p).value()};
       }
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {

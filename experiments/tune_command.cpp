@@ -9,10 +9,10 @@
 #include <tuple>
 
 #include "experiments/auto_schedule.hpp"
-#include "experiments/bench.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config.hpp"
 #include "experiments/device.hpp"
+#include "experiments/known_tc.hpp"
 #include "experiments/options.hpp"
 #include "experiments/progress.hpp"
 #include "experiments/python.hpp"
@@ -98,7 +98,7 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
 std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
   if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
   if (spec.graph.rule != Rule::rewire) return std::nullopt;
-  std::optional<double> tc = bench_temperature(dim, spec.graph.p);
+  std::optional<double> tc = near_tc(dim, spec.graph.p);
   if (tc && spec.model == ModelKind::potts) *tc /= 2;
   return tc;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/bench_report.hpp"
+#include "experiments/known_tc.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
@@ -174,16 +175,16 @@ TEST_CASE("a saved run reads back") {
   }
 }
 
-TEST_CASE("default temperatures: the table of the tree approximation, monotone in p") {
-  CHECK(*bench_temperature(2, 0) == 2.269185314213022);
-  CHECK(*bench_temperature(2, 0.01) == Approx(2.4343));
-  CHECK(*bench_temperature(3, 0.1) == Approx(4.8655));
-  CHECK_FALSE(bench_temperature(1, 0.1));
-  CHECK_FALSE(bench_temperature(4, 0.1));
+TEST_CASE("default temperatures: known and measured ones, monotone in p") {
+  CHECK(*near_tc(2, 0) == 2.269185314213022);
+  CHECK(*near_tc(2, 0.01) == Approx(2.4343));
+  CHECK(*near_tc(3, 0.1) == Approx(4.8655));
+  CHECK_FALSE(near_tc(1, 0.1));
+  CHECK_FALSE(near_tc(4, 0.1));
   for (const int dim : {2, 3}) {
-    double before = *bench_temperature(dim, 0);
+    double before = *near_tc(dim, 0);
     for (double p = 1e-6; p <= 1; p *= 1.3) {
-      const double t = *bench_temperature(dim, p);
+      const double t = *near_tc(dim, p);
       CHECK(t >= before);
       before = t;
     }
