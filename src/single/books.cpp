@@ -26,6 +26,18 @@ void Books::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
   }
 }
 
+void Books::report(std::span<const unsigned long long> sums, Observation& out) {
+  const auto bonds = static_cast<std::int64_t>(plan_.graph.bonds());
+  const auto sites = static_cast<std::int64_t>(plan_.sites);
+  out.bond_sum.resize(systems_);
+  out.magnetisation.resize(systems_);
+  for (std::size_t who = 0; who < systems_; ++who) {
+    out.bond_sum[who] = bonds - (plan_.potts ? 1 : 2) * static_cast<std::int64_t>(sums[who]);
+    out.magnetisation[who] = plan_.states * static_cast<std::int64_t>(sums[systems_ + who]) - sites;
+  }
+  close_sums(out);
+}
+
 void Books::close_sums(Observation& out) {
   const bool clusters = pending_updates_ > 0,
              quartic = clusters && spec_.cluster == ClusterUpdate::swendsen_wang;

@@ -37,6 +37,9 @@ class Books : public Engine {
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   // Error(usage) where these cycles would need more than 2^32 steps.
   void check_steps(const Schedule& schedule, std::uint64_t cycles) const;
+  // The sums of all systems on CUDA, [2][systems]: bonds between unequal spins (modulo 2^64); spins
+  // up, or of Potts the sites in the most frequent state. With the cluster sums, see below.
+  void report(std::span<const unsigned long long> sums, Observation& out);
   // Hands out the cluster sums and starts new ones.
   void close_sums(Observation& out);
 

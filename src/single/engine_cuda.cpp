@@ -219,15 +219,7 @@ void CudaEngine::measure(Observation& out) {
     launch_measure(graph_->plan(), geometry, device_systems_, unequal, up, stream_.get());
   }
   const auto sums = measured_.to_host(stream_.get());
-  const auto bonds = static_cast<std::int64_t>(plan_.graph.bonds());
-  const auto sites = static_cast<std::int64_t>(plan_.sites);
-  out.bond_sum.resize(systems_);
-  out.magnetisation.resize(systems_);
-  for (std::size_t who = 0; who < systems_; ++who) {
-    out.bond_sum[who] = bonds - (plan_.potts ? 1 : 2) * static_cast<std::int64_t>(sums[who]);
-    out.magnetisation[who] = plan_.states * static_cast<std::int64_t>(sums[systems_ + who]) - sites;
-  }
-  close_sums(out);
+  report(sums, out);
   work_.measure_seconds += now() - start;
 }
 

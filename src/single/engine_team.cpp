@@ -253,18 +253,12 @@ void TeamEngine::measure(Observation& out) {
     add(members_[part].measured, stream, sums);
     add(members_[part].state_counts, stream, counts);
   });
-  const auto bonds = static_cast<std::int64_t>(plan_.graph.bonds());
-  const auto sites = static_cast<std::int64_t>(plan_.sites);
-  out.bond_sum.resize(systems_);
-  out.magnetisation.resize(systems_);
-  for (std::size_t who = 0; who < systems_; ++who) {
+  // A state that is the most frequent of all parts together need not be that of one.
+  for (std::size_t who = 0; plan_.potts && who < systems_; ++who) {
     const auto* of_system = counts.data() + who * plan_.states;
-    const unsigned long long most =
-        plan_.potts ? *std::max_element(of_system, of_system + plan_.states) : sums[systems_ + who];
-    out.bond_sum[who] = bonds - (plan_.potts ? 1 : 2) * static_cast<std::int64_t>(sums[who]);
-    out.magnetisation[who] = plan_.states * static_cast<std::int64_t>(most) - sites;
+    sums[systems_ + who] = *std::max_element(of_system, of_system + plan_.states);
   }
-  close_sums(out);
+  report(sums, out);
   work_.measure_seconds += now() - start;
 }
 

@@ -12,6 +12,20 @@
 
 namespace rewise::single {
 
+// The field of a plan's systems without the arrays that are the caller's.
+inline LabelField label_outline(const DevicePlan& plan, std::uint32_t systems,
+                                std::uint64_t stride) {
+  LabelField field;
+  field.geometry = Geometry::make(plan.lattice);
+  field.dim = plan.lattice.dim;
+  field.sites = plan.sites;
+  field.systems = systems;
+  field.stride = stride;
+  field.shortcuts = plan.rewired;
+  field.shortcut_count = plan.rewired_count;
+  return field;
+}
+
 // Sums over clusters of one update, per system: n^2, n^4 low and high.
 inline constexpr std::uint32_t kClusterSums = 3;
 

@@ -3,26 +3,10 @@
 #include "src/single/label_steps.hpp"
 
 namespace rewise::single {
-namespace {
-
-LabelField outline(const DevicePlan& plan, std::uint32_t systems, std::uint64_t stride) {
-  LabelField field;
-  field.geometry = Geometry::make(plan.lattice);
-  field.dim = plan.lattice.dim;
-  field.sites = plan.sites;
-  field.systems = systems;
-  field.stride = stride;
-  field.shortcuts = plan.rewired;
-  field.shortcut_count = plan.rewired_count;
-  return field;
-}
-
-}  // namespace
-
 SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const DevicePlan& plan, const DeviceSystems& systems,
                                                LabelMethod method, std::uint32_t tile,
                                                cudaStream_t stream)
-    : plan_(plan), field_(outline(plan, systems.systems, systems.stride)) {
+    : plan_(plan), field_(label_outline(plan, systems.systems, systems.stride)) {
   const std::size_t all = systems.systems * systems.stride;
   bonds_ = DeviceBuffer<std::uint8_t>(all);
   shortcut_on_ = DeviceBuffer<std::uint8_t>(systems.systems * plan.rewired_count);
@@ -43,7 +27,7 @@ std::uint64_t SwendsenWangLabelsCuda::bytes(const DevicePlan& plan, std::uint32_
                                             std::uint64_t system_stride, LabelMethod method,
                                             std::uint32_t tile) {
   return systems * (13 * system_stride + plan.rewired_count + 8 * kClusterSums) +
-         LabellerCuda::bytes(method, tile, outline(plan, systems, system_stride));
+         LabellerCuda::bytes(method, tile, label_outline(plan, systems, system_stride));
 }
 
 void SwendsenWangLabelsCuda::update(const DeviceSystems& systems, unsigned long long* quartic,

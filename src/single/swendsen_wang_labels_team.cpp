@@ -15,13 +15,7 @@ TeamLabels::TeamLabels(const DeviceTeam& team, const std::vector<DevicePlan>& pl
     arrays_.emplace_back(sizeof(T) * of_system * systems, sizeof(T) * of_system, team.devices());
     array = reinterpret_cast<T*>(arrays_.back().data());
   };
-  LabelField shared;
-  shared.geometry = Geometry::make(plan.lattice);
-  shared.dim = plan.lattice.dim;
-  shared.sites = plan.sites;
-  shared.systems = systems;
-  shared.stride = system_stride;
-  shared.shortcut_count = plan.rewired_count;
+  LabelField shared = label_outline(plan, systems, system_stride);
   add(shared.bonds, system_stride);
   add(shared.label, system_stride);
   add(shared.size, system_stride);
