@@ -1,5 +1,5 @@
-"""Text habits: no tabs, no blanks at line ends, a newline at the end, at most 100 columns, and
-files that hold one concept. Prints the longest files.
+"""Text habits: no tabs, no blanks at line ends, a newline at the end, at most 100 columns. A file
+may be as long as its algorithm is.
 
     text.py ROOT
 """
@@ -13,10 +13,7 @@ import tree
 TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in", ".json", ".md",
                                         ".cff", ".sh", ".yml", ".yaml")
 SCRIPTS = ("experiments/setup", "experiments/quickstart", "tests/run", ".ci/run")
-CODE_SUFFIXES = tree.SOURCE_SUFFIXES + (".py",)
 COLUMNS = 100
-USUAL_LINES = 300  # one concept per file is about this long
-MOST_LINES = 400
 # Data, generated or quoted from elsewhere: not for people to read line by line.
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "tests/experiments/data/",
         "experiments/figures/quickstart")
@@ -50,21 +47,12 @@ def name_faults(name, text):
 
 
 def check(root):
-    faults, lengths, checked = [], [], 0
+    faults, checked = [], 0
     for name in filter(is_text, tree.tracked_files(root)):
         text = (root / name).read_text(encoding="utf-8")
         checked += 1
         faults += line_faults(name, text)
         faults += name_faults(name, text) if name.startswith("tests/") else []
-        if name.endswith(CODE_SUFFIXES):
-            lengths.append((text.count("\n"), name))
-    lengths.sort(reverse=True)
-    for lines, name in lengths[:5]:
-        print(f"{lines:5d} lines  {name}")
-    print(f"{sum(lines > USUAL_LINES for lines, _ in lengths)} of {len(lengths)} code files are "
-          f"longer than {USUAL_LINES} lines")
-    faults += [f"{name}: {lines} lines; split it (at most {MOST_LINES})"
-               for lines, name in lengths if lines > MOST_LINES]
     return tree.finish(faults, checked)
 
 
