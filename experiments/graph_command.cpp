@@ -7,6 +7,7 @@
 #include "experiments/config.hpp"
 #include "experiments/json_output.hpp"
 #include "experiments/options.hpp"
+#include "experiments/shared_options.hpp"
 #include "experiments/task.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
@@ -25,6 +26,11 @@ Modified cells are sites whose neighbours are not those of the lattice. 4-cycle 
 over up to 10000 sites: the squares that a site is on over those it could be on (Zhang et al.,
 Physica A 387, 6869 (2008), eq. 2); lattices have no triangles.
 
+Graphs from elsewhere (--from, 'run --graph', 'tune --graph', 'label'): GraphML, and edge lists
+as NetworkX writes them, by numbers from 0 (or 1: --first-site 1) or names. All bonds are
+alike and no site has a field: weights other than 1, fields other than 0 and numbers of
+unknown meaning are an error that names them.
+
 Examples:
   rewise graph --dim 2 --size 64 --p 0.01 --seed 1
   rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
@@ -33,12 +39,14 @@ Examples:
 
 struct GraphOptions {
   std::uint64_t dim = 2, seed = 1, sources = 16;
-  std::string size, p = "0", rule = "rewire", from, out, metrics = "auto";
-  bool json = false, overwrite = false;
+  std::string size, p = "0", rule = "rewire", from, first_site, out, metrics = "auto";
+  bool json = false, overwrite = false, full = false;
 };
 
 Graph make_graph(const GraphOptions& options) {
-  if (!options.from.empty()) return read_graph(options.from);
+  if (!options.from.empty()) {
+    return read_graph(options.from, parse_first_site(options.first_site));
+  }
   if (options.size.empty()) {
     throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --from FILE)");
   }
@@ -109,10 +117,15 @@ void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
 
 ExitCode run_graph(const GraphOptions& options) {
   if (!options.out.empty()) graph_format(options.out);  // complain before the work
+  if (options.full && (options.out.empty() || graph_format(options.out) != GraphFormat::h5)) {
+    throw Error(ExitCode::usage,
+                "--full: is for --out FILE.h5 (.graphml and .edges hold every bond anyway)");
+  }
   const Graph graph = make_graph(options);
   graph.validate();
   if (!options.out.empty()) {
-    write_graph(graph, options.out, options.overwrite ? Overwrite::yes : Overwrite::no);
+    write_graph(graph, options.out, options.overwrite ? Overwrite::yes : Overwrite::no,
+                options.full ? H5Bonds::all : H5Bonds::rewired);
   }
   const GraphRecord record = graph_record(graph);
   MetricsOptions wanted;
@@ -159,6 +172,7 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_text(app, "--from", options->from, "FILE",
            "read this graph (.edges, .graphml, .h5 or a\n"
            "task file) instead of building one");
+  add_first_site(app, options->first_site, "--from");
   add_whole(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4");
   add_text(app, "--size", options->size, "L[,L..]",
            "edge, or one extent per direction: even, 4 or more");
@@ -174,6 +188,10 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_text(app, "--out", options->out, "FILE",
            "write the graph; the ending decides: .h5 (read by\n"
            "h5py, and by --from), .graphml, .edges (\"u v\" lines)");
+  app.add_flag("--full", options->full,
+               "list every bond in .h5, too (dataset /graph/ends);\n"
+               "without it .h5 holds the lattice's extents and the\n"
+               "bonds that were rewired or added");
   app.add_flag("--overwrite", options->overwrite, "replace FILE if it exists");
   app.add_flag("--json", options->json, "print one JSON object, nothing else");
   return {&app, [options, &app] {

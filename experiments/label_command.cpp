@@ -5,6 +5,7 @@
 
 #include "experiments/commands.hpp"
 #include "experiments/label_report.hpp"
+#include "experiments/shared_options.hpp"
 #include "src/label/method.hpp"
 
 namespace rewise {
@@ -63,6 +64,7 @@ AddedCommand add_label_command(CLI::App& program) {
   app.add_flag("--equal", o.equal, "all pixels are there; equal neighbours are joined");
   app.add_flag("--periodic", o.periodic, "the last pixel is the first one's neighbour");
   app.option_defaults()->group("Graph");
+  add_first_site(app, o.first_site, "file");
   add_text(app, "--occupy", o.occupy, "P", "share of bonds drawn as occupied [all are]");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of that draw");
   add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number: a text, or FILE.h5:/path");

@@ -7,6 +7,7 @@
 
 #include "experiments/options.hpp"
 #include "experiments/pgm.hpp"
+#include "experiments/shared_options.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5_array.hpp"
@@ -25,6 +26,7 @@ PixelConnection connection_of(const LabelOptions& options, PixelConnection natur
                               std::string& words) {
   refuse("--occupy", options.occupy, "is for graphs, not images");
   refuse("--bonds", options.bonds, "is for graphs, not images");
+  refuse("--first-site", options.first_site, "is for graphs, not images");
   PixelConnection connection = natural;
   connection.periodic = options.periodic;
   if (options.equal) {
@@ -112,7 +114,7 @@ LabelInput read_graph_input(const LabelOptions& options) {
     refuse(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
   }
   if (!options.occupy.empty()) refuse("--bonds", options.bonds, "and --occupy exclude each other");
-  const Graph graph = read_graph(options.file);
+  const Graph graph = read_graph(options.file, parse_first_site(options.first_site));
   LabelInput input{
       BondConfiguration(graph.lattice(), graph.sites()), graph.spec().extents, false, true,
       fmt::format("{}, {} sites, {} bonds", options.file, graph.sites(), graph.bonds())};

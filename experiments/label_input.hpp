@@ -10,7 +10,7 @@
 namespace rewise {
 
 struct LabelOptions {
-  std::string file, method = "fast", device = "auto", threshold, occupy, bonds, out;
+  std::string file, method = "fast", device = "auto", threshold, occupy, bonds, out, first_site;
   std::uint64_t seed = 1, tile = 0, repeat = 1;
   bool equal = false, periodic = false, json = false, overwrite = false;
 };

@@ -19,8 +19,10 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--graph", o.graph, "FILE",
            "use this graph (.edges, .graphml, .h5) instead of\n"
            "building one");
+  add_first_site(app, o.first_site, "--graph");
   add_lattice_options(app, o);
-  for (const char* name : {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph"}) {
+  for (const char* name :
+       {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site"}) {
     app.get_option(name)->group("Graph");
   }
 }
@@ -114,7 +116,8 @@ std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
 TaskSpec run_spec(const RunOptions& options) {
   TaskSpec spec;
   if (!options.graph.empty()) {
-    spec.imported = std::make_shared<const Graph>(read_graph(options.graph));
+    spec.imported = std::make_shared<const Graph>(
+        read_graph(options.graph, parse_first_site(options.first_site)));
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE", options.engine == "packed");
     spec.graph.p = parse_p(options.p, "--p");

@@ -28,6 +28,17 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
   return spec;
 }
 
+void add_first_site(CLI::App& app, std::string& first_site, const char* file_option) {
+  CLI::Option* option = add_text(app, "--first-site", first_site, "0|1",
+                                 "number of the first site of an edge list [0]");
+  if (file_option[0] == '-') option->needs(file_option);
+}
+
+FirstSite parse_first_site(const std::string& first_site) {
+  if (first_site.empty()) return FirstSite::unsaid;
+  return parse_whole(first_site, 0, 1, "--first-site") == 0 ? FirstSite::zero : FirstSite::one;
+}
+
 void add_model_options(CLI::App& app, ModelOptions& o) {
   add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
   add_whole(app, "--q", o.q, 2, 255, "Potts states");

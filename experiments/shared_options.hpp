@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/commands.hpp"
+#include "graphs/graph_io.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise {
@@ -32,6 +33,11 @@ void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHe
 // packed engine has rules of its own for extents.
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        bool packed = false);
+
+// --first-site beside `file_option`, for commands that read graphs; its value as the reader takes
+// it, Error(usage).
+void add_first_site(CLI::App& app, std::string& first_site, const char* file_option);
+FirstSite parse_first_site(const std::string& first_site);
 
 struct ModelOptions {
   std::string model = "ising";

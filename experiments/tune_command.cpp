@@ -49,7 +49,7 @@ Examples:
 
 struct TuneOptions : LatticeOptions, ModelOptions {
   std::uint64_t seed = 1, replicas = 0, threads = 0;
-  std::string graph, temperature, engine = "auto", device = "auto", local = "auto";
+  std::string graph, first_site, temperature, engine = "auto", device = "auto", local = "auto";
   std::string cluster = "auto", candidates, budget = "30s";
   std::string wolff_method, label_method, out, study;
   bool json = false, plots = true, keep_all = false, overwrite = false;
@@ -134,7 +134,8 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     temperatures = parse_temperatures(options.temperature, "--temperature");
   }
   if (imported) {
-    spec.imported = std::make_shared<const Graph>(read_graph(options.graph));
+    spec.imported = std::make_shared<const Graph>(
+        read_graph(options.graph, parse_first_site(options.first_site)));
     if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE");
@@ -247,6 +248,7 @@ ExitCode run_tune(const TuneOptions& options) {
 void add_setting_options(CLI::App& app, TuneOptions& o) {
   app.option_defaults()->group("Setting");
   add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
+  add_first_site(app, o.first_site, "--graph");
   LatticeHelp help;
   help.p_type = "P[,P..]";
   help.p = "rewiring probabilities, 0..1; several make a scan";

@@ -83,7 +83,7 @@ Graph read_group(const h5::Group& group, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::byte> graph_h5_bytes(const Graph& graph) {
+std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed) {
   const h5::File file = h5::File::create();
   h5::Group group = file.root().create_group("graph");
   const GraphSpec& spec = graph.spec();
@@ -109,6 +109,13 @@ std::vector<std::byte> graph_h5_bytes(const Graph& graph) {
   write_list(group, "bond", bond);
   write_list(group, "a", a);
   write_list(group, "b", b);
+  if (listed == H5Bonds::all) {
+    std::vector<std::uint32_t> ends;
+    ends.reserve(2 * graph.bonds());
+    for_each_bond(graph, [&](Bond, Site u, Site v) { ends.insert(ends.end(), {u, v}); });
+    const h5::Packing packing{{std::clamp<std::uint64_t>(graph.bonds(), 1, kChunk), 2}, kDeflate};
+    group.write<std::uint32_t>("ends", ends, {graph.bonds(), 2}, packing);
+  }
   if (graph.lattice().dim == 0) {
     std::vector<std::uint8_t> colour(graph.sites());
     for (std::uint64_t site = 0; site < graph.sites(); ++site) {

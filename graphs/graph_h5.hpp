@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "graphs/graph.hpp"
+#include "graphs/graph_io.hpp"
 
 namespace rewise {
 
-std::vector<std::byte> graph_h5_bytes(const Graph& graph);       // a whole file's bytes
+// A whole file's bytes.
+std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed = H5Bonds::rewired);
 Graph read_graph_h5(std::istream& in, const std::string& name);  // Error(data)
 
 }  // namespace rewise

@@ -65,20 +65,24 @@ GraphFormat graph_format(const std::string& path) {
       fmt::format("{}: a graph file ends in .edges, .graphml or .h5, not in \"{}\"", path, ending));
 }
 
-Graph read_graph(const std::string& path) {
+Graph read_graph(const std::string& path, FirstSite first) {
   const GraphFormat format = graph_format(path);
+  if (first != FirstSite::unsaid && format != GraphFormat::edges) {
+    throw Error(ExitCode::usage,
+                fmt::format("--first-site: is for edge lists (.edges), not {}", path));
+  }
   std::ifstream in = open_to_read(path);
-  if (format == GraphFormat::edges) return read_edge_list(in, path);
+  if (format == GraphFormat::edges) return read_edge_list(in, path, first);
   if (format == GraphFormat::graphml) return read_graphml(in, path);
   return read_graph_h5(in, path);
 }
 
-void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite) {
+void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite, H5Bonds listed) {
   const GraphFormat format = graph_format(path);
   NewFile file(path, overwrite);
   if (format == GraphFormat::edges) write_edges(graph, file);
   if (format == GraphFormat::graphml) write_graphml(graph, file);
-  if (format == GraphFormat::h5) file.write(graph_h5_bytes(graph));
+  if (format == GraphFormat::h5) file.write(graph_h5_bytes(graph, listed));
   file.commit();
 }
 

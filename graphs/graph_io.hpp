@@ -1,16 +1,22 @@
 // Graphs in files. The format follows the file's ending:
 //   .edges    one bond per line, "u v", in bond order; sites are numbered from 0; '#' starts a
-//             comment; blank lines are skipped. Read back as an imported graph.
+//             comment; blank lines are skipped. Read back as an imported graph. Read, too: sites
+//             numbered from 1, where that is said; names instead of numbers, and the attributes
+//             that NetworkX appends ("a b {'weight': 1}").
 //   .graphml  one undirected graph; nodes are numbered in the order of the file. Read back as an
 //             imported graph.
 //   .h5       sealed as task files are (src/base/seal.hpp), with the same group /graph (so that a
 //             task file is a graph file too; h5py and h5dump open both): attributes
 //             dim, extents, p, rule, seed, source, sites, bonds, modified, rewired, hash; datasets
 //             bond, a, b of the rewired bonds, and colour where there is no lattice. Read back as
-//             the same graph, lattice and all; `hash` is checked.
-// Reading takes nothing on trust: bad lines, self-loops, double bonds, site numbers out of range or
-// with large holes are Error(data) naming file and line; an unreadable file is Error(io).
-// Writing: all or nothing; an existing file is Error(held) unless it may be overwritten.
+//             the same graph, lattice and all; `hash` is checked. H5Bonds::all adds a dataset ends
+//             [bonds][2], the two sites of every bond, for other programs; it is not read back.
+// Couplings, fields and numbers of unknown meaning are refused, not dropped (attributes.hpp), and
+// so is a list whose sites look as if they were numbered from 1 (1 to n, none left out) unless it
+// is said what they are numbered from. Reading takes nothing on trust: bad lines, self-loops,
+// double bonds, site numbers out of range or with large holes are Error(data) naming file and line;
+// an unreadable file is Error(io). Writing: all or nothing; an existing file is Error(held) unless
+// it may be overwritten.
 #pragma once
 
 #include <iosfwd>
@@ -21,14 +27,22 @@
 
 namespace rewise {
 
-Graph read_graph(const std::string& path);
-void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite = Overwrite::no);
+// Of an edge list: the number that its sites are counted from.
+enum class FirstSite { unsaid, zero, one };
+
+// Error(usage) where `first` is said of a file that is no edge list.
+Graph read_graph(const std::string& path, FirstSite first = FirstSite::unsaid);
+
+enum class H5Bonds { rewired, all };
+void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite = Overwrite::no,
+                 H5Bonds listed = H5Bonds::rewired);
 
 enum class GraphFormat { edges, graphml, h5 };
 GraphFormat graph_format(const std::string& path);  // by its ending; Error(usage)
 
 // The readers behind read_graph; `name` stands for the file in errors.
-Graph read_edge_list(std::istream& in, const std::string& name);
+Graph read_edge_list(std::istream& in, const std::string& name,
+                     FirstSite first = FirstSite::unsaid);
 Graph read_graphml(std::istream& in, const std::string& name);
 
 // Calls f(bond, a, b) for every bond, in bond order.

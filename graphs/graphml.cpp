@@ -1,8 +1,8 @@
-// Reads GraphML (http://graphml.graphdrawing.org): one undirected graph of nodes and edges; what
-// hangs on them (data, keys, ports) is passed over. Nodes are numbered in the order in which they
-// are declared. Streaming: memory grows with the graph, not with the text (Boost's reader, which
-// builds the whole document first, takes 13 GB for the 2e6 bonds of L = 1024; the tests compare
-// with it).
+// Reads GraphML (http://graphml.graphdrawing.org): one undirected graph of nodes and edges. Data of
+// theirs that would make another model are refused (attributes.hpp); other data and ports are
+// passed over. Nodes are numbered in the order in which they are declared. Streaming: memory grows
+// with the graph, not with the text (Boost's reader, which builds the whole document first, takes
+// 13 GB for the 2e6 bonds of L = 1024; the tests compare with it).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "graphs/attributes.hpp"
 #include "graphs/colouring.hpp"
 #include "graphs/flat_map.hpp"
 #include "graphs/graph_io.hpp"
@@ -27,10 +28,11 @@ class GraphmlReader {
 
   Graph read() {
     while (tags_.next()) {
-      if (tags_.is_start()) take(tags_.tag());
+      tags_.is_start() ? take(tags_.tag()) : leave(tags_.tag());
     }
     if (graphs_ == 0) throw Error(ExitCode::data, name_ + ": not GraphML: it holds no graph");
     if (declared_ == 0) throw Error(ExitCode::data, name_ + ": holds no site");
+    attributes_.refuse(name_);
     for (RewiredBond& bond : bonds_) {  // from the order of mention to the order of declaration
       bond.a = declared_site(bond.a, bond.bond);
       bond.b = declared_site(bond.b, bond.bond);
@@ -49,6 +51,51 @@ class GraphmlReader {
     if (tag == "node") take_node();
     if (tag == "edge") take_edge();
     if (tag == "hyperedge") tags_.fail("a hyperedge: only edges between two nodes are allowed");
+    if (tag == "key") take_key();
+    if (tag == "node" || tag == "edge") owner_ = {tag, tags_.depth()};
+    if (tag == "data" && !owner_.tag.empty() && tags_.depth() == owner_.depth + 1) {
+      const std::string* id = tags_.attribute("key");
+      data_ = id ? *id : "";
+      tags_.keep_text();
+    }
+    if (tag == "default" && in_key_) tags_.keep_text();
+  }
+
+  // At an end tag, whose element counts towards the depth no more.
+  void leave(const std::string& tag) {
+    if (tag == "data" && tags_.depth() == owner_.depth && !owner_.tag.empty()) {
+      const auto key = keys_.find(data_);
+      see(owner_.tag, key == keys_.end() ? Key{data_} : key->second);
+    }
+    if (tag == "default" && in_key_) see(in_key_->owner, *in_key_);
+    if (tag == "key") in_key_ = nullptr;
+    if (tag == owner_.tag && tags_.depth() + 1 == owner_.depth) owner_ = {};
+  }
+
+  struct Key {
+    std::string name;
+    ValueKind kind = ValueKind::unknown;
+    std::string owner = {};  // "node" or "edge"; "" where it is for neither
+  };
+
+  void take_key() {
+    const std::string *id = tags_.attribute("id"), *name = tags_.attribute("attr.name"),
+                      *type = tags_.attribute("attr.type"), *owner = tags_.attribute("for");
+    Key key{name ? *name : id ? *id : ""};
+    if (type) {
+      const bool number =
+          *type == "int" || *type == "long" || *type == "float" || *type == "double";
+      key.kind = number ? ValueKind::number : ValueKind::text;
+    }
+    if (!owner || *owner == "all" || *owner == "node") key.owner = "node";
+    if (owner && *owner == "edge") key.owner = "edge";
+    in_key_ = &keys_.insert_or_assign(id ? *id : "", std::move(key)).first->second;
+  }
+
+  void see(const std::string& owner, const Key& key) {
+    const std::string value = tags_.take_text();
+    if (value.empty() || owner.empty()) return;
+    attributes_.see(owner, key.name, value, key.kind, tags_.line());
   }
 
   void take_graph() {
@@ -101,8 +148,18 @@ class GraphmlReader {
     return numbers_[mention];
   }
 
+  struct Owner {
+    std::string tag = {};  // "node" or "edge"; "" outside of both
+    std::size_t depth = 0;
+  };
+
   XmlTags tags_;
   const std::string& name_;
+  Attributes attributes_;
+  std::unordered_map<std::string, Key> keys_;  // by their id
+  const Key* in_key_ = nullptr;                // whose element is open
+  Owner owner_;                                // whose element is open
+  std::string data_;                           // the key of the data element that is open
   int graphs_ = 0;
   Site declared_ = 0;
   std::unordered_map<std::string, Site> mentions_;  // id -> order of mention

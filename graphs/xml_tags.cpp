@@ -57,16 +57,38 @@ void XmlTags::expect(const char* text) {
   }
 }
 
-// Passes over everything up to and including `text`.
-void XmlTags::skip_past(const char* text) {
-  const std::string_view end(text);
+void XmlTags::keep_text() {
+  keeps_ = true;
+  text_.clear();
+}
+
+std::string XmlTags::take_text() {
+  keeps_ = false;
+  if (text_.ends_with(' ')) text_.pop_back();
+  return decoded(text_);
+}
+
+void XmlTags::keep(int c) {
+  if (!keeps_ || text_.size() > kMaxText) return;
+  if (!is_blank(c)) {
+    text_ += static_cast<char>(c);
+  } else if (!text_.empty() && text_.back() != ' ') {
+    text_ += ' ';
+  }
+}
+
+// Passes over everything up to and including `mark`.
+void XmlTags::skip_past(const char* mark, bool is_text) {
+  const std::string_view end(mark);
   std::string last;
   while (last != end) {
     length_ = 0;
     const int c = get();
     if (c == kEnd) fail(fmt::format("not GraphML: the file ends before {}", end));
     last += static_cast<char>(c);
-    if (last.size() > end.size()) last.erase(0, 1);
+    if (last.size() <= end.size()) continue;
+    if (is_text) keep(static_cast<unsigned char>(last.front()));
+    last.erase(0, 1);
   }
 }
 
@@ -139,6 +161,7 @@ bool XmlTags::next() {
     int c = get();
     while (c != '<' && c != kEnd) {
       if (open_.empty() && !is_blank(c) && c < 0x80) fail("not GraphML: text outside of elements");
+      keep(c);
       length_ = 0;
       c = get();
     }
@@ -157,7 +180,7 @@ bool XmlTags::next() {
         skip_past("-->");
       } else if (c == '[') {
         expect("CDATA[");
-        skip_past("]]>");
+        skip_past("]]>", true);
       } else {
         fail("not GraphML that is read here: a document type");
       }

@@ -123,6 +123,12 @@ TEST_CASE("files that are missing, unfit or in the way") {
   place.write("bad.edges", "0 1\n1 two\n");
   place.write("damaged.h5", std::string(2000, 'x'));
   place.write("graph.edges", "0 1\n");
+  place.write("one.edges", "1 2\n2 3\n");
+  place.write("glass.edges", "0 1 {'weight': -1}\n1 2 {'weight': 1}\n");
+  place.write("glass.graphml",
+              "<graphml><key id=\"d0\" for=\"edge\" attr.name=\"J\" attr.type=\"double\"/>"
+              "<graph edgedefault=\"undirected\"><node id=\"n0\"/><node id=\"n1\"/><edge "
+              "source=\"n0\" target=\"n1\"><data key=\"d0\">-1.0</data></edge></graph></graphml>");
   place.write("notes.txt", "mine\n");
   std::filesystem::create_directory(place / "full");
   place.write("full/notes.txt", "mine\n");
@@ -132,6 +138,16 @@ TEST_CASE("files that are missing, unfit or in the way") {
            Bad{"graph --from double.edges", 65, "double.edges:2"},
            Bad{"graph --from bad.edges", 65, "bad.edges:2"},
            Bad{"graph --from absent.edges", 74, "absent.edges"},
+           Bad{"graph --from one.edges", 65, "--first-site 1"},
+           Bad{"run --graph one.edges --temperature 2", 65, "--first-site 1"},
+           Bad{"tune --graph one.edges --temperature 2", 65, "--first-site 1"},
+           Bad{"label one.edges", 65, "--first-site 1"},
+           Bad{"graph --from one.edges --first-site 2", 64, "--first-site: '2'"},
+           Bad{"graph --from glass.graphml --first-site 1", 64, "--first-site: is for edge lists"},
+           Bad{"graph --size 8 --first-site 1", 64, "--first-site requires --from"},
+           Bad{"graph --from glass.graphml", 65, "edge attribute \"J\" (-1.0 in line 1)"},
+           Bad{"run --graph glass.edges --temperature 2", 65, "\"weight\" (-1 in line 1)"},
+           Bad{"graph --size 8 --full --out g.edges", 64, "--full: is for --out FILE.h5"},
            Bad{"graph --size 8 --out graph.edges", 73, "graph.edges"},
            Bad{"graph --size 8 --out absent/g.edges", 74, "absent"},
            Bad{"run --graph damaged.h5 --temperature 2", 65, "damaged.h5"},

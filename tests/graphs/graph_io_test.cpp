@@ -7,6 +7,7 @@
 #include "graphs/colouring.hpp"
 #include "graphs/graph_h5.hpp"
 #include "src/base/h5.hpp"
+#include "src/base/h5_array.hpp"
 #include "src/base/seal.hpp"
 #include "tests/graphs/bond_list.hpp"
 #include "tests/graphs/files.hpp"
@@ -80,6 +81,21 @@ TEST_CASE(".edges holds one line per bond, in bond order") {
     expected += std::to_string(u) + " " + std::to_string(v) + "\n";
   }
   CHECK(oracle::contents(folder / "g.edges") == expected);
+}
+
+TEST_CASE(".h5 lists every bond where that is asked for, and is read back as the same graph") {
+  const oracle::Folder folder;
+  for (const Rule rule : {Rule::rewire, Rule::add}) {
+    const Graph graph = build_graph({{4, 6}, 0.4, rule, 3});
+    const std::string path = folder / (std::string(to_string(rule)) + ".h5");
+    write_graph(graph, path, Overwrite::no, H5Bonds::all);
+    CHECK(graph_hash(read_graph(path)) == graph_hash(graph));
+    const h5::NumberArray ends = h5::read_numbers(path, "/graph/ends");
+    CHECK(ends.dims == std::vector<std::uint64_t>{graph.bonds(), 2});
+    std::vector<double> expected;
+    for (const auto& [u, v] : all_bonds(graph)) expected.insert(expected.end(), {1.0 * u, 1.0 * v});
+    CHECK(ends.values == expected);
+  }
 }
 
 TEST_CASE("an existing file is never overwritten unasked, whole or not at all") {

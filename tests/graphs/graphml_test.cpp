@@ -54,7 +54,8 @@ TEST_CASE("GraphML from elsewhere: named nodes, other attributes, prefixes, edge
   <graph id='G' edgedefault="undirected">
     <node id="alice"/> <node id="b&amp;b"><desc>one /> &lt;</desc></node> <node id = "carol"
     />
-    <edge source="alice" target="b&amp;b"><data key="w">0.5</data></edge>
+    <edge source="alice" target="b&amp;b"><data key="w"> 1.0
+    </data></edge>
     <edge id=">" source="carol" target="b&amp;b" directed="false"/>
     <data key="x"><![CDATA[ <edge source="alice" target="carol"/> ]]></data>
   </graph>
@@ -65,10 +66,79 @@ TEST_CASE("GraphML from elsewhere: named nodes, other attributes, prefixes, edge
   CHECK(all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {2, 1}});
   CHECK(all_bonds(graph) == bonds_by_boost(text));
 
+  // write_graphml(path_graph(3)) of NetworkX, node ids as they are
+  const std::string networkx = R"xml(<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+  xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns
+  http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
+  <key id="d1" for="edge" attr.name="kind" attr.type="string" />
+  <key id="d0" for="edge" attr.name="weight" attr.type="long" />
+  <graph edgedefault="undirected">
+    <node id="(0, 0)" />
+    <node id="n7" />
+    <node id="1" />
+    <edge source="(0, 0)" target="n7">
+      <data key="d0">1</data>
+      <data key="d1">friend</data>
+    </edge>
+    <edge source="n7" target="1" />
+  </graph>
+</graphml>
+)xml";
+  CHECK(all_bonds(from_graphml(networkx)) == std::vector<oracle::Pair>{{0, 1}, {1, 2}});
+
   const Graph early = from_graphml(
       "<g:graphml xmlns:g=\"x\"><g:graph edgedefault=\"undirected\"><g:edge source=\"b\" "
       "target=\"a\"/><g:node id=\"a\"/><g:node id=\"b\"/></g:graph></g:graphml>");
   CHECK(all_bonds(early) == std::vector<oracle::Pair>{{1, 0}});
+}
+
+TEST_CASE("couplings, fields and unknown numbers in GraphML are refused by name") {
+  const auto refusal = [](const std::string& keys, const std::string& node,
+                          const std::string& edge) {
+    return refusal_of([&] {
+      from_graphml("<graphml>\n" + keys + "\n<graph edgedefault=\"undirected\">\n<node id=\"a\">" +
+                   node + "</node><node id=\"b\"/>\n<edge source=\"a\" target=\"b\">" + edge +
+                   "</edge></graph></graphml>");
+    });
+  };
+  const auto key = [](const std::string& id, const std::string& of, const std::string& name,
+                      const std::string& type, const std::string& inside = "") {
+    return "<key id=\"" + id + "\" for=\"" + of + "\" attr.name=\"" + name + "\" attr.type=\"" +
+           type + "\">" + inside + "</key>";
+  };
+  const auto data = [](const std::string& id, const std::string& value) {
+    return "<data key=\"" + id + "\">" + value + "</data>";
+  };
+  const std::string weight = key("d0", "edge", "weight", "long");
+  const std::string field = key("d1", "node", "h", "double");
+  const std::string price = key("d2", "edge", "price", "double");
+  CHECK(refusal(weight + field, data("d1", "0.0"), data("d0", "1")).code == ExitCode::done);
+  CHECK(refusal(weight + field + price, "", "").code == ExitCode::done);
+  for (const auto& [refused, said] : std::vector<std::pair<oracle::Refusal, std::string>>{
+           {refusal(weight, "", data("d0", "-1")), "edge attribute \"weight\" (-1 in line 5)"},
+           {refusal(weight, "", data("d0", "\n<![CDATA[-1]]> ")), "\"weight\" (-1 in line 6)"},
+           {refusal(weight, "", data("d0", "1<!-- --> 2")), "\"weight\" (1 2 in line 5)"},
+           {refusal(weight, "", data("d0", "1<b/>2")), "\"weight\" (12 in line 5)"},
+           {refusal(key("x", "edge", "J", "string"), "", data("x", "-1")), "\"J\" (-1 in line 5)"},
+           {refusal(key("w", "edge", "weight", "int", "<default>2</default>"), "", ""),
+            "edge attribute \"weight\" (2 in line 2)"},
+           {refusal(field, data("d1", "0.5"), ""), "node attribute \"h\" (0.5 in line 4)"},
+           {refusal("", "", data("weight", "3")), "edge attribute \"weight\" (3 in line 5)"},
+           {refusal("", "", data("anything", "3")), "edge attribute \"anything\" (3 in line 5)"},
+           {refusal(price, "", data("d2", "1")), "edge attribute \"price\" (1 in line 5)"},
+           {refusal(key("s", "node", "spin", "int"), data("s", "-1"), ""), "\"spin\" (-1 in"},
+           {refusal(weight + field, data("d1", "1"), data("d0", "2")),
+            "edge attribute \"weight\" (2 in line 5), node attribute \"h\" (1 in line 4)"}}) {
+    INFO(refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says(said));
+    CHECK(refused.says("bad.graphml: "));
+    CHECK(refused.text.find('\n') == std::string::npos);
+  }
+  CHECK(refusal(key("s", "node", "colour", "int") + key("c", "edge", "club", "string"),
+                data("s", "3"), data("c", "9"))
+            .code == ExitCode::done);
 }
 
 TEST_CASE("unfit GraphML is refused with the file's name, in one line") {
