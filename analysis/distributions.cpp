@@ -66,6 +66,12 @@ double student_two_sided(double value, double dof) {
   return 2 * boost::math::cdf(boost::math::complement(t, std::abs(value)));
 }
 
+double student_one_sigma(double dof) {
+  if (!(dof > 0)) return std::numeric_limits<double>::infinity();
+  const boost::math::students_t_distribution<double> t(dof);
+  return boost::math::quantile(boost::math::complement(t, 1 - normal_cdf(1)));
+}
+
 TestOfFit chi_square_test(std::span<const double> observed, std::span<const double> expected,
                           double least_expected, int fitted) {
   if (observed.size() != expected.size()) {

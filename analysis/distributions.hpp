@@ -19,6 +19,9 @@ double chi_square_q(double chi2, double dof);
 // P(|t| >= |value|) of Student's t distribution.
 double student_two_sided(double value, double dof);
 
+// Half the width of the interval of Student's t that holds 68.27%: 1 for many degrees of freedom.
+double student_one_sigma(double dof);
+
 struct TestOfFit {
   double statistic = 0;
   double dof = 0;      // chi-square only

@@ -3,28 +3,52 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <set>
 #include <string>
 
+#include "analysis/distributions.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
 using Eigen::Index;
-using Shift = std::function<double(double, double)>;
+using Shift = double (*)(double smaller, double larger, ScalingExponents e);
 
-// What is extrapolated: one number per crossing that was found, with its abscissa.
+// What is extrapolated: one number per crossing that was found, with its abscissas: of the leading
+// term and of the next.
 struct Points {
   std::vector<Crossing> crossings;
   std::vector<std::size_t> origin;  // index in the caller's list
   std::vector<Jackknifed> numbers;
-  std::vector<double> shift;
+  std::vector<double> shift, next;
 };
 
-CrossingFit fit_points(const Points& points, SizeForm form, double smallest) {
+// The covariance of the neglected term of every observable, for leading amplitudes of size
+// `amplitude`: kNextTerm of the leading term at the smallest pair.
+Eigen::MatrixXd neglected_term(const Points& points, const std::vector<std::size_t>& rows,
+                               double amplitude) {
+  const auto count = static_cast<Index>(rows.size());
+  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(count, count);
+  std::size_t first = rows.front();  // the smallest pair
+  for (const std::size_t r : rows) {
+    if (points.crossings[r].smaller < points.crossings[first].smaller) first = r;
+  }
+  const double width = kNextTerm * amplitude * points.shift[first] / points.next[first];
+  for (Index i = 0; i < count; ++i) {
+    for (Index j = 0; j < count; ++j) {
+      const std::size_t a = rows[static_cast<std::size_t>(i)],
+                        b = rows[static_cast<std::size_t>(j)];
+      if (points.crossings[a].observable != points.crossings[b].observable) continue;
+      covariance(i, j) = width * width * points.next[a] * points.next[b];
+    }
+  }
+  return covariance;
+}
+
+CrossingFit fit_points(const Points& points, double smallest) {
   CrossingFit result;
-  result.form = form;
   result.smallest = smallest;
   std::vector<std::size_t> rows;
   std::set<int> observables;
@@ -33,106 +57,107 @@ CrossingFit fit_points(const Points& points, SizeForm form, double smallest) {
     rows.push_back(i);
     observables.insert(points.crossings[i].observable);
   }
-  const Index amplitudes = form == SizeForm::shifted ? static_cast<Index>(observables.size()) : 0;
+  const auto amplitudes = static_cast<Index>(observables.size());
   Eigen::MatrixXd design = Eigen::MatrixXd::Zero(static_cast<Index>(rows.size()), 1 + amplitudes);
   std::vector<Jackknifed> used;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto row = static_cast<Index>(r);
+    const auto column =
+        std::distance(observables.begin(), observables.find(points.crossings[rows[r]].observable));
     design(row, 0) = 1;
-    if (amplitudes > 0) {
-      const auto column = std::distance(observables.begin(),
-                                        observables.find(points.crossings[rows[r]].observable));
-      design(row, 1 + column) = points.shift[rows[r]];
-    }
+    design(row, 1 + column) = points.shift[rows[r]];
     used.push_back(points.numbers[rows[r]]);
     result.used.push_back(points.origin[rows[r]]);
   }
   const Estimates data = estimates(used);
   result.fit = fit_linear(design, data.value, data.covariance);
+  // Twice: the amplitudes of the first fit may be those of the neglected term.
+  for (int pass = 0; pass < 2 && result.fit.ok; ++pass) {
+    const double amplitude = std::sqrt(result.fit.parameters.tail(amplitudes).squaredNorm() /
+                                       static_cast<double>(amplitudes));
+    result.neglected = neglected_term(points, rows, amplitude);
+    result.fit = fit_linear(design, data.value, data.covariance + result.neglected);
+  }
   result.design = std::move(design);
   return result;
 }
 
-// Earlier is better: acceptable fits of the shifted form by amount of data, then constant ones,
-// then whatever fits best.
-bool better(const CrossingFit& a, const CrossingFit& b) {
-  const auto rank = [](const CrossingFit& f) {
-    if (!(f.fit.q >= kLeastQ)) return 2;
-    return f.form == SizeForm::shifted ? 0 : 1;
-  };
-  if (rank(a) != rank(b)) return rank(a) < rank(b);
-  if (rank(a) == 2) return a.fit.q > b.fit.q;
-  return a.smallest < b.smallest;
-}
-
-// A change of the limit, and what the errors explain of it. For fits to nested data the variance of
-// the difference is the difference of the variances (Barlow, hep-ex/0207026).
-struct Change {
-  double change = 0, explained = 0;
-  double unexplained() const {
-    return std::sqrt(std::max(0.0, change * change - explained * explained));
+// Of an error that is a sum over samples (Welch & Satterthwaite).
+double degrees_of_freedom(const Jackknifed& number) {
+  double sum = 0, squares = 0;
+  for (const auto& [sample, values] : number.left_out) {
+    const double n = static_cast<double>(values.size());
+    const double part = (n - 1) / n * (values - values.mean()).square().sum();
+    sum += part;
+    squares += part * part / (n - 1);
   }
-};
-
-Change change_of(Value chosen, Value other) {
-  return {other.value - chosen.value,
-          std::sqrt(std::abs(other.error * other.error - chosen.error * chosen.error))};
+  return squares > 0 ? sum * sum / squares : 0;
 }
 
-void compare_alternatives(Extrapolation& result) {
-  const CrossingFit& best = result.fits[result.chosen];
-  double next_size = 0;
+// The fits' weights, and `chosen`.
+void weigh(Extrapolation& result) {
+  std::vector<double> exponent;
+  const std::size_t most = result.fits.front().used.size();
   for (const CrossingFit& f : result.fits) {
-    if (f.smallest > best.smallest && (next_size == 0 || f.smallest < next_size)) {
-      next_size = f.smallest;
-    }
+    exponent.push_back(-0.5 * f.fit.chi2 - static_cast<double>(most - f.used.size()));
   }
-  for (std::size_t i = 0; i < result.fits.size(); ++i) {
-    const CrossingFit& f = result.fits[i];
-    const bool fewer = f.form == best.form && f.smallest == next_size;
-    const bool other = f.form != best.form && f.smallest == best.smallest;
-    if (!(fewer || other) || !(f.fit.q >= kLeastQ)) continue;
-    if (fewer) result.fewer = i;
-    const Change change = change_of(best.fit.parameter(0), f.fit.parameter(0));
-    if (change.unexplained() <= result.systematic) continue;
-    result.systematic = change.unexplained();
-    result.doubt = change.explained;
+  const double greatest = *std::max_element(exponent.begin(), exponent.end());
+  double sum = 0;
+  for (std::size_t i = 0; i < exponent.size(); ++i) {
+    result.fits[i].weight = std::exp(exponent[i] - greatest);
+    sum += result.fits[i].weight;
+    if (exponent[i] > exponent[result.chosen]) result.chosen = i;
   }
+  for (CrossingFit& f : result.fits) f.weight /= sum;
 }
 
 Extrapolation extrapolate(const Points& points) {
   Extrapolation result;
   std::set<double> smallest;
   for (const Crossing& c : points.crossings) smallest.insert(c.smaller);
-  for (const SizeForm form : {SizeForm::shifted, SizeForm::constant}) {
-    for (const double size : smallest) {
-      CrossingFit fit = fit_points(points, form, size);
-      if (fit.fit.ok) result.fits.push_back(std::move(fit));
+  for (const double size : smallest) {
+    CrossingFit fit = fit_points(points, size);
+    // A form that nothing tests is taken only where there is no other.
+    if (fit.fit.ok && (fit.fit.dof > 0 || result.fits.empty())) {
+      result.fits.push_back(std::move(fit));
     }
   }
   if (result.fits.empty()) return result;
+  weigh(result);
 
-  for (std::size_t i = 1; i < result.fits.size(); ++i) {
-    if (better(result.fits[i], result.fits[result.chosen])) result.chosen = i;
+  Eigen::VectorXd gain = Eigen::VectorXd::Zero(static_cast<Index>(points.numbers.size()));
+  double misfit = 0, dof = 0, mean = 0, variance = 0;
+  for (const CrossingFit& f : result.fits) {
+    const Eigen::VectorXd g = f.fit.gain.row(0).transpose();
+    for (std::size_t i = 0; i < f.used.size(); ++i) {
+      const auto at = std::find(points.origin.begin(), points.origin.end(), f.used[i]);
+      gain[at - points.origin.begin()] += f.weight * g[static_cast<Index>(i)];
+    }
+    misfit += f.weight * (f.fit.dof > 0 ? std::max(1.0, f.fit.chi2 / f.fit.dof) : 1);
+    dof += f.weight * f.fit.dof;
+    variance += f.weight * g.dot(f.neglected * g);
+    mean += f.weight * f.fit.parameters[0];
   }
-  const CrossingFit& best = result.fits[result.chosen];
-  std::vector<Jackknifed> used;
-  for (const std::size_t index : best.used) {
-    const auto at = std::find(points.origin.begin(), points.origin.end(), index);
-    used.push_back(points.numbers[static_cast<std::size_t>(at - points.origin.begin())]);
+  double spread = 0;
+  for (const CrossingFit& f : result.fits) {
+    spread += f.weight * std::pow(f.fit.parameters[0] - mean, 2);
   }
-  const Eigen::VectorXd gain = best.fit.gain.row(0).transpose();
   const std::function<double(const Eigen::VectorXd&)> limit = [&gain](const Eigen::VectorXd& y) {
     return gain.dot(y);
   };
-  result.limit = derive(used, limit);
+  result.limit = derive(points.numbers, limit);
   result.value = estimate(result.limit);
-  compare_alternatives(result);
+  result.members = degrees_of_freedom(result.limit);
+  const double few = few_members_factor(result.members, static_cast<int>(std::lround(dof)));
+  result.value.error *= std::sqrt(misfit) * few;
+  result.systematic = std::sqrt(variance * misfit + spread);
   result.ok = true;
   return result;
 }
 
-Points collect(const std::vector<Crossing>& crossings, bool heights, const Shift& shift) {
+Points collect(const std::vector<Crossing>& crossings, bool heights, ScalingExponents e,
+               const Shift& shift) {
+  const ScalingExponents next{e.y, 2 * e.w};
   Points points;
   for (std::size_t i = 0; i < crossings.size(); ++i) {
     const Crossing& c = crossings[i];
@@ -140,7 +165,8 @@ Points collect(const std::vector<Crossing>& crossings, bool heights, const Shift
     points.crossings.push_back(c);
     points.origin.push_back(i);
     points.numbers.push_back(heights ? c.height : c.temperature);
-    points.shift.push_back(shift(c.smaller, c.larger));
+    points.shift.push_back(shift(c.smaller, c.larger, e));
+    points.next.push_back(shift(c.smaller, c.larger, next));
   }
   return points;
 }
@@ -172,6 +198,11 @@ ScalingExponents potts_exponents(int dim, int q) {
                                    " dimensions");
 }
 
+double regular_m2_power(int dim, int q) {
+  const double eta = dim == 2 ? (q == 3 ? 4.0 / 15 : 0.25) : dim == 3 ? 0.03627 : 0;
+  return (dim - 2 + eta) / dim;
+}
+
 double crossing_shift(double smaller, double larger, ScalingExponents e) {
   return (std::pow(smaller, -e.w) - std::pow(larger, -e.w)) /
          (std::pow(larger, e.y) - std::pow(smaller, e.y));
@@ -182,15 +213,19 @@ double crossing_height_shift(double smaller, double larger, ScalingExponents e) 
 }
 
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e) {
-  return extrapolate(collect(crossings, false, [e](double smaller, double larger) {
-    return crossing_shift(smaller, larger, e);
-  }));
+  return extrapolate(collect(crossings, false, e, crossing_shift));
 }
 
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e) {
-  return extrapolate(collect(crossings, true, [e](double smaller, double larger) {
-    return crossing_height_shift(smaller, larger, e);
-  }));
+  return extrapolate(collect(crossings, true, e, crossing_height_shift));
+}
+
+double few_members_factor(double members, int dof) {
+  if (members <= dof + 1) return std::numeric_limits<double>::infinity();
+  // The inverse of an estimated covariance is too large in the mean, and the weights that it gives
+  // follow its noise: what the fit says against what it scatters.
+  const double hidden = (members - 1) / (members - dof - 1) / (1 - dof / members);
+  return std::sqrt(hidden) * student_one_sigma(members);
 }
 
 }  // namespace rewise

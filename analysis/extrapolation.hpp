@@ -40,47 +40,60 @@ ScalingExponents regular_exponents(int dim);
 // dimension. Error elsewhere, where the transition is of first order.
 ScalingExponents potts_exponents(int dim, int q);
 
+// N^x <m^2> crosses at Tc: x = 1/2 in mean field, (d - 2 + eta)/d on the regular lattice, where
+// eta = 1/4 (square; q = 3: 4/15, q = 4: 1/4), 0.03627 (cubic; Kos et al. 2016), 0 (4D).
+inline constexpr double kMeanFieldM2Power = 0.5;
+double regular_m2_power(int dim, int q);
+
 double crossing_shift(double smaller, double larger, ScalingExponents e);
 double crossing_height_shift(double smaller, double larger, ScalingExponents e);
 
-enum class SizeForm { constant, shifted };  // Tc alone; Tc + a shift(N1, N2), one a per observable
-
+// One fit: Tc + a_o s(N1, N2) with an amplitude per observable, to the pairs from some size on.
 struct CrossingFit {
-  SizeForm form = SizeForm::shifted;
-  double smallest = 0;     // sites of the smallest size used
-  LinearFit fit;           // parameters: limit, then one amplitude per observable (if shifted)
-  Eigen::MatrixXd design;  // [used, parameters]
+  double smallest = 0;            // sites of the smallest size used
+  LinearFit fit;                  // parameters: limit, then one amplitude per observable
+  Eigen::MatrixXd design;         // [used, parameters]
+  Eigen::MatrixXd neglected;      // [used, used]: covariance of the next term, which is left out
   std::vector<std::size_t> used;  // indices of the crossings that went in
+  double weight = 0;              // in the average over fits
 };
 
 struct Extrapolation {
-  Jackknifed limit;  // of the chosen fit, with its correlations
-  Value value;       // bias-corrected
-  // Spread of the alternatives: the largest |limit - limit'| over fits with one size fewer and
-  // over the other form, where those have Q >= kLeastQ and the change exceeds what the errors of
-  // the dropped data explain; 0 where nothing can be compared.
+  Jackknifed limit;  // the average over fits, with its correlations
+  Value value;       // bias-corrected; the statistical error
+  // From the neglected next term, and from the spread of the fits.
   double systematic = 0;
-  double doubt = 0;  // what the errors explain of the difference that `systematic` comes from
-  std::optional<std::size_t> fewer;  // in fits: the alternative with one size fewer, where compared
-  std::size_t chosen = 0;            // index in fits
-  std::vector<CrossingFit> fits;     // every form and smallest size that could be fitted
-  bool ok = false;                   // false: no crossing was found, or no fit was possible
+  double members = 0;             // degrees of freedom of the statistical error
+  std::size_t chosen = 0;         // index in fits: the one of greatest weight
+  std::vector<CrossingFit> fits;  // by smallest size, those that could be made
+  bool ok = false;                // false: too few crossings for the form, or none at all
 
   // The value with both errors, added in quadrature.
   Value total() const { return {value.value, std::hypot(value.error, systematic)}; }
 };
 
-// A fit below is passed over, a sound one in a hundred among them: dropping data costs more than
-// bearing with an unlucky draw.
-inline constexpr double kLeastQ = 0.01;
-
-// Fits every form from every smallest size on; chooses the shifted form with the most data that
-// has Q >= kLeastQ, then the constant one (which is all that one size pair allows), then the fit
-// with the greatest Q. Crossings that were not `found` are skipped. Crossings of different
-// observables (U and sqrt(N) m^2) share Tc and have their own amplitudes.
+// Crossings that were not `found` are skipped. Crossings of different observables (U and sqrt(N)
+// m^2) share Tc and have their own amplitudes a_o; the fit needs as many pairs as parameters.
+//
+// What the form leaves out is part of the error. The next term, b_o s2(N1, N2) with s2 the shift of
+// corrections N^(-2w), is given a normal prior: at the smallest pair it is kNextTerm times the
+// leading one, one standard deviation. Its covariance adds to that of the crossings, which takes
+// weight from small sizes (Bayesian fits of neglected terms: Lepage et al., Nucl. Phys. B Proc.
+// Suppl. 106, 12 (2002)). Fits from every smallest size on are averaged with weights
+// exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)): no threshold at
+// which the error jumps. Errors grow by sqrt(chi^2/dof) where that exceeds 1; for a covariance
+// that few graphs gave, by what a fit to it hides (Hartlap, Simon & Schneider, Astron. Astrophys.
+// 464, 399 (2007)); and to the 68% interval of Student's t.
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e);
 
 // The height of one observable's crossings, extrapolated likewise: U -> U*.
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);
+
+// Standard deviation of the neglected term over the leading one, at the smallest pair of a fit.
+inline constexpr double kNextTerm = 0.5;
+
+// By how much an error grows that rests on few members: on a covariance of `members` degrees of
+// freedom, in a fit with `dof`. Infinite where the fit has no fewer.
+double few_members_factor(double members, int dof);
 
 }  // namespace rewise

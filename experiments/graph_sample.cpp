@@ -8,17 +8,6 @@
 namespace rewise {
 namespace {
 
-double hot_minus_cold(const IntSeriesRef& magnetisation, const SampleUnits& units) {
-  double sum[2] = {0, 0};
-  int count[2] = {0, 0};
-  for (Eigen::Index r = 0; r < magnetisation.cols(); ++r) {
-    const bool hot = starts_hot(Start::mixed, static_cast<std::uint32_t>(r));
-    sum[hot] += magnetisation.col(r).cast<double>().abs().mean() / units.order;
-    ++count[hot];
-  }
-  return count[0] == 0 || count[1] == 0 ? 0 : sum[1] / count[1] - sum[0] / count[0];
-}
-
 // Of the moments of the first half of the replicas and of the rest.
 Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
                         const SampleUnits& units) {
@@ -51,15 +40,17 @@ Eigen::ArrayXd as_array(const std::vector<double>& values) {
 
 }  // namespace
 
-GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid,
-                   bool thermal) {
+GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid, bool thermal,
+                   std::uint64_t discard) {
+  drop_first(data, discard);
   const SampleUnits units = units_of(data);
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   GraphSample sample;
   sample.measurements = data.energy.time();
   sample.simulated.resize(count, kMomentCount);
   sample.tau.resize(count);
-  sample.hot_minus_cold.resize(count);
+  sample.discarded = discard;
+  sample.halves = halves_of(data, 0, data.energy.time());
   sample.cluster_fraction.resize(count);
   std::vector<MultiHistogram::Input> inputs;
   for (std::size_t k = 0; k < data.temperature.size(); ++k) {
@@ -68,7 +59,6 @@ GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::Arra
     const auto magnetisations = view_temperature(data.magnetisation, k);
     sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, units).transpose();
     sample.tau(row) = tau_of_m2(data, k).value;
-    sample.hot_minus_cold(row) = hot_minus_cold(magnetisations, units);
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
     if (thermal && bond_sums.cols() > 1) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/curves.hpp"
+#include "experiments/halves.hpp"
 #include "experiments/task.hpp"
 
 namespace rewise {
@@ -16,26 +17,29 @@ struct GraphSample {
   MomentRows fine;       // [grid, moment]
   // Half the difference of two halves of the replicas, which varies as the thermal noise does, or
   // nothing: of `fine` and of `simulated`.
-  MomentRows thermal;             // [grid, moment]
-  MomentRows simulated_thermal;   // [T, moment]
-  Eigen::ArrayXd tau;             // [T] tau_int of m^2, cycles
-  Eigen::ArrayXd hot_minus_cold;  // [T] <|m|> of the replicas that started hot, less the cold ones
+  MomentRows thermal;                   // [grid, moment]
+  MomentRows simulated_thermal;         // [T, moment]
+  Eigen::ArrayXd tau;                   // [T] tau_int of m^2, cycles
+  Halves halves;                        // replicas that started hot against cold ones
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
   std::uint64_t measurements = 0;       // that went in, per replica
+  std::uint64_t discarded = 0;          // before them
 };
 
+// Of a task's measurements from number `discard` on.
 // `grid`: the fine temperatures, within the simulated ones; may be empty. Cost: one pass over the
 // samples and (bins x temperatures) per grid point, three times that with `thermal` (which needs
 // two replicas).
-GraphSample reduce(const TaskSpec& spec, const TaskData& data, const Eigen::ArrayXd& grid,
-                   bool thermal = false);
+GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid,
+                   bool thermal = false, std::uint64_t discard = 0);
 
 // The samples of many graphs of one size at one p.
 struct SizeSamples {
   double sites = 0;
   Eigen::ArrayXd grid;
-  GraphSpec spec;  // of any of the graphs: their exact means
+  double m2_power = 0.5;  // scaled_m2 = N^m2_power <m^2>
+  GraphSpec spec;         // of any of the graphs: their exact means
   std::vector<GraphSample> graphs;
 };
 

@@ -35,12 +35,6 @@ std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphS
   return means;
 }
 
-void add_check(HotCold& result, const Agreement& agreement) {
-  ++result.checks;
-  result.agree = result.agree && agreement.agree;
-  if (std::abs(agreement.z) > std::abs(result.worst_z)) result.worst_z = agreement.z;
-}
-
 }  // namespace
 
 std::span<const CurveObservable> curve_observables() {
@@ -78,22 +72,19 @@ SizeCurves simulated_curves(const SizeData& size) {
                                             : curve_over_graphs(0, table, o.function, known),
                                 several);
   }
+  for (Value& v : curves.scaled_m2) {
+    const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
+    v = {v.value * factor, v.error * factor};
+  }
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
   curves.tau = means_over_graphs(size, &GraphSample::tau);
   return curves;
 }
 
 HotCold compare_halves(const SizeData& size) {
-  HotCold result;
-  if (size.samples.graphs.size() < 4) return result;
-  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
-    std::vector<double> differences;
-    for (const auto& graph : size.samples.graphs) {
-      differences.push_back(graph.hot_minus_cold(static_cast<Eigen::Index>(t)));
-    }
-    add_check(result, compare_to_zero(differences));
-  }
-  return result;
+  std::vector<Halves> graphs;
+  for (const auto& graph : size.samples.graphs) graphs.push_back(graph.halves);
+  return compare_halves(graphs);
 }
 
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results, double sites) {
@@ -113,12 +104,6 @@ SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results, do
     curves.tau.push_back(at.m2.tau);
   }
   return curves;
-}
-
-HotCold compare_halves(const std::vector<TemperatureResult>& results) {
-  HotCold result;
-  for (const TemperatureResult& at : results) add_check(result, at.hot_cold);
-  return result;
 }
 
 }  // namespace rewise

@@ -26,13 +26,6 @@ struct SizeCurves {
       scaled_m2, cluster_fraction, tau;
 };
 
-// Replicas that started hot against those that started cold, over all temperatures.
-struct HotCold {
-  bool agree = true;
-  double worst_z = 0;  // of <|m|>, hot minus cold over its error
-  int checks = 0;
-};
-
 // One of them that is a function of averaged moments, or an average over graphs of such a function
 // (C and chi).
 struct CurveObservable {
@@ -49,11 +42,9 @@ SizeCurves simulated_curves(const SizeData& size);
 // Of the squared error of an observable the part that is thermal noise, [T], from two halves of
 // each graph's replicas. Every graph needs `simulated_thermal`.
 Eigen::ArrayXd thermal_variance(const SizeData& size, const CurveObservable& observable);
-// Four graphs or more; with fewer nothing is checked.
 HotCold compare_halves(const SizeData& size);
 
 // The same for one graph, from its replicas.
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results, double sites);
-HotCold compare_halves(const std::vector<TemperatureResult>& results);
 
 }  // namespace rewise

@@ -56,7 +56,9 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   json["replicas"] = replicas;
   json["schedule"] = to_string(size.plan.schedule);
   json["cluster"] = to_string(size.plan.cluster);
+  json["warm_up"] = size.plan.warm_up.cycles;
   json["equilibrate"] = size.plan.equilibrate;
+  json["discarded"] = size.plan.discard;
   json["measurements"] = size.plan.measure;
   json["every"] = size.plan.every;
   json["temperatures"] = curves.temperatures;
@@ -72,8 +74,9 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   json["tau"] = curve_json(curves.tau);
   json["hot_cold"] = {{"agree", hot_cold.agree},
                       {"worst_z", number_json(hot_cold.worst_z)},
+                      {"observable", hot_cold.observable},
                       {"checks", hot_cold.checks},
-                      {"level", kAgreementLevel}};
+                      {"level", hot_cold.level}};
   return json;
 }
 

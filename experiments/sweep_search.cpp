@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "experiments/equilibrium.hpp"
 #include "experiments/options.hpp"
 #include "experiments/study_schedule.hpp"
 #include "experiments/sweep_rounds.hpp"
@@ -27,17 +28,18 @@ void average(SweepWork& work, std::size_t k) {
   const bool one = size.samples.graphs.size() == 1;
   point.curves.push_back(one ? curves_of_one_graph(work.single[k], size.samples.sites)
                              : simulated_curves(size));
-  point.hot_cold.push_back(one ? compare_halves(work.single[k]) : compare_halves(size));
+  point.hot_cold.push_back(compare_halves(size));
   const HotCold& halves = point.hot_cold.back();
   if (!halves.agree) {
     point.warnings.push_back(fmt::format(
-        "{}: replicas that started hot and cold differ in |m| by {:.1f} standard errors: not in "
+        "{}: replicas that started hot and cold differ in {} by {:.1f} standard errors: not in "
         "equilibrium, raise sampling.equilibrate",
-        extents_text(size.extents), std::abs(halves.worst_z)));
+        extents_text(size.extents), halves.observable, std::abs(halves.worst_z)));
   }
   double longest = 0;
   for (const Value& tau : point.curves.back().tau) longest = std::max(longest, tau.value);
-  if (static_cast<double>(size.plan.equilibrate) < kLeastTaus * longest) {
+  if (size.plan.warm_up.cycles == 0 && size.plan.discard == 0 &&
+      static_cast<double>(size.plan.equilibrate) < kLeastTaus * longest) {
     point.warnings.push_back(
         fmt::format("{}: {} cycles of equilibration are only {:.1f} tau_int of m^2: raise "
                     "sampling.equilibrate",
@@ -70,8 +72,7 @@ class Sweep {
       }
       if (config_.temperatures.empty()) scan(now, k);
       for (SweepWork* work : now) tune_schedule(*work, k);
-      if (!config_.equilibrate || !config_.every) measure_tau(now, k);
-      choose(now, k);
+      choose_plans(now, k);
       fill(now, k);
     }
     if (config_.target_error) {
@@ -105,7 +106,7 @@ class Sweep {
     }
     std::vector<GraphSample> samples(tasks.size());
     run_tasks(tasks, owners, k, [&](std::size_t index, TaskData&& data) {
-      samples[index] = reduce(tasks[index].spec, data, {});
+      samples[index] = reduce(tasks[index].spec, std::move(data), {});
     });
     for (std::size_t i = 0; i < works.size(); ++i) {
       place_window(*works[i], k, tasks[i * kScanGraphs].spec.temperatures,
@@ -161,12 +162,51 @@ class Sweep {
     take_schedule(tasks_.study(), tasks, tasks_.stop(), tasks_.progress(), plan);
   }
 
+  // Equilibration, cycles per measurement, measurements.
+  void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
+    if (!config_.equilibrate || !config_.every) stage("times of", works, k);
+    if (!config_.equilibrate) {
+      establish(works, k);
+    } else if (!config_.every) {
+      measure_tau(works, k);
+    }
+    for (SweepWork* work : works) {
+      SizePlan& plan = work->point.sizes[k].plan;
+      if (config_.equilibrate) plan.equilibrate = *config_.equilibrate;
+      if (config_.every) plan.every = *config_.every;
+      plan.measure = config_.measure.value_or(kSweepMeasure);
+    }
+  }
+
+  void establish(const std::vector<SweepWork*>& works, std::size_t k) {
+    std::vector<EquilibriumSearch> searches;
+    for (SweepWork* work : works) {
+      searches.push_back({&work->point.sizes[k].plan, work->point.p, work->graphs[k],
+                          [this, work, k](std::uint32_t graph, const SizePlan& plan) {
+                            return tasks_.task_of(*work, k, graph, plan, "pilot");
+                          },
+                          ""});
+    }
+    establish_equilibrium(config_, searches,
+                          [&](const std::vector<StudyTask>& tasks,
+                              const std::vector<std::size_t>& whose, const TaskHandler& handle) {
+                            std::vector<SweepWork*> owners;
+                            for (const std::size_t i : whose) owners.push_back(works[i]);
+                            run_tasks(tasks, owners, k, handle);
+                          });
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      if (searches[i].failed.empty()) continue;
+      works[i]->point.warnings.push_back(fmt::format("{}: no equilibrium by pilots: {}",
+                                                     extents_text(works[i]->point.sizes[k].extents),
+                                                     searches[i].failed));
+    }
+  }
+
   void measure_tau(const std::vector<SweepWork*>& works, std::size_t k) {
-    stage("times of", works, k);
     std::vector<StudyTask> tasks;
     for (SweepWork* work : works) {
       SizePlan plan = work->point.sizes[k].plan;
-      plan.equilibrate = config_.equilibrate.value_or(300);
+      plan.equilibrate = *config_.equilibrate;
       plan.measure = 200;
       plan.every = 1;
       tasks.push_back(tasks_.task_of(*work, k, 0, plan, "pilot"));
@@ -178,15 +218,6 @@ class Sweep {
       }
       choose_times(config_, works[index]->point.p, tau, works[index]->point.sizes[k].plan);
     });
-  }
-
-  void choose(const std::vector<SweepWork*>& works, std::size_t k) {
-    for (SweepWork* work : works) {
-      SizePlan& plan = work->point.sizes[k].plan;
-      if (config_.equilibrate) plan.equilibrate = *config_.equilibrate;
-      if (config_.every) plan.every = *config_.every;
-      plan.measure = config_.measure.value_or(kSweepMeasure);
-    }
   }
 
   // The graphs that size k begins with.

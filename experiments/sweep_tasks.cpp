@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "experiments/equilibrium.hpp"
 #include "experiments/options.hpp"
 
 namespace rewise {
@@ -19,7 +20,7 @@ void note_speed(SweepWork& work, const TaskSpec& spec, const TaskData& data) {
   const auto seconds = data.provenance.find("work.seconds");
   if (seconds == data.provenance.end()) return;
   const double cycles =
-      configured(data, "sampling.equilibrate", 0) +
+      configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
       configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
   const double units = cycles * static_cast<double>(data.graph.sites) *
                        static_cast<double>(spec.temperatures.size());
@@ -101,13 +102,14 @@ std::vector<SweepTasks::Missing> SweepTasks::missing(const SweepCell& cell) cons
   const auto& graphs = size.samples.graphs;
   std::vector<Missing> list;
   for (std::uint32_t g = 0; g < std::max<std::size_t>(cell.graphs, graphs.size()); ++g) {
-    const std::uint64_t done = g < graphs.size() ? graphs[g].measurements : 0;
-    if (done == size.plan.measure) continue;
+    const std::uint64_t done = g < graphs.size() ? graphs[g].discarded + graphs[g].measurements : 0;
+    if (done == size.plan.discard + size.plan.measure) continue;
     list.push_back({task_of(*cell.work, cell.size, g, size.plan, "sweep"), g});
     if (done == 0) continue;
     StudyTask& task = list.back().task;  // it goes on where it was
-    task.seconds *= static_cast<double>((size.plan.measure - done) * task.spec.every) /
-                    static_cast<double>(task.spec.cycles());
+    task.seconds *=
+        static_cast<double>((size.plan.discard + size.plan.measure - done) * task.spec.every) /
+        static_cast<double>(task.spec.cycles());
   }
   return list;
 }
@@ -121,6 +123,20 @@ double SweepTasks::seconds_to_fill(std::span<const SweepCell> cells) const {
 }
 
 void SweepTasks::fill(std::span<const SweepCell> cells) {
+  fill_once(cells);
+  if (config_.equilibrate) return;
+  while (true) {  // what the pilots missed
+    std::vector<SweepCell> again;
+    for (const SweepCell& cell : cells) {
+      SizeData& size = cell.work->point.sizes[cell.size];
+      if (!compare_halves(size).agree && discard_more(size.plan)) again.push_back(cell);
+    }
+    if (again.empty()) return;
+    fill_once(again);
+  }
+}
+
+void SweepTasks::fill_once(std::span<const SweepCell> cells) {
   std::vector<StudyTask> tasks;
   std::vector<SweepWork*> owners;
   std::vector<std::pair<std::size_t, std::uint32_t>> places;  // size, graph
@@ -137,10 +153,13 @@ void SweepTasks::fill(std::span<const SweepCell> cells) {
   run(tasks, owners, [&](std::size_t index, TaskData&& data) {
     const auto [k, graph] = places[index];
     SizeData& size = owners[index]->point.sizes[k];
-    keep_first(data, size.plan.measure);
-    size.samples.graphs[graph] =
-        reduce(tasks[index].spec, data, {}, config_.target_error.has_value());
+    keep_first(data, tasks[index].spec.measure);
+    drop_first(data, size.plan.discard);
     if (size.samples.graphs.size() == 1) owners[index]->single[k] = results_of(data);
+    GraphSample sample =
+        reduce(tasks[index].spec, std::move(data), {}, config_.target_error.has_value());
+    sample.discarded = size.plan.discard;
+    size.samples.graphs[graph] = std::move(sample);
   });
 }
 

@@ -39,7 +39,8 @@ class SweepTasks {
   // Runs tasks that belong to `owners`, one each, and notes how fast they were; as Study::run.
   void run(const std::vector<StudyTask>& tasks, const std::vector<SweepWork*>& owners,
            const TaskHandler& handle);
-  // Brings every cell to its graphs, each measured as its plan says.
+  // Brings every cell to its graphs, each measured as its plan says. Under equilibrate = "auto"
+  // plans whose halves disagree discard more.
   void fill(std::span<const SweepCell> cells);
   // Seconds on one core that this is expected to take.
   double seconds_to_fill(std::span<const SweepCell> cells) const;
@@ -62,6 +63,7 @@ class SweepTasks {
     StudyTask task;
     std::uint32_t graph = 0;
   };
+  void fill_once(std::span<const SweepCell> cells);
   std::vector<Missing> missing(const SweepCell& cell) const;
 
   Study& study_;

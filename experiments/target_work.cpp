@@ -40,9 +40,12 @@ ErrorSource error_source(const StudyConfig& config, const SizeData& size) {
   const double samples =
       size.samples.sites * config.replicas * static_cast<double>(size.plan.temperatures.size());
   const double cycle = cycle_work(config, size);
-  source.start =
-      samples * cycle * static_cast<double>(std::max<std::uint64_t>(size.plan.equilibrate, 1));
   source.measure = samples * (cycle * static_cast<double>(size.plan.every) + kMeasureWork);
+  const double warm = static_cast<double>(size.plan.warm_up.cycles) *
+                      (1 + (config.engine == "bundle" ? kBundleWork : kSingleWork).labelled);
+  const double started = warm + cycle * static_cast<double>(size.plan.equilibrate);
+  source.start = std::max(samples * started, samples * cycle) +
+                 source.measure * static_cast<double>(size.plan.discard);
   source.most_members = std::max(source.members, static_cast<double>(config.most_graphs));
   source.most_measurements =
       std::max(source.measurements, std::floor(kLongest * source.start / source.measure));

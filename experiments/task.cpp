@@ -39,6 +39,11 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.start"] = to_string(spec.start);
   map["sampling.seed"] = fmt::format("{}", spec.seed);
   map["sampling.schedule"] = to_string(spec.schedule);
+  if (spec.warm_up.cycles > 0) {
+    map["sampling.warm_up"] = fmt::format("{}", spec.warm_up.cycles);
+    map["sampling.warm_up_schedule"] = to_string(spec.warm_up.schedule);
+    map["sampling.warm_up_cluster"] = to_string(spec.warm_up.cluster);
+  }
   map["sampling.equilibrate"] = fmt::format("{}", spec.equilibrate);
   map["sampling.measure"] = fmt::format("{}", spec.measure);
   map["sampling.every"] = fmt::format("{}", spec.every);

@@ -3,8 +3,9 @@
 // TaskData, from the start, from a checkpoint, or from a finished file that asks for more
 // measurements, always bit for bit what an uninterrupted run gives.
 //
-// One run: `equilibrate` cycles, then `measure` times `every` cycles and a measurement. The cluster
-// sums of the equilibration are dropped, so a measurement covers every * W cluster updates.
+// One run: a warm-up where there is one, then `equilibrate` cycles, then `measure` times `every`
+// cycles and a measurement. The cluster sums before the first measurement are dropped, so a
+// measurement covers every * W cluster updates.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,14 @@
 
 namespace rewise {
 
+// Cycles before all others, with updates of their own: Swendsen-Wang brings hot and cold starts to
+// equilibrium at any temperature, whatever measures fastest there. For engines that have it.
+struct WarmUp {
+  std::uint64_t cycles = 0;
+  Schedule schedule{1, 1};
+  ClusterUpdate cluster = ClusterUpdate::swendsen_wang;
+};
+
 struct TaskSpec {
   GraphSpec graph;
   std::shared_ptr<const Graph> imported;  // instead of `graph`
@@ -38,11 +47,13 @@ struct TaskSpec {
   Start start = Start::mixed;
   std::uint64_t seed = 1;
   Schedule schedule;
+  WarmUp warm_up;
   std::uint64_t equilibrate = 1000;  // cycles
   std::uint64_t measure = 1000;      // measurements
   std::uint64_t every = 1;           // cycles per measurement
 
-  std::uint64_t cycles() const { return equilibrate + measure * every; }
+  std::uint64_t discarded_cycles() const { return warm_up.cycles + equilibrate; }
+  std::uint64_t cycles() const { return discarded_cycles() + measure * every; }
 };
 
 // The key whose value may grow without making another task of it.

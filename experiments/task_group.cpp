@@ -31,22 +31,21 @@ class Group {
   Group(std::vector<TaskJob> jobs, const TaskRun& run) : run_(run) {
     for (TaskJob& job : jobs) members_.emplace_back(std::move(job));
     for (TaskMember& member : members_) member.guarded([&] { member.claim(); });
-    for (TaskMember& member : members_) {
-      if (member.open()) running_.push_back(&member);
-    }
-    if (running_.empty()) return;
-    batch_ = make_batch();
-    for (std::size_t k = 0; k < running_.size(); ++k) {
-      running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
-    }
-    share_time();
   }
 
   // To the end, or until told to stop; at least one step each time, so that the shortest time limit
-  // comes to an end some day.
+  // comes to an end some day. Who warms up does so together, then all measure.
   void run() {
-    while (std::any_of(running_.begin(), running_.end(), [](auto* m) { return m->open(); })) {
-      round();
+    for (const bool warming : {true, false}) {
+      begin(warming);
+      const auto busy = [warming](const TaskMember* m) {
+        return m->open() && m->warming() == warming;
+      };
+      while (std::any_of(running_.begin(), running_.end(), busy)) round();
+      for (TaskMember* member : running_) {
+        if (member->open()) member->guarded([&] { member->detach(); });
+      }
+      batch_.reset();
     }
   }
 
@@ -57,6 +56,22 @@ class Group {
   }
 
  private:
+  // Engines for those who warm up, or for those who have.
+  void begin(bool warming) {
+    running_.clear();
+    for (TaskMember& member : members_) {
+      if (member.open() && member.warming() == warming) running_.push_back(&member);
+    }
+    if (running_.empty()) return;
+    batch_ = make_batch();
+    for (std::size_t k = 0; k < running_.size(); ++k) {
+      running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
+    }
+    warming_ = warming;
+    budget_ = 1;
+    share_time();
+  }
+
   std::unique_ptr<EngineBatch> make_batch() const {
     const std::string& engine = running_.front()->spec().engine;
     check_engine_name(engine, "engine", true);
@@ -69,7 +84,7 @@ class Group {
     }
     std::vector<BundleTask> tasks;
     for (const TaskMember* member : running_) {
-      tasks.push_back({member->graph(), engine_spec(member->spec())});
+      tasks.push_back({member->graph(), member->engine_spec()});
       check_spec(tasks.back().graph, tasks.back().spec);
     }
     if (engine == "bundle") return make_bundle_batch(tasks, run_.engine);
@@ -92,6 +107,7 @@ class Group {
   std::vector<TaskMember*> running_;  // by number of their engines
   std::unique_ptr<EngineBatch> batch_;
   const TaskRun& run_;
+  bool warming_ = false;
   std::uint64_t budget_ = 1;  // cycles per call of the engines
   double last_ = now();
 };
@@ -100,6 +116,7 @@ void Group::round() {
   std::map<Step, Company> steps;
   for (std::size_t k = 0; k < running_.size(); ++k) {
     if (!running_[k]->open() || running_[k]->complete()) continue;
+    if (running_[k]->warming() != warming_) continue;  // it waits for the others
     std::size_t count = 1;
     Company& company = steps[running_[k]->next(budget_, count)];
     company.who.push_back(k);
@@ -126,13 +143,14 @@ void Group::round() {
 void Group::advance(const Step& step, Company& company) {
   const double begin = now();
   const TaskSpec& spec = running_[company.who.front()]->spec();
+  const Schedule& schedule = warming_ ? spec.warm_up.schedule : spec.schedule;
   const std::size_t replicas = spec.temperatures.size() * spec.replicas * company.who.size();
   const std::size_t count = std::min(company.count, std::max<std::size_t>(1, kMostHeld / replicas));
   std::vector<std::vector<Observation>> taken(company.who.size());
   if (step.measured) {
-    taken = batch_->sample(company.who, spec.schedule, step.cycles, count);
+    taken = batch_->sample(company.who, schedule, step.cycles, count);
   } else {
-    batch_->advance(company.who, spec.schedule, step.cycles);
+    batch_->advance(company.who, schedule, step.cycles);
   }
   const std::uint64_t cycles = step.cycles * count;
   const double seconds = std::max(now() - begin, 1e-9);
@@ -167,7 +185,7 @@ double site_count(const TaskSpec& spec) {
 bool run_together(const TaskSpec& a, const TaskSpec& b) {
   const auto shape = [](const TaskSpec& s) {
     return std::tuple(s.graph.extents, s.engine, s.model, s.local, s.cluster, s.temperatures.size(),
-                      s.replicas, s.schedule.local, s.schedule.cluster);
+                      s.replicas, s.schedule.local, s.schedule.cluster, s.warm_up.cycles > 0);
   };
   return a.engine == "bundle" && a.imported == nullptr && b.imported == nullptr &&
          shape(a) == shape(b);

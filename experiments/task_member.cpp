@@ -62,6 +62,7 @@ void TaskMember::claim() {
   }
   if (stored) {
     data_ = std::move(*stored);
+    cycles_ = data_.state.cycles;
     resumes_ = true;
     if (complete() && replaces_) {
       result_.data = std::move(data_);
@@ -74,11 +75,17 @@ void TaskMember::claim() {
   if (!is_packed(spec())) graph_ = task_graph(spec());
 }
 
+EngineSpec TaskMember::engine_spec() const {
+  EngineSpec engine = rewise::engine_spec(spec());
+  if (warming()) engine.cluster = spec().warm_up.cluster;
+  return engine;
+}
+
 void TaskMember::attach(Engine& engine) {
   engine_ = &engine;
+  counted_ = {};
   if (resumes_) {
     engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
-    cycles_ = data_.state.cycles;
   } else {
     data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
     data_.temperature = spec().temperatures;
@@ -89,12 +96,19 @@ void TaskMember::attach(Engine& engine) {
   data_.configuration = task_configuration(spec());
 }
 
-// The equilibration ends with a measurement that is dropped, and with it the cluster sums.
+// From the warm-up's engine to the one that measures.
+void TaskMember::detach() {
+  pack();
+  resumes_ = true;
+}
+
+// Warm-up and equilibration end with a measurement that is dropped, and with it the cluster sums.
 Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
   count = 1;
-  const bool equilibrating = cycles_ < spec().equilibrate;
-  const std::uint64_t target =
-      equilibrating ? spec().equilibrate : spec().equilibrate + (measurements() + 1) * spec().every;
+  const std::uint64_t dropped = spec().discarded_cycles();
+  const bool equilibrating = cycles_ < dropped;
+  std::uint64_t target = dropped + (measurements() + 1) * spec().every;
+  if (equilibrating) target = warming() ? spec().warm_up.cycles : dropped;
   const std::uint64_t left = target - cycles_;
   if (left > budget) return {budget, false};
   if (!equilibrating && left == spec().every) {
@@ -104,7 +118,7 @@ Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
 }
 
 void TaskMember::take(std::uint64_t cycles, const std::vector<Observation>& taken) {
-  const bool equilibrating = cycles_ < spec().equilibrate;
+  const bool equilibrating = cycles_ < spec().discarded_cycles();
   cycles_ += cycles;
   if (job_.progress) job_.progress(cycles);
   if (equilibrating) return;

@@ -42,7 +42,13 @@ class TaskMember {
   }
 
   void claim();
+  // The engine of what it does now; the state that it goes on from is its data's, if any.
   void attach(Engine& engine);
+  void detach();
+
+  // Whether the warm-up is still to be done, or being done: its engine has updates of its own.
+  bool warming() const { return cycles_ < spec().warm_up.cycles; }
+  EngineSpec engine_spec() const;
 
   // The next step, where `budget` cycles are enough for one call of the engine, and how many times.
   Step next(std::uint64_t budget, std::size_t& count) const;
@@ -80,7 +86,7 @@ class TaskMember {
   std::shared_ptr<const Graph> graph_;  // none of a task of the packed engine
   Engine* engine_ = nullptr;
   TaskData data_;
-  bool resumes_ = false, replaces_ = false;
+  bool resumes_ = false, replaces_ = false;  // has a state to go on from; has a finished file
   std::uint64_t cycles_ = 0;
   double seconds_ = 0;  // of the group's time, this task's share
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();

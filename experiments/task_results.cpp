@@ -148,6 +148,14 @@ void keep_first(TaskData& task, std::uint64_t measurements) {
   task.cluster_quartic_high.truncate(measurements);
 }
 
+void drop_first(TaskData& task, std::uint64_t measurements) {
+  task.energy.drop(measurements);
+  task.magnetisation.drop(measurements);
+  task.cluster_size.drop(measurements);
+  task.cluster_quartic_low.drop(measurements);
+  task.cluster_quartic_high.drop(measurements);
+}
+
 SampleUnits units_of(const TaskData& task) {
   return sample_units(static_cast<double>(task.graph.sites),
                       static_cast<std::uint32_t>(configured(task, "sampling.q", 2)));

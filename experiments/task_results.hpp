@@ -66,6 +66,9 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 // of it depends on the plan alone.
 void keep_first(TaskData& task, std::uint64_t measurements);
 
+// Drops the first measurements: those before equilibrium.
+void drop_first(TaskData& task, std::uint64_t measurements);
+
 // What the task's sums are divided by.
 SampleUnits units_of(const TaskData& task);
 

@@ -15,7 +15,9 @@ namespace {
 Value total(const Json& json) {
   const double error = json["error"].is_null() ? std::numeric_limits<double>::quiet_NaN()
                                                : json["error"].get<double>();
-  return {json["value"], std::hypot(error, json.value("systematic", 0.0))};
+  const Json& systematic = json.contains("systematic") ? json["systematic"] : Json(0.0);
+  if (systematic.is_null()) return {json["value"], std::numeric_limits<double>::quiet_NaN()};
+  return {json["value"], std::hypot(error, systematic.get<double>())};
 }
 
 std::string text(const Json& json) { return json.is_null() ? "-" : format_value(total(json)); }
@@ -40,10 +42,37 @@ std::vector<std::string> table_row(const Json& point) {
     row.push_back(expected.is_null() ? "-" : fmt::format("{:.4f}", expected.get<double>()));
     row.push_back(fmt::format("{:.1f}/{}", tc["chi2"].get<double>(), tc["dof"].get<int>()));
   }
+  if (sizes.empty()) {
+    row.insert(row.end(), {"-", "-"});
+    return row;
+  }
   row.push_back(fmt::format("{}..{}", extents_text(sizes.front()), extents_text(sizes.back())));
   row.push_back(
       fmt::format("{}..{}", sizes.front()["graphs"].get<int>(), sizes.back()["graphs"].get<int>()));
   return row;
+}
+
+// Why a point has no Tc, and what to do: one line each.
+std::string reasons_text(const Json& summary) {
+  std::string out;
+  for (const auto& point : summary["points"]) {
+    for (const auto& reason : point["reasons"]) {
+      out += fmt::format("p = {}: no Tc ({}): {}\n", p_text(point),
+                         point["status"].get<std::string>(), reason.get<std::string>());
+    }
+  }
+  return out.empty() ? "" : "\n" + out;
+}
+
+// The last line of a study in which some p has no Tc.
+std::string missing_text(const Json& summary) {
+  std::vector<std::string> without;
+  for (const auto& point : summary["points"]) {
+    if (point["tc"].is_null()) without.push_back(p_text(point));
+  }
+  if (without.empty()) return "";
+  return fmt::format("{} of {} p without Tc: {} (reasons above)\n", without.size(),
+                     summary["points"].size(), fmt::join(without, ", "));
 }
 
 // How Tc compares with what is known exactly.
@@ -113,18 +142,20 @@ std::string tc_headline(const Json& summary) {
                                               "(theory)", "chi2/dof", "sizes", "graphs"}};
   for (const auto& point : summary["points"]) rows.push_back(table_row(point));
   out += aligned_table(rows);
+  out += reasons_text(summary);
   for (const auto& point : summary["points"]) out += known_text(point);
   out += exponents_text(summary["local_exponents"]);
   out += target_text(summary);
   out +=
-      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, with the\n"
-      "spread of the extrapolations over sizes added. J = k_B = 1.\n";
+      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, with "
+      "what\n"
+      "the extrapolation over sizes leaves out. J = k_B = 1.\n";
   for (const auto& point : summary["points"]) {
     for (const auto& warning : point["warnings"]) {
       out += fmt::format("warning: p = {}: {}\n", p_text(point), warning.get<std::string>());
     }
   }
-  return out;
+  return out + missing_text(summary);
 }
 
 }  // namespace rewise

@@ -69,14 +69,31 @@ Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q)
   return {std::max(0.88 * regular_tc(dim), 0.15), 1.2 * bethe};
 }
 
+Range likely_range(const StudyConfig& config, double p) {
+  const Range all = scan_range(config, p);
+  const int dim = config.dim();
+  if (p <= 0 || p > 0.03 || dim < 2 || config.q > 2) return all;
+  // Amplitude and exponent of chi above Tc: square lattice exact; cubic; mean field.
+  constexpr double amplitude[] = {0, 0, 0.9625, 1.06, 1}, gamma[] = {0, 0, 1.75, 1.237, 1};
+  const double tc = regular_tc(dim);
+  const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
+  const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma[dim]);
+  const double removed = config.rule == Rule::rewire ? 1.3 * p * tc : 0;
+  const double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift), high = tc + 2 * shift;
+  return {std::max(all.low, low), std::min(all.high, high)};
+}
+
 std::vector<double> scan_temperatures(Range range, double sites) {
   // Energy histograms are some T sqrt(C / N) wide in temperature; C is about 1 to 2.
   const double spacing = std::clamp(2.0 / std::sqrt(sites), 0.02, 0.06);
-  const auto count = static_cast<int>(std::ceil(std::log(range.high / range.low) / spacing)) + 1;
+  constexpr int least = 8;
+  const auto fine = static_cast<int>(std::ceil(std::log(range.high / range.low) / spacing)) + 1;
+  const int count = std::max(fine, least);
   const double ratio = std::pow(range.high / range.low, 1.0 / (count - 1));
   std::vector<double> temperatures;
   for (int k = 0; k < count; ++k) {
-    temperatures.push_back(rounded(range.low * std::pow(ratio, k), "{:.5g}"));
+    temperatures.push_back(
+        rounded(range.low * std::pow(ratio, k), ratio > 1.01 ? "{:.5g}" : "{:.8g}"));
   }
   return temperatures;
 }
@@ -88,8 +105,7 @@ double half_window(double centre, int dim, double p, double sites, std::uint32_t
   return 1.3 * centre * std::pow(sites, -y);
 }
 
-std::vector<double> window_temperatures(double centre, double half_width) {
-  constexpr int count = 6;
+std::vector<double> window_temperatures(double centre, double half_width, int count) {
   const double grain = half_width / 16;
   const double middle = std::round(centre / grain) * grain;
   std::vector<double> temperatures;
@@ -140,8 +156,9 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   spec.seed = derived_seed(config.seed, "run|" + name);
   spec.temperatures = plan.temperatures;
   spec.schedule = plan.schedule;
+  spec.warm_up = plan.warm_up;
   spec.equilibrate = plan.equilibrate;
-  spec.measure = plan.measure;
+  spec.measure = plan.discard + plan.measure;
   spec.every = plan.every;
   return spec;
 }

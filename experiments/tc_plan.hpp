@@ -19,11 +19,16 @@ struct SizePlan {
   Schedule schedule;
   std::uint64_t equilibrate = 0, measure = 0, every = 1;
   ClusterUpdate cluster = ClusterUpdate::wolff;
+  WarmUp warm_up;
+  std::uint64_t discard = 0;  // measurements before the `measure` that count
 };
 
 // How many graphs of a size locate the crossing before the rest is computed; fixed, so that asking
 // for more graphs changes no window.
 inline constexpr std::uint32_t kPilotGraphs = 16;
+
+// With fewer of a size their spread is not known well enough for an error.
+inline constexpr std::uint32_t kLeastGraphs = 8;
 
 struct Range {
   double low = 0, high = 0;
@@ -49,6 +54,11 @@ inline Range scan_range(const StudyConfig& config, double p) {
   return scan_range(config.dim(), config.rule, p, config.model, config.q);
 }
 
+// Where Tc is likely to be for small p, within scan_range; scan_range itself for others. Shortcuts
+// order the lattice where each finds, on average, one other within reach: 2 d p tanh(1/T) chi = 1
+// with chi of the regular lattice, chi = a ((T - Tc)/Tc)^-gamma. `rewire` also takes bonds away.
+Range likely_range(const StudyConfig& config, double p);
+
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
 std::vector<double> scan_temperatures(Range range, double sites);
 
@@ -59,7 +69,7 @@ inline double half_window(const StudyConfig& config, double centre, double p, do
 }
 // The temperatures of that window; `centre` is rounded to a sixteenth of it, so that a slightly
 // better estimate plans the same tasks.
-std::vector<double> window_temperatures(double centre, double half_width);
+std::vector<double> window_temperatures(double centre, double half_width, int count = 6);
 
 // M:W of Wolff updates where the configuration says "auto": a rule of thumb, 1:1 up to 128^2 sites,
 // beyond that more Wolff updates per sweep, since Metropolis slows down as N^(1/2) and Wolff

@@ -14,9 +14,8 @@ Json tc_size_json(const SizeData& size, const SizeResult& result, std::uint32_t 
   Json json = size_json(size, result.simulated, result.hot_cold, replicas);
   json["fine"]["temperatures"] = result.fine.temperatures;
   json["fine"]["binder"] = curve_json(result.fine.binder);
-  if (!result.fine.scaled_m2.empty()) {
-    json["fine"]["scaled_m2"] = curve_json(result.fine.scaled_m2);
-  }
+  json["fine"]["scaled_m2"] = curve_json(result.fine.scaled_m2);
+  json["scaled_m2_power"] = size.samples.m2_power;
   return json;
 }
 
@@ -51,28 +50,28 @@ Json crossings_json(const PointData& point, const PointResult& result) {
   return list;
 }
 
-// "error" is statistical; "total_error" and "text" hold the spread of the alternatives too.
+// "error" is statistical; "total_error" and "text" hold what the extrapolation leaves out too.
 Json extrapolated_json(const Extrapolation& extrapolation) {
   if (!extrapolation.ok) return nullptr;
   const Value total = extrapolation.total();
   Json json = printed_json(total);
   json["error"] = number_json(extrapolation.value.error);
-  json["systematic"] = extrapolation.systematic;
+  json["systematic"] = number_json(extrapolation.systematic);
   json["total_error"] = number_json(total.error);
   return json;
 }
 
+// Tc as it was extrapolated; of a point that has none, what was refused.
 Json tc_json(const PointResult& result) {
-  if (!result.tc.ok) return nullptr;
   const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
   Json json = extrapolated_json(result.tc);
   json["method"] = result.p > 0 ? "mean-field" : "regular";
-  json["form"] = chosen.form == SizeForm::shifted ? "shifted" : "constant";
+  json["form"] = "shifted";
   json["chi2"] = chosen.fit.chi2;
   json["dof"] = chosen.fit.dof;
-  json["q"] = chosen.fit.q;
+  json["q"] = number_json(chosen.fit.q);
+  json["smallest"] = chosen.smallest;
   json["fit"] = Json::array();
-  if (chosen.form == SizeForm::constant) return json;
   std::vector<int> observables;
   for (const auto i : chosen.used) observables.push_back(result.crossings[i].observable);
   std::sort(observables.begin(), observables.end());
@@ -85,6 +84,23 @@ Json tc_json(const PointResult& result) {
   return json;
 }
 
+Json candidate_json(const PointResult& result) {
+  if (result.accepted()) return nullptr;
+  if (result.tc.ok) return tc_json(result);
+  const auto last = result.candidate();
+  if (!last) return nullptr;
+  Json json = printed_json(*last);
+  json["systematic"] = nullptr;  // unknown
+  json["total_error"] = nullptr;
+  return json;
+}
+
+Json reasons_json(const PointResult& result) {
+  Json list = Json::array();
+  for (const Reason& reason : result.reasons) list.push_back(reason.text);
+  return list;
+}
+
 // null without a target.
 Json target_json(const PointData& point) {
   if (!point.target) return nullptr;
@@ -92,7 +108,7 @@ Json target_json(const PointData& point) {
   Json json;
   json["asked"] = target.asked;
   json["error"] = number_json(target.reached);
-  json["reached"] = target.reached <= target.asked;
+  json["reached"] = target.done;
   json["stopped"] = target.stopped.empty() ? Json(nullptr) : Json(target.stopped);
   json["rounds"] = target.rounds;
   json["sizes"] = Json::array();
@@ -118,7 +134,10 @@ Json point_json(const StudyConfig& config, const PointData& point, const PointRe
     json["sizes"].push_back(tc_size_json(point.sizes[k], result.sizes[k], config.replicas));
   }
   json["crossings"] = crossings_json(point, result);
-  json["tc"] = tc_json(result);
+  json["tc"] = result.accepted() ? tc_json(result) : Json(nullptr);
+  json["status"] = to_string(result.status());
+  json["reasons"] = reasons_json(result);
+  json["candidate"] = candidate_json(result);
   json["binder_limit"] = extrapolated_json(result.binder);
   json["binder_expected"] = result.binder_expected ? Json(*result.binder_expected) : Json(nullptr);
   json["tc_exact"] = result.exact ? Json(*result.exact) : Json(nullptr);
@@ -168,6 +187,8 @@ Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
   } else {
     json["tc0"] = printed_json(result.tc0);
     json["tc0"]["source"] = result.tc0_source;
+    json["tc0"]["measured"] =
+        result.measured_tc0 ? printed_json(*result.measured_tc0) : Json(nullptr);
   }
   json["local_exponents"] = exponents_json(result);
   json["power_laws"] = power_laws_json(result);

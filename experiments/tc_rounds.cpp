@@ -14,9 +14,13 @@ namespace {
 
 class Rounds {
  public:
-  Rounds(TcTasks& tasks, const AddSize& add_size, const TcInterim& interim)
-      : tasks_(tasks), add_size_(add_size), interim_(interim), steps_(tasks.points.size()) {
-    for (std::size_t i = 0; i < steps_.size(); ++i) open_.push_back(i);
+  Rounds(TcTasks& tasks, const std::vector<std::size_t>& which, const AddSize& add_size,
+         const TcInterim& interim)
+      : tasks_(tasks),
+        add_size_(add_size),
+        interim_(interim),
+        steps_(tasks.points.size()),
+        open_(which) {
     for (TcPoint& point : tasks_.points) {
       point.data.target.emplace();
       point.data.target->asked = *tasks_.config().target_error;
@@ -42,6 +46,7 @@ class Rounds {
   static void note(PointData& point, const TargetStep& step) {
     TargetState& state = *point.target;
     state.reached = step.error;
+    state.done = step.reached;
     state.stopped = step.stopped;
     state.sizes.resize(point.sizes.size());
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
@@ -118,8 +123,9 @@ class Rounds {
 
 }  // namespace
 
-void run_rounds(TcTasks& tasks, const AddSize& add_size, const TcInterim& interim) {
-  Rounds(tasks, add_size, interim).run();
+void run_rounds(TcTasks& tasks, const std::vector<std::size_t>& which, const AddSize& add_size,
+                const TcInterim& interim) {
+  Rounds(tasks, which, add_size, interim).run();
 }
 
 }  // namespace rewise

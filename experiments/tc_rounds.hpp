@@ -16,7 +16,8 @@ namespace rewise {
 // Simulates size number `size` of these points (numbers in TcTasks::points), which is new to them.
 using AddSize = std::function<void(std::size_t size, const std::vector<std::size_t>& points)>;
 
-// Error(interrupted) as Study::run.
-void run_rounds(TcTasks& tasks, const AddSize& add_size, const TcInterim& interim);
+// `which`: the points that have a Tc to be found. Error(interrupted) as Study::run.
+void run_rounds(TcTasks& tasks, const std::vector<std::size_t>& which, const AddSize& add_size,
+                const TcInterim& interim);
 
 }  // namespace rewise

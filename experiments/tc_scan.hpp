@@ -7,8 +7,9 @@
 
 namespace rewise {
 
-// Puts the estimates in the points' centres, and a warning where there was no crossing.
-// Error(interrupted) as Study::run.
-void run_tc_scan(TcTasks& tasks);
+// Puts the estimates in these points' centres, and a warning where there was no crossing. Under
+// equilibrate = "auto" first where Tc is likely, and with Swendsen-Wang where hot and cold starts
+// do not agree around the estimate. Error(interrupted) as Study::run.
+void run_tc_scan(TcTasks& tasks, const std::vector<std::size_t>& which);
 
 }  // namespace rewise

@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "analysis/crossing.hpp"
+#include "analysis/extrapolation.hpp"
+#include "experiments/equilibrium.hpp"
 #include "experiments/options.hpp"
 #include "experiments/study_schedule.hpp"
 #include "experiments/target_work.hpp"
@@ -24,24 +26,35 @@ namespace {
 
 constexpr int kMostMoves = 6;  // of a window
 constexpr Eigen::Index kFinePoints = 41;
+constexpr double kWide = 1.7;   // times the width, for sizes whose two crossings lie far apart
+constexpr int kWideCount = 10;  // temperatures then
 
 double site_count(const std::vector<std::uint32_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+MomentFunction crossing_function(const SizeSamples& samples, int observable) {
+  if (observable == 0) return binder_at;
+  return [power = samples.m2_power](const Moments& m, double sites, double) {
+    return std::pow(sites, power) * m(kM2);
+  };
 }
 
 class Search {
  public:
   Search(Study& study, const StopToken& stop, Progress& progress)
       : tasks_(study, stop, progress), config_(study.config()) {
-    for (std::size_t i = 0; i < tasks_.points.size(); ++i) all_.push_back(i);
+    for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
+      if (config_.dim() > 1 || point(i).data.p > 0) all_.push_back(i);  // else Tc = 0
+    }
   }
 
   std::vector<PointData> run(const TcInterim& interim) {
-    if (config_.temperatures.empty()) run_tc_scan(tasks_);
+    if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
     if (config_.target_error) {
       run_rounds(
-          tasks_, [this](std::size_t k, const Who& who) { add_size(k, who); }, interim);
+          tasks_, all_, [this](std::size_t k, const Who& who) { add_size(k, who); }, interim);
     }
     std::vector<PointData> data;
     for (auto& point : tasks_.points) data.push_back(std::move(point.data));
@@ -57,16 +70,19 @@ class Search {
   void grow(std::size_t k, const Who& who) {
     tasks_.progress().stage(extents_text(tasks_.extents(k)));
     for (const auto i : who) open_size(point(i), k);
-    measure_tau(k, who);
+    choose_plan(k, who);
     const std::uint32_t graphs = tasks_.first_graphs(k);
     fill(k, std::min(graphs, kPilotGraphs), who);
     if (config_.temperatures.empty()) settle(k, who);
     fill(k, graphs, who);
   }
 
-  // A larger one than the study has: Tc is known by now, and so is where its window lies.
+  // A larger one than the study has: Tc, or where sizes crossed last, says where its window lies.
   void add_size(std::size_t k, const Who& who) {
-    for (const auto i : who) point(i).centre = locate_tc(config_, point(i).data).tc.value.value;
+    for (const auto i : who) {
+      const auto found = locate_tc(config_, point(i).data).candidate();
+      if (found) point(i).centre = found->value;
+    }
     grow(k, who);
   }
 
@@ -81,7 +97,11 @@ class Search {
     size.extents = tasks_.extents(k);
     size.plan = tasks_.first_plan(point, k);
     size.samples.sites = site_count(size.extents);
+    size.samples.m2_power = point.data.p > 0
+                                ? kMeanFieldM2Power
+                                : regular_m2_power(config_.dim(), static_cast<int>(config_.q));
     point.data.sizes.push_back(std::move(size));
+    point.wide = false;
     place_window(point, k);
     tune_schedule(point, k);
   }
@@ -103,37 +123,72 @@ class Search {
   // Lays the window of size k around point.centre; samples of another window are dropped.
   void place_window(TcPoint& point, std::size_t k) {
     SizeData& size = point.data.sizes[k];
-    point.half_width = half_window(config_, point.centre, point.data.p, size.samples.sites);
-    size.plan.temperatures = config_.temperatures.empty()
-                                 ? window_temperatures(point.centre, point.half_width)
-                                 : config_.temperatures;
+    point.half_width = half_window(config_, point.centre, point.data.p, size.samples.sites) *
+                       (point.wide ? kWide : 1);
+    size.plan.temperatures =
+        config_.temperatures.empty()
+            ? window_temperatures(point.centre, point.half_width, point.wide ? kWideCount : 6)
+            : config_.temperatures;
     size.samples.grid = temperature_grid(size.plan.temperatures.front(),
                                          size.plan.temperatures.back(), kFinePoints);
     size.samples.graphs.clear();
   }
 
-  // A short run at the middle of the window.
-  void measure_tau(std::size_t k, const Who& who) {
+  // Equilibration, cycles per measurement, measurements.
+  void choose_plan(std::size_t k, const Who& who) {
+    const RunPilots run = [&](const std::vector<StudyTask>& tasks,
+                              const std::vector<std::size_t>& whose, const TaskHandler& handle) {
+      tasks_.expect(seconds_of(tasks), tasks_.seconds_from(k, who));
+      tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
+        const bool first = index == 0 || whose[index - 1] != whose[index];
+        if (first) tasks_.note_speed(point(who[whose[index]]), k, data);
+        handle(index, std::move(data));
+      });
+    };
+    if (config_.equilibrate) {
+      measure_tau(k, who, run);
+    } else {
+      std::vector<EquilibriumSearch> searches;
+      for (const auto i : who) {
+        TcPoint& at = point(i);
+        searches.push_back({&at.data.sizes[k].plan, at.data.p, tasks_.first_graphs(k),
+                            [this, &at, k](std::uint32_t graph, const SizePlan& plan) {
+                              return tasks_.task_of(at, k, graph, plan, "pilot");
+                            },
+                            ""});
+      }
+      establish_equilibrium(config_, searches, run);
+      for (std::size_t n = 0; n < who.size(); ++n) {
+        if (searches[n].failed.empty()) continue;
+        point(who[n]).data.warnings.push_back(fmt::format("{}: no equilibrium by pilots: {}",
+                                                          extents_text(tasks_.extents(k)),
+                                                          searches[n].failed));
+      }
+    }
+    tasks_.expect(tasks_.seconds_of_size(k, who), tasks_.seconds_from(k + 1, who));
+  }
+
+  // Where the configuration fixes the equilibration: tau_int from a short run at the middle of the
+  // window.
+  void measure_tau(std::size_t k, const Who& who, const RunPilots& run) {
     std::vector<StudyTask> tasks;
+    std::vector<std::size_t> whose;
     for (const auto i : who) {
+      whose.push_back(whose.size());
       SizePlan plan = point(i).data.sizes[k].plan;
       plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
-      plan.equilibrate = config_.equilibrate.value_or(300);
+      plan.equilibrate = *config_.equilibrate;
       plan.measure = 400;
       plan.every = 1;
       tasks.push_back(tasks_.task_of(point(i), k, 0, plan, "pilot"));
     }
     std::vector<double> tau(tasks.size());
-    tasks_.expect(seconds_of(tasks), tasks_.seconds_from(k, who));
-    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-      tau[index] = tau_of_m2(data, 0).value;
-      tasks_.note_speed(point(who[index]), k, data);
-    });
+    run(tasks, whose,
+        [&](std::size_t index, TaskData&& data) { tau[index] = tau_of_m2(data, 0).value; });
     for (std::size_t n = 0; n < who.size(); ++n) {
       const TcPoint& at = point(who[n]);
       choose_times(config_, at.data.p, tau[n], tasks_.points[who[n]].data.sizes[k].plan);
     }
-    tasks_.expect(tasks_.seconds_of_size(k, who), tasks_.seconds_from(k + 1, who));
   }
 
   // Moves windows until the crossing with the size before is well inside.
@@ -144,14 +199,22 @@ class Search {
       for (const auto i : who) {
         TcPoint& at = point(i);
         const auto& sizes = at.data.sizes;
-        const WindowShift wanted = wanted_shift(at.data.p, sizes[k - 1].samples, sizes[k].samples,
-                                                at.centre, at.half_width);
+        const auto &small = sizes[k - 1].samples, &large = sizes[k].samples;
+        WindowShift wanted = wanted_shift(at.data.p, small, large, at.centre, at.half_width);
+        // Where the search may do more than the versions did whose studies fix the equilibration.
+        if (!config_.equilibrate && at.data.p > 0 && (move < kMostMoves || !wanted.settled)) {
+          wanted = wanted_shift_of_both(small, large, at.centre, at.half_width);
+          if (!wanted.settled && at.wide) wanted.wider = false;
+          at.wide = at.wide || wanted.wider;
+        }
         if (wanted.settled) {
           at.centre += wanted.shift;  // the best estimate so far is the next centre
+          at.data.window.clear();
         } else if (move == kMostMoves) {
-          at.data.warnings.push_back(
-              fmt::format("{}: no window was found with the crossing well inside",
-                          extents_text(tasks_.extents(k))));
+          at.data.window = fmt::format(
+              "{}: no window was found with the crossing well inside; give "
+              "sampling.temperatures",
+              extents_text(tasks_.extents(k)));
         } else {
           move_window(at, k, wanted.shift);
           moved.push_back(i);
@@ -219,13 +282,13 @@ std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& 
 }
 
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {
-  return curve_over_graphs(sample, fine_table(samples), observable == 0 ? binder_at : scaled_m2_at,
+  return curve_over_graphs(sample, fine_table(samples), crossing_function(samples, observable),
                            controls(samples));
 }
 
 JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable) {
   return changed_curve(sample, fine_table(samples), thermal_table(samples),
-                       observable == 0 ? binder_at : scaled_m2_at, controls(samples));
+                       crossing_function(samples, observable), controls(samples));
 }
 
 }  // namespace rewise

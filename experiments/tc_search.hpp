@@ -33,6 +33,7 @@ struct SizeTarget {
 struct TargetState {
   double asked = 0;                                           // relative error
   double reached = std::numeric_limits<double>::quiet_NaN();  // as of now
+  bool done = false;  // reached, by more than the error's own uncertainty
   int rounds = 0;
   std::string stopped;  // why the target is missed; "": it is reached, or the study goes on
   std::vector<SizeTarget> sizes;
@@ -40,8 +41,9 @@ struct TargetState {
 
 struct PointData {
   double p = 0;
-  std::vector<SizeData> sizes;        // ascending in sites
+  std::vector<SizeData> sizes;        // ascending in sites; none where nothing is to be found
   std::vector<std::string> warnings;  // one line each
+  std::string window;                 // why the last size's window holds no crossing, or ""
   std::optional<TargetState> target;
 };
 

@@ -12,6 +12,9 @@
 namespace rewise {
 namespace {
 
+// Of the target: with more, a larger size is cheaper than more graphs.
+constexpr double kMostSystematic = 0.8;
+
 // The crossings that the extrapolation used, and the same with thermal variants.
 struct Used {
   std::vector<Jackknifed> numbers, thermal;
@@ -19,7 +22,7 @@ struct Used {
 
 Used used_crossings(const PointData& point, const PointResult& result) {
   std::vector<Crossing> thermal;
-  for (int observable = 0; observable < (point.p > 0 ? 2 : 1); ++observable) {
+  for (const int observable : {0, 1}) {
     std::vector<JackknifeCurve> curves;
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       curves.push_back(thermal_curve(static_cast<int>(k), point.sizes[k].samples, observable));
@@ -77,34 +80,22 @@ std::vector<ErrorSource> error_sources(const StudyConfig& config, const PointDat
   return sources;
 }
 
-// What the error of Tc is expected to become: the variance of the chosen fit and, for the
-// systematic part, that of the alternative with one size fewer. Where the two are the same in
-// truth, the mean square of what their difference seems to exceed its error by is <max(0, x^2 - 1)>
-// = 0.48 of its variance (x normal). Two times in three it is nothing, though: until there is
-// something to lower, the alternative is only kept from falling behind.
-std::vector<WeighedFit> weighed_fits(const PointResult& result) {
-  const double weight = result.tc.systematic > 0 ? 0.48 : 0.1;
-  const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
-  WeighedFit whole{chosen.design, {}, 1};
-  for (std::size_t i = 0; i < chosen.used.size(); ++i) {
-    whole.points.push_back(static_cast<Eigen::Index>(i));
+// Whether the amplitudes of the leading term are more than noise. If they are not, what is left out
+// falls with statistics, too.
+bool drifts(const CrossingFit& fit) {
+  for (Eigen::Index k = 1; k < fit.fit.parameters.size(); ++k) {
+    const Value amplitude = fit.fit.parameter(k);
+    if (std::abs(amplitude.value) > 2 * amplitude.error) return true;
   }
-  if (!result.tc.fewer) return {whole};
-  const CrossingFit& fewer = result.tc.fits[*result.tc.fewer];
-  WeighedFit part{fewer.design, {}, weight};
-  whole.weight = 1 - weight;
-  for (const auto i : fewer.used) {
-    const auto at = std::find(chosen.used.begin(), chosen.used.end(), i);
-    part.points.push_back(at - chosen.used.begin());
-  }
-  return {whole, part};
+  return false;
 }
 
-std::string missed_by_sizes(const PointResult& result) {
-  return fmt::format(
-      "the extrapolations over sizes differ by {:.1e} of Tc, more than statistics can mend: larger "
-      "sizes are needed",
-      result.tc.systematic / result.tc.value.value);
+WeighedFit weighed_fit(const CrossingFit& fit) {
+  WeighedFit whole{fit.design, {}, 1};
+  for (std::size_t i = 0; i < fit.used.size(); ++i) {
+    whole.points.push_back(static_cast<Eigen::Index>(i));
+  }
+  return whole;
 }
 
 }  // namespace
@@ -117,45 +108,55 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     step.sizes.emplace_back();
   }
   const PointResult result = locate_tc(config, point);
-  if (!result.tc.ok) {
+  const bool may_add =
+      config.temperatures.empty() && point.sizes.size() < config.sizes.size() + config.more_sizes;
+  if (!result.accepted()) {
     step.error = std::numeric_limits<double>::quiet_NaN();
-    step.stopped = "no crossing could be used";
+    // Larger sizes mend what does not converge, nothing here the rest.
+    if (may_add && result.status() == TcStatus::not_converged) {
+      step.another_size = true;
+    } else {
+      step.stopped = result.reasons.front().text;
+    }
     return step;
   }
   const double tc = result.tc.value.value, target = *config.target_error * tc;
   const double statistical = result.tc.value.error, total = result.tc.total().error;
   step.error = total / tc;
-  step.reached = total <= target;
+  // An error is an estimate: where it has few degrees of freedom it is too small now and then, and
+  // to stop there would make it too small always. One standard error of the error above it counts.
+  const double doubt = 1 + 1 / std::sqrt(2 * std::max(result.tc.members, 1.0));
+  step.reached = std::hypot(statistical * doubt, result.tc.systematic) <= target;
+  if (step.reached) return step;
 
   const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
   const std::vector<ErrorSource> sources = error_sources(config, point, result);
   const Eigen::VectorXd weights = chosen.fit.gain.row(0).transpose();
-  double work = 0;
+  double work = 0, variance_now = 0;
   for (std::size_t k = 0; k < sources.size(); ++k) {
-    const double part = weights.dot(sources[k].covariance * weights);
-    step.sizes[k].share = part / (statistical * statistical);
+    step.sizes[k].share = weights.dot(sources[k].covariance * weights);
     step.sizes[k].thermal = sources[k].thermal;
+    variance_now += step.sizes[k].share;
     work += sources[k].work();
   }
-
-  // No graphs mend a difference of extrapolations that is more than twice what their errors
-  // explain.
-  const bool differ = !step.reached && result.tc.systematic > 2 * result.tc.doubt &&
-                      2 * statistical * statistical <= target * target;
-  const bool may_add =
-      config.temperatures.empty() && point.sizes.size() < config.sizes.size() + config.more_sizes;
-  if (may_add && (differ || chosen.fit.q < kLeastQ || below_crossover(result))) {
-    step.another_size = true;
-    step.reached = false;
+  for (SizeTarget& size : step.sizes) size.share /= variance_now;
+  // No graphs mend what the form leaves out: larger sizes do.
+  if (drifts(chosen) && result.tc.systematic > kMostSystematic * target) {
+    step.another_size = may_add;
+    if (!may_add) {
+      step.stopped = fmt::format(
+          "what the extrapolation over sizes leaves out may be {:.1e} of Tc, more than statistics "
+          "can mend: larger sizes are needed",
+          result.tc.systematic / tc);
+    }
     return step;
   }
-  if (step.reached) return step;
-  if (differ) {
-    step.stopped = missed_by_sizes(result);
-    return step;
-  }
-  const std::vector<WeighedFit> fits = weighed_fits(result);
-  const double wanted = kAim * target * target;
+  const std::vector<WeighedFit> fits{weighed_fit(chosen)};
+  const double left_out = std::min(result.tc.systematic, kMostSystematic * target);
+  // What the fit predicts is smaller than the error by the factors for few graphs and misfit.
+  const double factor = statistical * statistical / variance_now;
+  const double wanted =
+      kAim * (target * target - left_out * left_out) / (doubt * doubt * std::max(factor, 1.0));
   const double now = allocate(fits, sources, std::numeric_limits<double>::infinity(), 0).variance;
   // Where the error should be below the target but for bad luck, more of everything.
   const double variance = now > wanted ? wanted : 0;
@@ -164,7 +165,7 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     step.stopped = fmt::format("lattice.most_graphs = {} is reached", config.most_graphs);
     return step;
   }
-  for (std::size_t k = 0; k < sources.size(); ++k) {
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
     step.graphs[k] = static_cast<std::uint32_t>(next.members[k]);
     step.plans[k].measure = static_cast<std::uint64_t>(next.measurements[k]);
   }

@@ -8,10 +8,10 @@
 // analysis/allocation.hpp finds the cheapest growth to the target. One step takes at most half as
 // much work again as was done, since the parts are only as good as the graphs so far.
 //
-// The systematic error is the difference of that extrapolation from its alternatives, as far as
-// their errors do not explain it: it falls with statistics too, and the variance of the fit with
-// one size fewer counts beside the chosen one's. Not so where they differ by far more, the fit is
-// bad, or U at the crossing is far from its mean-field value: a larger size is what helps then.
+// The systematic error is that of the term which the extrapolation leaves out; it hardly falls with
+// statistics. Where it is most of the target, or U at the crossing is far from its mean-field
+// value, a larger size is what helps. The target is reached where the error is below it by its own
+// uncertainty, since to stop at a lucky estimate would make errors too small.
 // Adding one ends with lattice.more_sizes, adding graphs with lattice.most_graphs; the target is
 // missed then, and the state says why.
 // Work is that of target_work.hpp.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "experiments/equilibrium.hpp"
 #include "experiments/options.hpp"
 #include "experiments/task_results.hpp"
 
@@ -51,6 +52,26 @@ double TcTasks::speed(const TcPoint& point, std::size_t size) const {
 }
 
 double TcTasks::fill(std::span<const TcCell> cells) {
+  double seconds = fill_once(cells);
+  if (config_.equilibrate) return seconds;
+  // What the pilots missed: those sizes whose halves disagree go on until they do not.
+  while (true) {
+    std::vector<TcCell> again;
+    for (const TcCell& cell : cells) {
+      SizeData& size = points[cell.point].data.sizes[cell.size];
+      if (compare_halves(size).agree || !discard_more(size.plan)) continue;
+      progress_.line(fmt::format(
+          "p = {}, {}: hot and cold starts differ; the measurements so far "
+          "are dropped and {} more made",
+          number_text(points[cell.point].data.p), extents_text(size.extents), size.plan.measure));
+      again.push_back(cell);
+    }
+    if (again.empty()) return seconds;
+    seconds += fill_once(again);
+  }
+}
+
+double TcTasks::fill_once(std::span<const TcCell> cells) {
   struct Target {
     SizeData* size;
     std::uint32_t graph;
@@ -64,13 +85,16 @@ double TcTasks::fill(std::span<const TcCell> cells) {
     const std::size_t before = graphs.size();
     graphs.resize(std::max<std::size_t>(before, cell.graphs));
     for (std::uint32_t g = 0; g < graphs.size(); ++g) {
-      if (g < before && graphs[g].measurements == size.plan.measure) continue;
+      const std::uint64_t done = graphs[g].discarded + graphs[g].measurements;
+      if (g < before && graphs[g].measurements == size.plan.measure &&
+          graphs[g].discarded == size.plan.discard) {
+        continue;
+      }
       tasks.push_back(task_of(points[cell.point], cell.size, g, size.plan, "tc"));
       if (g < before) {  // it goes on where it was
         const auto& spec = tasks.back().spec;
-        tasks.back().seconds *=
-            static_cast<double>((spec.measure - graphs[g].measurements) * spec.every) /
-            static_cast<double>(spec.cycles());
+        tasks.back().seconds *= static_cast<double>((spec.measure - done) * spec.every) /
+                                static_cast<double>(spec.cycles());
       }
       targets.push_back({&size, g});
       seconds += tasks.back().seconds;
@@ -79,9 +103,9 @@ double TcTasks::fill(std::span<const TcCell> cells) {
   }
   run(tasks, [&](std::size_t index, TaskData&& data) {
     const auto& [size, graph] = targets[index];
-    keep_first(data, size->plan.measure);
-    size->samples.graphs[graph] =
-        reduce(tasks[index].spec, data, size->samples.grid, config_.target_error.has_value());
+    keep_first(data, tasks[index].spec.measure);
+    size->samples.graphs[graph] = reduce(tasks[index].spec, std::move(data), size->samples.grid,
+                                         config_.target_error.has_value(), size->plan.discard);
   });
   return seconds;
 }
@@ -92,7 +116,7 @@ void TcTasks::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle
 
 void TcTasks::note_speed(TcPoint& point, std::size_t size, const TaskData& data) const {
   const double cycles =
-      configured(data, "sampling.equilibrate", 0) +
+      configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
       configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
   const auto seconds = data.provenance.find("work.seconds");
   if (seconds == data.provenance.end()) return;

@@ -14,6 +14,7 @@ namespace rewise {
 struct TcPoint {
   PointData data;
   double centre = 0, half_width = 0;           // of the window in work
+  bool wide = false;                           // it holds crossings that lie far apart
   std::vector<double> seconds_per_site_cycle;  // [size] of one task, all replicas of a temperature
 };
 
@@ -33,7 +34,7 @@ class TcTasks {
                     const SizePlan& plan, const std::string& purpose) const;
 
   // Brings every cell to its graphs, each measured as its plan says; gives the seconds that this
-  // was expected to take.
+  // was expected to take. Under equilibrate = "auto" plans whose halves disagree discard more.
   double fill(std::span<const TcCell> cells);
   // As Study::run.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
@@ -63,6 +64,7 @@ class TcTasks {
   Progress& progress() { return progress_; }
 
  private:
+  double fill_once(std::span<const TcCell> cells);
   double speed(const TcPoint& point, std::size_t size) const;
 
   Study& study_;

@@ -32,7 +32,39 @@ double blind_shift(const SizeSamples& small, const SizeSamples& large, double ce
   return (difference > 0 ? 1.2 : -1.2) * half_width;
 }
 
+// Where an observable that is not seen to cross may do so: +1 above the window, -1 below.
+double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int observable) {
+  const JackknifeCurve a = pilot_curve(0, small, observable), b = pilot_curve(1, large, observable);
+  const double low = std::max(a.temperature(0), b.temperature(0));
+  const double high =
+      std::min(a.temperature(a.temperature.size() - 1), b.temperature(b.temperature.size() - 1));
+  if (low >= high) return 0;
+  const double middle = 0.5 * (low + high);  // the ends are the noisiest
+  return interpolate(b.temperature, b.value, middle) > interpolate(a.temperature, a.value, middle)
+             ? 1
+             : -1;
+}
+
 }  // namespace
+
+WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
+                                 double half_width) {
+  Crossing crossings[2];
+  for (const int o : {0, 1}) {
+    crossings[o] = find_crossing(pilot_curve(0, small, o), pilot_curve(1, large, o), o);
+  }
+  const auto seen = [&](int o) { return crossings[o].status != CrossingStatus::none; };
+  if (!seen(0) && !seen(1)) return {blind_shift(small, large, centre, half_width), false, false};
+  if (!seen(0) || !seen(1)) {
+    const int known = seen(0) ? 0 : 1;
+    const double at = crossings[known].temperature.value - centre;
+    const double side = side_of_crossing(small, large, 1 - known);
+    return {at + 0.5 * side * half_width, false, true};
+  }
+  const double a = crossings[0].temperature.value, b = crossings[1].temperature.value;
+  const double shift = 0.5 * (a + b) - centre, reach = 0.5 * std::abs(a - b);
+  return {shift, std::abs(shift) + reach <= 0.75 * half_width, reach > 0.5 * half_width};
+}
 
 WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
                          double centre, double half_width) {
@@ -48,10 +80,10 @@ WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& 
       ++count[kind];
     }
   }
-  if (count[1] == 0) return {blind_shift(small, large, centre, half_width), false};
+  if (count[1] == 0) return {blind_shift(small, large, centre, half_width), false, false};
   const int kind = count[0] > 0 ? 0 : 1;
   const double shift = sum[kind] / count[kind] - centre;
-  return {shift, std::abs(shift) <= kInside * half_width};
+  return {shift, std::abs(shift) <= kInside * half_width, false};
 }
 
 }  // namespace rewise

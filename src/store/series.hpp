@@ -4,6 +4,7 @@
 // [temperature][time][replica], so that one temperature's series is read in one piece.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,6 +37,12 @@ class Series {
   // Keeps the first `time` measurements.
   void truncate(std::size_t time) {
     if (time < this->time()) values_.resize(time * row());
+  }
+
+  // Drops the first `time` measurements.
+  void drop(std::size_t time) {
+    const std::size_t dropped = std::min(time, this->time()) * row();
+    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(dropped));
   }
 
   T at(std::size_t temperature, std::size_t time, std::size_t replica) const {

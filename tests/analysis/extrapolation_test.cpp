@@ -60,47 +60,80 @@ TEST_CASE("noise-free crossings with a correction extrapolate to Tc and U*") {
   REQUIRE(t.ok);
   double best = 1;
   for (const CrossingFit& f : t.fits) {
-    if (f.form == SizeForm::shifted) {
-      best = std::min(best, std::abs(f.fit.parameters[0] - model.tc));
-    }
+    best = std::min(best, std::abs(f.fit.parameters[0] - model.tc));
   }
   CHECK(best < 0.1 * before);
   const Extrapolation h = extrapolate_height(u, mean_field_exponents());
   REQUIRE(h.ok);
-  CHECK(h.fits.back().form == SizeForm::constant);
   double best_height = 1;
   for (const CrossingFit& f : h.fits) {
-    if (f.form == SizeForm::shifted) {
-      best_height = std::min(best_height, std::abs(f.fit.parameters[0] - (1 - 2.19 / 3)));
-    }
+    best_height = std::min(best_height, std::abs(f.fit.parameters[0] - (1 - 2.19 / 3)));
   }
   CHECK(best_height < 2e-3);
 }
 
-TEST_CASE("Tc from U and sqrt(N) m^2 together: intervals hold it as often as they say") {
-  TransitionModel model;
-  model.correction = 1;
-  test::Dice dice(102);
-  test::Coverage joint(100), binder_only(100);
-  int shifted = 0;
-  for (int i = 0; i < 1000; ++i) {
-    const auto crossings = both_crossings(model, 4, 60, dice);
-    const Extrapolation both = extrapolate_temperature(crossings, mean_field_exponents());
-    REQUIRE(both.ok);
-    joint.add(both.value, model.tc);
-    const std::vector<Crossing> u(crossings.begin(), crossings.begin() + 3);
-    const Extrapolation alone = extrapolate_temperature(u, mean_field_exponents());
-    REQUIRE(alone.ok);
-    binder_only.add(alone.value, model.tc);
-    if (both.fits[both.chosen].form == SizeForm::shifted) ++shifted;
+// 400 studies with 60 graphs of a size and 400 with 10; the rms of z has an error of 0.035 where
+// errors are right, and errors may be too large, since they hold what the form leaves out.
+TEST_CASE("Tc from U and sqrt(N) m^2 together: errors are as large as the scatter") {
+  for (const Eigen::Index graphs : {60, 10}) {
+    for (const double correction : {0.0, 1.0}) {
+      TransitionModel model;
+      model.correction = correction;
+      test::Dice dice(102);
+      double joint = 0, binder_only = 0, statistical = 0;
+      constexpr int studies = 400;
+      for (int i = 0; i < studies; ++i) {
+        const auto crossings = both_crossings(model, 4, graphs, dice);
+        const auto z2 = [&](const Extrapolation& t) {
+          REQUIRE(t.ok);
+          return std::pow((t.value.value - model.tc) / t.total().error, 2) / studies;
+        };
+        const Extrapolation both = extrapolate_temperature(crossings, mean_field_exponents());
+        joint += z2(both);
+        statistical += std::pow((both.value.value - model.tc) / both.value.error, 2) / studies;
+        const std::vector<Crossing> u(crossings.begin(), crossings.begin() + 3);
+        binder_only += z2(extrapolate_temperature(u, mean_field_exponents()));
+      }
+      INFO(graphs << " graphs, correction " << correction << ": rms z " << std::sqrt(joint)
+                  << ", U " << std::sqrt(binder_only) << ", statistical "
+                  << std::sqrt(statistical));
+      CHECK(std::sqrt(joint) < 1.1);
+      CHECK(std::sqrt(joint) > 0.6);
+      CHECK(std::sqrt(binder_only) < 1.1);
+      CHECK(std::sqrt(binder_only) > 0.6);
+    }
   }
-  INFO("shifted form chosen " << shifted << " times");
-  CHECK_COVERAGE(joint);
-  CHECK_COVERAGE(binder_only);
-  CHECK(shifted > 950);
 }
 
-TEST_CASE("crossings that were not found are skipped, one pair gives itself, none gives nothing") {
+// What the form leaves out makes the error, not the seed.
+TEST_CASE("small sizes with a second correction: the error holds the bias, and no error is zero") {
+  TransitionModel model;
+  model.correction = 4;
+  model.spread = 0.05;
+  model.noise = 1e-3;
+  test::Dice dice(105);
+  double z2 = 0;
+  constexpr int studies = 100;
+  for (int i = 0; i < studies; ++i) {
+    const auto crossings = both_crossings(model, 3, 40, dice);
+    const Extrapolation t = extrapolate_temperature(crossings, mean_field_exponents());
+    REQUIRE(t.ok);
+    CHECK(t.systematic > 0);
+    z2 += std::pow((t.value.value - model.tc) / t.total().error, 2) / studies;
+  }
+  INFO("rms z " << std::sqrt(z2));
+  CHECK(std::sqrt(z2) < 1.5);
+}
+
+TEST_CASE("few members make errors larger, and none where they cannot tell the covariance") {
+  CHECK(few_members_factor(1e6, 3) == Approx(1).epsilon(1e-4));
+  CHECK(few_members_factor(30, 0) == Approx(1.017).epsilon(2e-3));  // Student's t alone
+  CHECK(few_members_factor(30, 3) > 1.1);
+  CHECK(few_members_factor(7, 3) > few_members_factor(14, 3));
+  CHECK(std::isinf(few_members_factor(4, 3)));
+}
+
+TEST_CASE("crossings that were not found are skipped, one pair tells nothing about the limit") {
   const TransitionModel model;
   test::Dice dice(103);
   auto crossings = both_crossings(model, 4, 30, dice);
@@ -112,12 +145,7 @@ TEST_CASE("crossings that were not found are skipped, one pair gives itself, non
     for (const std::size_t i : f.used) CHECK(i > 0);
   }
   crossings[1].status = CrossingStatus::unstable;
-  const Extrapolation one = extrapolate_temperature(crossings, mean_field_exponents());
-  REQUIRE(one.ok);
-  CHECK(one.fits[one.chosen].form == SizeForm::constant);
-  CHECK(one.value.value == Approx(estimate(crossings[2].temperature).value));
-  CHECK(one.value.error == Approx(estimate(crossings[2].temperature).error));
-  CHECK(one.systematic == 0);
+  CHECK_FALSE(extrapolate_temperature(crossings, mean_field_exponents()).ok);
   crossings[2].status = CrossingStatus::none;
   CHECK_FALSE(extrapolate_temperature(crossings, mean_field_exponents()).ok);
   CHECK_FALSE(extrapolate_temperature({}, mean_field_exponents()).ok);
@@ -131,5 +159,6 @@ TEST_CASE("a limit keeps its correlations: a shift against the same sample has n
   const auto difference =
       derive({t.limit, t.limit}, [](const Eigen::VectorXd& x) { return x[0] - x[1]; });
   CHECK(estimate(difference).error == 0);
-  CHECK(t.value.error == Approx(t.fits[t.chosen].fit.parameter(0).error).epsilon(1e-6));
+  CHECK(t.value.error >= estimate(t.limit).error);
+  CHECK(t.value.value == Approx(estimate(t.limit).value));
 }

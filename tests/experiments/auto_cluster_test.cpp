@@ -116,7 +116,7 @@ TEST_CASE("a study's tasks take the cluster update that was chosen") {
   CHECK(place.read("st/study.toml").find("cluster = \"auto\"") != std::string::npos);
   CHECK(place.read("st/summary.csv").find(",swendsen-wang\n") != std::string::npos);
 
-  // A configuration that says the same has the same tasks: two graphs and a pilot of each size.
+  // A configuration that says the same has the same tasks: two graphs and two pilots of each size.
   place.write("s.toml", study("schedule = \"1:2\"\ncluster = \"swendsen-wang\"\n"));
   REQUIRE(place.run("sweep s.toml --out fixed --no-plots").status == 0);
   std::size_t shared = 0;
@@ -125,5 +125,5 @@ TEST_CASE("a study's tasks take the cluster update that was chosen") {
     CHECK(place.has("st" + file.substr(5)));
     ++shared;
   }
-  CHECK(shared == 2 * 3);
+  CHECK(shared == 2 * 4);
 }

@@ -203,12 +203,12 @@ TEST_CASE("tc finds the transition of three states, and refuses what is of first
   Workplace place;
   const auto text = [](const std::string& lattice, int q) {
     return "[lattice]\ndim = 2\n" + lattice +
-           "graphs = 6\n[sampling]\nmodel = \"potts\"\nq = " + std::to_string(q) +
+           "graphs = 8\n[sampling]\nmodel = \"potts\"\nq = " + std::to_string(q) +
            "\nschedule = \"1:1\"\ncluster = \"swendsen-wang\"\nmeasure = 60\nevery = 2\n"
            "equilibrate = 40\ntemperatures = {from = 0.95, to = 1.05, count = 6}\n"
            "[run]\ndevice = \"cpu\"\n";
   };
-  place.write("s.toml", text("sizes = [8, 16]\np = [0.0]\n", 3));
+  place.write("s.toml", text("sizes = [8, 12, 16]\np = [0.0]\n", 3));
   const Output output = place.run("tc s.toml --out study --no-plots");
   INFO(output.err);
   REQUIRE(output.status == 0);

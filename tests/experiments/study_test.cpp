@@ -46,7 +46,8 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
         5 * regular["tc"]["error"].get<double>() + 0.01);
   CHECK(std::abs(rewired["tc"]["value"].get<double>() - 2.78) <
         5 * rewired["tc"]["error"].get<double>() + 0.05);
-  CHECK(summary["tc0"]["source"] == "measured");
+  CHECK(summary["tc0"]["source"] == "exact");
+  CHECK(summary["tc0"]["measured"]["value"] == regular["tc"]["value"]);
   CHECK(rewired["shift"]["value"].get<double>() > 0.3);
   CHECK(regular["sizes"].size() == 3);
   CHECK(regular["sizes"][0]["graphs"] == 20);

@@ -1,0 +1,44 @@
+// The check of equilibrium: half of the replicas of a task start hot, half cold, and where both
+// have forgotten it their means agree.
+//
+// The two halves of one graph at one temperature share everything but their start, so the
+// difference of their means over a window of time is zero in equilibrium, with a variance that the
+// spread of the replicas' means tells (replicas are independent; time may be correlated). Tested
+// are each such difference and their sums over graphs, by Student's t, of e, |m| and m^2, all
+// together at one stated level.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "src/store/task_file.hpp"
+
+namespace rewise {
+
+// Chance that one check of a size in equilibrium fails.
+inline constexpr double kEquilibriumLevel = 1e-4;
+
+// What a graph tells about its halves, per temperature and observable (e, |m|, m^2): [T, 3]. No
+// rows where the task has not two replicas of each start.
+struct Halves {
+  Eigen::ArrayXXd difference;  // mean of the hot replicas less that of the cold ones
+  Eigen::ArrayXXd variance;    // of the difference, from the spread of the replicas
+  double dof = 0;              // of that variance
+};
+
+// Of the measurements [first, first + count).
+Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);
+
+struct HotCold {
+  bool agree = true;
+  double worst_z = 0;           // hot minus cold over its error, of the least likely comparison
+  std::string_view observable;  // of it: "energy", "abs_magnetisation", "m2"
+  int checks = 0;               // comparisons; 0: nothing could be compared
+  double level = kEquilibriumLevel;  // of all of them together
+};
+
+HotCold compare_halves(std::span<const Halves> graphs, double level = kEquilibriumLevel);
+
+}  // namespace rewise
