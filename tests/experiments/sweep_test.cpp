@@ -56,8 +56,8 @@ TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one"
                            size["cluster_fraction"]["error"][k].get<double>()));
     }
     // e, |m| and m^2 at two temperatures, of each graph and, where there are several, of all.
-    const int graphs = size["graphs"];
-    CHECK(size["hot_cold"]["checks"] == 2 * 3 * (graphs > 1 ? graphs + 1 : 1));
+    const int of = size["graphs"].get<int>() > 1 ? size["graphs"].get<int>() + 1 : 1;
+    CHECK(size["hot_cold"]["checks"] == 2 * 3 * of);
     CHECK(size["hot_cold"]["agree"] == true);
     CHECK(summary["points"][0]["warnings"].empty());
   }
