@@ -28,6 +28,7 @@ void check_controls(const Eigen::ArrayXXd& rows, const ControlVariates& controls
 struct Centred {
   Eigen::MatrixXd x;         // [graph, control], about the sample mean
   Eigen::VectorXd distance;  // [control], sample mean - mu
+  std::vector<Index> varying;
 };
 
 Centred centre(const ControlVariates& controls) {
@@ -40,7 +41,7 @@ Centred centre(const ControlVariates& controls) {
     if (spread[c] > 1e-12 * std::abs(mean[c])) varying.push_back(c);
   }
   const auto kept = static_cast<Index>(varying.size());
-  Centred result{Eigen::MatrixXd(graphs, kept), Eigen::VectorXd(kept)};
+  Centred result{Eigen::MatrixXd(graphs, kept), Eigen::VectorXd(kept), varying};
   for (Index i = 0; i < kept; ++i) {
     const Index c = varying[static_cast<std::size_t>(i)];
     result.x.col(i) = (controls.x.col(c) - mean[c]) / spread[c];
@@ -101,6 +102,11 @@ Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariat
     return rows.colwise().mean().matrix().transpose();
   }
   return corrected_mean(rows, controls);
+}
+
+std::vector<Index> controls_in_use(const ControlVariates& controls) {
+  if (!enough_graphs(controls.x.rows(), controls.x.cols())) return {};
+  return centre(controls).varying;
 }
 
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,

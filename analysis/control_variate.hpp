@@ -8,20 +8,26 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <string>
+#include <vector>
 
 #include "analysis/jackknife.hpp"
 
 namespace rewise {
 
 struct ControlVariates {
-  Eigen::ArrayXXd x;   // [graph, control]; no columns: nothing is corrected
-  Eigen::VectorXd mu;  // [control], the exact means
+  Eigen::ArrayXXd x;                    // [graph, control]; no columns: nothing is corrected
+  Eigen::VectorXd mu;                   // [control], the exact means
+  std::vector<std::string> names = {};  // [control], or none: for people
 };
 
 // Corrected column means of `rows` [graph, k]. Controls that do not vary (p = 0, or the rule
 // `swap`, which keeps every degree) are left out; with fewer than 4 (controls + 1) graphs the
 // plain means come back.
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls);
+
+// Numbers of the controls that controlled_mean() goes by.
+std::vector<Eigen::Index> controls_in_use(const ControlVariates& controls);
 
 // controlled_mean without graph i, for every i: [graph, k]. O(graphs), unless a single graph
 // carries a control: O(graphs^2) then.

@@ -96,39 +96,6 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
   return curve;
 }
 
-JackknifeCurve curve_of_graph_values(int sample, const MomentTable& graphs, const MomentFunction& f,
-                                     const ControlVariates& controls) {
-  JackknifeCurve curve = empty_curve(sample, graphs);
-  const VectorFunction identity = [](const Eigen::VectorXd& mean) { return mean; };
-  for (Index k = 0; k < graphs.temperature.size(); ++k) {
-    const MomentRows rows = moments_at(graphs, k);
-    Eigen::ArrayXXd values(rows.rows(), 1);
-    for (Index g = 0; g < rows.rows(); ++g) {
-      values(g, 0) = f(Moments(rows.row(g).transpose()), graphs.sites, graphs.temperature[k]);
-    }
-    set_point(curve, k, jackknife_controlled(sample, values, controls, identity)[0]);
-  }
-  return curve;
-}
-
-JackknifeCurve changed_curve_of_graph_values(int sample, const MomentTable& graphs,
-                                             const MomentTable& changes, const MomentFunction& f,
-                                             const ControlVariates& controls) {
-  JackknifeCurve curve = curve_of_graph_values(sample, graphs, f, controls);
-  const auto members = static_cast<double>(curve.left_out.rows());
-  for (Index k = 0; k < graphs.temperature.size(); ++k) {
-    const double t = graphs.temperature[k];
-    const MomentRows rows = moments_at(graphs, k), row_changes = moments_at(changes, k);
-    for (Index g = 0; g < rows.rows(); ++g) {
-      const Moments here = rows.row(g).transpose(), change = row_changes.row(g).transpose();
-      const double difference =
-          f(here + change, graphs.sites, t) - f(here - change, graphs.sites, t);
-      curve.left_out(g, k) = curve.value[k] + difference / (2 * members);
-    }
-  }
-  return curve;
-}
-
 JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
                                  const Eigen::ArrayXd& temperature, const MomentFunction& f) {
   if (graph.blocks() < 2) {

@@ -39,7 +39,7 @@ MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayX
 // An observable as a function of averaged moments.
 using MomentFunction = std::function<double(const Moments&, double sites, double temperature)>;
 
-// Moments averaged over graphs (and corrected by the controls), then f: U and sqrt(N) m^2.
+// Moments averaged over graphs (and corrected by the controls), then f.
 JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
                                  const ControlVariates& controls = {});
 
@@ -47,16 +47,6 @@ JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const Mo
 // is f with graph g changed. For parts of a graph's noise that are known, such as the thermal one.
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
                              const MomentFunction& f, const ControlVariates& controls = {});
-
-// The same for f of each graph: of a graph's row and its row with the change, half the difference
-// to that with the opposite change.
-JackknifeCurve changed_curve_of_graph_values(int sample, const MomentTable& graphs,
-                                             const MomentTable& changes, const MomentFunction& f,
-                                             const ControlVariates& controls = {});
-
-// f of each graph, then averaged over graphs: C and chi.
-JackknifeCurve curve_of_graph_values(int sample, const MomentTable& graphs, const MomentFunction& f,
-                                     const ControlVariates& controls = {});
 
 // One graph: the members are the blocks of its MultiHistogram.
 JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,

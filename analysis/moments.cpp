@@ -1,6 +1,8 @@
 #include "analysis/moments.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "analysis/jackknife.hpp"
@@ -8,6 +10,8 @@
 
 namespace rewise {
 namespace {
+
+constexpr Eigen::Index kPairStretches = 8;  // of a single replica
 
 void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                   const SampleUnits& units) {
@@ -31,7 +35,7 @@ Moments mean_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
   for (Eigen::Index t = first; t < first + length; ++t) {
     sum += moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), units);
   }
-  return sum / static_cast<double>(length);
+  return with_squares(sum / static_cast<double>(length));
 }
 
 enum Derived : Eigen::Index { kBinder = kMomentCount, kC, kChi, kDerivedCount };
@@ -47,13 +51,44 @@ Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
   const double e = -static_cast<double>(bond_sum) / units.sites;
   const double m = static_cast<double>(magnetisation_sum) / units.order;
   Moments result;
-  result << e, e * e, std::abs(m), m * m, m * m * m * m;
+  result << e, e * e, std::abs(m), m * m, m * m * m * m, e * e, m * m;
   return result;
+}
+
+Moments with_squares(Moments m) {
+  m[kEnergyPair] = m[kEnergy] * m[kEnergy];
+  m[kAbsPair] = m[kAbsMagnetisation] * m[kAbsMagnetisation];
+  return m;
+}
+
+// With d = x - mean x, whose sum is 0, what is left out of all products of two members counts
+// against the square of the mean; every member has the same number of partners.
+double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
+  const Eigen::Index n = x.size();
+  if (n < 2) return std::numeric_limits<double>::quiet_NaN();
+  const double mean = x.mean();
+  const Eigen::ArrayXd d = x - mean;
+  double left_out = d.square().sum();
+  Eigen::Index partners = n - 1;
+  if (in_time && n >= 4) {
+    for (Eigen::Index i = 0; i < n; ++i) left_out += 2 * d[i] * d[(i + 1) % n];
+    partners = n - 3;
+  }
+  return mean * mean - left_out / static_cast<double>(n * partners);
 }
 
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units) {
-  return block_moments(bond_sums, magnetisation_sums, units).colwise().mean().transpose();
+  const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units);
+  Moments mean = of_replicas.colwise().mean().transpose();
+  const bool alone = of_replicas.rows() == 1;
+  const MomentRows parts =
+      alone ? block_moments(bond_sums, magnetisation_sums, units,
+                            std::min<Eigen::Index>(kPairStretches, bond_sums.rows()))
+            : of_replicas;
+  mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
+  mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);
+  return mean;
 }
 
 MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
@@ -78,41 +113,24 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
 double binder(const Moments& m) { return 1 - m[kM4] / (3 * m[kM2] * m[kM2]); }
 
 double specific_heat(const Moments& m, double sites, double temperature) {
-  return sites * (m[kEnergySquared] - m[kEnergy] * m[kEnergy]) / (temperature * temperature);
+  return sites * (m[kEnergySquared] - m[kEnergyPair]) / (temperature * temperature);
 }
 
 double susceptibility(const Moments& m, double sites, double temperature) {
-  return sites * (m[kM2] - m[kAbsMagnetisation] * m[kAbsMagnetisation]) / temperature;
+  return sites * (m[kM2] - m[kAbsPair]) / temperature;
 }
 
 double scaled_m2(const Moments& m, double sites) { return std::sqrt(sites) * m[kM2]; }
 
 Thermodynamics thermodynamics_of_graph(const MomentRows& rows, double sites, double temperature) {
   const VectorFunction all = [&](const Eigen::VectorXd& mean) {
-    const Moments m = mean.array();
+    const Moments m = with_squares(mean.array());
     Eigen::VectorXd result(Eigen::Index{kDerivedCount});
     result << mean, binder(m), specific_heat(m, sites, temperature),
         susceptibility(m, sites, temperature);
     return result;
   };
   return as_thermodynamics(jackknife(rows, all));
-}
-
-Thermodynamics thermodynamics_over_graphs(const MomentRows& rows, double sites,
-                                          double temperature) {
-  Eigen::ArrayXXd columns(rows.rows(), kMomentCount + 2);
-  columns.leftCols(kMomentCount) = rows;
-  for (Eigen::Index g = 0; g < rows.rows(); ++g) {
-    const Moments m = rows.row(g).transpose();
-    columns(g, kMomentCount) = specific_heat(m, sites, temperature);
-    columns(g, kMomentCount + 1) = susceptibility(m, sites, temperature);
-  }
-  const VectorFunction all = [](const Eigen::VectorXd& mean) {
-    Eigen::VectorXd result(Eigen::Index{kDerivedCount});
-    result << mean.head(kMomentCount), binder(mean.head(kMomentCount).array()), mean.tail(2);
-    return result;
-  };
-  return as_thermodynamics(jackknife(columns, all));
 }
 
 }  // namespace rewise

@@ -4,6 +4,12 @@
 //   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
 //   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T
 //   U = 1 - [<m^4>] / (3 [<m^2>]^2): moments are averaged over graphs first
+//
+// <e>^2 and <|m|>^2 of a graph are squares of averages that have errors of their own: the squares
+// of what a short series gives are too large on average, by 2 tau_int/n of C and chi, and no number
+// of graphs mends it. They are taken from products of averages that are independent, so C and chi
+// are without bias however short the series, and linear in the moments: their average over graphs
+// is that of the averaged moments.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,7 +19,21 @@
 
 namespace rewise {
 
-enum Moment : Eigen::Index { kEnergy, kEnergySquared, kAbsMagnetisation, kM2, kM4, kMomentCount };
+// The last two stand for <e>^2 and <|m|>^2: products of averages of two different replicas,
+// averaged over all pairs; of a single replica, of two stretches of its time that are not
+// neighbours.
+enum Moment : Eigen::Index {
+  kEnergy,
+  kEnergySquared,
+  kAbsMagnetisation,
+  kM2,
+  kM4,
+  kEnergyPair,
+  kAbsPair,
+  kMomentCount
+};
+
+inline constexpr Eigen::Index kAveragedCount = kEnergyPair;  // those that samples have of their own
 
 using Moments = Eigen::Array<double, kMomentCount, 1>;
 using MomentRows = Eigen::Array<double, Eigen::Dynamic, kMomentCount>;  // [member, moment]
@@ -35,15 +55,26 @@ struct SampleUnits {
   double sites, order;
 };
 
+// The moments of one sample: its pairs are squares.
 Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
                           const SampleUnits& units);
+
+// With plain squares in the place of pairs: for averages without error, such as exact ones, and
+// where a jackknife removes the bias.
+Moments with_squares(Moments m);
+
+// The average of x_i x_j over different members of x [member]; NaN for one. `in_time`: members are
+// stretches of one series, and neighbours (the first and the last, too) make no pair where there
+// are four or more.
+double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
 
 // Averages over times and replicas.
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units);
 
 // One row per replica (its time average), or per block of times of a replica where there are few
-// replicas: [replicas * blocks_per_replica, moment], blocks of one replica adjacent.
+// replicas: [replicas * blocks_per_replica, moment], blocks of one replica adjacent. Pairs are
+// squares of the row's own averages.
 MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                          const SampleUnits& units, Eigen::Index blocks_per_replica = 1);
 
@@ -56,11 +87,8 @@ struct Thermodynamics {
   Value energy, abs_magnetisation, m2, m4, binder, specific_heat, susceptibility;
 };
 
-// One graph: jackknife over the rows of block_moments. With one row every error is NaN.
+// One graph: jackknife over the rows of block_moments. With one row every error is NaN. (The
+// jackknife's correction of C and chi over replicas is that of products of different replicas.)
 Thermodynamics thermodynamics_of_graph(const MomentRows& rows, double sites, double temperature);
-
-// Several graphs, one row of thermal averages each: jackknife over graphs. C and chi are averages
-// of the graphs' own; U comes from averaged moments.
-Thermodynamics thermodynamics_over_graphs(const MomentRows& rows, double sites, double temperature);
 
 }  // namespace rewise

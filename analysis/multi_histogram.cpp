@@ -254,8 +254,8 @@ Moments MultiHistogram::moments(const State& state, double beta) const {
   Moments result;
   result << (by_bin * energy_).sum() / sites_,
       (by_bin * energy_.square()).sum() / (sites_ * sites_),
-      (state.sums.moments.matrix().transpose() * weight.matrix()).array();
-  return result / by_bin.sum();
+      (state.sums.moments.matrix().transpose() * weight.matrix()).array(), 0, 0;
+  return with_squares(result / by_bin.sum());
 }
 
 Moments MultiHistogram::moments_without(Index block, double beta) const {

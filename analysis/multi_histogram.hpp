@@ -44,7 +44,8 @@ class MultiHistogram {
   // of time. 0: none, which is cheaper.
   MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
 
-  // Thermal averages at beta; sensible where effective_samples says so.
+  // Thermal averages at beta, with squares in the place of pairs; sensible where effective_samples
+  // says so.
   Moments moments(double beta) const { return moments(all_, beta); }
 
   // The same with one block left out, free energies solved anew.

@@ -96,7 +96,7 @@ def headline(summary):
                  table(*report_tables.critical_temperatures(summary)),
                  "<p>2.3772(4) means 2.3772 ± 0.0004: one standard error, by jackknife over "
                  "graphs, with the spread of the extrapolations over sizes added. "
-                 "J = k<sub>B</sub> = 1.</p>"]
+                 "J = k<sub>B</sub> = 1.</p>", controls(summary)]
         target = report_tables.target(summary)
         if target[0]:
             parts += [f"<h2>Target: a relative error of {summary['sampling']['target_error']:g}"
@@ -116,7 +116,20 @@ def headline(summary):
             "<p>The largest specific heat C and susceptibility χ among the simulated temperatures "
             "and where they are; all numbers are in summary.csv. Errors: one standard error, by "
             "jackknife over graphs, or over replicas where there is one graph. "
-            "J = k<sub>B</sub> = 1.</p>" + sweep_target(summary))
+            "J = k<sub>B</sub> = 1.</p>" + controls(summary) + sweep_target(summary))
+
+
+def controls(summary):
+    """Which control variates the averages lean on."""
+    names = {name for point in summary["points"] for size in point["sizes"]
+             for name in size.get("controls", [])}
+    if not names:
+        return ""
+    words = {"rewired_ends": "number of rewired ends", "sum_k2": "sum of squared degrees"}
+    told = " and the ".join(words.get(name, name) for name in sorted(names))
+    return (f"<p>Averages over graphs are corrected for what the {html.escape(told)} of these "
+            "graphs differ from their exactly known means (control variates); the plain averages "
+            "are in summary.csv as energy_plain and so on.</p>")
 
 
 def sweep_target(summary):

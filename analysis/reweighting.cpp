@@ -50,6 +50,7 @@ Reweighted reweight(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
           weights[i++] * moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), units);
     }
   }
+  result.moments = with_squares(result.moments);
   return result;
 }
 

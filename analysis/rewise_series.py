@@ -47,14 +47,23 @@ def mean_and_error(series):
     return means[0], series.std(ddof=1) * np.sqrt(2 * tau / len(series))
 
 
+FEW_REPLICAS = 16  # with fewer, each is cut into stretches of time, as `rewise run` does
+
+
 def jackknife(series_list, function):
-    """`function` of the time averages of several series [time, replica], jackknifed over replicas:
-    (value, error)."""
-    means = np.array([series.mean(axis=0) for series in series_list])
-    replicas = means.shape[1]
+    """`function` of the time averages of several series [time, replica], jackknifed over replicas
+    (stretches of time where these are few): (value, error). The value is corrected for the bias of
+    short series: C and chi, which subtract the square of an average, would be too small."""
+    times, replicas = series_list[0].shape
+    cuts = 1 if replicas >= FEW_REPLICAS else min(2 * FEW_REPLICAS // replicas, times)
+    length = times // cuts
+    means = np.array([series[times - cuts * length:].reshape(cuts, length, replicas).mean(axis=1)
+                      .ravel() for series in series_list])
+    count = means.shape[1]
     whole = function(*means.mean(axis=1))
-    if replicas < 2:
+    if count < 2:
         return whole, np.nan
-    left_out = (means.sum(axis=1, keepdims=True) - means) / (replicas - 1)
-    values = np.array([function(*left_out[:, r]) for r in range(replicas)])
-    return whole, np.sqrt((replicas - 1) / replicas * ((values - values.mean()) ** 2).sum())
+    left_out = (means.sum(axis=1, keepdims=True) - means) / (count - 1)
+    values = np.array([function(*left_out[:, k]) for k in range(count)])
+    error = np.sqrt((count - 1) / count * ((values - values.mean()) ** 2).sum())
+    return whole - (count - 1) * (values.mean() - whole), error

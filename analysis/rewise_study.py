@@ -22,6 +22,7 @@ from rewise_data import DataError, array, value_and_error
 
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
+QUANTITIES += [f"{name}_plain" for name in QUANTITIES[:8]]  # without control variates
 TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of words, not numbers
 
 
@@ -70,7 +71,8 @@ class Study:
 
     def columns(self):
         """The measurement table as arrays of equal length, one entry per p, size and temperature,
-        p slowest; errors under `<quantity>_error`. NaN where unknown."""
+        p slowest; errors under `<quantity>_error`, averages without control variates under
+        `<quantity>_plain`. NaN where unknown."""
         parts = {}
         for names, size in self._sizes():
             count = len(size["temperatures"])

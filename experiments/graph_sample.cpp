@@ -111,18 +111,20 @@ ControlVariates controls(const SizeSamples& samples) {
   constexpr double least_ends = 5, least_meetings = 5;
   const double meetings = exact.rewired_ends * exact.rewired_ends / samples.sites;
   ControlVariates result;
-  const auto add = [&](double mean, double GraphSample::*value) {
+  const auto add = [&](const char* name, double mean, double GraphSample::*value) {
     if (!std::isfinite(mean)) return;  // not known for this rule
     const Eigen::Index k = result.x.cols();
     result.x.conservativeResize(graphs, k + 1);
     result.mu.conservativeResize(k + 1);
     result.mu(k) = mean;
+    result.names.emplace_back(name);
     for (Eigen::Index g = 0; g < graphs; ++g) {
       result.x(g, k) = samples.graphs[static_cast<std::size_t>(g)].*value;
     }
   };
-  if (exact.rewired_ends >= least_ends) add(exact.rewired_ends, &GraphSample::rewired_ends);
-  if (meetings >= least_meetings) add(exact.sum_k2, &GraphSample::sum_k2);
+  if (exact.rewired_ends >= least_ends)
+    add("rewired_ends", exact.rewired_ends, &GraphSample::rewired_ends);
+  if (meetings >= least_meetings) add("sum_k2", exact.sum_k2, &GraphSample::sum_k2);
   return result;
 }
 

@@ -39,14 +39,14 @@ std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphS
 
 std::span<const CurveObservable> curve_observables() {
   static constexpr CurveObservable all[] = {
-      {"energy", &SizeCurves::energy, energy_at, false},
-      {"abs_magnetisation", &SizeCurves::abs_magnetisation, abs_m_at, false},
-      {"m2", &SizeCurves::m2, m2_at, false},
-      {"m4", &SizeCurves::m4, m4_at, false},
-      {"binder", &SizeCurves::binder, binder_at, false},
-      {"scaled_m2", &SizeCurves::scaled_m2, scaled_m2_at, false},
-      {"specific_heat", &SizeCurves::specific_heat, specific_heat, true},
-      {"susceptibility", &SizeCurves::susceptibility, susceptibility, true}};
+      {"energy", &SizeCurves::energy, energy_at},
+      {"abs_magnetisation", &SizeCurves::abs_magnetisation, abs_m_at},
+      {"m2", &SizeCurves::m2, m2_at},
+      {"m4", &SizeCurves::m4, m4_at},
+      {"binder", &SizeCurves::binder, binder_at},
+      {"scaled_m2", &SizeCurves::scaled_m2, scaled_m2_at},
+      {"specific_heat", &SizeCurves::specific_heat, specific_heat},
+      {"susceptibility", &SizeCurves::susceptibility, susceptibility}};
   return all;
 }
 
@@ -54,10 +54,7 @@ Eigen::ArrayXd thermal_variance(const SizeData& size, const CurveObservable& obs
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
   const MomentTable noise = simulated_thermal_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
-  const JackknifeCurve curve =
-      observable.of_graphs
-          ? changed_curve_of_graph_values(0, table, noise, observable.function, known)
-          : changed_curve(0, table, noise, observable.function, known);
+  const JackknifeCurve curve = changed_curve(0, table, noise, observable.function, known);
   return (curve.left_out.rowwise() - curve.value.transpose()).square().colwise().sum();
 }
 
@@ -67,14 +64,21 @@ SizeCurves simulated_curves(const SizeData& size) {
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
   const bool several = size.samples.graphs.size() > 1;
-  for (const CurveObservable& o : curve_observables()) {
-    curves.*o.curve = values_of(o.of_graphs ? curve_of_graph_values(0, table, o.function, known)
-                                            : curve_over_graphs(0, table, o.function, known),
-                                several);
+  for (const Eigen::Index k : controls_in_use(known)) {
+    curves.controls.push_back(known.names[static_cast<std::size_t>(k)]);
   }
-  for (Value& v : curves.scaled_m2) {
-    const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
-    v = {v.value * factor, v.error * factor};
+  for (const CurveObservable& o : curve_observables()) {
+    curves.*o.curve = values_of(curve_over_graphs(0, table, o.function, known), several);
+    curves.plain.push_back(curves.controls.empty()
+                               ? curves.*o.curve
+                               : values_of(curve_over_graphs(0, table, o.function), several));
+    if (o.curve != &SizeCurves::scaled_m2) continue;
+    for (auto* values : {&curves.scaled_m2, &curves.plain.back()}) {
+      for (Value& v : *values) {
+        const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
+        v = {v.value * factor, v.error * factor};
+      }
+    }
   }
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
   curves.tau = means_over_graphs(size, &GraphSample::tau);
@@ -103,6 +107,7 @@ SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results, do
     curves.cluster_fraction.push_back(at.cluster_fraction);
     curves.tau.push_back(at.m2.tau);
   }
+  for (const CurveObservable& o : curve_observables()) curves.plain.push_back(curves.*o.curve);
   return curves;
 }
 

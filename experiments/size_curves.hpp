@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,15 +25,16 @@ struct SizeCurves {
   std::vector<double> temperatures;
   std::vector<Value> energy, abs_magnetisation, m2, m4, specific_heat, susceptibility, binder,
       scaled_m2, cluster_fraction, tau;
+  // The observables of curve_observables() once more, without control variates, [observable][T].
+  std::vector<std::vector<Value>> plain;
+  std::vector<std::string> controls;  // names of those that the others lean on
 };
 
-// One of them that is a function of averaged moments, or an average over graphs of such a function
-// (C and chi).
+// One of them that is a function of averaged moments.
 struct CurveObservable {
   std::string_view name;  // as in summary.json
   std::vector<Value> SizeCurves::*curve;
   double (*function)(const Moments&, double sites, double temperature);
-  bool of_graphs;
 };
 std::span<const CurveObservable> curve_observables();
 

@@ -28,6 +28,15 @@ std::string cell(Value v) {
   return fmt::format(",{},{}", text(v.value), text(v.error));
 }
 
+// ",energy_plain,energy_plain_error" and so on.
+std::string plain_columns() {
+  std::string out;
+  for (const CurveObservable& o : curve_observables()) {
+    out += fmt::format(",{}_plain,{}_plain_error", o.name, o.name);
+  }
+  return out;
+}
+
 }  // namespace
 
 Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
@@ -72,6 +81,10 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   json["scaled_m2"] = curve_json(curves.scaled_m2);
   json["cluster_fraction"] = curve_json(curves.cluster_fraction);
   json["tau"] = curve_json(curves.tau);
+  json["controls"] = curves.controls;
+  for (std::size_t k = 0; k < curve_observables().size(); ++k) {
+    json[std::string(curve_observables()[k].name) + "_plain"] = curve_json(curves.plain[k]);
+  }
   json["hot_cold"] = {{"agree", hot_cold.agree},
                       {"worst_z", number_json(hot_cold.worst_z)},
                       {"observable", hot_cold.observable},
@@ -112,7 +125,8 @@ std::string csv_header() {
          "abs_magnetisation,abs_magnetisation_error,m2,m2_error,binder,binder_error,scaled_m2,"
          "scaled_m2_error,specific_heat,specific_heat_error,susceptibility,susceptibility_error,"
          "tau,tau_error,m4,m4_error,cluster_fraction,cluster_fraction_error,rule,schedule,"
-         "equilibrate,every,cluster\n";
+         "equilibrate,every,cluster" +
+         plain_columns() + "\n";
 }
 
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
@@ -127,8 +141,10 @@ std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeD
           &c.susceptibility, &c.tau, &c.m4, &c.cluster_fraction}) {
       out += cell((*curve)[t]);
     }
-    out += fmt::format(",{},{},{},{},{}\n", to_string(rule), to_string(size.plan.schedule),
+    out += fmt::format(",{},{},{},{},{}", to_string(rule), to_string(size.plan.schedule),
                        size.plan.equilibrate, size.plan.every, to_string(size.plan.cluster));
+    for (const auto& curve : c.plain) out += cell(curve[t]);
+    out += '\n';
   }
   return out;
 }

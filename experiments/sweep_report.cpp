@@ -124,7 +124,7 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
 std::string sweep_table(const Json& summary, std::size_t most) {
   std::vector<std::vector<std::string>> rows{
       {"p", "size", "T", "e", "|m|", "m2", "U", "C", "chi", "<C>/N", "tau"}};
-  bool labels = false;
+  bool labels = false, controls = false;
   for (const auto& point : summary["points"]) labels = labels || !point["label"].empty();
   if (labels) rows.front().insert(rows.front().begin(), "");
   std::size_t all = 0;
@@ -133,6 +133,7 @@ std::string sweep_table(const Json& summary, std::size_t most) {
     const std::string label = point["label"];
     const std::string p = number_text(point["p"]);
     for (const auto& size : point["sizes"]) {
+      controls = controls || !size.value("controls", Json::array()).empty();
       for (std::size_t t = 0; t < size["temperatures"].size(); ++t, ++all) {
         if (all >= most) continue;
         auto& row = rows.emplace_back();
@@ -156,6 +157,11 @@ std::string sweep_table(const Json& summary, std::size_t most) {
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs (over\n"
       "replicas where there is one graph). tau is tau_int of m^2 in cycles. J = k_B = 1.\n";
+  if (controls) {
+    out +=
+        "Control variates correct averages over graphs; without them: energy_plain and so on"
+        " in summary.csv.\n";
+  }
   return out + warnings;
 }
 

@@ -64,6 +64,12 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   result.binder = means.binder;
   result.specific_heat = means.specific_heat;
   result.susceptibility = means.susceptibility;
+  if (parts > 1) {
+    // Neighbouring stretches of time still know of each other, replicas do not.
+    const Moments whole = mean_moments(bond_sums, magnetisations, units);
+    result.specific_heat.value = specific_heat(whole, sites, result.temperature);
+    result.susceptibility.value = susceptibility(whole, sites, result.temperature);
+  }
   result.clusters = cluster_moments_of(task, k);
   result.cluster_fraction = result.clusters.m2;
   result.hot_cold = compare_halves(task, abs_m);

@@ -39,25 +39,26 @@ TEST_CASE("samples of one temperature, reweighted to others, against enumeration
     const double beta = 1 / temperature;
     // Ratio estimators: numerators and denominator averaged over columns, then divided.
     const Eigen::ArrayXd weights = reweighting_weights(samples.bond_sums, beta - beta0);
-    Eigen::ArrayXXd columns = Eigen::ArrayXXd::Zero(40, kMomentCount + 1);
+    Eigen::ArrayXXd columns = Eigen::ArrayXXd::Zero(40, kAveragedCount + 1);
     Eigen::Index i = 0;
     for (Eigen::Index t = 0; t < 2000; ++t) {
       for (Eigen::Index r = 0; r < 40; ++r) {
         const double w = weights[i++];
-        columns.row(r).head(kMomentCount) +=
+        columns.row(r).head(kAveragedCount) +=
             w * moments_of_sample(samples.bond_sums(t, r), samples.magnetisation_sums(t, r), 16)
+                    .head(kAveragedCount)
                     .transpose();
-        columns(r, Eigen::Index{kMomentCount}) += w;
+        columns(r, kAveragedCount) += w;
       }
     }
     const VectorFunction ratio = [](const Eigen::VectorXd& mean) {
-      return (mean.head(kMomentCount) / mean[kMomentCount]).eval();
+      return (mean.head(kAveragedCount) / mean[kAveragedCount]).eval();
     };
     const Estimates estimate = jackknife(columns, ratio);
     const Reweighted direct =
         reweight(samples.bond_sums, samples.magnetisation_sums, 16, beta0, beta);
     const Moments exact = torus().moments(beta);
-    for (Eigen::Index k = 0; k < kMomentCount; ++k) {
+    for (Eigen::Index k = 0; k < kAveragedCount; ++k) {
       INFO("T = " << temperature << ", moment " << k << ": " << format_value(estimate[k])
                   << ", exact " << exact[k]);
       CHECK(std::abs(estimate[k].value - exact[k]) < 4 * estimate[k].error);

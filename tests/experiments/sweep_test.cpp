@@ -8,6 +8,7 @@
 #include "experiments/sweep_search.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/kaufman.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
@@ -61,6 +62,42 @@ TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one"
     CHECK(size["hot_cold"]["agree"] == true);
     CHECK(summary["points"][0]["warnings"].empty());
   }
+}
+
+// 2 measurements in 2 replicas, far apart: squares of averages would lower C and chi by a quarter,
+// some 10 standard errors. Kaufman's C of the 8 x 8 torus; chi of the 4 x 4 torus (PHYSICS.md).
+// 2 comparisons at 4 standard errors: false alarms 1.3e-4.
+TEST_CASE("C and chi of many graphs with few measurements are the exact ones") {
+  const auto average = [](std::uint32_t edge, double temperature) {
+    StudyConfig config;
+    config.engine = "single";
+    config.replicas = 2;
+    SizeData size;
+    size.extents = {edge, edge};
+    size.plan.temperatures = {temperature};
+    size.plan.schedule = {1, 3};
+    size.plan.equilibrate = 20;
+    size.plan.measure = 2;
+    size.plan.every = 10;
+    size.samples.sites = edge * edge;
+    TaskRun run;
+    run.engine.threads = 1;
+    for (std::uint32_t g = 0; g < 800; ++g) {
+      const TaskSpec spec = plan_task(config, 0, size.extents, g, size.plan, "sweep");
+      size.samples.spec = spec.graph;
+      size.samples.graphs.push_back(reduce(spec, run_task(spec, {}, run).data, {}));
+    }
+    return simulated_curves(size);
+  };
+  const Value c = average(8, 2.27).specific_heat[0], chi = average(4, 3.0).susceptibility[0];
+  const double exact_c = kaufman(8, 1 / 2.27).specific_heat,
+               exact_chi = 16 * (.450988140848 - .601291326039 * .601291326039) / 3;
+  INFO("C = " << c.value << " +- " << c.error << ", exact " << exact_c << "; chi = " << chi.value
+              << " +- " << chi.error << ", exact " << exact_chi);
+  CHECK(std::abs(c.value - exact_c) < 4 * c.error);
+  CHECK(std::abs(chi.value - exact_chi) < 4 * chi.error);
+  CHECK(c.error < 0.04 * exact_c);
+  CHECK(chi.error < 0.04 * exact_chi);
 }
 
 TEST_CASE("a grid: every combination once, nothing twice, an added p costs only its own tasks") {
