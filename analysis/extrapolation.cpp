@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 
@@ -16,6 +17,9 @@ namespace {
 using Eigen::Index;
 using Shift = double (*)(double smaller, double larger, ScalingExponents e);
 
+// Of the largest leading amplitude that every observable's neglected term is given.
+constexpr double kShare = 0.35;
+
 // What is extrapolated: one number per crossing that was found, with its abscissas: of the leading
 // term and of the next.
 struct Points {
@@ -25,22 +29,27 @@ struct Points {
   std::vector<double> shift, next;
 };
 
-// The covariance of the neglected term of every observable, for leading amplitudes of size
-// `amplitude`: kNextTerm of the leading term at the smallest pair.
-Eigen::MatrixXd neglected_term(const Points& points, const std::vector<std::size_t>& rows,
-                               double amplitude) {
+// The covariance of the neglected terms, for leading amplitudes `amplitude` [observable]: kNextTerm
+// of the leading term at the smallest pair. An observable whose leading term happens to be small
+// has a share of the largest one's.
+Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
+                                const std::map<int, double>& amplitude) {
   const auto count = static_cast<Index>(rows.size());
-  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(count, count);
   std::size_t first = rows.front();  // the smallest pair
   for (const std::size_t r : rows) {
     if (points.crossings[r].smaller < points.crossings[first].smaller) first = r;
   }
-  const double width = kNextTerm * amplitude * points.shift[first] / points.next[first];
+  double largest = 0;
+  for (const auto& [observable, value] : amplitude) largest = std::max(largest, std::abs(value));
+  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(count, count);
   for (Index i = 0; i < count; ++i) {
     for (Index j = 0; j < count; ++j) {
       const std::size_t a = rows[static_cast<std::size_t>(i)],
                         b = rows[static_cast<std::size_t>(j)];
-      if (points.crossings[a].observable != points.crossings[b].observable) continue;
+      const int observable = points.crossings[a].observable;
+      if (observable != points.crossings[b].observable) continue;
+      const double width = kNextTerm * std::hypot(amplitude.at(observable), kShare * largest) *
+                           points.shift[first] / points.next[first];
       covariance(i, j) = width * width * points.next[a] * points.next[b];
     }
   }
@@ -73,9 +82,12 @@ CrossingFit fit_points(const Points& points, double smallest) {
   result.fit = fit_linear(design, data.value, data.covariance);
   // Twice: the amplitudes of the first fit may be those of the neglected term.
   for (int pass = 0; pass < 2 && result.fit.ok; ++pass) {
-    const double amplitude = std::sqrt(result.fit.parameters.tail(amplitudes).squaredNorm() /
-                                       static_cast<double>(amplitudes));
-    result.neglected = neglected_term(points, rows, amplitude);
+    std::map<int, double> amplitude;
+    for (const int observable : observables) {
+      const auto number = static_cast<Index>(amplitude.size());
+      amplitude[observable] = result.fit.parameters[1 + number];
+    }
+    result.neglected = neglected_terms(points, rows, amplitude);
     result.fit = fit_linear(design, data.value, data.covariance + result.neglected);
   }
   result.design = std::move(design);

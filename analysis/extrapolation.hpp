@@ -90,7 +90,7 @@ Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, Sc
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);
 
 // Standard deviation of the neglected term over the leading one, at the smallest pair of a fit.
-inline constexpr double kNextTerm = 0.5;
+inline constexpr double kNextTerm = 0.4;
 
 // By how much an error grows that rests on few members: on a covariance of `members` degrees of
 // freedom, in a fit with `dof`. Infinite where the fit has no fewer.

@@ -15,6 +15,7 @@ constexpr std::size_t kPilotTemperatures = 3;
 constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 16, 32, ..
 constexpr std::uint64_t kFirstLength = 64;   // cycles of a pilot, at first
 constexpr std::uint64_t kMostLength = 2048;  // and at most; then Swendsen-Wang has to do it
+constexpr double kLarge = 1 << 18;           // sites from which on Swendsen-Wang is not waited for
 constexpr double kFar = 25;                  // standard errors: no near end of it
 constexpr double kPilotTaus = 10;            // a series this many tau_int long tells tau_int
 
@@ -41,7 +42,11 @@ std::vector<double> some_of(const std::vector<double>& temperatures) {
 class Trial {
  public:
   Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
-    begin(search.plan->schedule, search.plan->cluster, {});
+    if (search.sites >= kLarge && has_swendsen_wang()) {
+      begin_swendsen_wang();
+    } else {
+      begin(search.plan->schedule, search.plan->cluster, {});
+    }
   }
 
   bool open() const { return stage_ != Stage::done; }
@@ -73,8 +78,7 @@ class Trial {
     const bool sweeping = stage_ == Stage::measuring && has_swendsen_wang();
     const bool far = std::abs(checks.back().worst_z) > kFar;
     if (sweeping && (far || pilot_.measure >= kMostLength)) {
-      stage_ = Stage::swendsen_wang;
-      return begin({1, 1}, ClusterUpdate::swendsen_wang, {});
+      return begin_swendsen_wang();
     }
     if (pilot_.measure < kMostLength) {
       pilot_.measure *= 2;
@@ -94,6 +98,11 @@ class Trial {
 
   bool has_swendsen_wang() const {
     return config_.engine != "packed" && search_.plan->cluster != ClusterUpdate::swendsen_wang;
+  }
+
+  void begin_swendsen_wang() {
+    stage_ = Stage::swendsen_wang;
+    begin({1, 1}, ClusterUpdate::swendsen_wang, {});
   }
 
   void begin(const Schedule& schedule, ClusterUpdate cluster, const WarmUp& warm_up) {

@@ -27,7 +27,7 @@ namespace rewise {
 // One size at one p (of `tc`: of a point) whose times are to be found.
 struct EquilibriumSearch {
   SizePlan* plan = nullptr;  // temperatures, schedule and cluster in; times out
-  double p = 0;
+  double p = 0, sites = 0;
   std::uint32_t graphs = 1;  // that the size has, at least
   std::function<StudyTask(std::uint32_t graph, const SizePlan& plan)> pilot;
   std::string failed;  // out: why equilibrium was not reached by the pilots, or ""

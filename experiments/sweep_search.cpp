@@ -181,7 +181,8 @@ class Sweep {
   void establish(const std::vector<SweepWork*>& works, std::size_t k) {
     std::vector<EquilibriumSearch> searches;
     for (SweepWork* work : works) {
-      searches.push_back({&work->point.sizes[k].plan, work->point.p, work->graphs[k],
+      searches.push_back({&work->point.sizes[k].plan, work->point.p,
+                          work->point.sizes[k].samples.sites, work->graphs[k],
                           [this, work, k](std::uint32_t graph, const SizePlan& plan) {
                             return tasks_.task_of(*work, k, graph, plan, "pilot");
                           },

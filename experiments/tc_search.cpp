@@ -151,7 +151,8 @@ class Search {
       std::vector<EquilibriumSearch> searches;
       for (const auto i : who) {
         TcPoint& at = point(i);
-        searches.push_back({&at.data.sizes[k].plan, at.data.p, tasks_.first_graphs(k),
+        searches.push_back({&at.data.sizes[k].plan, at.data.p, at.data.sizes[k].samples.sites,
+                            tasks_.first_graphs(k),
                             [this, &at, k](std::uint32_t graph, const SizePlan& plan) {
                               return tasks_.task_of(at, k, graph, plan, "pilot");
                             },

@@ -171,3 +171,23 @@ TEST_CASE("a study out of equilibrium gives no number, and says why and what to 
   }
   CHECK(point["sizes"][2]["warm_up"].get<int>() > 0);
 }
+
+TEST_CASE("one dimension: no transition at p = 0, which costs nothing, and one at p > 0") {
+  Workplace place;
+  place.write("s.toml",
+              "[lattice]\ndim = 1\nsizes = [32, 48, 64]\np = [0.0, 0.5]\ngraphs = 8\n[run]\n"
+              "device = \"cpu\"\n[sampling]\nschedule = \"1:1\"\n");
+  const Output output = place.run("tc s.toml --out study --no-plots");
+  INFO(output.err << output.out);
+  REQUIRE(output.status == 0);
+  const json summary = summary_of(place);
+  const json& regular = summary["points"][0];
+  CHECK(regular["tc"].is_null());
+  CHECK(regular["status"] == "no-transition");
+  CHECK(regular["sizes"].empty());
+  CHECK(output.out.find("p = 0: no Tc (no-transition)") != std::string::npos);
+  CHECK(summary["tc0"].is_null());
+  CHECK(summary["points"][1]["sizes"].size() == 3);
+  CHECK(summary["points"][1]["crossings"].size() == 4);
+  CHECK(place.has("study/summary.csv"));
+}
