@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""What experiments/quickstart builds: CUDA where nvcc and a GPU are, or where it is asked for.
+
+usage: quickstart_test.py PATH_TO_QUICKSTART
+
+The script runs in a folder of its own, with stand-ins for cmake, nvcc and nvidia-smi.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+QUICKSTART = pathlib.Path(sys.argv.pop()).resolve()
+HAS_DEVICES = any(pathlib.Path("/dev").glob("nvidia[0-9]*"))
+
+# Notes what it is called with; a build leaves a program that does nothing.
+CMAKE = """#!/bin/sh
+echo "$@" >>calls
+case "$*" in
+  --preset*) [ ! -e fails ] || [ "$2" = cpu ] ;;
+  *) mkdir -p "build/$3" && printf '#!/bin/sh\\necho "$@" >>calls\\n' >"build/$3/rewise" &&
+     chmod +x "build/$3/rewise" ;;
+esac
+"""
+
+
+class Quickstart(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rewise-quickstart-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "experiments").mkdir()
+        (self.folder / "bin").mkdir()
+        shutil.copy(QUICKSTART, self.folder / "experiments" / "quickstart")
+        self.stand_in("experiments/setup", "#!/bin/sh\n")
+        self.stand_in("bin/cmake", CMAKE)
+        for tool in ("bash", "sh", "dirname", "realpath", "mkdir", "chmod", "grep", "cat"):
+            (self.folder / "bin" / tool).symlink_to(shutil.which(tool))
+
+    def stand_in(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run_it(self, *options):
+        result = subprocess.run(["bash", "experiments/quickstart", *options], cwd=self.folder,
+                                env={"PATH": str(self.folder / "bin")}, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, timeout=60)
+        calls = self.folder / "calls"
+        lines = calls.read_text().splitlines() if calls.exists() else []
+        calls.unlink(missing_ok=True)
+        return result, lines
+
+    def built(self, *options):
+        result, calls = self.run_it(*options)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        study = "tc experiments/configs/quickstart.toml --out "
+        self.assertTrue(calls[-1].startswith(study), calls)
+        builds = [line.split() for line in calls if line.startswith("--build")]
+        self.assertEqual(len(builds), 1)
+        # The program alone: neither tests nor benchmarks.
+        self.assertEqual(builds[0][3:], ["--target", "rewise"])
+        return builds[0][2]
+
+    @unittest.skipIf(pathlib.Path("/usr/local/cuda/bin/nvcc").exists(), "nvcc is found anyway")
+    def test_no_nvcc(self):
+        self.assertEqual(self.built(), "cpu")
+
+    @unittest.skipIf(HAS_DEVICES, "there is a GPU")
+    def test_nvcc_without_a_gpu(self):
+        self.stand_in("bin/nvcc", "#!/bin/sh\n")
+        result, _ = self.run_it()
+        self.assertIn("--cuda builds CUDA", result.stdout)
+        self.assertEqual(self.built(), "cpu")
+        self.stand_in("bin/nvidia-smi", "#!/bin/sh\necho 'No devices were found'\n")
+        self.assertEqual(self.built(), "cpu")
+        self.assertEqual(self.built("--cuda"), "cuda")
+
+    def test_nvcc_and_a_gpu(self):
+        self.stand_in("bin/nvcc", "#!/bin/sh\n")
+        self.stand_in("bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: NVIDIA H200 (UUID: GPU-1)'\n")
+        self.assertEqual(self.built(), "cuda")
+        self.assertEqual(self.built("--cpu", "somewhere"), "cpu")
+        (self.folder / "fails").touch()  # nvcc that does not work
+        self.assertEqual(self.built(), "cpu")
+        result, _ = self.run_it("--cuda")
+        self.assertEqual(result.returncode, 1)
+
+    def test_an_option_that_is_none(self):
+        result, calls = self.run_it("--gpu")
+        self.assertEqual(result.returncode, 64)
+        self.assertEqual(calls, [])
+        self.assertIn("'--gpu'", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
