@@ -29,9 +29,14 @@ const std::vector<std::uint32_t>& extents_of(const PointData& point, double site
 
 Json crossings_json(const PointData& point, const PointResult& result) {
   constexpr std::string_view status[] = {"found", "none", "unstable"};
-  std::vector<std::size_t> used;
+  std::vector<std::size_t> used, height_used;  // the latter: of the crossings of U
   if (result.tc.ok) used = result.tc.fits[result.tc.chosen].used;
+  if (result.binder.ok) height_used = result.binder.fits[result.binder.chosen].used;
+  const auto is_in = [](const std::vector<std::size_t>& list, std::size_t i) {
+    return std::find(list.begin(), list.end(), i) != list.end();
+  };
   Json list = Json::array();
+  std::size_t of_binder = 0;
   for (std::size_t i = 0; i < result.crossings.size(); ++i) {
     const Crossing& c = result.crossings[i];
     const bool known = c.status != CrossingStatus::none;
@@ -44,44 +49,56 @@ Json crossings_json(const PointData& point, const PointResult& result) {
     json["height"] = known ? printed_json(estimate(c.height)) : Json(nullptr);
     json["shift"] = crossing_shift(c.smaller, c.larger, result.exponents);
     json["height_shift"] = crossing_height_shift(c.smaller, c.larger, result.exponents);
-    json["used"] = std::find(used.begin(), used.end(), i) != used.end();
+    json["used"] = is_in(used, i);
+    if (c.observable == 0) json["height_used"] = is_in(height_used, of_binder++);
     list.push_back(std::move(json));
   }
   return list;
 }
 
-// "error" is statistical; "total_error" and "text" hold what the extrapolation leaves out too.
-Json extrapolated_json(const Extrapolation& extrapolation) {
+// "error" is statistical; "total_error" and "text" hold what the extrapolation leaves out too. The
+// fit of greatest weight: limit + amplitude * (finite-size term), an amplitude per observable.
+Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Crossing>& crossings) {
   if (!extrapolation.ok) return nullptr;
   const Value total = extrapolation.total();
   Json json = printed_json(total);
   json["error"] = number_json(extrapolation.value.error);
   json["systematic"] = number_json(extrapolation.systematic);
   json["total_error"] = number_json(total.error);
-  return json;
-}
-
-// Tc as it was extrapolated; of a point that has none, what was refused.
-Json tc_json(const PointResult& result) {
-  const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
-  Json json = extrapolated_json(result.tc);
-  json["method"] = result.p > 0 ? "mean-field" : "regular";
+  const CrossingFit& chosen = extrapolation.fits[extrapolation.chosen];
   json["form"] = "shifted";
   json["chi2"] = chosen.fit.chi2;
   json["dof"] = chosen.fit.dof;
   json["q"] = number_json(chosen.fit.q);
   json["smallest"] = chosen.smallest;
+  json["fit_limit"] = value_json(chosen.fit.parameter(0));
   json["fit"] = Json::array();
   std::vector<int> observables;
-  for (const auto i : chosen.used) observables.push_back(result.crossings[i].observable);
+  for (const auto i : chosen.used) observables.push_back(crossings[i].observable);
   std::sort(observables.begin(), observables.end());
   observables.erase(std::unique(observables.begin(), observables.end()), observables.end());
   for (std::size_t k = 0; k < observables.size(); ++k) {
-    json["fit"].push_back(
-        {{"quantity", quantity(observables[k])},
-         {"amplitude", value_json(chosen.fit.parameter(static_cast<Eigen::Index>(k) + 1))}});
+    const auto parameter = static_cast<Eigen::Index>(k) + 1;
+    json["fit"].push_back({{"quantity", quantity(observables[k])},
+                           {"amplitude", value_json(chosen.fit.parameter(parameter))},
+                           {"covariance", number_json(chosen.fit.covariance(0, parameter))}});
   }
   return json;
+}
+
+// Tc as it was extrapolated; of a point that has none, what was refused.
+Json tc_json(const PointResult& result) {
+  Json json = extrapolated_json(result.tc, result.crossings);
+  json["method"] = result.p > 0 ? "mean-field" : "regular";
+  return json;
+}
+
+Json binder_json(const PointResult& result) {
+  std::vector<Crossing> of_binder;
+  for (const Crossing& c : result.crossings) {
+    if (c.observable == 0) of_binder.push_back(c);
+  }
+  return extrapolated_json(result.binder, of_binder);
 }
 
 Json candidate_json(const PointResult& result) {
@@ -138,7 +155,8 @@ Json point_json(const StudyConfig& config, const PointData& point, const PointRe
   json["status"] = to_string(result.status());
   json["reasons"] = reasons_json(result);
   json["candidate"] = candidate_json(result);
-  json["binder_limit"] = extrapolated_json(result.binder);
+  json["binder_limit"] = binder_json(result);
+  json["scaling"] = {{"y", result.exponents.y}, {"w", result.exponents.w}};
   json["binder_expected"] = result.binder_expected ? Json(*result.binder_expected) : Json(nullptr);
   json["tc_exact"] = result.exact ? Json(*result.exact) : Json(nullptr);
   json["shift"] = result.shift ? printed_json(*result.shift) : Json(nullptr);
@@ -166,6 +184,7 @@ Json power_laws_json(const TcResult& result) {
                     {"p_last", law.p_last},
                     {"amplitude", printed_json(law.amplitude)},
                     {"exponent", printed_json(law.exponent)},
+                    {"covariance", number_json(law.covariance(0, 1))},
                     {"chi2", number_json(law.chi2)},
                     {"dof", law.dof},
                     {"q", number_json(law.q)}});
