@@ -10,6 +10,7 @@ Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 inp
 
 import argparse
 import pathlib
+import signal
 import sys
 
 EXIT_USAGE, EXIT_DATA, EXIT_IO = 64, 65, 74
@@ -49,11 +50,12 @@ def main(arguments):
     options = parser.parse_args(arguments)
     try:
         import rewise_data
-    except ImportError as error:
-        print(f"plot.py: {error} (Debian: python3-matplotlib python3-h5py)", file=sys.stderr)
-        return EXIT_IO
-    try:
+
         written = draw(options.target, options.out)
+    except ImportError as error:
+        print(f"plot.py: no plots: {error} (Debian: python3-matplotlib python3-h5py)",
+              file=sys.stderr)
+        return EXIT_IO
     except rewise_data.DataError as error:
         print(f"plot.py: {error}", file=sys.stderr)
         return EXIT_DATA
@@ -74,4 +76,5 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a trace
     sys.exit(main(sys.argv[1:]))

@@ -5,6 +5,7 @@ panels itself, the others have theirs here."""
 import json
 import pathlib
 import textwrap
+from functools import partial
 
 import numpy as np
 
@@ -285,12 +286,12 @@ def draw(data, folder):
     """Draws what curves.json allows into `folder`; gives the paths written."""
     if data["kind"] == "figure":
         return draw_figure(data, folder)
-    written = []
-    for name, panels in PANELS.get(data["kind"], {}).items():
+    def make(name, panels):
         figure = compose(panels, lambda panel: data["tables"])
         if figure is None:
-            continue
+            return None
         figure.suptitle(heading(data), fontsize=9, x=0.01, ha="left")
         style.give_legends_room(figure)
-        written += style.save(figure, folder, name)
-    return written
+        return figure, name
+    return style.save_all([partial(make, name, panels)
+                           for name, panels in PANELS.get(data["kind"], {}).items()], folder)

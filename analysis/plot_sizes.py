@@ -1,10 +1,11 @@
 """Figures of the way to infinite size, one panel per p: crossing temperatures and Binder ratios of
-neighbouring sizes against their finite-size terms."""
+neighbouring sizes against their finite-size terms, with the fits that give the limits."""
 
 import numpy as np
 
 import plot_style as style
-from rewise_data import array, value_and_error, with_error
+from rewise_data import (array, in_formula, refused, status_of, value_and_error, whole,
+                         whole_or_statistical)
 
 QUANTITIES = ["binder", "scaled_m2"]
 
@@ -30,12 +31,6 @@ def point_label(point):
                    if f"-{word}-" in f"-{point['label']}-")
 
 
-def whole(entry):
-    """A limit and its whole error: the statistical one and the spread of the alternatives."""
-    value, error = value_and_error(entry)
-    return value, float(np.hypot(error, (entry or {}).get("systematic") or 0.0))
-
-
 def tc_of(point):
     return whole(point.get("tc"))
 
@@ -43,7 +38,7 @@ def tc_of(point):
 def grid(count, **keywords):
     """Panels for `count` values of p, two a row; the surplus panel is blanked."""
     columns = 1 if count == 1 else 2
-    figure, axes = style.new_figure(columns=columns, rows=-(-count // columns), height=2.3,
+    figure, axes = style.new_figure(columns=columns, rows=-(-count // columns), height=2.5,
                                     **keywords)
     for panel in axes.flat[count:]:
         panel.set_axis_off()
@@ -55,62 +50,159 @@ def found(point, quantity):
             if crossing["quantity"] == quantity and crossing["status"] == "found"]
 
 
+def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
+    """Crossings with their errors: filled where the fit used them, open where it left them out;
+    gives the largest abscissa."""
+    widest = 0.0
+    for which in (True, False):
+        chosen = [c for c in group if c.get(abscissa) is not None and c.get(used, True) == which]
+        x = array([c[abscissa] for c in chosen])
+        y = np.array([value_and_error(c[ordinate]) for c in chosen]).reshape(-1, 2)
+        if not len(x):
+            continue
+        face = {} if which else {"markerfacecolor": "white"}
+        style.points(panel, x, y[:, 0], y[:, 1], index,
+                     label + ("" if which else ", left out"), **face)
+        widest = max(widest, x.max())
+    return widest
+
+
+def draw_fit(panel, limit, widest, good=True):
+    """The lines limit + amplitude x of an extrapolation (of the fit of greatest weight, where the
+    limit is an average over several), each with the band of its error where the summary has the
+    covariance; one label with chi^2 for all."""
+    value, error = value_and_error(limit.get("fit_limit", limit))
+    label = rf"fit, $\chi^2/\mathrm{{dof}} = {limit['chi2']:.1f}/{limit['dof']}$" \
+        if limit.get("chi2") is not None and limit.get("dof") is not None else "fit"
+    x = np.linspace(0, 1.05 * widest, 41)
+    lines = [(QUANTITIES.index(fit["quantity"]), *value_and_error(fit.get("amplitude")),
+              fit.get("covariance")) for fit in limit.get("fit") or []
+             if fit.get("quantity") in QUANTITIES]
+    if limit.get("form") == "constant":
+        lines = [(None, 0.0, 0.0, 0.0)]
+    for number, amplitude, amplitude_error, covariance in lines:
+        if not np.isfinite(amplitude):
+            continue
+        colour = style.GREY if number is None else style.look(number)["color"]
+        panel.plot(x, value + amplitude * x, linewidth=0.8, color=colour, zorder=2, label=label,
+                   linestyle="-" if good else "--")
+        label = None
+        if covariance is not None and np.isfinite([error, amplitude_error]).all():
+            variance = error**2 + 2 * covariance * x + (amplitude_error * x)**2
+            band = np.sqrt(np.maximum(variance, 0))
+            panel.fill_between(x, value + amplitude * x - band, value + amplitude * x + band,
+                               color=colour, alpha=0.2, linewidth=0, zorder=1)
+
+
+def draw_limit(panel, limit, name, good=True):
+    """A limit where the finite-size term is 0: a star, hollow where it is no result."""
+    value, error = whole(limit) if good else whole_or_statistical(limit)
+    if not np.isfinite(value):
+        return
+    face = {} if good else {"markerfacecolor": "white"}
+    panel.errorbar(0, value, style.yerror_or_none(np.array([error])), marker="*",
+                   markersize=7, color="black" if good else style.GREY, capsize=3, clip_on=False,
+                   zorder=5, linestyle="none", **face,
+                   label=rf"${name} = {in_formula(value, error)}$" + ("" if good else ", refused"))
+
+
+def from_zero(panel, widest):
+    """Abscissas from 0 on, with room for the limit's star beside the axis."""
+    widest = widest or 1.0
+    panel.set_xlim(-0.06 * widest, 1.08 * widest)
+    style.plain_offset(panel.xaxis)
+
+
+def is_regular(point):
+    """Whether the sizes follow the exponents of the regular lattice: at p = 0."""
+    limit = point.get("tc") or point.get("candidate") or {}
+    return limit.get("method", "regular" if point["p"] == 0 else "mean-field") == "regular"
+
+
+def name_panel(panel, point):
+    """p above the panel, and the exponents in its axis' definition where the summary has them."""
+    panel.set_title(title_of(point), loc="left")
+    scaling = point.get("scaling")
+    if scaling and is_regular(point):
+        panel.set_title(rf"$y = {scaling['y']:.4g}$, $w = {scaling['w']:.4g}$", loc="right",
+                        fontsize=7)
+
+
+def title_of(point):
+    """p, and beside it why there is no Tc."""
+    return p_label(point) + ("" if point.get("tc") is not None else f": {status_of(point)}")
+
+
 def plot_extrapolation(points):
     """Crossing temperatures of neighbouring sizes against their finite-size shift, with the fit
-    that gives Tc at N = infinity. Open symbols were left out of the fit."""
+    that gives Tc at N = infinity and its error band. Open symbols were left out of the fit; an
+    open star is a value that a check contradicts."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
-        tc, tc_error = tc_of(point)
-        widest = 0.0
-        for index, quantity in enumerate(QUANTITIES):
-            crossings = found(point, quantity)
-            for used in (True, False):
-                group = [c for c in crossings if c.get("used", True) == used]
-                x = array([c["shift"] for c in group])
-                t = np.array([value_and_error(c["temperature"]) for c in group]).reshape(-1, 2)
-                face = {} if used else {"markerfacecolor": "none"}
-                style.points(panel, x, t[:, 0], t[:, 1], index,
-                             style.LABELS[quantity] if used else None, **face)
-                widest = max([widest, *x])
-        for fit in (point.get("tc") or {}).get("fit", []):
-            amplitude, _ = value_and_error(fit.get("amplitude"))
-            if fit["quantity"] in QUANTITIES and np.isfinite(amplitude):
-                x = np.array([0, 1.05 * widest])
-                panel.plot(x, tc + amplitude * x, linewidth=0.8,
-                           color=style.look(QUANTITIES.index(fit["quantity"]))["color"])
-        if np.isfinite(tc):
-            panel.errorbar(0, tc, tc_error, marker="*", markersize=7, color="black", capsize=3,
-                           clip_on=False, zorder=5, linestyle="none",
-                           label=rf"$T_{{\mathrm{{c}}}} = {with_error(tc, tc_error)}$")
-        regular = (point.get("tc") or {}).get("method") == "regular"
-        panel.set_xlim(left=-0.03 * widest if widest else None)
-        panel.set_xlabel(r"finite-size shift $s(N_1, N_2)$" if regular
-                         else r"$(N_1 N_2)^{-1/2}$")
-        panel.set_ylabel(r"crossing $T_\times$ ($J/k_{\mathrm{B}}$)")
-        panel.ticklabel_format(axis="x", style="sci", scilimits=(-2, 3))
-        panel.legend(title=p_label(point))
+        widest = max(draw_crossings(panel, found(point, quantity), "shift", "temperature", "used",
+                                    index, "crossings of " + quantity_label(quantity, point))
+                     for index, quantity in enumerate(QUANTITIES))
+        good = point.get("tc") is not None
+        limit = point["tc"] if good else refused(point)
+        if limit is not None:
+            draw_fit(panel, limit, widest, good)
+            draw_limit(panel, limit, r"T_{\mathrm{c}}", good)
+        if is_regular(point):
+            panel.set_xlabel(r"$s = (N_1^{-w} - N_2^{-w})\,/\,(N_2^{\,y} - N_1^{\,y})$")
+        else:
+            panel.set_xlabel(r"$s = (N_1 N_2)^{-1/2}$")
+        panel.set_ylabel(r"crossing temperature $T_\times$ ($J/k_{\mathrm{B}}$)")
+        from_zero(panel, widest)
+        name_panel(panel, point)
+        panel.legend(**style.SMALL_LEGEND)
     return figure, "extrapolation"
 
 
+def quantity_label(quantity, point):
+    return r"$U$" if quantity == "binder" else m2_scaling(point)[1]
+
+
+# eta of the regular lattice: <m^2> ~ L^-(d - 2 + eta) at Tc. 2D Ising and Potts with 4 states:
+# 1/4, with 3 states 4/15; 3D: Hasenbusch, Phys. Rev. B 82, 174433 (2010). In four dimensions, and
+# for p > 0 (mean field), it is N^(1/2) <m^2> that does not depend on the size.
+REGULAR_ETA = {(1, 2): 1.0, (2, 2): 1 / 4, (2, 3): 4 / 15, (2, 4): 1 / 4, (3, 2): 0.03627}
+
+
+def m2_scaling(point, q=2):
+    """(x, label) of N^x <m^2>, whose curves of different sizes cross at Tc. (None, label) is the
+    scaled_m2 of the summary, which is that already ("scaled_m2_power" of `tc`) or N^(1/2) <m^2>."""
+    sizes = point.get("sizes", [])
+    dims = {len(size["extents"]) for size in sizes}
+    dim = dims.pop() if len(dims) == 1 else None
+    own = sizes[0].get("scaled_m2_power") if sizes else None
+    eta = REGULAR_ETA.get((dim, q)) if point["p"] == 0 else None
+    if own == 0.5 or (own is None and eta is None) or not dim:
+        return None, style.LABELS["scaled_m2"]
+    exponent = dim * own if own is not None else dim - 2 + eta
+    fractions = [text for x, text in ((1 / 4, "1/4"), (4 / 15, "4/15")) if abs(exponent - x) < 1e-9]
+    prefix = "" if exponent == 0 else rf"L^{{{(fractions or [f'{exponent:.4g}'])[0]}}}\,"
+    return exponent / dim if own is None else None, rf"${prefix}\langle m^2\rangle$"
+
+
 def plot_binder_limit(points):
-    """U at the crossings against its finite-size term, with the universal value expected."""
+    """U at the crossings against its finite-size term, with the fit that gives its limit, the
+    fit's error band and the universal value expected."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
-        crossings = found(point, "binder")
-        x = array([c.get("height_shift") for c in crossings])
-        u = np.array([value_and_error(c["height"]) for c in crossings]).reshape(-1, 2)
-        style.points(panel, x, u[:, 0], u[:, 1], 0, r"$U$ at the crossings")
-        limit, error = whole(point.get("binder_limit"))
-        if np.isfinite(limit):
-            panel.errorbar(0, limit, error, marker="*", markersize=7, color="black", capsize=3,
-                           linestyle="none", zorder=5, clip_on=False,
-                           label=rf"$U(N \to \infty) = {with_error(limit, error)}$")
+        widest = draw_crossings(panel, found(point, "binder"), "height_shift", "height",
+                                "height_used", 0, r"$U$ at the crossings")
+        limit = point.get("binder_limit")
+        if limit is not None:
+            draw_fit(panel, limit, widest)
+            draw_limit(panel, limit, r"U(N \to \infty)")
         if point.get("binder_expected") is not None:
             panel.axhline(point["binder_expected"], color=style.GREY, linewidth=0.7, linestyle=":",
-                          label=rf"$U^* = {point['binder_expected']:.4f}$")
-        panel.set_xlim(left=-0.03 * np.nanmax(x, initial=0) or None)
-        regular = (point.get("tc") or {}).get("method") == "regular"
-        panel.set_xlabel(r"finite-size term of $U$" if regular else r"$N_1^{-1/2} + N_2^{-1/2}$")
+                          label=rf"theory, $U^* = {point['binder_expected']:.4f}$")
+        panel.set_xlabel(r"$N_1^{-w} + N_1^{\,y}\,s$, $s = (N_1^{-w} - N_2^{-w})\,/\,"
+                         r"(N_2^{\,y} - N_1^{\,y})$"
+                         if is_regular(point) else r"$N_1^{-1/2} + N_2^{-1/2}$")
         panel.set_ylabel(style.LABELS["binder"])
-        panel.legend(title=p_label(point))
+        from_zero(panel, widest)
+        name_panel(panel, point)
+        panel.legend(**style.SMALL_LEGEND)
     return figure, "binder-limit"

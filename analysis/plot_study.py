@@ -1,12 +1,16 @@
 """Figures of a study from its summary.json (SUMMARY.md): Tc(p), its shift with local exponents, and
 per p the Binder ratio with its crossings, thermodynamics and tau_int."""
 
+from functools import partial
+
 import numpy as np
 
 import plot_style as style
 import plot_sweep
-from plot_sizes import QUANTITIES, found, p_label, plot_binder_limit, plot_extrapolation, tc_of
-from rewise_data import array, extents_label, schedule_label, value_and_error, with_error
+from plot_sizes import (QUANTITIES, found, m2_scaling, p_label, plot_binder_limit,
+                        plot_extrapolation, tc_of, title_of)
+from rewise_data import (array, extents_label, in_formula, refused, schedule_label, status_of,
+                         value_and_error, whole_or_statistical, with_error)
 
 MOST_ANNOTATED = 6  # values written beside their points
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
@@ -65,32 +69,51 @@ def mark_crossings(axes, point, quantity):
 
 
 def mark_tc(axes, point):
+    """Tc with its error, or as a broken line what a check contradicts."""
     value, error = tc_of(point)
+    candidate = whole_or_statistical(refused(point))
+    if np.isfinite(candidate[0]):
+        axes.axvline(candidate[0], color=style.GREY, linewidth=0.7, linestyle="--",
+                     label=rf"{status_of(point)}: ${in_formula(*candidate)}$")
     if not np.isfinite(value):
         return
     if np.isfinite(error):
         axes.axvspan(value - error, value + error, color=style.GREY, alpha=0.3, linewidth=0)
     axes.axvline(value, color=style.GREY, linewidth=0.7,
-                 label=rf"$T_{{\mathrm{{c}}}} = {with_error(value, error)}$")
+                 label=rf"$T_{{\mathrm{{c}}}} = {in_formula(value, error)}$")
 
 
-def plot_crossings(point):
-    """U(T) and sqrt(N) m^2(T) of every size; circles mark where neighbouring sizes cross."""
+def scaled_size(size, exponent):
+    """The size with N^exponent <m^2> in place of N^(1/2) <m^2>, as far as it was simulated."""
+    if exponent is None or not size.get("m2"):
+        return size
+    factor = size["sites"]**exponent
+    scaled = {key: [None if x is None else factor * x for x in size["m2"][key]]
+              for key in ("value", "error")}
+    fine = {key: curve for key, curve in (size.get("fine") or {}).items() if key != "scaled_m2"}
+    return size | {"scaled_m2": scaled, "fine": fine}
+
+
+def plot_crossings(point, q=2):
+    """U(T) and scaled m^2(T) of every size; circles mark where neighbouring sizes cross."""
     figure, axes = style.new_figure(columns=2)
     window = window_of(point)
+    exponent, scaled_label = m2_scaling(point, q)
     for panel, quantity in zip(axes[0], QUANTITIES):
         for index, size in enumerate(point["sizes"]):
-            draw_curve(panel, size, quantity, index, window)
-        mark_crossings(panel, point, quantity)
+            shown = size if quantity == "binder" else scaled_size(size, exponent)
+            draw_curve(panel, shown, quantity, index, window)
+        if quantity == "binder" or exponent is None:  # else they are crossings of N^(1/2) m^2
+            mark_crossings(panel, point, quantity)
         mark_tc(panel, point)
         panel.set_xlim(window)
         panel.set_xlabel(style.TEMPERATURE)
-        panel.set_ylabel(style.LABELS[quantity])
+        panel.set_ylabel(style.LABELS["binder"] if quantity == "binder" else scaled_label)
     expected = point.get("binder_expected")
     if expected is not None:
         axes[0, 0].axhline(expected, color=style.GREY, linewidth=0.7, linestyle=":",
                            label=rf"$U^* = {expected:.4f}$")
-    style.panel_name(axes[0, 0], p_label(point), "lower left")
+    axes[0, 0].set_title(title_of(point) if "tc" in point else p_label(point), loc="left")
     axes[0, 1].legend(loc="upper right")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     own = [i for i, label in enumerate(labels) if "U^*" in label]
@@ -113,7 +136,8 @@ def plot_thermodynamics(point):
                                    if size.get("susceptibility")])
     for panel in axes[1]:
         panel.set_xlabel(style.TEMPERATURE)
-    axes[0, 0].legend(loc="lower right", title=p_label(point))
+    axes[0, 0].set_title(p_label(point), loc="left")
+    axes[0, 0].legend(loc="upper left")
     return figure, f"thermodynamics-{p_name(point)}"
 
 
@@ -128,50 +152,75 @@ def plot_tau(summary, point):
     style.log_if_wide(panel, [size["tau"]["value"] for size in point["sizes"] if size.get("tau")])
     panel.set_xlabel(style.TEMPERATURE)
     panel.set_ylabel(r"$\tau_{\mathrm{int}}(m^2)$ (cycles)")
-    panel.legend(title=p_label(point))
+    panel.set_title(p_label(point), loc="left")
+    panel.legend()
     return figure, f"tau-{p_name(point)}"
 
 
 def plot_tc(summary):
-    """Tc(p), with Tc(0) as a line, since p runs on a logarithmic axis."""
+    """Tc(p), with Tc(0) as a line, since p runs on a logarithmic axis. Open: what a check
+    contradicts, which is no result."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
-    known = [p for p in summary["points"] if p["p"] > 0 and np.isfinite(tc_of(p)[0])]
-    tc = np.array([tc_of(point) for point in known])
-    p = np.array([point["p"] for point in known])
-    style.points(panel, p, tc[:, 0], tc[:, 1], 0, r"$T_{\mathrm{c}}(p)$")
+    points = [point for point in summary["points"] if point["p"] > 0]
+    known = [(point["p"], *tc_of(point)) for point in points if np.isfinite(tc_of(point)[0])]
+    contradicted = [(point["p"], *whole_or_statistical(refused(point))) for point in points
+                    if refused(point)]
+    for values, label, face in ((known, r"$T_{\mathrm{c}}(p)$", {}),
+                                (contradicted, "refused by a check", {"markerfacecolor": "white"})):
+        if values:
+            p, tc, error = np.array(values).T
+            style.points(panel, p, tc, error, 0, label, **face)
     if len(known) <= MOST_ANNOTATED:
-        for x, (value, error) in zip(p, tc):
+        for x, value, error in known:
             panel.annotate(with_error(value, error), (x, value - np.nan_to_num(error)),
-                           xytext=(0, -4),
-                           textcoords="offset points", ha="center", va="top", fontsize=7)
-    value, error = value_and_error(summary.get("tc0"))
+                           xytext=(0, -4), textcoords="offset points", ha="center", va="top",
+                           fontsize=7)
+    tc0 = summary.get("tc0") or {}
+    value, error = value_and_error(tc0 or None)
     if np.isfinite(value):
-        source = summary["tc0"].get("source", "")
         panel.axhline(value, color=style.GREY, linewidth=0.8, linestyle="--",
-                      label=rf"$T_{{\mathrm{{c}}}}(0) = {with_error(value, error)}$, {source}")
+                      label=rf"$T_{{\mathrm{{c}}}}(0) = {in_formula(value, error)}$, "
+                            f"{tc0.get('source', '')}")
+    measured, _ = value_and_error(tc0.get("measured"))
+    if np.isfinite(measured) and tc0.get("source") != "measured":
+        panel.axhline(measured, color=style.COLOURS[0], linewidth=0.8, linestyle=":",
+                      label=rf"measured ${in_formula(*value_and_error(tc0['measured']))}$")
     panel.set_xscale("log")
-    panel.margins(x=0.12, y=0.12)
+    panel.margins(x=0.15, y=0.15)
     panel.set_xlabel(style.REWIRED)
     panel.set_ylabel(style.CRITICAL)
-    panel.legend(loc="best")
+    style.legend_above(panel)
     return figure, "tc"
+
+
+def draw_power_law(panel, law):
+    """The fitted power with the band of its error, which the summary's covariance allows."""
+    amplitude, amplitude_error = value_and_error(law["amplitude"])
+    exponent, exponent_error = value_and_error(law["exponent"])
+    x = np.geomspace(law["p_first"], law["p_last"], 41)
+    y = amplitude * x**exponent
+    quality = "" if law.get("chi2") is None else \
+        rf", $\chi^2/\mathrm{{dof}} = {law['chi2']:.1f}/{law['dof']}$"
+    panel.plot(x, y, color=style.COLOURS[0], linewidth=0.8,
+               label=rf"fit $p^{{\,{in_formula(exponent, exponent_error)}}}${quality}")
+    if law.get("covariance") is not None:
+        variance = (amplitude_error / amplitude)**2 + 2 * law["covariance"] * np.log(x) + \
+            (exponent_error * np.log(x))**2
+        band = np.exp(np.sqrt(np.maximum(variance, 0)))
+        panel.fill_between(x, y / band, y * band, color=style.COLOURS[0], alpha=0.2, linewidth=0)
 
 
 def plot_shift(summary):
     """Tc(p) - Tc(0) on logarithmic axes, and below it the local exponents."""
     local = summary.get("local_exponents", [])
-    figure, axes = style.new_figure(rows=2 if local else 1, height=2.1, sharex=True)
+    figure, axes = style.new_figure(rows=2 if local else 1, height=2.3, sharex=True)
     above = axes[0, 0]
     known = [(point["p"], *value_and_error(point.get("shift"))) for point in summary["points"]]
     p, shift, error = np.array([k for k in known if k[0] > 0 and k[1] > 0]).reshape(-1, 3).T
     style.points(above, p, shift, error, 0)
     for law in summary.get("power_laws", [])[:1]:
-        amplitude, _ = value_and_error(law["amplitude"])
-        exponent, exponent_error = value_and_error(law["exponent"])
-        x = np.array([law["p_first"], law["p_last"]])
-        above.plot(x, amplitude * x**exponent, color=style.COLOURS[0], linewidth=0.8,
-                   label=rf"fit $p^{{\,{with_error(exponent, exponent_error)}}}$")
+        draw_power_law(above, law)
     theory = ONE_OVER_GAMMA.get(summary.get("lattice", {}).get("dim"))
     if theory and len(p) > 1:
         x = np.array([p.min(), p.max()])
@@ -182,7 +231,7 @@ def plot_shift(summary):
     style.plain_log_ticks(above.yaxis, shift)
     above.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
     if above.get_legend_handles_labels()[1]:
-        above.legend(loc="upper left")
+        above.legend(loc="upper left", fontsize=7)
     if local:
         draw_local_exponents(axes[1, 0], local, theory)
     axes[-1, 0].set_xlabel(style.REWIRED)
@@ -201,33 +250,35 @@ def draw_local_exponents(panel, local, theory):
     panel.set_ylabel("local exponent")
 
 
-def figures(summary):
-    """Every figure that the summary allows, as (figure, name), one at a time."""
+def jobs(summary):
+    """Every figure that the summary allows, as functions that make (figure, name)."""
     points = summary.get("points", [])
-    yield from plot_sweep.figures(points)
-    with_tc = [p for p in points if np.isfinite(tc_of(p)[0])]
-    if any(point["p"] > 0 for point in with_tc):
-        yield plot_tc(summary)
+    yield from plot_sweep.jobs(points)
+    if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):
+        yield partial(plot_tc, summary)
     if any(value_and_error(point.get("shift"))[0] > 0 for point in points):
-        yield plot_shift(summary)
+        yield partial(plot_shift, summary)
     with_crossings = [p for p in points if any(found(p, quantity) for quantity in QUANTITIES)]
     if with_crossings:
-        yield plot_extrapolation(with_crossings)
+        yield partial(plot_extrapolation, with_crossings)
     with_u = [p for p in points if found(p, "binder")]
     if with_u:
-        yield plot_binder_limit(with_u)
+        yield partial(plot_binder_limit, with_u)
     for point in points:
         if not point.get("sizes"):
             continue
-        yield plot_crossings(point)
-        yield plot_thermodynamics(point)
+        yield partial(plot_crossings, point, summary.get("q", 2))
+        yield partial(plot_thermodynamics, point)
         if any(size.get("tau") for size in point["sizes"]):
-            yield plot_tau(summary, point)
+            yield partial(plot_tau, summary, point)
+
+
+def figures(summary):
+    """(figure, name) of each of them, one at a time."""
+    for job in jobs(summary):
+        yield job()
 
 
 def draw(summary, folder):
     """Draws everything into `folder`; gives the paths written."""
-    written = []
-    for figure, name in figures(summary):
-        written += style.save(figure, folder, name)
-    return written
+    return style.save_all(jobs(summary), folder)

@@ -1,15 +1,25 @@
 """How every figure of rewise looks: sizes of a journal's columns, one set of symbols and colours,
-PDF with embedded fonts and PNG beside it."""
+PDF with embedded fonts and PNG beside it; and how the figures of a study are drawn on all cores.
 
+Most of a figure's time goes into its texts (each formula is parsed) and ticks, so each is laid out
+once and then drawn once for the PNG and once for the PDF, and tick labels are plain text."""
+
+import io
+import os
 import pathlib
+import pickle
 
 import matplotlib
 import matplotlib.collections
 import matplotlib.ticker
 import numpy as np
 
+from rewise_data import DataError, write_aside
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
+from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: E402
 
 ONE_COLUMN = 3.4   # inches: 8.6 cm
 TWO_COLUMNS = 7.0  # 17.8 cm
@@ -40,11 +50,12 @@ RC = {
     "mathtext.fontset": "stix", "font.size": 9, "axes.labelsize": 9, "axes.titlesize": 9,
     "legend.fontsize": 8, "xtick.labelsize": 8, "ytick.labelsize": 8,
     "xtick.direction": "in", "ytick.direction": "in", "xtick.top": True, "ytick.right": True,
-    "xtick.minor.visible": True, "ytick.minor.visible": True,
     "axes.linewidth": 0.6, "lines.linewidth": 1.0, "lines.markersize": 3.5,
-    "errorbar.capsize": 1.5, "legend.frameon": False, "legend.handlelength": 1.6,
-    "figure.constrained_layout.use": True, "savefig.dpi": 200, "pdf.fonttype": 42,
-    "axes.formatter.useoffset": False, "axes.formatter.use_mathtext": True,
+    "errorbar.capsize": 1.5, "legend.handlelength": 1.6,
+    "legend.edgecolor": "none", "legend.framealpha": 0.8, "legend.fancybox": False,
+    "legend.borderpad": 0.2,
+    "figure.constrained_layout.use": True, "figure.dpi": 200, "pdf.fonttype": 42,
+    "axes.formatter.useoffset": False,
     "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
 }
 
@@ -84,11 +95,19 @@ def panel_name(axes, text, where="upper left"):
 
 
 def plain_number(x):
-    """0.05, or 5 x 10^-7 where that is shorter."""
+    """0.05, or 5 x 10^-7 where that is shorter, with all the digits that tell ticks apart."""
     if 1e-3 <= x < 1e5:
         return f"{x:g}"
-    mantissa, exponent = f"{x:.0e}".split("e")
-    return rf"${mantissa} \times 10^{{{int(exponent)}}}$"
+    mantissa, exponent = f"{x:.5e}".split("e")
+    return rf"${float(mantissa):g} \times 10^{{{int(exponent)}}}$"
+
+
+def plain_offset(axis):
+    """Ticks without a row of zeros: a common power of ten at the axis' end for small or large
+    numbers."""
+    formatter = matplotlib.ticker.ScalarFormatter(useMathText=True)
+    formatter.set_powerlimits((-2, 4))
+    axis.set_major_formatter(formatter)
 
 
 def plain_log_ticks(axis, values):
@@ -108,6 +127,12 @@ def plain_log_ticks(axis, values):
 
 
 SMALL_LEGEND = {"fontsize": 6.5, "handlelength": 1.2, "labelspacing": 0.25, "borderaxespad": 0.3}
+
+
+def legend_above(axes):
+    """A legend over the panel, where it covers neither points nor texts."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, columnspacing=1, fontsize=7,
+                borderaxespad=0.2, handletextpad=0.4)
 
 
 def covers_data(legend, axes):
@@ -153,12 +178,65 @@ def log_if_wide(axes, curves, ratio=8):
 
 
 def save(figure, folder, name):
-    """NAME.pdf and NAME.png; gives their paths. The same data give the same bytes."""
+    """NAME.pdf and NAME.png; gives their paths. The same data give the same bytes. Neither is ever
+    there half, and a link of that name is replaced, not followed."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
-    figure.savefig(paths[0], metadata={"CreationDate": None})
-    figure.set_layout_engine("none")  # laid out by the first; working it out takes a second
-    figure.savefig(paths[1], metadata={"Software": None})
+    png, pdf = io.BytesIO(), io.BytesIO()
+    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+    figure.set_layout_engine("none")  # laid out by the first; working it out takes its time
+    FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
     plt.close(figure)
+    paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
+    for path, image in zip(paths, (pdf, png)):
+        write_aside(path, image.getvalue())
     return paths
+
+
+MOST_PROCESSES = 8
+
+
+def draw_share(jobs, folder):
+    """Draws these one after the other; (paths of each, what went wrong or None)."""
+    written = []
+    try:
+        for job in jobs:
+            drawn = job()
+            written.append(save(drawn[0], folder, drawn[1]) if drawn else [])
+    except (DataError, OSError, KeyError, TypeError, ValueError) as error:
+        return written, error
+    return written, None
+
+
+def save_all(jobs, folder, processes=None):
+    """Draws figures, each given as a function without arguments that makes (figure, name) or None;
+    gives the paths, in the jobs' order. A process per core where there are several, since a figure
+    takes some tenths of a second: this one and its forks take every n-th figure."""
+    jobs = list(jobs)
+    cores = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+    count = max(1, min(cores, len(jobs)))
+    children = []
+    for k in range(1, count):
+        receive, send = os.pipe()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with open(send, "wb") as pipe:
+                    pickle.dump(draw_share(jobs[k::count], folder), pipe)
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(send)
+        children.append((child, receive))
+    shares = [draw_share(jobs[::count], folder)]
+    for child, receive in children:
+        with open(receive, "rb") as pipe:
+            answer = pipe.read()
+        _, status = os.waitpid(child, 0)
+        shares.append(pickle.loads(answer) if status == 0 else
+                      ([], OSError(f"a process that draws plots ended with status {status}")))
+    for _, error in shares:
+        if error is not None:
+            raise error
+    return [path for n in range(len(jobs)) for path in shares[n % count][0][n // count]]

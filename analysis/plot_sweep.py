@@ -1,5 +1,7 @@
 """Figures of a sweep: thermodynamics of the largest lattice for every p beside each other."""
 
+from functools import partial
+
 import plot_style as style
 from plot_sizes import p_label, point_label
 from rewise_data import array, extents_label
@@ -33,11 +35,12 @@ def plot_over_p(label, group):
     for panel in axes[1]:
         panel.set_xlabel(style.TEMPERATURE)
     title = extents_label(largest[0]["extents"]) + point_label(group[0])
-    axes[0, 0].legend(loc="lower right", title=title, ncols=1 + (len(group) > 6))
+    axes[0, 0].set_title(title, loc="left")
+    axes[0, 0].legend(loc="upper left", ncols=1 + (len(group) > 6))
     return figure, f"sweep-{label}" if label else "sweep"
 
 
-def figures(points):
-    """(figure, name) for every set of points that differ in p."""
+def jobs(points):
+    """A figure for every set of points that differ in p, as functions that make (figure, name)."""
     for label, group in groups(points).items():
-        yield plot_over_p(label, group)
+        yield partial(plot_over_p, label, group)

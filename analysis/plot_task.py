@@ -1,6 +1,8 @@
 """Figures of one task file: its time series, their autocorrelation, histograms of the energy, and
 the moments against T."""
 
+from functools import partial
+
 import numpy as np
 
 import plot_style as style
@@ -159,8 +161,7 @@ def draw(task, folder):
         drawers += [plot_series]
     if times >= 10:
         drawers += [plot_energies, plot_autocorrelation]
-    written = []
-    for drawer in drawers:
+    def named(drawer):
         figure, name = drawer(task)
-        written += style.save(figure, folder, f"{task.name}-{name}")
-    return written
+        return figure, f"{task.name}-{name}"
+    return style.save_all([partial(named, drawer) for drawer in drawers], folder)

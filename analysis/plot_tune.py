@@ -2,6 +2,7 @@
 per setting, and a heat map where the optimum moves with p."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -115,16 +116,12 @@ def plot_scan(settings):
     return figure, "tune-scan"
 
 
-def figures(tuning):
-    """Figures and their names, drawn one after the other."""
-    settings = tuning["settings"]
-    if settings:
-        yield plot_rates(settings)
-    if len(settings) > 1:
-        yield plot_scan(settings)
-
-
 def draw(tuning, stem, folder):
-    """Writes STEM-tune and STEM-tune-scan; gives the paths."""
-    return [path for figure, name in figures(tuning)
-            for path in style.save(figure, folder, f"{stem}-{name}")]
+    """Writes STEM-tune and, of several settings, STEM-tune-scan; gives the paths."""
+    settings = tuning["settings"]
+
+    def named(plot):
+        figure, name = plot(settings)
+        return figure, f"{stem}-{name}"
+    plots = ([plot_rates] if settings else []) + ([plot_scan] if len(settings) > 1 else [])
+    return style.save_all([partial(named, plot) for plot in plots], folder)

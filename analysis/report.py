@@ -7,6 +7,7 @@ Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 inp
 """
 
 import pathlib
+import signal
 import sys
 
 from plot import EXIT_DATA, EXIT_IO, Parser
@@ -32,11 +33,12 @@ def main(arguments):
     options = parser.parse_args(arguments)
     try:
         import rewise_data
-    except ImportError as error:
-        print(f"report.py: {error} (Debian: python3-matplotlib python3-h5py)", file=sys.stderr)
-        return EXIT_IO
-    try:
+
         write(options.folder)
+    except ImportError as error:
+        print(f"report.py: no plots, no report: {error} (Debian: python3-matplotlib python3-h5py)",
+              file=sys.stderr)
+        return EXIT_IO
     except rewise_data.DataError as error:
         print(f"report.py: {error}", file=sys.stderr)
         return EXIT_DATA
@@ -51,4 +53,5 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a trace
     sys.exit(main(sys.argv[1:]))

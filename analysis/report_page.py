@@ -9,6 +9,7 @@ import numpy as np
 
 import report_tables
 from report_provenance import provenance_of
+from rewise_data import write_aside
 
 STYLE = """
 :root { color-scheme: light; }
@@ -24,9 +25,12 @@ th, td { text-align: left; padding: .25rem .9rem .25rem 0; white-space: nowrap;
 td.text { white-space: normal; overflow-wrap: anywhere; min-width: 12rem; }
 th { font-weight: 600; border-bottom: 1px solid #888; }
 .bad { color: #a30000; font-weight: 600; } .good { color: #00652e; }
+nav { margin: .8rem 0; } nav a { margin-right: 1.1rem; white-space: nowrap; color: #00508a; }
 .warnings { background: #fff4e0; border-left: 4px solid #d98200; padding: .4rem .9rem;
             margin: .8rem 0; max-width: 60rem; }
 .warnings ul { margin: .2rem 0; padding-left: 1.2rem; }
+.fatal { background: #fdeaea; border-color: #a30000; }
+.remark { background: #f5f5f5; border-color: #999; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr));
          gap: 1.2rem; align-items: start; }
 figure { margin: 0; max-width: 34rem; } figure.broad { grid-column: 1 / -1; max-width: 60rem; }
@@ -43,10 +47,13 @@ footer { margin-top: 2.5rem; color: #555; font-size: .85rem; }
 CAPTIONS = {
     "tc": "Critical temperature against p.",
     "shift": "Shift of the critical temperature against p, and its local exponents.",
-    "extrapolation": "Crossing temperatures of neighbouring sizes, extrapolated to an infinite "
-                     "lattice. Open symbols were left out.",
-    "binder-limit": "Binder's U where neighbouring sizes cross, against its universal value.",
-    "crossings": "Binder's U and N^(1/2) m^2 against temperature; circles mark crossings.",
+    "extrapolation": "Crossing temperatures of neighbouring sizes N1 < N2, extrapolated to an "
+                     "infinite lattice, with the fit's band of one standard error. Open symbols "
+                     "were left out; an open star is no result.",
+    "binder-limit": "Binder's U where neighbouring sizes cross, extrapolated, against its "
+                    "universal value.",
+    "crossings": "Binder's U and scaled m^2 (N^(1/2) m^2; at p = 0 L^(d-2+eta) m^2) against "
+                 "temperature; circles mark crossings.",
     "thermodynamics": "Energy, magnetisation, specific heat and susceptibility per site.",
     "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule.",
     "sweep": "The largest lattice at every p.",
@@ -70,11 +77,34 @@ def table(rows, header, text_columns=()):
     return "".join(lines)
 
 
-def warnings_box(warnings):
-    if not warnings:
-        return "<p class=good>No warnings.</p>"
-    items = "".join(f"<li>{html.escape(line)}</li>" for line in warnings)
-    return f"<div class=warnings><strong>Warnings</strong><ul>{items}</ul></div>"
+BOXES = {report_tables.FATAL: ("fatal", "No result, or a wrong one"),
+         report_tables.DOUBT: ("doubt", "Warnings"), report_tables.REMARK: ("remark", "Remarks")}
+
+
+def warnings_boxes(warnings):
+    """One box per weight, the gravest first."""
+    boxes = []
+    for weight, (kind, name) in BOXES.items():
+        items = [f"<li>{html.escape(line)}</li>" for own, line in warnings if own == weight]
+        if items:
+            boxes.append(f'<div class="warnings {kind}"><strong>{name}</strong>'
+                         f"<ul>{''.join(items)}</ul></div>")
+    return "".join(boxes) or "<p class=good>No warnings.</p>"
+
+
+def section(name, *parts):
+    """(name, html) of a part of the page that the table of contents lists."""
+    return name, "".join(parts)
+
+
+def anchor(name):
+    """The name of a section in links."""
+    return "".join(c if c.isalnum() else "-" for c in name.split(":")[0].lower())
+
+
+def contents(sections):
+    return "<nav>" + " ".join(f'<a href="#{anchor(name)}">{html.escape(name.split(":")[0])}</a>'
+                              for name, _ in sections) + "</nav>"
 
 
 def figure(path):
@@ -91,32 +121,35 @@ def figure(path):
 
 
 def headline(summary):
+    """The sections with the numbers."""
     if summary["kind"] == "tc":
-        parts = ["<h2>Critical temperatures</h2>",
-                 table(*report_tables.critical_temperatures(summary)),
-                 "<p>2.3772(4) means 2.3772 ± 0.0004: one standard error, by jackknife over "
-                 "graphs, with the spread of the extrapolations over sizes added. "
-                 "J = k<sub>B</sub> = 1.</p>", controls(summary)]
+        sections = [section("Critical temperatures",
+                            table(*report_tables.critical_temperatures(summary), text_columns=(1,)),
+                            "<p>2.3772(4) means 2.3772 ± 0.0004: one standard error, by jackknife "
+                            "over graphs, with what the extrapolation over sizes leaves out. "
+                            "J = k<sub>B</sub> = 1.</p>", controls(summary))]
         target = report_tables.target(summary)
         if target[0]:
-            parts += [f"<h2>Target: a relative error of {summary['sampling']['target_error']:g}"
-                      "</h2>", table(*target, text_columns=(2,)),
-                      "<p>Graphs and measurements: those that the study began with, and those "
-                      "added where they lower the error of Tc most for their work. Of a size's "
-                      "share of the variance, the thermal part is what more measurements would "
-                      "lower; the rest is the spread between graphs.</p>"]
+            sections.append(section(
+                f"Target: a relative error of {summary['sampling']['target_error']:g}",
+                table(*target, text_columns=(2,)),
+                "<p>Graphs and measurements: those that the study began with, and those "
+                "added where they lower the error of Tc most for their work. Of a size's "
+                "share of the variance, the thermal part is what more measurements would "
+                "lower; the rest is the spread between graphs.</p>"))
         exponents = report_tables.exponents(summary)
         if exponents[0]:
-            parts += ["<h2>How the shift grows with p</h2>", table(*exponents),
-                      "<p>Tc(p) − Tc(0) ∝ p<sup>x</sup>, between neighbouring p and over ranges of "
-                      "p. For p → 0 theory has x = 1/γ (4/7 in two dimensions), with strong "
-                      "corrections.</p>"]
-        return "".join(parts)
-    return ("<h2>Overview</h2>" + table(*report_tables.overview(summary)) +
-            "<p>The largest specific heat C and susceptibility χ among the simulated temperatures "
-            "and where they are; all numbers are in summary.csv. Errors: one standard error, by "
-            "jackknife over graphs, or over replicas where there is one graph. "
-            "J = k<sub>B</sub> = 1.</p>" + controls(summary) + sweep_target(summary))
+            sections.append(section(
+                "How the shift grows with p", table(*exponents),
+                "<p>Tc(p) − Tc(0) ∝ p<sup>x</sup>, between neighbouring p and over ranges of "
+                "p. For p → 0 theory has x = 1/γ (4/7 in two dimensions), with strong "
+                "corrections.</p>"))
+        return sections
+    return [section("Overview", table(*report_tables.overview(summary)),
+                    "<p>The largest specific heat C and susceptibility χ among the simulated "
+                    "temperatures and where they are; all numbers are in summary.csv. Errors: one "
+                    "standard error, by jackknife over graphs, or over replicas where there is one "
+                    "graph. J = k<sub>B</sub> = 1.</p>", controls(summary))] + sweep_target(summary)
 
 
 def controls(summary):
@@ -135,14 +168,14 @@ def controls(summary):
 def sweep_target(summary):
     rows = report_tables.sweep_target(summary)
     if not rows[0]:
-        return ""
+        return []
     asked = summary["sampling"]
-    return (f"<h2>Target: a relative error of {asked['target_error']:g} for "
-            f"{html.escape(', '.join(asked['target_observables']))}</h2>" +
-            table(*rows, text_columns=(3, 4)) +
-            "<p>Graphs and measurements: those that the study began with, and those added, "
-            "whichever takes less work. The thermal part of the squared error is what more "
-            "measurements would lower; the rest is the spread between graphs.</p>")
+    return [section(f"Target: a relative error of {asked['target_error']:g} for "
+                    f"{', '.join(asked['target_observables'])}",
+                    table(*rows, text_columns=(3, 4)),
+                    "<p>Graphs and measurements: those that the study began with, and those added, "
+                    "whichever takes less work. The thermal part of the squared error is what more "
+                    "measurements would lower; the rest is the spread between graphs.</p>")]
 
 
 def repeat(summary, folder):
@@ -165,11 +198,20 @@ def page(summary, folder, plots):
     listed = [", ".join(map(str, np.atleast_1d(lattice.get(key, "")))) for key in ("dim", "rule")]
     what = {"tc": "critical temperatures", "sweep": "thermal averages"}.get(summary["kind"],
                                                                           summary["kind"])
-    rows, damaged = provenance_of(folder)
-    warnings = report_tables.warnings(summary) + damaged
+    rows, damaged = provenance_of(folder, summary)
     title = f"{summary['name']}: {what}"
     spins = (f"Potts spins with {summary.get('q')} states" if summary.get("model") == "potts"
              else "Ising spins")
+    sections = [
+        *headline(summary),
+        section("Equilibrium and autocorrelation", table(*report_tables.checks(summary)),
+                "<p>Half of the replicas start hot (random), half cold (ordered): in equilibrium "
+                "their &lt;|m|&gt; agree. z is the worst difference over its error; beyond 4 it is "
+                "no chance. τ is the largest τ<sub>int</sub> of m² over the temperatures, in "
+                "cycles (1/2 is white noise).</p>"),
+        section("Plots", '<div class="plots">', *[figure(path) for path in plots], "</div>"),
+        section("Where the numbers come from", table(rows, ["", ""], text_columns=(1,))),
+        section("How to repeat it", repeat(summary, folder))]
     return "\n".join([
         "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -178,24 +220,14 @@ def page(summary, folder, plots):
         f"<p>{spins} on rewired lattices: dimension {html.escape(listed[0])}, rule "
         f"{html.escape(listed[1])}; "
         f"{html.escape(report_tables.extent_of_study(summary))}.</p>",
-        warnings_box(warnings), headline(summary),
-        "<h2>Equilibrium and autocorrelation</h2>", table(*report_tables.checks(summary)),
-        "<p>Half of the replicas start hot (random), half cold (ordered): in equilibrium their "
-        "&lt;|m|&gt; agree. z is the worst difference over its error; beyond 4 it is no chance. τ "
-        "is the largest τ<sub>int</sub> of m² over the temperatures, in cycles (1/2 is white "
-        "noise).</p>",
-        "<h2>Plots</h2>", '<div class="plots">', *[figure(path) for path in plots], "</div>",
-        "<h2>Where the numbers come from</h2>", table(rows, ["", ""], text_columns=(1,)),
-        "<h2>How to repeat it</h2>", repeat(summary, folder),
+        warnings_boxes(report_tables.warnings(summary, damaged)), contents(sections),
+        *[f'<h2 id="{anchor(name)}">{html.escape(name)}</h2>{text}' for name, text in sections],
         f"<footer>Written by rewise {html.escape(summary['version'])}. All numbers: summary.json, "
         "summary.csv; all series: tasks/*.h5.</footer></body></html>", ""])
 
 
 def write(folder, summary, plots):
     """report.html in the study's folder; gives its path. `plots`: PNG files, in order."""
-    folder = pathlib.Path(folder)
-    path = folder / "report.html"
-    temporary = folder / ".report.html.tmp"
-    temporary.write_text(page(summary, folder, plots), encoding="utf-8")
-    temporary.replace(path)
+    path = pathlib.Path(folder) / "report.html"
+    write_aside(path, page(summary, pathlib.Path(folder), plots).encode())
     return path

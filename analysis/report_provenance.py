@@ -1,16 +1,7 @@
 """Where a study's numbers come from, out of its task files: programs, machines, times, seeds."""
 
-import pathlib
-
-import h5py
-
-from rewise_data import _texts
-
-
-def task_files(folder):
-    """Finished tasks, in the order of their names."""
-    return sorted(path for path in (pathlib.Path(folder) / "tasks").glob("*.h5")
-                  if not path.name.endswith(".part.h5"))
+from rewise_data import read_task_notes, task_files
+from rewise_study import PURPOSES, Purposes
 
 
 def duration(seconds):
@@ -20,20 +11,31 @@ def duration(seconds):
     return f"{seconds:.1f} s"
 
 
-def provenance_of(folder):
+WORDS = {"result": "of the graphs behind the results", "pilot": "pilot runs for tau",
+         "scan": "of the search for the transition",
+         "abandoned": "of windows or plans that were given up"}
+
+
+def provenance_of(folder, summary):
     """Rows (what, text) of a table, and a warning for each file that cannot be read."""
     notes, damaged = [], []
+    counts = dict.fromkeys(PURPOSES, 0)
+    purposes = Purposes(folder, summary)
     for path in task_files(folder):
         try:
-            with h5py.File(path, "r") as file:
-                notes.append(_texts(file["provenance"]) if "provenance" in file else {})
+            configuration, temperatures, provenance = read_task_notes(path)
         except (OSError, KeyError, ValueError) as error:
             damaged.append(f"'{path.name}' is damaged or no task file: {error}")
+            continue
+        notes.append(provenance)
+        purpose, _ = purposes.of(path.name.removesuffix(".h5"), configuration, temperatures)
+        counts[purpose] = counts.get(purpose, 0) + 1
 
     def all_of(key):
         return sorted({note[key] for note in notes if note.get(key)})
 
-    rows = [["task files", str(len(notes))]]
+    parts = [f"{count} {WORDS.get(purpose, purpose)}" for purpose, count in counts.items() if count]
+    rows = [["task files", f"{len(notes)}: {', '.join(parts)}" if parts else "0"]]
     for key, name in (("version", "rewise"), ("revision", "source revision"),
                       ("compiler", "compiler"), ("host", "hosts"), ("device", "devices"),
                       ("threads", "threads per task")):

@@ -3,8 +3,8 @@ or (text, class)."""
 
 import numpy as np
 
-from plot_sizes import whole
-from rewise_data import array, schedule_label, value_and_error, with_error
+from rewise_data import (array, refused, schedule_label, status_of, value_and_error, whole,
+                         whole_or_statistical, with_error)
 
 LEAST_TAUS = 5        # of equilibration
 MANY_MEASUREMENTS = 10  # decorrelated ones, per replica
@@ -22,6 +22,18 @@ def extents(size):
     return "×".join(map(str, size["extents"]))
 
 
+def tc_cell(point):
+    """Tc; where there is none, why, and what a check refused."""
+    tc = point.get("tc")
+    if tc is not None:
+        unknown = "systematic" in tc and tc["systematic"] is None
+        return with_error(*whole_or_statistical(tc)) + (", systematic error unknown" if unknown
+                                                        else "")
+    candidate = refused(point)
+    text = f"; refused: {with_error(*whole_or_statistical(candidate))}" if candidate else ""
+    return f"– {status_of(point)}{text}", "bad"
+
+
 def critical_temperatures(summary):
     rows = []
     for point in summary["points"]:
@@ -29,12 +41,13 @@ def critical_temperatures(summary):
         value, error = whole(tc)
         sizes = point["sizes"]
         rows.append([
-            name_of(point), number(tc), f"{error / value:.1e}" if np.isfinite(error) else "–",
+            name_of(point), tc_cell(point),
+            f"{error / value:.1e}" if np.isfinite(error) else "–",
             number(point.get("shift")), number(point.get("binder_limit")),
             "–" if expected is None else f"{expected:.4f}",
             f"{tc['chi2']:.1f}/{tc['dof']}" if tc and tc.get("chi2") is not None else "–",
-            f"{extents(sizes[0])} .. {extents(sizes[-1])}",
-            f"{sizes[0]['graphs']} .. {sizes[-1]['graphs']}"])
+            f"{extents(sizes[0])} .. {extents(sizes[-1])}" if sizes else "–",
+            f"{sizes[0]['graphs']} .. {sizes[-1]['graphs']}" if sizes else "–"])
         if point.get("tc_exact") is not None:
             rows.append(["", f"{point['tc_exact']:.6f} exactly"] + [""] * 7)
     return rows, ["p", "Tc", "relative error", "Tc(p) − Tc(0)", "U at Tc", "theory", "χ²/dof",
@@ -121,7 +134,9 @@ def size_check(size):
     measurements, the last two None where the summary does not say."""
     tau = array((size.get("tau") or {}).get("value", []))
     longest = float(np.nanmax(tau)) if np.isfinite(tau).any() else np.nan
-    taus = size["equilibrate"] / longest if "equilibrate" in size else None
+    cycles = size.get("equilibrate", 0) + size.get("warm_up", 0) + \
+        size.get("discarded", 0) * size.get("every", 1)
+    taus = cycles / longest if "equilibrate" in size else None
     length = size.get("measurements", 0) * size.get("every", 1)
     return longest, taus, length / (2 * longest)
 
@@ -148,31 +163,62 @@ def checks(summary):
                   "measurements × cycles", "decorrelated, per replica"]
 
 
-def warnings(summary):
-    """Plain sentences: those of the summary, and what the checks add to them."""
-    lines = list(summary.get("warnings", []))
+# How much a warning weighs: there is no result; a result may be wrong; a remark.
+FATAL, DOUBT, REMARK = range(3)
+FATAL_WORDS = ("not in equilibrium", "no Tc", "no crossing could be used", "damaged")
+
+
+def warnings(summary, damaged=()):
+    """(weight, plain sentence) of everything that speaks against a number, the gravest first: why
+    points have no Tc, the summary's warnings, files that are `damaged`, and what the checks of
+    equilibrium and autocorrelation add."""
+    lines = []
+
+    def add(weight, text):
+        if text not in [known for _, known in lines]:
+            lines.append((weight, text))
+
+    def weight_of(text):
+        return FATAL if any(words in text for words in FATAL_WORDS) else DOUBT
+
+    for text in damaged:
+        add(FATAL, text)
+    for text in summary.get("warnings", []):
+        add(weight_of(text), text)
     for point in summary["points"]:
-        lines += [f"p = {name_of(point)}: {text}" for text in point.get("warnings", [])]
+        name = f"p = {name_of(point)}"
+        if summary.get("kind") == "tc" and point.get("tc") is None:
+            reasons = point.get("reasons") or []
+            for text in reasons or ["no Tc"]:
+                add(FATAL, f"{name}: {text}")
+        for text in point.get("warnings", []):
+            add(weight_of(text), f"{name}: {text}")
         said = " ".join(point.get("warnings", []))
         for size in point["sizes"]:
             _, taus, measured = size_check(size)
-            where = f"p = {name_of(point)}, {extents(size)}"
+            where = f"{name}, {extents(size)}"
+            halves = size.get("hot_cold") or {}
+            if halves.get("checks") and not halves["agree"] and "hot and cold" not in said:
+                add(FATAL, f"{where}: hot and cold starts disagree: not in equilibrium")
             if taus is not None and taus < LEAST_TAUS and "tau_int of m^2" not in said:
-                lines.append(f"{where}: equilibration took only {taus:.2g} autocorrelation times: "
-                             "the numbers may still remember their start")
+                add(DOUBT, f"{where}: equilibration took only {taus:.2g} autocorrelation times: "
+                           "the numbers may still remember their start")
             if measured < MANY_MEASUREMENTS:
-                lines.append(f"{where}: a replica has only about {measured:.2g} decorrelated "
-                             "measurements: tau_int, and with it this check, is uncertain")
-    return lines
+                add(REMARK, f"{where}: a replica has only about {measured:.2g} decorrelated "
+                            "measurements: tau_int, and with it this check, is uncertain")
+    return sorted(lines, key=lambda line: line[0])
 
 
 def extent_of_study(summary):
     points = summary["points"]
     graphs = sum(size["graphs"] for point in points for size in point["sizes"])
     temperatures = sum(len(size["temperatures"]) for point in points for size in point["sizes"])
-    value, error = value_and_error(summary.get("tc0"))
     text = f"{len({point['p'] for point in points})} values of p, {graphs} graphs, " \
            f"{temperatures} averages over graphs"
+    tc0 = summary.get("tc0")
+    value, error = value_and_error(tc0)
     if np.isfinite(value):
-        text += f"; Tc(0) = {with_error(value, error)} ({summary['tc0'].get('source', '')})"
+        measured = tc0.get("measured")
+        text += f"; Tc(0) = {with_error(value, error)} ({tc0.get('source', '')}" + \
+            (f"; measured here: {number(measured)})" if measured else ")")
     return text

@@ -7,8 +7,9 @@
     study.frame()                           # all of it as a pandas DataFrame
     study.critical_temperatures()           # of a `tc` study: arrays p, tc, tc_error, shift, ..
     for task in study.tasks(): ...          # every graph's own series (rewise_data.Task)
+    study.tasks(all=True)                   # pilot runs, scans and abandoned windows, too
 
-Needs numpy and h5py; pandas only for frame(), task_frame(). Files are only read.
+Needs numpy, h5py for tasks; pandas only for frame(), task_frame(). Files are only read.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ import types
 import numpy as np
 
 import rewise_data
-from rewise_data import DataError, array, value_and_error
+from rewise_data import DataError, array, status_of, value_and_error, whole
 
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
@@ -26,9 +27,62 @@ QUANTITIES += [f"{name}_plain" for name in QUANTITIES[:8]]  # without control va
 TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of words, not numbers
 
 
-def _whole_error(entry):
-    """Statistical error and the spread of the extrapolations together."""
-    return float(np.hypot(value_and_error(entry)[1], (entry or {}).get("systematic") or 0.0))
+# What a task was computed for: "result": it is part of the summary's averages; "pilot": a short run
+# that measured tau_int; "scan": looked for the transition; "abandoned": of a window, a schedule or
+# a plan that was given up, or of another configuration.
+PURPOSES = ("result", "pilot", "scan", "abandoned")
+
+
+class Purposes:
+    """Tells a study's tasks apart: by tasks.json, which names what a complete run asked for, where
+    there is one, and by what their configurations have in common with the summary's sizes."""
+
+    def __init__(self, folder, summary):
+        named = pathlib.Path(folder) / "tasks.json"
+        self._named = rewise_data.read_json(named, "rewise tasks", "list of tasks of a study",
+                                            "")["tasks"] if named.exists() else None
+        self._sizes = []
+        rule = summary.get("lattice", {}).get("rule")
+        for point in summary.get("points", []):
+            for size in point["sizes"]:
+                wanted = {"lattice.size": "x".join(map(str, size["extents"])),
+                          "lattice.rule": point.get("rule", rule),
+                          "sampling.schedule": size.get("schedule"),
+                          "sampling.cluster": size.get("cluster"),
+                          "sampling.replicas": size.get("replicas"),
+                          "sampling.warm_up": size.get("warm_up") or None,
+                          "sampling.equilibrate": size.get("equilibrate"),
+                          "sampling.every": size.get("every")}
+                self._sizes.append((point["p"], {key: str(value) for key, value in wanted.items()
+                                                 if isinstance(value, (int, str))}, size))
+
+    def size_of(self, configuration, temperatures):
+        """The entry of the summary whose averages a task of this configuration is part of."""
+        for p, wanted, size in self._sizes:
+            same = all(configuration.get(key, value) == value for key, value in wanted.items())
+            if (same and float(configuration.get("lattice.p", p)) == p
+                    and set(temperatures) <= set(size["temperatures"])
+                    and int(configuration.get("sampling.measure", 0)) >=
+                    size.get("discarded", 0) + size.get("measurements", 0)):
+                return size
+        return None
+
+    def of(self, name, configuration, temperatures):
+        """(purpose, entry of the summary or None) of a task."""
+        size = self.size_of(configuration, temperatures)
+        if self._named is not None:
+            named = self._named.get(name, "abandoned")
+            if named != "graph":
+                return named, None
+            return ("result", size) if size is not None else ("abandoned", None)
+        if size is not None:
+            return "result", size
+        times = tuple(configuration.get(f"sampling.{key}") for key in ("measure", "every"))
+        if times == ("400" if len(temperatures) == 1 else "200", "1"):
+            return "pilot", None
+        if times in (("100", "1"), ("100", "2")) and len(temperatures) > 6:
+            return "scan", None
+        return "abandoned", None
 
 
 def _frame(columns):
@@ -120,32 +174,49 @@ class Study:
 
     def critical_temperatures(self):
         """Of a `tc` study, arrays over p: tc, shift (from Tc(0)) and binder_limit with their whole
-        errors; NaN where unknown."""
+        errors; NaN where unknown, and where a check contradicts them: `status` says why."""
         if self.kind != "tc":
             raise DataError(f"'{self.folder}' is a {self.kind} study: it has no Tc")
         points = self.summary["points"]
         result = {"p": array([point["p"] for point in points])}
         for key in ("tc", "shift", "binder_limit"):
             result[key] = array([value_and_error(point.get(key))[0] for point in points])
-            result[f"{key}_error"] = array([_whole_error(point.get(key)) for point in points])
+            result[f"{key}_error"] = array([whole(point.get(key))[1] for point in points])
+        result["status"] = np.array([status_of(point) for point in points])
         return result
 
-    def tasks(self):
-        """Every finished task, one at a time, in the order of their file names."""
-        for path in sorted((self.folder / "tasks").glob("*.h5")):
-            if not path.name.endswith(".part.h5"):
-                yield rewise_data.read_task(path)
+    def tasks(self, purpose="result", all=False):
+        """Finished tasks, one at a time, in the order of their file names: those that the summary
+        was made of, with the measurements that it took of them. `purpose`: another one of
+        PURPOSES; all: every task as it is, with what it was for in its `purpose`."""
+        if purpose not in PURPOSES:
+            raise DataError(f"purpose '{purpose}': {', '.join(PURPOSES)} allowed")
+        purposes = Purposes(self.folder, self.summary)
+        for path in rewise_data.task_files(self.folder):
+            try:
+                configuration, temperatures, _ = rewise_data.read_task_notes(path)
+                own, size = purposes.of(path.name.removesuffix(".h5"), configuration, temperatures)
+            except (OSError, KeyError, ValueError):
+                own, size = purpose, None  # read_task() says what is wrong
+            if not all and own != purpose:
+                continue
+            task = rewise_data.read_task(path)
+            task.purpose = own
+            if size is not None and not all and size.get("measurements"):
+                task.keep(size.get("discarded", 0), size["measurements"])
+            yield task
 
-    def task_frame(self):
-        """A pandas DataFrame of thermal averages, a row per task and temperature. Pilot runs and
-        scans are tasks, too: they differ in sampling.measure and in their temperatures."""
+    def task_frame(self, purpose="result", all=False):
+        """A pandas DataFrame of thermal averages, a row per task and temperature, of the same tasks
+        as tasks(); the column `purpose` says what each was for."""
         rows = []
-        for task in self.tasks():
+        for task in self.tasks(purpose, all):
             m2 = task.magnetisation**2
             for k, temperature in enumerate(task.temperature):
-                rows.append({"task": task.name, "p": task.p, "rule": task.rule,
-                             "extents": "x".join(map(str, task.extents)), "sites": task.sites,
-                             "modified": task.modified, "temperature": temperature,
+                rows.append({"task": task.name, "purpose": task.purpose, "p": task.p,
+                             "rule": task.rule, "extents": "x".join(map(str, task.extents)),
+                             "sites": task.sites, "modified": task.modified,
+                             "temperature": temperature,
                              "schedule": task.configuration.get("sampling.schedule"),
                              "measurements": task.energy.shape[1],
                              "energy": task.energy[k].mean(),

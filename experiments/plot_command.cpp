@@ -27,9 +27,6 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
     throw Error(ExitCode::io,
                 fmt::format("'{}' does not exist (a study's folder or a task file)", what));
   }
-  if (const std::string why = plots_missing(); !why.empty()) {
-    throw Error(ExitCode::io, fmt::format("no plots: {}", why));
-  }
   std::vector<std::string> arguments{what};
   if (!out.empty()) arguments.insert(arguments.end(), {"--out", out});
   const int status = run_plot_script(arguments);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "experiments/build_info.hpp"
 #include "src/base/error.hpp"
@@ -61,24 +62,51 @@ std::string plots_missing() {
       python);
 }
 
-int run_plot_script(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{interpreter(), build_info().plot_script};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_program(words, false);
+namespace {
+
+// A script of analysis/ on these arguments, its output going where ours goes.
+int run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
+  const std::string python = interpreter();
+  if (python.empty()) throw Error(ExitCode::io, plots_missing());
+  arguments.insert(arguments.begin(), {python, script});
+  return run_program(arguments, false);
 }
 
-void draw_plots(const std::vector<std::string>& arguments) {
-  const std::string why = plots_missing();
-  if (!why.empty()) {
-    fmt::print(stderr, "no plots: {}\n", why);
-  } else if (const int status = run_plot_script(arguments); status != 0) {
-    fmt::print(stderr, "no plots: plot.py ended with status {}\n", status);
+// The script has said itself why it ends with a status of ours.
+bool has_said_why(int status) {
+  return status == static_cast<int>(ExitCode::usage) ||
+         status == static_cast<int>(ExitCode::data) || status == static_cast<int>(ExitCode::io);
+}
+
+// Runs a script at the end of another command, whose result stands whatever becomes of it.
+void run_beside(const std::string& what, const std::function<int()>& script) {
+  try {
+    const int status = script();
+    if (status != 0 && !has_said_why(status)) {
+      fmt::print(stderr, "{}: Python ended with status {}\n", what, status);
+    }
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}: {}\n", what, error.what());
   }
+}
+
+}  // namespace
+
+int run_plot_script(const std::vector<std::string>& arguments) {
+  return run_script(build_info().plot_script, arguments);
 }
 
 int run_report_script(const std::filesystem::path& folder) {
   const std::filesystem::path plots = build_info().plot_script;
-  return run_program({interpreter(), plots.parent_path() / "report.py", folder}, false);
+  return run_script(plots.parent_path() / "report.py", {folder});
+}
+
+void draw_plots(const std::vector<std::string>& arguments) {
+  run_beside("no plots", [&] { return run_plot_script(arguments); });
+}
+
+void leave_report(const std::filesystem::path& folder) {
+  run_beside("no plots, no report", [&] { return run_report_script(folder); });
 }
 
 }  // namespace rewise

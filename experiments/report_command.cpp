@@ -23,9 +23,6 @@ ExitCode run_report(const std::string& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw Error(ExitCode::io, fmt::format("'{}' is no folder (of a study)", folder));
   }
-  if (const std::string why = plots_missing(); !why.empty()) {
-    throw Error(ExitCode::io, fmt::format("no report: {}", why));
-  }
   const int status = run_report_script(folder);
   if (status == 0) fmt::print("{}\n", (std::filesystem::path(folder) / "report.html").string());
   // report.py keeps to the same exit codes.

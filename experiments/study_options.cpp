@@ -27,17 +27,6 @@ DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& confi
   return devices;
 }
 
-// Draws the plots and writes report.html; where that is not possible, says why on standard error.
-void leave_report(const std::filesystem::path& folder) {
-  const std::string why = plots_missing();
-  const int status = why.empty() ? run_report_script(folder) : 0;
-  if (!why.empty()) {
-    fmt::print(stderr, "no plots, no report: {}\n", why);
-  } else if (status != 0) {
-    fmt::print(stderr, "no plots, no report: report.py ended with status {}\n", status);
-  }
-}
-
 }  // namespace
 
 const char* const kScheduleHelp =

@@ -4,10 +4,12 @@ import contextlib
 import copy
 import io
 import json
+import os
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -15,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
 import plot  # noqa: E402
+import plot_sizes  # noqa: E402
 import plot_study  # noqa: E402
 import plot_style  # noqa: E402
 import plot_task  # noqa: E402
@@ -61,6 +64,10 @@ class InFolder(unittest.TestCase):
 def drawn(figure):
     """The axes of a figure that show data."""
     return [axes for axes in figure.axes if axes.axison]
+
+
+def legend_of(axes):
+    return " ".join(text.get_text() for text in axes.get_legend().get_texts())
 
 
 def tuning(ps=(0.0, 0.1)):
@@ -178,6 +185,100 @@ class Study(InFolder):
         self.assertNotIn("tc", names)
         self.assertNotIn("shift", names)
 
+    def test_what_a_check_contradicts_is_drawn_hollow_and_said(self):
+        summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32, 64))
+        synthetic.refuse(summary["points"][1])
+        figure, _ = plot_study.plot_tc(summary)
+        results, refused = [c.lines[0] for c in drawn(figure)[0].containers]
+        np.testing.assert_allclose(results.get_xdata(), [0.03])
+        np.testing.assert_allclose(refused.get_xdata(), [0.1])
+        self.assertEqual(refused.get_markerfacecolor(), "white")
+        self.assertNotEqual(results.get_markerfacecolor(), "white")
+        self.assertIn("refused by a check", legend_of(drawn(figure)[0]))
+        figure, _ = plot_study.plot_shift(summary)
+        np.testing.assert_allclose(drawn(figure)[0].containers[0].lines[0].get_xdata(), [0.03])
+        figure, _ = plot_study.plot_extrapolation(summary["points"])
+        for panel, good in zip(drawn(figure), (True, False)):
+            star = [c.lines[0] for c in panel.containers if c.lines[0].get_marker() == "*"][0]
+            self.assertEqual(star.get_markerfacecolor() != "white", good)
+            self.assertEqual("refused" in legend_of(panel), not good)
+            self.assertEqual("not converged" in panel.get_title("left"), not good)
+        del summary["points"][1]["candidate"]
+        figure, _ = plot_study.plot_extrapolation(summary["points"])
+        self.assertFalse([c for c in drawn(figure)[1].containers
+                          if c.lines[0].get_marker() == "*"])
+        plot_style.plt.close("all")
+
+    def test_fits_have_lines_chi2_and_the_band_of_their_error(self):
+        summary = synthetic.with_errors_of_fits(synthetic.summary(ps=(0.01, 0.1),
+                                                                  sizes=(16, 32, 64)))
+        point = summary["points"][1]
+        figure, _ = plot_study.plot_extrapolation([point])
+        panel = drawn(figure)[0]
+        self.assertIn(r"\chi^2/\mathrm{dof} = 3.1/3", legend_of(panel))
+        bands = [patch for patch in panel.collections if hasattr(patch, "get_paths")
+                 and type(patch).__name__ == "PolyCollection"]
+        self.assertEqual(len(bands), 2)
+        at = bands[0].get_paths()[0].vertices
+        low, high = (at[at[:, 0] == 0][:, 1].min(), at[at[:, 0] == 0][:, 1].max())
+        self.assertAlmostEqual((high - low) / 2, point["tc"]["fit_limit"]["error"])
+        self.assertAlmostEqual((high + low) / 2, point["tc"]["fit_limit"]["value"])
+        # sqrt(error^2 + 2 covariance x + amplitude_error^2 x^2) at the end
+        x = at[:, 0].max()
+        ends = at[np.isclose(at[:, 0], x)][:, 1]
+        self.assertAlmostEqual((ends.max() - ends.min()) / 2,
+                               np.sqrt(4e-8 - 1e-4 * x + 0.25 * x * x))
+        figure, _ = plot_study.plot_binder_limit([point])
+        panel = drawn(figure)[0]
+        self.assertIn("1.2/1", legend_of(panel))
+        lines = [line for line in panel.lines if len(line.get_xdata()) == 41]
+        np.testing.assert_allclose(lines[0].get_ydata(), 0.2712 + 0.25 * lines[0].get_xdata())
+        figure, _ = plot_study.plot_shift(summary)
+        self.assertIn("0.4/1", legend_of(drawn(figure)[0]))
+        plot_style.plt.close("all")
+
+    def test_axes_of_the_extrapolation_are_defined(self):
+        summary = synthetic.with_errors_of_fits(synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32)))
+        summary["points"][0]["tc"]["method"] = "regular"
+        for plot_of in (plot_study.plot_extrapolation, plot_study.plot_binder_limit):
+            regular, mean_field = drawn(plot_of(summary["points"])[0])
+            self.assertIn("N_1^{-w} - N_2^{-w}", regular.get_xlabel())
+            self.assertIn("$w = 0.875$", regular.get_title("right"))
+            self.assertIn("N_", mean_field.get_xlabel())
+        plot_style.plt.close("all")
+
+    def test_at_p_0_it_is_the_regular_power_of_m2_that_crosses(self):
+        summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
+        for point, factor, label in zip(summary["points"], (1 / 4, 1), ("L^{1/4}", "N^{1/2}")):
+            figure, _ = plot_study.plot_crossings(point)
+            panel = drawn(figure)[1]
+            self.assertIn(label, panel.get_ylabel())
+            for container, size in zip(panel.containers, point["sizes"]):
+                edge = size["extents"][0]
+                x, y = container.lines[0].get_data()
+                wanted = dict(zip(size["temperatures"], size["m2"]["value"]))
+                scaled = dict(zip(size["temperatures"], size["scaled_m2"]["value"]))
+                np.testing.assert_allclose(y, [edge**factor * wanted[t] if factor < 1
+                                               else scaled[t] for t in x])
+        cubic = {"p": 0, "sizes": [{"extents": [8, 8, 8]}]}
+        self.assertAlmostEqual(plot_sizes.m2_scaling(cubic)[0], 1.03627 / 3)
+        # The summaries of today have it scaled already, and say how.
+        ready = {"p": 0, "sizes": [{"extents": [8, 8], "scaled_m2_power": 0.125}]}
+        self.assertEqual(plot_sizes.m2_scaling(ready),
+                         (None, plot_sizes.m2_scaling(summary["points"][0])[1]))
+        ready = {"p": 0.1, "sizes": [{"extents": [8, 8], "scaled_m2_power": 0.5}]}
+        self.assertEqual(plot_sizes.m2_scaling(ready), (None, plot_style.LABELS["scaled_m2"]))
+        hyper = {"p": 0, "sizes": [{"extents": [8] * 4}]}
+        self.assertIsNone(plot_sizes.m2_scaling(hyper)[0])
+        self.assertIn("4/15", plot_sizes.m2_scaling(summary["points"][0], q=3)[1])
+        plot_style.plt.close("all")
+
+    def test_ticks_of_small_numbers_do_not_repeat(self):
+        ticks = [plot_style.plain_number(x) for x in (1e-4, 1.5e-4, 2e-4, 2.5e-4, 3e-4)]
+        self.assertEqual(len(set(ticks)), 5, ticks)
+        self.assertEqual(ticks[1], r"$1.5 \times 10^{-4}$")
+        self.assertEqual(plot_style.plain_number(0.05), "0.05")
+
     def test_a_sweep_without_crossings_is_drawn(self):
         summary = synthetic.summary(ps=(0.03,), sizes=(16,))
         summary["kind"] = "sweep"
@@ -204,6 +305,68 @@ class Study(InFolder):
         broken = copy.deepcopy(synthetic.summary(ps=(0.01,), sizes=(16, 32)))
         del broken["points"][0]["sizes"][0]["temperatures"]
         self.assert_refused(65, "lacks what its format promises", self.write_study(broken))
+
+
+class Files(InFolder):
+    def jobs(self, count=5):
+        summary = synthetic.summary(ps=(0.01,), sizes=(16, 32))
+        jobs = list(plot_study.jobs(summary))[:count]
+        self.assertEqual(len(jobs), count)
+        return jobs
+
+    def test_processes_draw_what_one_draws_in_the_same_order(self):
+        one = plot_style.save_all(self.jobs(), self.folder / "one", processes=1)
+        several = plot_style.save_all(self.jobs(), self.folder / "several", processes=3)
+        self.assertEqual([path.name for path in one], [path.name for path in several])
+        self.assertEqual(len(one), 10)
+        for a, b in zip(one, several):
+            self.assertEqual(a.read_bytes(), b.read_bytes(), a.name)
+
+    def test_what_goes_wrong_in_another_process_is_told(self):
+        def broken():
+            raise rewise_data.DataError("no such column")
+        jobs = self.jobs(3)
+        for place in range(3):
+            with self.assertRaisesRegex(rewise_data.DataError, "no such column"):
+                plot_style.save_all(jobs[:place] + [broken] + jobs[place:2], self.folder,
+                                    processes=3)
+        with self.assertRaisesRegex(OSError, "ended with status"):
+            plot_style.save_all([jobs[0], lambda: os._exit(7)], self.folder, processes=2)
+
+    def test_links_are_replaced_and_not_followed(self):
+        own, plots = self.folder / "own.txt", self.folder / "plots"
+        own.write_text("mine", encoding="utf-8")
+        plots.mkdir()
+        for name in ("tc.png", "tc.pdf"):
+            (plots / name).symlink_to(own)
+        figure, name = self.jobs(1)[0]()
+        plot_style.save(figure, plots, name)
+        self.assertEqual(own.read_text("utf-8"), "mine")
+        for name in ("tc.png", "tc.pdf"):
+            self.assertFalse((plots / name).is_symlink())
+        self.assertEqual(sorted(path.name for path in plots.iterdir()), ["tc.pdf", "tc.png"])
+
+    def test_the_name_beside_cannot_be_taken_and_is_cleared(self):
+        path = self.folder / "a[1].png"
+        taken = self.folder / f".a[1].png.{'0' * 16}.tmp"
+        taken.symlink_to(self.folder / "elsewhere")
+        with unittest.mock.patch("secrets.token_hex", return_value="0" * 16):
+            with self.assertRaises(FileExistsError):
+                rewise_data.write_aside(path, b"x")
+        self.assertFalse(path.exists() or (self.folder / "elsewhere").exists())
+        old, young = (self.folder / f".a[1].png.{digit * 16}.tmp" for digit in "12")
+        for leftover in (old, young):
+            leftover.write_bytes(b"half")
+        os.utime(old, (1, 1))
+        rewise_data.write_aside(path, b"x")
+        self.assertEqual(path.read_bytes(), b"x")
+        self.assertFalse(old.exists())
+        self.assertTrue(young.exists())  # somebody may be writing it
+
+    def test_a_folder_that_cannot_be_written_is_named(self):
+        (self.folder / "plots").write_bytes(b"no folder")
+        study = self.write_study(synthetic.summary(ps=(0.01,), sizes=(16, 32)))
+        self.assert_refused(74, "plots", study, "--out", self.folder / "plots")
 
 
 class OneTask(InFolder):
@@ -270,10 +433,25 @@ class Numbers(unittest.TestCase):
         for value, error, text in [(2.37721, 0.0004, "2.3772(4)"),
                                    (2.377243, 0.00013, "2.37724(13)"),
                                    (1.2, 0.00996, "1.200(10)"), (2.2621, 0.0098, "2.262(10)"),
-                                   (12.3, 2.0, "12(2)"),
+                                   (12.3, 2.0, "12(2)"), (2.37718, 0.00019, "2.37718(19)"),
+                                   (2.37718, 0.000196, "2.3772(2)"), (1.2, 0.0016, "1.2000(16)"),
+                                   (2.37718, 0.999, "2.4(1.0)"), (1234.5, 23, "1230(20)"),
+                                   (-0.0004, 0.003, "0.000(3)"), (1.303e-7, 2.1e-9, "1.30(2)e-7"),
+                                   (-6.02214e23, 1.4e19, "-6.02214(14)e23"),
                                    (0.5, np.nan, "0.5"), (np.nan, 1, "unknown"),
                                    (2.25, 0, "2.25")]:
             self.assertEqual(rewise_data.with_error(value, error), text)
+        self.assertEqual(rewise_data.in_formula(1.303e-7, 2.1e-9), r"1.30(2)\times 10^{-7}")
+        self.assertEqual(rewise_data.in_formula(np.nan, 1), "unknown")
+
+    def test_whole_errors(self):
+        for entry, wanted in (({"systematic": 4}, (2, 5)), ({}, (2, 3)),
+                              ({"systematic": 4, "total_error": 6}, (2, 6))):
+            self.assertEqual(rewise_data.whole({"value": 2, "error": 3} | entry), wanted)
+        unknown = {"value": 2, "error": 3, "systematic": None, "total_error": None}
+        self.assertTrue(np.isnan(rewise_data.whole(unknown)[1]))
+        self.assertEqual(rewise_data.whole_or_statistical(unknown), (2, 3))
+        self.assertTrue(np.isnan(rewise_data.whole(None)).all())
 
     def test_tau_int_of_a_known_process(self):
         generator = np.random.default_rng(11)

@@ -47,13 +47,14 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.pictures, self.links, self.text = [], [], [], []
+        self.open, self.pictures, self.links, self.text, self.ids = [], [], [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
         if tag == "img":
             self.pictures.append(attributes["src"])
+        self.ids += [attributes["id"]] if "id" in attributes else []
         self.links += [attributes[key] for key in ("href", "src") if key in attributes]
         if tag not in self.VOID:
             self.open.append(tag)
@@ -76,9 +77,24 @@ class InFolder(unittest.TestCase):
         (self.folder / "tasks").mkdir(exist_ok=True)
         (self.folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
         (self.folder / "study.toml").write_bytes(toml)
-        synthetic.write_task(self.folder / "tasks" / "0123.h5")
+        self.write_result(summary, "0123")
         synthetic.write_task(self.folder / "tasks" / "4567.part.h5")
         return self.folder
+
+
+    def write_result(self, summary, name, **changes):
+        """A task that the summary's first averages at p = 0.1 come from; `changes` make another of
+        it."""
+        point = next((p for p in summary.get("points", []) if p["p"] == 0.1 and "sizes" in p), None)
+        size = point["sizes"][0] if point else {"temperatures": (2.2, 2.3), "extents": [8]}
+        configuration = {"lattice.p": "0.1", "lattice.size": "x".join(map(str, size["extents"])),
+                         "lattice.rule": (point or {}).get("rule", "rewire"),
+                         "sampling.schedule": "1:1", "sampling.replicas": "32",
+                         "sampling.measure": "500"}
+        temperatures = changes.pop("temperatures", size["temperatures"])
+        configuration.update({f"sampling.{key}": str(value) for key, value in changes.items()})
+        synthetic.write_task(self.folder / "tasks" / f"{name}.h5", temperatures, times=520,
+                             edge=size["extents"][0], configuration=configuration)
 
 
 class Reading(InFolder):
@@ -120,9 +136,42 @@ class Reading(InFolder):
         self.assertAlmostEqual(tc["tc_error"][1], np.hypot(2e-4, 1e-4))
         self.assertTrue(np.isnan(tc["shift"][0]))
 
-    def test_tasks_without_checkpoints(self):
-        study = rewise_study.load(self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32))))
-        self.assertEqual([task.name for task in study.tasks()], ["0123"])
+    def test_tasks_are_those_that_the_summary_was_made_of(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
+        study = rewise_study.load(self.write_study(summary))
+        self.write_result(summary, "1", temperatures=[2.3], measure=400, equilibrate=300, every=1,
+                          replicas=16)
+        self.write_result(summary, "2", temperatures=np.linspace(2, 4, 20), measure=100,
+                          equilibrate=200, every=2)
+        self.write_result(summary, "3", temperatures=[2.0, 2.5])  # a window that was moved
+        self.write_result(summary, "4", replicas=64)
+        tasks = list(study.tasks())
+        self.assertEqual([(task.name, task.purpose) for task in tasks], [("0123", "result")])
+        self.assertEqual(tasks[0].energy.shape[1], 500)  # as many as the averages are of
+        self.assertEqual([(task.name, task.purpose) for task in study.tasks(all=True)],
+                         [("0123", "result"), ("1", "pilot"), ("2", "scan"), ("3", "abandoned"),
+                          ("4", "abandoned")])
+        self.assertEqual([task.name for task in study.tasks(purpose="scan")], ["2"])
+        # What was measured before equilibrium is no part of the averages.
+        summary["points"][0]["sizes"][0].update(discarded=15, measurements=480)
+        study = rewise_study.load(self.write_study(summary))
+        whole = rewise_data.read_task(self.folder / "tasks" / "0123.h5")
+        np.testing.assert_array_equal(next(study.tasks()).energy, whole.energy[:, 15:495])
+        with self.assertRaisesRegex(rewise_data.DataError, "pilot"):
+            next(study.tasks(purpose="pilots"))
+        # A list of what was asked for is believed before all likeness.
+        (self.folder / "tasks.json").write_text(json.dumps(
+            {"format": "rewise tasks", "format_version": 1,
+             "tasks": {"0123": "graph", "4": "graph", "3": "pilot"}}), encoding="utf-8")
+        self.assertEqual([task.purpose for task in study.tasks(all=True)],
+                         ["result", "abandoned", "abandoned", "pilot", "abandoned"])
+
+    def test_a_refused_point_has_no_tc(self):
+        summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
+        synthetic.refuse(summary["points"][1])
+        tc = rewise_study.load(self.write_study(summary)).critical_temperatures()
+        self.assertTrue(np.isnan([tc["tc"][1], tc["tc_error"][1], tc["shift"][1]]).all())
+        self.assertEqual(list(tc["status"]), ["ok", "not converged"])
 
     @unittest.skipIf(pandas is None, "pandas is not installed")
     def test_frames(self):
@@ -132,9 +181,10 @@ class Reading(InFolder):
         peak = frame[(frame.p == 0.1) & (frame.rule == "swap")].groupby("extents").binder.max()
         self.assertEqual(list(peak.index), ["16x16", "32x32"])
         tasks = study.task_frame()
-        self.assertEqual(list(tasks.temperature), [2.2, 2.3, 2.4, 2.5])
+        self.assertEqual(len(tasks), 9)
+        self.assertEqual(set(tasks.purpose), {"result"})
         task = rewise_data.read_task(self.folder / "tasks" / "0123.h5")
-        self.assertAlmostEqual(tasks.m2[2], (task.magnetisation[2]**2).mean())
+        self.assertAlmostEqual(tasks.m2[2], (task.magnetisation[2, :500]**2).mean())
 
     def test_no_study(self):
         with self.assertRaisesRegex(rewise_data.DataError, "does not exist"):
@@ -157,7 +207,11 @@ class Report(InFolder):
         plots = sorted((self.folder / "plots").glob("*.png"))
         data = [base64.b64decode(source.partition("base64,")[2]) for source in page.pictures]
         self.assertEqual(sorted(data), sorted(path.read_bytes() for path in plots))
-        self.assertTrue(all(link.startswith("data:") for link in page.links), "needs a network")
+        self.assertTrue(all(link.startswith(("data:", "#")) for link in page.links),
+                        "needs a network")
+        inner = [link[1:] for link in page.links if link.startswith("#")]
+        self.assertGreater(len(inner), 4)
+        self.assertEqual(inner, page.ids)  # the table of contents is whole
         text = " ".join(page.text)
         summary = json.loads((self.folder / "summary.json").read_text("utf-8"))
         tc = summary["points"][1]["tc"]
@@ -179,6 +233,38 @@ class Report(InFolder):
         for wanted in ("a <warning> & more", "DISAGREE", "+7.5", "equilibration took only",
                        "'bad.h5' is damaged"):
             self.assertIn(wanted, text)
+
+    def test_the_gravest_warning_stands_first(self):
+        summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32))
+        summary["points"][0]["sizes"][0].update(measurements=8)
+        summary["points"][0]["warnings"] = ["scaled_m2 of 256 and 1024 sites: not stable"]
+        synthetic.refuse(summary["points"][1])
+        status, _, page = self.write(summary)
+        self.assertEqual(status, 0)
+        text = " ".join(page.text)
+        places = [text.index(words) for words in
+                  ("No result, or a wrong one", "p = 0.1: U at the crossing is far", "Warnings",
+                   "not stable", "Remarks", "decorrelated measurements: tau_int")]
+        self.assertEqual(places, sorted(places))
+        candidate = rewise_data.with_error(*rewise_data.whole(summary["points"][1]["candidate"]))
+        self.assertIn(f"– not converged; refused: {candidate}", text)
+
+    def test_task_files_are_counted_by_what_they_were_for(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
+        self.write_study(summary)
+        self.write_result(summary, "1", temperatures=[2.3], measure=400, every=1, equilibrate=7,
+                          schedule="1:2")
+        status, _, page = self.write(summary)
+        self.assertEqual(status, 0)
+        self.assertIn("2: 1 of the graphs behind the results, 1 pilot runs for tau", page.text)
+
+    def test_a_systematic_error_that_is_unknown_is_said(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
+        summary["points"][0]["tc"]["systematic"] = None
+        summary["tc0"]["measured"] = {"value": 2.2693, "error": 0.0003}
+        text = " ".join(self.write(summary)[2].text)
+        self.assertIn("systematic error unknown", text)
+        self.assertIn("measured here: 2.2693(3)", text)
 
     def test_a_sweep(self):
         # A damaged study.toml is no obstacle: no number comes from it.

@@ -101,8 +101,28 @@ def autoregressive(generator, shape, decay):
     return series
 
 
+def refuse(point, status="not-converged", reason="U at the crossing is far from its limit"):
+    """Takes a point's Tc away, as `tc` does where a check contradicts it."""
+    point.update(candidate=point["tc"], tc=None, shift=None, status=status, reasons=[reason])
+
+
+def with_errors_of_fits(summary):
+    """Adds what bands and lines of the fits need."""
+    for point in summary["points"]:
+        point["scaling"] = {"y": 0.5, "w": 0.5 if point["p"] > 0 else 0.875}
+        point["tc"]["fit_limit"] = {"value": point["tc"]["value"] + 1e-4, "error": 2e-4}
+        for fit in point["tc"]["fit"]:
+            fit["covariance"] = -5e-5
+        point["binder_limit"].update(form="shifted", chi2=1.2, dof=1, q=0.3, fit=[
+            {"quantity": "binder", "amplitude": {"value": 0.25, "error": 0.03},
+             "covariance": -5e-5}])
+    for law in summary["power_laws"]:
+        law["covariance"] = 4e-6
+    return summary
+
+
 def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, edge=32, decay=0.8,
-               potts=None):
+               potts=None, configuration=()):
     generator = np.random.default_rng(6)
     sites, shape = edge * edge, (len(temperatures), times, replicas)
     tilt = np.asarray(temperatures)[:, None, None] - 2.35
@@ -112,10 +132,10 @@ def write_task(path, temperatures=(2.2, 2.3, 2.4, 2.5), times=400, replicas=32, 
     with h5py.File(path, "w", userblock_size=512) as file:
         file.attrs["format"] = "rewise task"
         file.attrs["format_version"] = 1
-        configuration = file.create_group("configuration").attrs
-        configuration["lattice.p"] = "0.01" if potts is None else "0"
+        texts = {"lattice.p": "0.01" if potts is None else "0"}
         if potts is not None:
-            configuration.update({"sampling.model": "potts", "sampling.q": str(potts)})
+            texts.update({"sampling.model": "potts", "sampling.q": str(potts)})
+        file.create_group("configuration").attrs.update(texts | dict(configuration))
         graph = file.create_group("graph")
         graph.attrs.update({"dim": 2, "extents": np.array([edge] * 2, dtype=np.uint32),
                             "p": 0.01 if potts is None else 0.0,
