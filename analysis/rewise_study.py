@@ -78,10 +78,12 @@ class Purposes:
         if size is not None:
             return "result", size
         times = tuple(configuration.get(f"sampling.{key}") for key in ("measure", "every"))
-        if times == ("400" if len(temperatures) == 1 else "200", "1"):
-            return "pilot", None
         if times in (("100", "1"), ("100", "2")) and len(temperatures) > 6:
             return "scan", None
+        # From both starts without equilibration, or (older, or with a fixed one) a plain series.
+        if times[1] == "1" and (configuration.get("sampling.equilibrate") == "0" or
+                                times[0] == ("400" if len(temperatures) == 1 else "200")):
+            return "pilot", None
         return "abandoned", None
 
 

@@ -144,13 +144,15 @@ class Reading(InFolder):
         self.write_result(summary, "2", temperatures=np.linspace(2, 4, 20), measure=100,
                           equilibrate=200, every=2)
         self.write_result(summary, "3", temperatures=[2.0, 2.5])  # a window that was moved
+        self.write_result(summary, "5", temperatures=[2.0, 2.5, 3.0], measure=64, equilibrate=0,
+                          every=1)
         self.write_result(summary, "4", replicas=64)
         tasks = list(study.tasks())
         self.assertEqual([(task.name, task.purpose) for task in tasks], [("0123", "result")])
         self.assertEqual(tasks[0].energy.shape[1], 500)  # as many as the averages are of
         self.assertEqual([(task.name, task.purpose) for task in study.tasks(all=True)],
                          [("0123", "result"), ("1", "pilot"), ("2", "scan"), ("3", "abandoned"),
-                          ("4", "abandoned")])
+                          ("4", "abandoned"), ("5", "pilot")])
         self.assertEqual([task.name for task in study.tasks(purpose="scan")], ["2"])
         # What was measured before equilibrium is no part of the averages.
         summary["points"][0]["sizes"][0].update(discarded=15, measurements=480)
@@ -164,7 +166,7 @@ class Reading(InFolder):
             {"format": "rewise tasks", "format_version": 1,
              "tasks": {"0123": "graph", "4": "graph", "3": "pilot"}}), encoding="utf-8")
         self.assertEqual([task.purpose for task in study.tasks(all=True)],
-                         ["result", "abandoned", "abandoned", "pilot", "abandoned"])
+                         ["result", "abandoned", "abandoned", "pilot", "abandoned", "abandoned"])
 
     def test_a_refused_point_has_no_tc(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
