@@ -2,8 +2,10 @@
 // that it grows without computing anything twice, and that an interruption changes no number.
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -62,6 +64,23 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
         Approx(std::hypot(tc["error"].get<double>(), tc["systematic"].get<double>())));
   CHECK(first.out.find(tc["text"].get<std::string>()) != std::string::npos);
 
+  // What lines and bands of the fits are drawn from.
+  for (const json& limit : {regular["tc"], regular["binder_limit"], rewired["tc"]}) {
+    REQUIRE(!limit["fit"].empty());
+    const double error = limit["fit_limit"]["error"];
+    CHECK(error > 0);
+    for (const auto& line : limit["fit"]) {
+      const double covariance = line["covariance"];
+      CHECK(covariance != 0);
+      CHECK(std::abs(covariance) <= error * line["amplitude"]["error"].get<double>());
+    }
+  }
+  CHECK(regular["scaling"]["w"].get<double>() == Approx(0.875));
+  CHECK(rewired["scaling"]["y"].get<double>() == Approx(0.5));
+  for (const auto& crossing : rewired["crossings"]) {
+    CHECK(crossing.contains("height_used") == (crossing["quantity"] == "binder"));
+  }
+
   const std::string toml = place.read("study/study.toml");
   std::string renamed = study(20, "0.3");
   renamed.replace(renamed.find("tiny"), 4, "other");
@@ -85,6 +104,35 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
   // have to move once or twice (16 graphs each).
   CHECK(place.files().size() >= files.size() + 4 * 3 * 2 + 8 + 3 + 3 * 24);
   CHECK(place.files().size() <= files.size() + 4 * 3 * 2 + 8 + 3 + 3 * 24 + 2 * 16);
+}
+
+TEST_CASE("plots and report take one start of Python, and their failure takes no result away") {
+  const Workplace place;
+  place.write("s.toml",
+              "[study]\nname = \"s\"\n[lattice]\ndim = 2\nsizes = [8]\np = [0.1]\ngraphs = 2\n"
+              "[sampling]\ntemperatures = [2.5]\nequilibrate = 10\nmeasure = 10\nevery = 1\n"
+              "[run]\ndevice = \"cpu\"\n");
+  const auto with_python = [&](const std::string& ending) {
+    place.write("python", "#!/bin/sh\necho \"$1\" >> '" + (place / "starts").string() + "'\n" +
+                              ending + "\n");
+    std::filesystem::permissions(place / "python", std::filesystem::perms::owner_all);
+    ::setenv("REWISE_PYTHON", (place / "python").c_str(), 1);
+    const Output output = place.run("sweep s.toml --out study");
+    ::unsetenv("REWISE_PYTHON");
+    return output;
+  };
+  CHECK(with_python("exit 0").status == 0);
+  const std::string starts = place.read("starts");
+  INFO(starts);
+  CHECK(std::count(starts.begin(), starts.end(), '\n') == 1);
+  CHECK(starts.find("report.py") != std::string::npos);
+  const Output failed = with_python("exit 7");
+  CHECK(failed.status == 0);
+  CHECK(says(failed, "no plots, no report: Python ended with status 7"));
+  const Output told = with_python("echo 'report.py: why' >&2; exit 74");
+  CHECK(told.status == 0);
+  CHECK(says(told, "report.py: why"));
+  CHECK_FALSE(says(told, "no plots, no report"));  // one line is enough
 }
 
 TEST_CASE("a study.toml that is damaged is kept aside and told, and holds up no resume") {
