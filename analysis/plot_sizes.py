@@ -61,8 +61,9 @@ def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
         if not len(x):
             continue
         face = {} if which else {"markerfacecolor": "white"}
+        known = panel.get_legend_handles_labels()[1]
         style.points(panel, x, y[:, 0], y[:, 1], index,
-                     label + ("" if which else ", left out"), **face)
+                     label if which else "left out" if "left out" not in known else None, **face)
         widest = max(widest, x.max())
     return widest
 

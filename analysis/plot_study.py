@@ -175,7 +175,8 @@ def plot_tc(summary):
         for x, value, error in known:
             panel.annotate(with_error(value, error), (x, value - np.nan_to_num(error)),
                            xytext=(0, -4), textcoords="offset points", ha="center", va="top",
-                           fontsize=7)
+                           fontsize=7, bbox={"facecolor": "white", "edgecolor": "none",
+                                             "alpha": 0.8, "pad": 0.5})
     tc0 = summary.get("tc0") or {}
     value, error = value_and_error(tc0 or None)
     if np.isfinite(value):
