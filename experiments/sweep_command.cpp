@@ -24,8 +24,9 @@ STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
 
 (one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of
 each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or
-"auto": 13 around the transition of each size and p. equilibrate and every "auto" follow
-from tau_int of a short run; measure "auto" is 100.
+"auto": 13 around the transition of each size and p. equilibrate "auto": until pilots from
+ordered and from random starts agree; every "auto" follows from their tau_int; measure
+"auto" is 100.
 model = "potts" with q = 3, say, takes Potts spins (engine "single").
 )";
 constexpr const char* kTarget = R"(

@@ -31,6 +31,14 @@ auto (glauber in one dimension); sizes edges or lists of extents; graphs one
 number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
 )";
+constexpr const char* kChecks = R"(
+equilibrate = "auto" shows equilibrium instead of assuming it: pilots run from ordered
+and from random starts until both agree in e, |m| and m^2, with Swendsen-Wang updates
+first where the schedule alone does not get there; graphs whose halves still differ drop
+what they measured and go on. A Tc that a check contradicts (starts that differ, no
+crossing in the window, fewer than 8 graphs or 3 sizes, U at the crossing far from its
+limit) is no result: the table shows "-", and below it why and what to do.
+)";
 constexpr const char* kTarget = R"(
 target_error = 1e-4 asks for that relative error of every Tc(p), statistical and
 systematic: the study begins with `graphs` of each size (32 unless given) and adds, in
@@ -64,7 +72,7 @@ ExitCode run_tc(const StudyOptions& options) {
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
   CLI::App& app = *program.add_subcommand("tc", kAbout);
-  app.footer(std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
+  app.footer(std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kResultsHelp + kExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

@@ -148,7 +148,8 @@ def main():
     for r in rows:
         text = "| {setting} | {quantity} | {numbers}/{of} |".format(**r)
         if "rms_z" in r:
-            text += " {rms_z:.2f} | {mean_z:+.2f} | {scatter:.2f} | {median_error:.1e} |".format(**r)
+            text += (" {rms_z:.2f} | {mean_z:+.2f} | {scatter:.2f} | "
+                     "{median_error:.1e} |").format(**r)
         else:
             text += " - | - | - | - |"
         print(text)
