@@ -7,18 +7,33 @@
 #include <charconv>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
+constexpr std::int64_t kSameRequest = 1'000'000'000;  // ns
+
 std::atomic<int> received{0};
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use nothing else");
+std::atomic<std::int64_t> received_at{0};  // ns of the monotonic clock; 0: not known yet
+static_assert(std::atomic<int>::is_always_lock_free &&
+                  std::atomic<std::int64_t>::is_always_lock_free,
+              "a signal handler may use nothing else");
 
 extern "C" void on_stop_signal(int number) {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::int64_t now = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   int none = 0;
-  if (!received.compare_exchange_strong(none, number)) ::_exit(128 + number);
+  if (received.compare_exchange_strong(none, number)) {
+    received_at.store(now);
+    return;
+  }
+  const std::int64_t first = received_at.load();
+  if (first != 0 && now - first > kSameRequest) ::_exit(128 + number);
 }
 
 void handle(int number) {
@@ -74,7 +89,10 @@ void install_stop_signals() {
 }
 
 int stop_signal() { return received.load(std::memory_order_relaxed); }
-void reset_stop_signal() { received.store(0); }
+void reset_stop_signal() {
+  received.store(0);
+  received_at.store(0);
+}
 
 StopToken::StopToken(std::optional<std::chrono::duration<double>> limit) {
   using Clock = std::chrono::steady_clock;

@@ -9,9 +9,10 @@
 
 namespace rewise {
 
-// From here on the first SIGINT, SIGTERM, SIGUSR1 or SIGHUP sets a flag and a second one ends the
-// process at once with status 128 + its number. A SIGHUP that was ignored (nohup) stays so.
-// SIGXFSZ is ignored: a file size limit then is an error of write(). Call once, in main.
+// From here on the first SIGINT, SIGTERM, SIGUSR1 or SIGHUP sets a flag. Others within a second of
+// it are the same request (GNU timeout signals its child and then the child's whole group); a later
+// one ends the process at once with status 128 + its number. A SIGHUP that was ignored (nohup)
+// stays so. SIGXFSZ is ignored: a file size limit then is an error of write(). Call once, in main.
 void install_stop_signals();
 
 // The first stop signal's number, or 0.
