@@ -33,12 +33,19 @@ void make_folder_of(const std::filesystem::path& file) {
   }
 }
 
-void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned) {
+// LeaseLost, where there is one that is lost: its new owner chooses.
+void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned,
+          const Lease* lease = nullptr) {
   tuned["class"] = file.stem().string();
   tuned["schedule"] = to_string(chosen.schedule);
   tuned["cluster"] = to_string(chosen.cluster);
   tuned["reason"] = chosen.reason;
-  write_text_file(file, tuned.dump(2) + "\n");
+  const auto write = [&] { write_text_file(file, tuned.dump(2) + "\n"); };
+  if (lease != nullptr) {
+    lease->prove(write);
+  } else {
+    write();
+  }
 }
 
 // What a file holds. One of a version that knew Wolff alone does not name the cluster update: it is
@@ -123,9 +130,9 @@ ChosenSchedule winner_of(const TuneResult& result) {
 
 // Without tuning.
 ChosenSchedule settle(const std::filesystem::path& file, const Candidate& rule,
-                      const std::string& why) {
+                      const std::string& why, const Lease& lease) {
   const ChosenSchedule chosen{rule.schedule, rule.cluster, "rule of thumb: " + why};
-  keep(file, chosen, tune_json(std::vector<TuneResult>{}));
+  keep(file, chosen, tune_json(std::vector<TuneResult>{}), &lease);
   return chosen;
 }
 
@@ -142,15 +149,15 @@ TuneSetting setting_of(const std::filesystem::path& file, const ScheduleWish& wi
 }
 
 ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
-                      const StopToken& stop) {
+                      const Lease& lease, const StopToken& stop) {
   if (kTuneShare * wish.work < kLeastTuning) {
     return settle(file, wish.rule_of_thumb,
-                  fmt::format("some {:.2g} s of work are not worth tuning", wish.work));
+                  fmt::format("some {:.2g} s of work are not worth tuning", wish.work), lease);
   }
   const double budget = std::min(kTuneShare * wish.seconds, kMostTuning);
   if (budget < kLeastTuning) {
     return settle(file, wish.fallback,
-                  fmt::format("some {:.2g} s here are not worth tuning", wish.seconds));
+                  fmt::format("some {:.2g} s here are not worth tuning", wish.seconds), lease);
   }
   TuneResult result;
   try {
@@ -158,7 +165,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
   } catch (const Error& error) {
     // A study under a time limit shorter than its tuning must get on all the same.
     if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
-      settle(file, wish.rule_of_thumb, "the time limit came while tuning");
+      settle(file, wish.rule_of_thumb, "the time limit came while tuning", lease);
     }
     throw;
   }
@@ -169,7 +176,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
                              fmt::format("rule of thumb: {:.2g} s of tuning did not find any "
                                          "candidate's autocorrelation time",
                                          result.seconds)};
-  keep(file, chosen, tune_json(std::vector{result}));
+  keep(file, chosen, tune_json(std::vector{result}), &lease);
   return chosen;
 }
 
@@ -254,13 +261,25 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
   if (auto known = stored()) return *known;
   const auto file = class_file(folder, schedule_class(wish.spec, wish.any_cluster));
   make_folder_of(file);
+  const auto begin = std::chrono::steady_clock::now();
+  auto told = begin;
   while (true) {
     const LeaseClaim claim = claim_lease(std::filesystem::path(file.string() + ".lease"));
     if (auto known = stored()) return *known;
-    if (claim.lease) return decide(file, wish, stop);
+    try {
+      if (claim.lease) return decide(file, wish, *claim.lease, stop);
+    } catch (const LeaseLost&) {
+      continue;  // what its new owner chooses counts
+    }
     if (stop.stop_requested()) {
       throw Error(ExitCode::interrupted,
                   fmt::format("stopped by {} while {} was tuning", stop.reason(), claim.holder));
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now - told > 30s) {
+      told = now;
+      fmt::print(stderr, "waiting for {}, who has been tuning {} for {:.0f} s\n", claim.holder,
+                 file.stem().string(), std::chrono::duration<double>(now - begin).count());
     }
     std::this_thread::sleep_for(200ms);
   }

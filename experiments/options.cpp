@@ -1,9 +1,7 @@
 #include "experiments/options.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,8 +10,10 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include "src/base/error.hpp"
+#include "src/store/sealed_file.hpp"
 
 namespace rewise {
 namespace {
@@ -141,27 +141,7 @@ std::string read_text_file(const std::filesystem::path& file) {
 }
 
 void write_text_file(const std::filesystem::path& file, std::string_view text) {
-  const auto temporary =
-      file.parent_path() / fmt::format(".{}.{}.tmp", file.filename().string(), ::getpid());
-  const int out = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (out < 0) fail_io(file, "write");
-  bool good = true;
-  while (good && !text.empty()) {
-    const ssize_t written = ::write(out, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    good = written > 0;
-    if (good) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  good = good && ::fsync(out) == 0;
-  const int reason = errno;
-  good = ::close(out) == 0 && good;
-  if (!good || ::rename(temporary.c_str(), file.c_str()) != 0) {
-    if (reason != 0) errno = reason;
-    const int keep = errno;
-    ::unlink(temporary.c_str());
-    errno = keep;
-    fail_io(file, "write");
-  }
+  write_plain(file, std::as_bytes(std::span(text)));
 }
 
 }  // namespace rewise

@@ -16,7 +16,9 @@
 #include "experiments/run_options.hpp"
 #include "experiments/run_report.hpp"
 #include "experiments/task.hpp"
+#include "src/base/temporary.hpp"
 #include "src/single/team.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -160,6 +162,9 @@ ExitCode run_run(const RunOptions& options) {
     spec.cluster = best.cluster;
   }
 
+  if (paths) {  // what a killed run left
+    clear_temporaries(folder_of(paths->lease), fmt::format(".{}.", paths->lease.stem().string()));
+  }
   Progress progress("run", static_cast<double>(spec.cycles()));
   run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
   run.note = [&](const std::string& line) { progress.line(line); };
@@ -168,6 +173,8 @@ ExitCode run_run(const RunOptions& options) {
   switch (result.outcome) {
     case TaskOutcome::held:
       throw Error(ExitCode::held, fmt::format("'{}' is held by {}", options.out, result.message));
+    case TaskOutcome::lost:
+      throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));
     case TaskOutcome::interrupted:
       throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
     case TaskOutcome::already:

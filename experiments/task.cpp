@@ -129,7 +129,9 @@ void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
   if (!claim.lease) return;  // somebody lives and is at it
   try {
     const auto part = load_task(paths.checkpoint, OpenAs::reader);
-    if (part && part->task.state.cycles <= finished.state.cycles) remove_sealed(paths.checkpoint);
+    if (part && part->task.state.cycles <= finished.state.cycles) {
+      remove_sealed(paths.checkpoint, &*claim.lease);
+    }
   } catch (const Error&) {
     // Damaged: whoever asks for more measurements will be told.
   }

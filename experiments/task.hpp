@@ -90,6 +90,7 @@ enum class TaskOutcome {
   already,      // it was complete before; nothing ran
   interrupted,  // a checkpoint was written, if there are paths
   held,         // somebody else is at it; `message` says who
+  lost,         // somebody else took it over from us; `message` says who
 };
 
 struct TaskResult {

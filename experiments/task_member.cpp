@@ -20,15 +20,16 @@ double kept_number(const TextMap& provenance, const std::string& key) {
 
 }  // namespace
 
-std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) const {
+std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
   auto loaded = load_task(file, OpenAs::owner);
   if (!loaded) return std::nullopt;
+  lease_->outgrow(loaded->term);
   for (const auto& warning : loaded->warnings) say("warning: " + warning);
   return std::move(loaded->task);
 }
 
 // What was stored, if anything: the finished file or the checkpoint, whichever went further.
-std::optional<TaskData> TaskMember::load_furthest() const {
+std::optional<TaskData> TaskMember::load_furthest() {
   const TextMap wanted = task_configuration(spec());
   const TaskPaths& paths = *job_.paths;
   auto finished = load(paths.finished);
@@ -136,25 +137,21 @@ void TaskMember::append(const Observation& observation) {
 }
 
 void TaskMember::finish() {
-  if (!job_.paths) {
-    pack();
-  } else if (!lease_->held()) {
-    return close(TaskOutcome::held, "another process, which took this one for dead");
-  } else {
-    pack();
+  pack();
+  if (job_.paths) {
     if (replaces_) {
-      save_task(job_.paths->finished, data_);
+      save_task(job_.paths->finished, data_, &*lease_);
     } else {
-      save_new_task(job_.paths->finished, data_);
+      save_new_task(job_.paths->finished, data_, &*lease_);
     }
-    remove_sealed(job_.paths->checkpoint);
+    remove_sealed(job_.paths->checkpoint, &*lease_);
   }
   result_.data = std::move(data_);
   close(TaskOutcome::finished);
 }
 
 void TaskMember::interrupt() {
-  if (lease_ && lease_->held()) save(job_.paths->checkpoint);
+  if (job_.paths) save(job_.paths->checkpoint);
   close(TaskOutcome::interrupted,
         fmt::format("{} of {} measurements", measurements(), spec().measure));
 }
@@ -204,7 +201,7 @@ void TaskMember::checkpoint_after(double seconds) {
 
 void TaskMember::save(const std::filesystem::path& file) {
   pack();
-  save_task(file, data_);
+  save_task(file, data_, &*lease_);
   saved_ = std::chrono::steady_clock::now();
 }
 

@@ -30,11 +30,13 @@ class TaskMember {
   bool open() const { return open_; }  // still to be run
   TaskResult& result() { return result_; }
 
-  // Runs f; what it throws becomes this task's result.
+  // Runs f; what it throws becomes this task's result. Who has lost the lease leaves the task.
   template <class F>
   void guarded(const F& f) {
     try {
       f();
+    } catch (const LeaseLost& lost) {
+      close(TaskOutcome::lost, lost.what());
     } catch (...) {
       close(TaskOutcome::finished);
       result_.error = std::current_exception();
@@ -72,8 +74,8 @@ class TaskMember {
     lease_.reset();
     open_ = false;
   }
-  std::optional<TaskData> load(const std::filesystem::path& file) const;
-  std::optional<TaskData> load_furthest() const;
+  std::optional<TaskData> load(const std::filesystem::path& file);
+  std::optional<TaskData> load_furthest();
   void save(const std::filesystem::path& file);
   void append(const Observation& observation);
   void pack();

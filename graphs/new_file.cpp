@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
 
 namespace rewise {
 namespace {
@@ -28,15 +30,16 @@ bool exists(const std::string& path) {
 }  // namespace
 
 NewFile::NewFile(std::string path, Overwrite overwrite)
-    : path_(std::move(path)),
-      temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())),
-      overwrite_(overwrite) {
+    : path_(std::move(path)), temporary_(temporary_path(path_).string()), overwrite_(overwrite) {
   if (overwrite_ == Overwrite::no && exists(path_)) refuse_existing(path_);
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const std::filesystem::path folder = std::filesystem::path(temporary_).parent_path();
+  clear_temporaries(folder, fmt::format(".{}.", std::filesystem::path(path_).filename().string()));
+  descriptor_ = ::open(temporary_.c_str(), kTemporaryFlags, 0666);
   if (descriptor_ < 0) {
     throw Error(ExitCode::io,
                 fmt::format("{}: cannot be created: {}", path_, std::strerror(errno)));
   }
+  hold_temporary(descriptor_, folder);
   buffer_.reserve(kBuffer);
 }
 
@@ -74,8 +77,12 @@ void NewFile::commit() {
     ::unlink(temporary_.c_str());
   } else if (errno == EEXIST || exists(path_)) {
     refuse_existing(path_);
-  } else if (::rename(temporary_.c_str(), path_.c_str()) != 0) {  // a file system without links
-    fail("cannot be put in place", errno);
+  } else {  // a file system without links
+    int moved =
+        ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
+    if (moved != 0 && errno == EEXIST) refuse_existing(path_);
+    if (moved != 0) moved = ::rename(temporary_.c_str(), path_.c_str());
+    if (moved != 0) fail("cannot be put in place", errno);
   }
   const int closed = ::close(descriptor_);
   descriptor_ = -1;

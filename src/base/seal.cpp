@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kBlock = std::tuple_size_v<SealBlock>;
 constexpr std::array<unsigned char, 8> kMagic{0x89, 'R', 'W', 'S', '\r', '\n', 0x1a, '\n'};
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kVersionAt = 8, kBlockAt = 12, kLengthAt = 16, kDigestAt = 24, kLineAt = 40;
+constexpr std::size_t kVersionAt = 8, kBlockAt = 12, kLengthAt = 16, kDigestAt = 24, kLineAt = 40,
+                      kTermAt = 504;
 constexpr const char* kLine = "rewise sealed file, format 1; HDF5 begins at byte 512\n";
 
 using Block = SealBlock;
@@ -56,7 +57,7 @@ XXH128_canonical_t digest(Block block, std::span<const std::byte> image) {
 
 SealedRead check_seal(const Block& block, std::size_t size, std::span<const std::byte> image) {
   const auto damaged = [](const std::string& problem) {
-    return SealedRead{SealState::damaged, {}, problem};
+    return SealedRead{SealState::damaged, {}, problem, 0};
   };
   if (size < kBlock) return damaged(fmt::format("{} bytes, shorter than its header", size));
   if (std::memcmp(block.data(), kMagic.data(), kMagic.size()) != 0) {
@@ -74,22 +75,26 @@ SealedRead check_seal(const Block& block, std::size_t size, std::span<const std:
   if (version != kVersion || get<std::uint32_t>(block, kBlockAt) != kBlock) {
     return {SealState::newer,
             {},
-            fmt::format("sealed format {}, but this program reads format {}", version, kVersion)};
+            fmt::format("sealed format {}, but this program reads format {}", version, kVersion),
+            0};
   }
-  return {SealState::good, {}, ""};
+  return {SealState::good, {}, "", block_term(block)};
 }
 
-SealBlock seal_block(std::span<const std::byte> image) {
+SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term) {
   Block block{};
   std::memcpy(block.data(), kMagic.data(), kMagic.size());
   put(block, kVersionAt, kVersion);
   put(block, kBlockAt, static_cast<std::uint32_t>(kBlock));
   put(block, kLengthAt, static_cast<std::uint64_t>(image.size()));
   std::memcpy(block.data() + kLineAt, kLine, std::strlen(kLine));
+  put(block, kTermAt, term);
   const XXH128_canonical_t sum = digest(block, image);
   std::memcpy(block.data() + kDigestAt, &sum, sizeof sum);
   return block;
 }
+
+std::uint64_t block_term(const Block& block) { return get<std::uint64_t>(block, kTermAt); }
 
 std::vector<std::byte> seal(std::span<const std::byte> image) {
   const Block block = seal_block(image);

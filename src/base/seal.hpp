@@ -5,7 +5,8 @@
 //           8..11   format version, little endian      12..15  512
 //          16..23   length of the image                24..39  xxh3-128 of the whole file
 //          (with these 16 bytes zero, so that padding counts too)
-//          40..511  one line for people, then zeros
+//          40..503  one line for people, then zeros
+//         504..511  the term of the lease under which it was written (src/store/lease.hpp); 0: none
 //   bytes 512..     the image; HDF5 finds its superblock there, so h5dump and h5py open the file
 // Magic, length and digest stay where they are in every later version.
 // Where and how such files are published: src/store/sealed_file.hpp. Cost: one pass of XXH3.
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,11 +32,13 @@ struct SealedRead {
   SealState state = SealState::missing;
   std::vector<std::byte> image;  // empty unless good
   std::string problem;           // empty if good: what is wrong, without the file's name
+  std::uint64_t term = 0;        // as the block says; 0 unless good
 };
 
 // What goes before an image in its file, and the whole file's bytes.
 using SealBlock = std::array<std::byte, 512>;
-SealBlock seal_block(std::span<const std::byte> image);
+SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term = 0);
+std::uint64_t block_term(const SealBlock& block);  // whether the file is good or not
 std::vector<std::byte> seal(std::span<const std::byte> image);
 
 // What a file of `size` bytes is that begins with `block` and goes on with `image`; the image is

@@ -6,91 +6,158 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <cstring>
+#include <cstdlib>
+#include <map>
 #include <mutex>
+#include <set>
+#include <span>
 #include <thread>
 
-#include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
 #include "src/store/lease_owner.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/store/temporary.hpp"
 
 namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
 double seconds(const timespec& time) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// `now` is the file server's clock.
+double seconds(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+// What this process knows of leases, its own and others'.
+class Known {
+ public:
+  void add(const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    mine_.insert(token);
+  }
+  void remove(const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    mine_.erase(token);
+  }
+  bool is_mine(const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    return mine_.contains(token);
+  }
+
+  // For how long a lease has been seen with this token and this time.
+  Clock::duration unchanged(const fs::path& path, const std::string& token, double touched) {
+    const std::lock_guard lock(mutex_);
+    Seen& seen = seen_[path.string()];
+    if (seen.token != token || seen.touched != touched) seen = {token, touched, Clock::now()};
+    return Clock::now() - seen.since;
+  }
+  void forget(const fs::path& path) {
+    const std::lock_guard lock(mutex_);
+    seen_.erase(path.string());
+  }
+
+ private:
+  struct Seen {
+    std::string token;
+    double touched = -1;
+    Clock::time_point since;
+  };
+  std::mutex mutex_;
+  std::set<std::string> mine_;  // tokens
+  std::map<std::string, Seen> seen_;
+};
+Known& known() {
+  static Known all;
+  return all;
+}
+
+// Without a file there is nobody to be dead. `now` is the file server's clock.
 bool is_dead(const fs::path& path, const LeaseOwner& owner, double now,
              const LeaseOptions& options) {
-  if (!owner.token.empty() && owner.system == this_system()) return process_is_gone(owner);
+  if (!owner.token.empty() && is_of_this_system(owner)) {
+    if (process_is_gone(owner)) return true;
+    if (is_this_process(owner) && !known().is_mine(owner.token)) return true;  // we let it go
+  }
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0) return false;  // just released
-  return now - seconds(status.st_mtim) > std::chrono::duration<double>(options.stale_after).count();
+  if (::lstat(path.c_str(), &status) != 0) return false;  // just released
+  const double touched = seconds(status.st_mtim);
+  return now - touched > seconds(options.stale_after) ||
+         known().unchanged(path, owner.token, touched) > options.stale_after;
+}
+
+// "pid 123 on host", and what is strange about its lease.
+std::string describe(const fs::path& path, const LeaseOwner& owner, double now,
+                     const LeaseOptions& options) {
+  const std::string who = owner.describe();
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0) return who;
+  const double silent = now - seconds(status.st_mtim);
+  if (silent > 2 * seconds(options.heartbeat))
+    return fmt::format("{}, silent for {:.0f} s", who, silent);
+  if (silent < -1) return fmt::format("{}, by a time {:.0f} s from now", who, -silent);
+  return who;
 }
 
 // My claim, written under a private name first.
 class Candidate {
  public:
-  Candidate(const fs::path& lease, const LeaseOwner& owner)
-      : path_(folder_of(lease) /
-              fmt::format(".{}.{}.tmp", lease.filename().string(), owner.token)) {
+  Candidate(const fs::path& lease, const LeaseOwner& owner) : file_(lease) {
     const std::string text = to_text(owner);
-    const int file = ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-    if (file < 0) fail_io("create", path_, errno);
-    const ssize_t written = ::write(file, text.data(), text.size());
-    int error = written < 0 ? errno : written != static_cast<ssize_t>(text.size()) ? ENOSPC : 0;
-    struct stat status;
-    if (error == 0 && ::fstat(file, &status) != 0) error = errno;
-    if (::close(file) != 0 && error == 0) error = errno;
-    if (error != 0) {
-      ::unlink(path_.c_str());
-      fail_io("write", path_, error);
-    }
-    now_ = seconds(status.st_mtim);
+    file_.write(std::as_bytes(std::span(text)));
+    file_.close();
   }
-  Candidate(const Candidate&) = delete;
-  Candidate& operator=(const Candidate&) = delete;
-  ~Candidate() { ::unlink(path_.c_str()); }
-
-  const fs::path& path() const { return path_; }
-  double now() const { return now_; }  // by the file server's clock
+  const fs::path& path() const { return file_.path(); }
+  double now() const { return file_.written_at(); }  // by the file server's clock
+  void published() { file_.published(); }
 
  private:
-  fs::path path_;
-  double now_ = 0;
+  Temporary file_;
 };
 
 // True when the lease is ours now, false when there is one already.
-bool create_exclusively(const Candidate& candidate, const fs::path& lease) {
+bool create_exclusively(Candidate& candidate, const fs::path& lease) {
   if (syscalls().link(candidate.path().c_str(), lease.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
   if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) fail_io("create", lease, errno);
   // No hard links here: O_EXCL, then the content by a rename over it.
-  const int file = ::open(lease.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  const int file = syscalls().open(lease.c_str(), kTemporaryFlags, 0666);
   if (file < 0 && errno == EEXIST) return false;
   if (file < 0) fail_io("create", lease, errno);
-  ::close(file);
-  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail_io("create", lease, errno);
+  syscalls().close(file);
+  if (syscalls().rename(candidate.path().c_str(), lease.c_str()) != 0) {
+    fail_io("create", lease, errno);
+  }
+  candidate.published();
   return true;
 }
 
-// Serialises takeovers in one folder; the kernel drops it when its process dies.
+// Serialises takeovers, publications and releases in one folder; the kernel drops it when its
+// process dies.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) {
+    file_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file_ < 0) fail_io("open", folder, errno);
+    if (acquire()) return;
+    const bool no_locks = errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK;
+    if (waited_ || no_locks) return;
+    // A lock of this file system needs a file, mostly one that may be written.
     const fs::path path = folder / ".leases.lock";
-    file_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (file_ < 0) fail_io("open", path, errno);
-    while (syscalls().flock(file_, LOCK_EX) != 0) {
-      if (errno == EINTR) continue;
-      locked_ = false;
-      return;
-    }
+    constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int file = ::open(path.c_str(), flags | O_CREAT | O_RDWR, 0666);
+    if (file < 0) file = ::open(path.c_str(), flags | O_RDONLY);  // another user's
+    if (file < 0) return;
+    ::close(file_);
+    file_ = file;
+    acquire();
   }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -98,56 +165,71 @@ class FolderLock {
   bool locked() const { return locked_; }
 
  private:
+  bool acquire() {
+    const auto end = Clock::now() + 5s;
+    auto pause = 200us;
+    while (!locked_) {
+      locked_ = syscalls().flock(file_, LOCK_EX | LOCK_NB) == 0;
+      if (locked_ || (errno != EWOULDBLOCK && errno != EINTR)) break;
+      waited_ = Clock::now() > end;
+      if (waited_) break;
+      std::this_thread::sleep_for(pause);
+      pause = std::min<std::chrono::microseconds>(2 * pause, 10ms);
+    }
+    return locked_;
+  }
+
   int file_ = -1;
-  bool locked_ = true;
+  bool locked_ = false, waited_ = false;
 };
 
 // Replaces the lease of `dead` by ours; false when somebody else was quicker.
-bool take_over(const Candidate& candidate, const fs::path& lease, const LeaseOwner& dead,
-               const LeaseOwner& me, const LeaseOptions& options) {
+bool take_over(const fs::path& lease, const LeaseOwner& dead, const LeaseOwner& me,
+               const LeaseOptions& options) {
+  Candidate candidate(lease, me);
   const FolderLock lock(folder_of(lease));
   const auto current = read_owner(lease);
-  if (!current || current->token != dead.token ||
+  if (!current || current->token != dead.token || current->term != dead.term ||
       !is_dead(lease, *current, candidate.now(), options)) {
     return false;
   }
-  if (::rename(candidate.path().c_str(), lease.c_str()) != 0) fail_io("take over", lease, errno);
+  if (syscalls().rename(candidate.path().c_str(), lease.c_str()) != 0) {
+    fail_io("take over", lease, errno);
+  }
+  candidate.published();
   if (lock.locked()) return true;
   // A file system without flock: the last rename wins, and everybody looks after a while.
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  std::this_thread::sleep_for(500ms);
   const auto winner = read_owner(lease);
   return winner && winner->token == me.token;
 }
 
-// Temporaries of a killed writer of this task (`.<id>.*.tmp`), its claim among them; other
-// contenders' claims are young.
-void remove_leftovers(const fs::path& lease, const LeaseOwner& dead, double now,
-                      const LeaseOptions& options) {
-  const std::string prefix = fmt::format(".{}.", lease.stem().string());
-  const std::string claims = fmt::format(".{}.", lease.filename().string());
-  std::error_code error;
-  for (fs::directory_iterator entry(folder_of(lease), error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix) || !name.ends_with(".tmp")) continue;
-    struct stat status;
-    const bool old =
-        ::stat(entry->path().c_str(), &status) == 0 &&
-        now - seconds(status.st_mtim) > std::chrono::duration<double>(options.stale_after).count();
-    const bool its_claim = !dead.token.empty() && name == claims + dead.token + ".tmp";
-    if (old || its_claim || !name.starts_with(claims)) ::unlink(entry->path().c_str());
-  }
-}
-
 }  // namespace
+
+LeaseOptions lease_options() {
+  LeaseOptions options;
+  const char* text = std::getenv("REWISE_LEASE_SECONDS");
+  const double life = text == nullptr ? 0 : std::strtod(text, nullptr);
+  if (life > 0 && life < 1e6) {
+    options.stale_after = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * life));
+    options.heartbeat = std::max<std::chrono::milliseconds>(options.stale_after / 12, 1ms);
+  }
+  return options;
+}
 
 struct Lease::Impl {
   Impl(fs::path lease_path, LeaseOwner me, const LeaseOptions& options)
       : path(std::move(lease_path)), owner(std::move(me)) {
+    known().add(owner.token);
+    known().forget(path);
     beat = std::jthread([this, period = options.heartbeat](const std::stop_token& stop) {
       std::unique_lock lock(mutex);
       while (!wake.wait_for(lock, stop, period, [] { return false; }) && !stop.stop_requested()) {
-        if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+        try {
+          if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+        } catch (const Error&) {
+          // It cannot be read just now: the next beat will tell.
+        }
       }
     });
   }
@@ -155,12 +237,29 @@ struct Lease::Impl {
   ~Impl() {
     beat.request_stop();
     beat.join();
-    if (is_mine()) ::unlink(path.c_str());
+    // Where it cannot be removed it is known from now on as one that we let go.
+    known().remove(owner.token);
+    try {
+      const FolderLock lock(folder_of(path));
+      if (is_mine()) syscalls().unlink(path.c_str());
+    } catch (const Error&) {
+    }
   }
 
   bool is_mine() const {
     const auto current = read_owner(path);
     return current && current->token == owner.token;
+  }
+
+  void require_mine() const {
+    const auto current = read_owner(path);
+    if (current && current->token == owner.token) return;
+    throw LeaseLost(
+        ExitCode::interrupted,
+        fmt::format(
+            "the lease {} is lost to {}, since this process was silent for too long; the task "
+            "is left to others",
+            path.string(), current ? current->describe() : "another, who is done with it"));
   }
 
   fs::path path;
@@ -184,10 +283,31 @@ Lease::~Lease() {
 
 bool Lease::held() const { return impl_ && impl_->is_mine(); }
 const fs::path& Lease::path() const { return impl_->path; }
+std::uint64_t Lease::term() const { return impl_->owner.term; }
+
+void Lease::prove(const std::function<void()>& publish) const {
+  const FolderLock lock(folder_of(impl_->path));
+  impl_->require_mine();
+  publish();
+}
+
+void Lease::outgrow(std::uint64_t term) {
+  if (impl_->owner.term > term) return;
+  LeaseOwner grown = impl_->owner;
+  grown.term = term + 1;
+  Candidate candidate(impl_->path, grown);
+  prove([&] {
+    if (syscalls().rename(candidate.path().c_str(), impl_->path.c_str()) != 0) {
+      fail_io("write", impl_->path, errno);
+    }
+    candidate.published();
+  });
+  impl_->owner.term = grown.term;
+}
 
 LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
-  const LeaseOwner me = myself();
-  const Candidate candidate(path, me);
+  LeaseOwner me = myself();
+  Candidate candidate(path, me);
   const auto mine = [&](std::string note) {
     return LeaseClaim{Lease(std::make_unique<Lease::Impl>(path, me, options)), "", std::move(note)};
   };
@@ -196,11 +316,13 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
     if (create_exclusively(candidate, path)) return mine("");
     const auto holder = read_owner(path);
     if (!holder) continue;
-    if (!is_dead(path, *holder, candidate.now(), options)) return {{}, holder->describe(), ""};
-    if (take_over(candidate, path, *holder, me, options)) {
-      remove_leftovers(path, *holder, candidate.now(), options);
-      return mine(
-          fmt::format("{} is dead; its lease {} is taken over", holder->describe(), path.string()));
+    const std::string who = describe(path, *holder, candidate.now(), options);
+    if (!is_dead(path, *holder, candidate.now(), options)) return {{}, who, ""};
+    me.term = holder->term + 1;
+    if (take_over(path, *holder, me, options)) {
+      // A dead writer's temporaries of this task (`.<id>.*.tmp`).
+      clear_temporaries(folder_of(path), fmt::format(".{}.", path.stem().string()));
+      return mine(fmt::format("{} is dead; its lease {} is taken over", who, path.string()));
     }
   }
   const auto holder = read_owner(path);

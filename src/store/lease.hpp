@@ -1,20 +1,36 @@
-// A task is claimed by a lease file that names its owner; a dead owner loses it.
+// A task is claimed by a lease file that names its owner; an owner that dies or falls silent loses
+// it.
 //
 // The file appears with its content in one step (a link to a private file, else O_EXCL). It names
-// host, boot, pid namespace, pid and that process's start time, and a random token. A thread of the
-// owner touches it every few seconds. An owner of this boot and pid namespace is dead when its pid
-// is gone, is a zombie's or has another start time; any other owner when the file was not touched
-// for `stale_after`, by the file server's clock. Takeover replaces the dead lease by a rename under
-// flock on `.leases.lock` in the same folder, so exactly one contender wins, and
-// clears away the temporary files that the dead owner left of this task. (Without flock, as on some
-// cluster file systems, the last rename within half a second wins: best effort.)
+// host, boot, pid namespace, pid and that process's start time, a random token and a term. A thread
+// of the owner touches it every few seconds: that is how a living owner is known. An owner is dead
+// when its lease was not touched for `stale_after`, by the file server's clock or by watching it
+// for as long (so a time in the future, a damaged file or something else than a file in its place
+// holds nobody up for ever); one of this boot and pid namespace also as soon as its pid is gone, a
+// zombie's or has another start time.
+//
+// Takeover replaces the dead lease by a rename under the folder's lock, so exactly one contender
+// wins, and clears away the temporary files of this task that nobody holds. The term grows by one
+// at every takeover. Files written under a lease bear its term (sealed_file.hpp), and each is
+// published under the folder's lock after its owner has proved that the lease still is its own: an
+// owner that was stopped for so long that it lost its lease cannot replace what its successor
+// wrote.
+//
+// The folder's lock is flock on the folder itself; where that cannot be (NFS), on `.leases.lock` in
+// it. Nobody waits for it longer than some seconds: who keeps it that long was stopped while he
+// held it. Without flock, as on some cluster file systems, the last rename within half a second
+// wins a takeover: best effort.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include "src/base/error.hpp"
 
 namespace rewise {
 
@@ -23,16 +39,32 @@ struct LeaseOptions {
   std::chrono::milliseconds stale_after{120'000};
 };
 
+// The defaults, or heartbeats of a twelfth of REWISE_LEASE_SECONDS (tests; the same for all who
+// share a folder).
+LeaseOptions lease_options();
+
+// What an owner is told who is one no longer: leave the task to others.
+class LeaseLost : public Error {
+ public:
+  using Error::Error;
+};
+
 class Lease {
  public:
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
   ~Lease();  // releases: removes the file if it still is this lease's
 
-  // Whether the file still is this lease's. False after another host took it for stale: stop, and
-  // write nothing more.
+  // Whether the file still is this lease's. Error(io) where it cannot be read.
   bool held() const;
   const std::filesystem::path& path() const;
+
+  std::uint64_t term() const;
+  // Makes the term greater than one that a file of the task bears. LeaseLost, Error(io).
+  void outgrow(std::uint64_t term);
+
+  // Calls `publish` while nobody can take the lease over. LeaseLost, before it, where it is lost.
+  void prove(const std::function<void()>& publish) const;
 
   struct Impl;
 
@@ -49,7 +81,8 @@ struct LeaseClaim {
   std::string note;            // who lost it, when a dead owner's lease was taken over
 };
 
-// Never waits. Error(io) when the folder cannot be written.
-LeaseClaim claim_lease(const std::filesystem::path& path, const LeaseOptions& options = {});
+// Does not wait for a holder. Error(io) when the folder cannot be written or a lease not be read.
+LeaseClaim claim_lease(const std::filesystem::path& path,
+                       const LeaseOptions& options = lease_options());
 
 }  // namespace rewise

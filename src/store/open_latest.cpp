@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "src/base/error.hpp"
+#include "src/store/lease.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 
@@ -37,13 +38,15 @@ void require_known_format(const fs::path& path, const SealedRead& read) {
 std::optional<LatestSealed> open_latest(const fs::path& path, OpenAs as) {
   SealedRead current = read_sealed(path);
   require_known_format(path, current);
-  if (current.state == SealState::good) return LatestSealed{std::move(current.image), path, {}};
+  if (current.state == SealState::good) {
+    return LatestSealed{std::move(current.image), path, {}, current.term};
+  }
 
   const fs::path previous = previous_path(path);
   SealedRead older = read_sealed(previous);
   require_known_format(previous, older);
   if (older.state == SealState::good) {
-    LatestSealed latest{std::move(older.image), previous, {}};
+    LatestSealed latest{std::move(older.image), previous, {}, older.term};
     if (current.state == SealState::missing) {
       latest.warnings.push_back(
           fmt::format("{} is missing; going on from {}", path.string(), previous.string()));
@@ -64,13 +67,17 @@ std::optional<LatestSealed> open_latest(const fs::path& path, OpenAs as) {
                           describe(path, current), describe(previous, older)));
 }
 
-void remove_sealed(const fs::path& path) {
-  // The older one first: were it left alone, it would look like the latest.
-  for (const fs::path& file : {previous_path(path), path}) {
-    if (syscalls().unlink(file.c_str()) != 0 && errno != ENOENT) {
-      throw Error(ExitCode::io,
-                  fmt::format("cannot remove {}: {}", file.string(), std::strerror(errno)));
+void remove_sealed(const fs::path& path, const Lease* lease) {
+  const auto remove = [&path] {
+    // The older one first: were it left alone, it would look like the latest.
+    for (const fs::path& file : {previous_path(path), path}) {
+      if (syscalls().unlink(file.c_str()) != 0 && errno != ENOENT) fail_io("remove", file, errno);
     }
+  };
+  if (lease != nullptr) {
+    lease->prove(remove);
+  } else {
+    remove();
   }
 }
 

@@ -2,26 +2,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <functional>
 
 #include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
+#include "src/store/lease.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/store/temporary.hpp"
 
 namespace rewise {
 namespace fs = std::filesystem;
 namespace {
-
-// Temporaries of `path` are called .<name>.<pid>-<count>.tmp, beside it.
-std::string temporary_prefix(const fs::path& path) {
-  return fmt::format(".{}.", path.filename().string());
-}
 
 bool is_there(const fs::path& path) {
   struct stat status;
@@ -33,56 +27,6 @@ bool is_there(const fs::path& path) {
 bool links_unsupported(int error) {
   return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
 }
-
-// A file under a temporary name: removed again unless it was published.
-class Temporary {
- public:
-  explicit Temporary(const fs::path& target) {
-    static std::atomic<unsigned> count{0};
-    for (int attempt = 0; attempt < 100; ++attempt) {
-      path_ = folder_of(target) /
-              fmt::format("{}{}-{}.tmp", temporary_prefix(target), ::getpid(), count.fetch_add(1));
-      file_ = syscalls().open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-      if (file_ >= 0) return;
-      if (errno != EEXIST) break;  // a killed process of the same pid may have left one
-    }
-    fail_io("create", path_, errno);
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (file_ >= 0) syscalls().close(file_);
-    if (!path_.empty()) syscalls().unlink(path_.c_str());
-  }
-
-  void write(std::span<const std::byte> bytes) {
-    // Linux transfers at most 2^31 - 4096 bytes at once; smaller pieces let a signal be seen.
-    constexpr std::size_t kPiece = 1 << 26;
-    while (!bytes.empty()) {
-      const ssize_t done =
-          syscalls().write(file_, bytes.data(), std::min<std::size_t>(bytes.size(), kPiece));
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) fail_io("write", path_, errno);
-      if (done == 0) fail_io("write", path_, EIO);  // no progress and no reason given
-      bytes = bytes.subspan(static_cast<std::size_t>(done));
-    }
-  }
-
-  // On disk after this. A network file system may report a full disk only when closing.
-  void finish() {
-    if (syscalls().fsync(file_) != 0) fail_io("sync", path_, errno);
-    const int file = file_;
-    file_ = -1;
-    if (syscalls().close(file) != 0 && errno != EINTR) fail_io("close", path_, errno);
-  }
-
-  const fs::path& path() const { return path_; }
-  void published() { path_.clear(); }
-
- private:
-  fs::path path_;
-  int file_ = -1;
-};
 
 void sync_folder(const fs::path& folder) {
   const int file = syscalls().open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -100,9 +44,7 @@ enum class Kept { none, linked, moved };
 Kept keep_previous(const fs::path& path) {
   if (!is_there(path)) return Kept::none;
   const fs::path previous = previous_path(path);
-  const fs::path aside =
-      folder_of(path) / fmt::format("{}{}-prev.tmp", temporary_prefix(path), ::getpid());
-  syscalls().unlink(aside.c_str());  // left by a killed process of the same pid
+  const fs::path aside = temporary_path(path);
   if (syscalls().link(path.c_str(), aside.c_str()) == 0) {
     const int result = syscalls().rename(aside.c_str(), previous.c_str());
     const int error = errno;
@@ -116,24 +58,54 @@ Kept keep_previous(const fs::path& path) {
   return Kept::moved;
 }
 
-void publish_over(Temporary& temporary, const fs::path& path) {
+// A file of a later term was written by whoever took our lease over.
+void require_no_later(const fs::path& path, const Lease& lease) {
+  const int file = syscalls().open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+  if (file < 0) return;  // none, or what cannot be read any more may be replaced
+  SealBlock block{};
+  const ssize_t got = syscalls().read(file, block.data(), block.size());
+  syscalls().close(file);
+  if (got != static_cast<ssize_t>(block.size()) || block_term(block) <= lease.term()) return;
+  const SealedRead read = read_sealed(path);  // unless the block is damaged
+  if (read.state != SealState::good || read.term <= lease.term()) return;
+  throw LeaseLost(ExitCode::interrupted,
+                  fmt::format("{} was written in term {} of its lease, later than this process's "
+                              "term {}; the task is left to others",
+                              path.string(), read.term, lease.term()));
+}
+
+// Calls `publish`, with a lease only while it is right.
+void under(const Lease* lease, const fs::path& path, const std::function<void()>& publish) {
+  if (lease == nullptr) return publish();
+  lease->prove([&] {
+    require_no_later(path, *lease);
+    publish();
+  });
+}
+
+void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease) {
   const fs::path previous = previous_path(path);
-  const Kept kept = keep_previous(path);
-  if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    if (kept == Kept::moved) syscalls().rename(previous.c_str(), path.c_str());
-    fail_io("rename", temporary.path(), error);
-  }
-  temporary.published();
+  Kept kept = Kept::none;
+  under(lease, path, [&] {
+    kept = keep_previous(path);
+    if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) {
+      const int error = errno;
+      if (kept == Kept::moved) syscalls().rename(previous.c_str(), path.c_str());
+      fail_io("rename", temporary.path(), error);
+    }
+    temporary.published();
+  });
   try {
     sync_folder(folder_of(path));
   } catch (const Error&) {
     // An error means that nothing has changed, so the previous file comes back.
-    if (kept == Kept::none) {
-      syscalls().unlink(path.c_str());
-    } else {
-      syscalls().rename(previous.c_str(), path.c_str());
-    }
+    under(lease, path, [&] {
+      if (kept == Kept::none) {
+        syscalls().unlink(path.c_str());
+      } else {
+        syscalls().rename(previous.c_str(), path.c_str());
+      }
+    });
     throw;
   }
 }
@@ -143,47 +115,87 @@ void publish_over(Temporary& temporary, const fs::path& path) {
               fmt::format("{} exists already and is not overwritten", path.string()));
 }
 
-void publish_new(Temporary& temporary, const fs::path& path) {
-  int result = syscalls().link(temporary.path().c_str(), path.c_str());
-  if (result != 0 && links_unsupported(errno)) {
-    result =
-        ::renameat2(AT_FDCWD, temporary.path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
-    if (result == 0) temporary.published();
+// Neither links nor RENAME_NOREPLACE (FAT, some of FUSE): who makes the marker may look and rename.
+// 0, or -1 with errno.
+int rename_by_marker(const fs::path& from, const fs::path& path) {
+  const fs::path marker =
+      folder_of(path) / fmt::format(".{}.0.tmp", path.filename().string());  // a temporary, too
+  int file = -1;
+  for (int attempt = 0; attempt < 2 && file < 0; ++attempt) {
+    file = syscalls().open(marker.c_str(), kTemporaryFlags, 0666);
+    if (file < 0 && errno != EEXIST) return -1;
+    if (file < 0) clear_temporaries(folder_of(path), marker.filename().string());  // a dead one's
   }
-  if (result != 0) {
-    if (errno == EEXIST) refuse(path);
-    fail_io("publish", path, errno);
+  if (file < 0) return -1;
+  hold_temporary(file, folder_of(path));
+  int result = -1;
+  if (syscalls().write(file, "1", 1) == 1) {
+    if (is_there(path)) {
+      errno = EEXIST;
+    } else {
+      result = syscalls().rename(from.c_str(), path.c_str());
+    }
   }
+  const int error = errno;
+  syscalls().unlink(marker.c_str());
+  syscalls().close(file);
+  errno = error;
+  return result;
+}
+
+void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease) {
+  under(lease, path, [&] {
+    const fs::path& from = temporary.path();
+    int result = syscalls().link(from.c_str(), path.c_str());
+    if (result != 0 && links_unsupported(errno)) {
+      result = syscalls().rename_new(from.c_str(), path.c_str());
+      if (result != 0 && (errno == EINVAL || errno == ENOSYS))
+        result = rename_by_marker(from, path);
+      if (result == 0) temporary.published();
+    }
+    if (result != 0) {
+      if (errno == EEXIST) refuse(path);
+      fail_io("publish", path, errno);
+    }
+  });
   try {
     sync_folder(folder_of(path));
   } catch (const Error&) {
-    syscalls().unlink(path.c_str());
+    under(lease, path, [&] { syscalls().unlink(path.c_str()); });
     throw;
   }
 }
 
-void write_to(Temporary& temporary, std::span<const std::byte> image) {
-  const SealBlock block = seal_block(image);
+void write_to(Temporary& temporary, std::span<const std::byte> image, const Lease* lease) {
+  const SealBlock block = seal_block(image, lease != nullptr ? lease->term() : 0);
   temporary.write(block);
   temporary.write(image);
-  temporary.finish();
+  temporary.sync_and_close();
 }
 
 }  // namespace
 
 fs::path previous_path(const fs::path& path) { return fs::path(path.string() + ".prev"); }
 
-void write_sealed(const fs::path& path, std::span<const std::byte> image) {
+void write_sealed(const fs::path& path, std::span<const std::byte> image, const Lease* lease) {
   Temporary temporary(path);
-  write_to(temporary, image);
-  publish_over(temporary, path);
+  write_to(temporary, image, lease);
+  publish_over(temporary, path, lease);
 }
 
-void write_new_sealed(const fs::path& path, std::span<const std::byte> image) {
-  if (is_there(path)) refuse(path);
+void write_new_sealed(const fs::path& path, std::span<const std::byte> image, const Lease* lease) {
+  if (lease == nullptr && is_there(path)) refuse(path);
   Temporary temporary(path);
-  write_to(temporary, image);
-  publish_new(temporary, path);
+  write_to(temporary, image, lease);
+  publish_new(temporary, path, lease);
+}
+
+void write_plain(const fs::path& path, std::span<const std::byte> bytes) {
+  Temporary temporary(path);
+  temporary.write(bytes);
+  temporary.sync_and_close();
+  if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) fail_io("write", path, errno);
+  temporary.published();
 }
 
 }  // namespace rewise

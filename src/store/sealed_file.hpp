@@ -3,8 +3,10 @@
 // Publishing: a new name (O_EXCL), write, fsync, the old file linked to `.prev`, rename, fsync of
 // the folder. At every instant `path` (or, on file systems without links, `.prev`) is a good file.
 // After any error the previous file is there, byte for byte, and no temporary is left.
-// One writer per path at a time (lease.hpp); readers need no lock. A killed writer may leave a
-// temporary `.<name>.<pid>-<n>.tmp`; who takes over its lease removes it.
+// One writer per path at a time (lease.hpp); readers need no lock. With a `lease`, what it protects
+// is changed only while the lease is its own and no file of a later term is there: LeaseLost
+// otherwise, and nothing has changed. A killed writer may leave a temporary
+// (src/base/temporary.hpp); who takes over its lease removes it.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +21,19 @@
 
 namespace rewise {
 
+class Lease;
+
 // Replaces `path`; the file it replaces stays as `.prev`. Error(io).
-void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image);
+void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
+                  const Lease* lease = nullptr);
 
 // Like write_sealed, but never replaces: Error(held) when `path` exists, even if it came up while
 // this call was writing. Error(io).
-void write_new_sealed(const std::filesystem::path& path, std::span<const std::byte> image);
+void write_new_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
+                      const Lease* lease = nullptr);
+
+// Replaces a file that is not sealed, whole or not at all. Error(io).
+void write_plain(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 // Error(io) only when the file is there and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);
@@ -38,6 +47,7 @@ struct LatestSealed {
   std::vector<std::byte> image;
   std::filesystem::path source;       // `path` or its `.prev`
   std::vector<std::string> warnings;  // one line each, for standard error
+  std::uint64_t term = 0;             // of the lease under which it was written
 };
 
 // The newest good file of `path` and its `.prev`. A damaged `path` with a good `.prev` is renamed
@@ -51,7 +61,7 @@ std::optional<LatestSealed> open_latest(const std::filesystem::path& path, OpenA
 std::filesystem::path previous_path(const std::filesystem::path& path);
 
 // Removes `path` and its `.prev` (a checkpoint whose task is finished). Error(io).
-void remove_sealed(const std::filesystem::path& path);
+void remove_sealed(const std::filesystem::path& path, const Lease* lease = nullptr);
 
 // Creates a folder and its parents. Error(io).
 void make_folder(const std::filesystem::path& path);

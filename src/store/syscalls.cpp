@@ -13,12 +13,16 @@
 namespace rewise {
 namespace {
 
+int rename_new(const char* from, const char* to) {
+  return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
 int open_with_mode(const char* path, int flags, mode_t mode) { return ::open(path, flags, mode); }
 
 }  // namespace
 
 Syscalls real_syscalls() {
-  return {open_with_mode, ::read, ::write, ::fsync, ::close, ::link, ::rename, ::unlink, ::flock};
+  return {open_with_mode, ::read,   ::write,    ::fsync,  ::close,
+          ::link,         ::rename, rename_new, ::unlink, ::flock};
 }
 
 Syscalls& syscalls() {

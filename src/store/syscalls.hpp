@@ -18,6 +18,7 @@ struct Syscalls {
   int (*close)(int file);
   int (*link)(const char* from, const char* to);
   int (*rename)(const char* from, const char* to);
+  int (*rename_new)(const char* from, const char* to);  // never replaces: EEXIST
   int (*unlink)(const char* path);
   int (*flock)(int file, int operation);
 };

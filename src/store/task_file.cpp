@@ -249,19 +249,20 @@ TaskData decode_task(std::span<const std::byte> image) {
   return task;
 }
 
-void save_task(const fs::path& path, const TaskData& task) {
-  write_sealed(path, encode_task(task));
+void save_task(const fs::path& path, const TaskData& task, const Lease* lease) {
+  write_sealed(path, encode_task(task), lease);
 }
 
-void save_new_task(const fs::path& path, const TaskData& task) {
-  write_new_sealed(path, encode_task(task));
+void save_new_task(const fs::path& path, const TaskData& task, const Lease* lease) {
+  write_new_sealed(path, encode_task(task), lease);
 }
 
 std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as) {
   std::optional<LatestSealed> latest = open_latest(path, as);
   if (!latest) return std::nullopt;
   try {
-    return LoadedTask{decode_task(latest->image), latest->source, std::move(latest->warnings)};
+    return LoadedTask{decode_task(latest->image), latest->source, std::move(latest->warnings),
+                      latest->term};
   } catch (const Error& error) {
     throw Error(error.exit_code(), fmt::format("{}: {}", latest->source.string(), error.what()));
   }

@@ -75,13 +75,16 @@ std::vector<std::byte> encode_task(const TaskData& task);
 TaskData decode_task(std::span<const std::byte> image);
 
 // A finished task or a checkpoint, replacing (write_sealed) or not (write_new_sealed).
-void save_task(const std::filesystem::path& path, const TaskData& task);
-void save_new_task(const std::filesystem::path& path, const TaskData& task);
+void save_task(const std::filesystem::path& path, const TaskData& task,
+               const Lease* lease = nullptr);
+void save_new_task(const std::filesystem::path& path, const TaskData& task,
+                   const Lease* lease = nullptr);
 
 struct LoadedTask {
   TaskData task;
   std::filesystem::path source;       // the file it came from: `path` or its `.prev`
   std::vector<std::string> warnings;  // one line each
+  std::uint64_t term = 0;             // of the lease under which it was written
 };
 // Nothing when the task has no file; errors as open_latest and decode_task, naming the file.
 std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as);

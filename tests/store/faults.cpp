@@ -60,6 +60,9 @@ int faulty_link(const char* from, const char* to) {
 int faulty_rename(const char* from, const char* to) {
   return fails(Call::rename) ? -1 : real_syscalls().rename(from, to);
 }
+int faulty_rename_new(const char* from, const char* to) {
+  return fails(Call::rename_new) ? -1 : real_syscalls().rename_new(from, to);
+}
 int faulty_unlink(const char* path) {
   return fails(Call::unlink) ? -1 : real_syscalls().unlink(path);
 }
@@ -71,15 +74,15 @@ int faulty_flock(int file, int operation) {
 }  // namespace
 
 std::string to_string(Call call) {
-  constexpr std::array<const char*, kCalls> names{"open", "read",   "write",  "fsync", "close",
-                                                  "link", "rename", "unlink", "flock"};
+  constexpr std::array<const char*, kCalls> names{
+      "open", "read", "write", "fsync", "close", "link", "rename", "rename_new", "unlink", "flock"};
   return names[static_cast<std::size_t>(call)];
 }
 
 Faults::Faults() : before_(syscalls()) {
   plan = Plan{};
-  syscalls() = {faulty_open, faulty_read,   faulty_write,  faulty_fsync, faulty_close,
-                faulty_link, faulty_rename, faulty_unlink, faulty_flock};
+  syscalls() = {faulty_open, faulty_read,   faulty_write,      faulty_fsync,  faulty_close,
+                faulty_link, faulty_rename, faulty_rename_new, faulty_unlink, faulty_flock};
 }
 
 Faults::~Faults() { syscalls() = before_; }

@@ -8,8 +8,8 @@
 
 namespace rewise::test {
 
-enum class Call { open, read, write, fsync, close, link, rename, unlink, flock };
-constexpr int kCalls = 9;
+enum class Call { open, read, write, fsync, close, link, rename, rename_new, unlink, flock };
+constexpr int kCalls = 10;
 std::string to_string(Call call);
 
 class Faults {

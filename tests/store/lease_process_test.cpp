@@ -1,12 +1,19 @@
 // Leases between processes: a dead owner loses its lease, and of several exactly one gets it.
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "src/store/lease.hpp"
+#include "src/store/sealed_file.hpp"
+#include "src/store/temporary.hpp"
 #include "tests/store/faults.hpp"
 #include "tests/store/lease_holder.hpp"
 #include "tests/store/samples.hpp"
@@ -39,22 +46,142 @@ TEST_CASE("a killed owner loses its lease at once, reaped or not") {
   CHECK(claim.note.find(std::to_string(pid)) != std::string::npos);
 }
 
-TEST_CASE("who takes over clears what the dead owner was writing") {
+TEST_CASE("who takes over clears what nobody is writing") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   Holder holder(path);
   REQUIRE(holder.got_it);
-  for (const char* name : {".t.h5.123-0.tmp", ".t.part.h5.123-4.tmp", ".t.lease.old.tmp",
-                           ".t.lease.young.tmp", ".t2.h5.123-0.tmp", "t.part.h5"}) {
+  const std::string token = "0123456789abcdef";
+  for (const std::string& name : {std::string(".t.h5.123-0.tmp"), ".t.part.h5." + token + ".tmp",
+                                  ".t.lease." + token + ".tmp", ".t2.h5." + token + ".tmp",
+                                  std::string("t.part.h5"), std::string(".t.h5.mine.tmp")}) {
     put_text(folder / name, "x");
   }
-  make_old(folder / ".t.lease.old.tmp", 10'000);
+  const Temporary held(folder / "t.h5");  // somebody is at it
+  const std::string held_name = held.path().filename().string();
   holder.kill();
   holder.bury();
   const LeaseClaim claim = claim_lease(path);
   REQUIRE(claim.lease);
-  CHECK(folder.files() == std::vector<std::string>{".leases.lock", ".t.lease.young.tmp",
-                                                   ".t2.h5.123-0.tmp", "t.lease", "t.part.h5"});
+  std::vector<std::string> left{".t.h5.mine.tmp", ".t2.h5." + token + ".tmp", held_name, "t.lease",
+                                "t.part.h5"};
+  std::sort(left.begin(), left.end());
+  CHECK(folder.files() == left);
+}
+
+TEST_CASE("an owner that was stopped loses its lease, and replaces nothing when it wakes") {
+  const TempFolder folder;
+  const auto path = folder / "t.lease", file = folder / "t.part.h5";
+  LeaseOptions options;
+  options.heartbeat = std::chrono::milliseconds(20);
+  options.stale_after = std::chrono::milliseconds(400);
+  // The owner writes once, is stopped, and writes again when it wakes. Its two ways of writing, and
+  // its removing, each in turn.
+  for (const int way : {0, 1, 2}) {
+    INFO("way " << way);
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    const pid_t pid = ::fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+      const LeaseClaim claim = claim_lease(path, options);
+      write_sealed(file, bytes_of("the first owner's"), &*claim.lease);
+      if (::write(ends[1], "y", 1) != 1) ::_exit(1);
+      ::raise(SIGSTOP);
+      try {
+        if (way == 0) write_sealed(file, bytes_of("too late"), &*claim.lease);
+        if (way == 1) write_new_sealed(folder / "t.h5", bytes_of("too late"), &*claim.lease);
+        if (way == 2) remove_sealed(file, &*claim.lease);
+      } catch (const LeaseLost& lost) {
+        const std::string word = lost.what();
+        ::_exit(word.find("is lost to pid") != std::string::npos && !claim.lease->held() ? 0 : 2);
+      } catch (...) {
+        ::_exit(3);
+      }
+      ::_exit(4);
+    }
+    char answer = '?';
+    REQUIRE(::read(ends[0], &answer, 1) == 1);
+    int status = 0;
+    REQUIRE(::waitpid(pid, &status, WUNTRACED) == pid);
+    REQUIRE(WIFSTOPPED(status));
+    std::optional<LeaseClaim> claim;
+    for (int n = 0; n < 400; ++n) {
+      claim.emplace(claim_lease(path, options));
+      if (claim->lease) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    REQUIRE(claim->lease);
+    CHECK(claim->note.find("silent for") != std::string::npos);
+    const SealedRead old = read_sealed(file);
+    CHECK(claim->lease->term() > old.term);
+    write_sealed(file, bytes_of("the second owner's"), &*claim->lease);
+    ::kill(pid, SIGCONT);
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    const SealedRead now = read_sealed(file);
+    CHECK(now.image == bytes_of("the second owner's"));
+    CHECK(now.term == claim->lease->term());
+    CHECK(claim->lease->held());
+    claim.reset();
+    remove_sealed(file);
+    for (const auto& name : folder.files()) CHECK(name == "");  // nothing is left
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+}
+
+TEST_CASE("equal pids in two namespaces are two owners") {
+  const TempFolder folder;
+  const auto path = folder / "t.lease";
+  constexpr int kSkip = 77;
+  int ready[2], over[2];
+  REQUIRE(::pipe(ready) == 0);
+  REQUIRE(::pipe(over) == 0);
+  // Each child makes a namespace in which its own child has pid 1.
+  const auto in_namespace = [&](const std::function<int()>& body) {
+    const pid_t pid = ::fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+      ::close(over[1]);
+      if (::unshare(CLONE_NEWPID) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
+        ::_exit(kSkip);
+      }
+      const pid_t inner = ::fork();
+      if (inner < 0) ::_exit(kSkip);
+      if (inner == 0) ::_exit(::getpid() == 1 ? body() : 9);
+      int status = 0;
+      ::waitpid(inner, &status, 0);
+      ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 8);
+    }
+    return pid;
+  };
+  const pid_t first = in_namespace([&] {
+    const LeaseClaim claim = claim_lease(path);
+    if (::write(ready[1], claim.lease ? "y" : "n", 1) != 1) return 1;
+    char unused;
+    if (::read(over[0], &unused, 1) != 0) return 2;
+    return claim.lease && claim.lease->held() ? 0 : 3;
+  });
+  ::close(ready[1]);
+  char answer = '?';
+  const bool possible = ::read(ready[0], &answer, 1) == 1;
+  if (possible) {
+    CHECK(answer == 'y');
+    const pid_t second = in_namespace([&] {
+      return claim_lease(path).lease ? 4 : 0;  // pid 1 is alive, elsewhere
+    });
+    int status = 0;
+    REQUIRE(::waitpid(second, &status, 0) == second);
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  ::close(over[1]);
+  int status = 0;
+  REQUIRE(::waitpid(first, &status, 0) == first);
+  CHECK(WEXITSTATUS(status) == (possible ? 0 : kSkip));
+  for (const int end : {ready[0], over[0]}) ::close(end);
+  if (!possible) WARN("skipped: this process may not make pid namespaces");
 }
 
 TEST_CASE("a forked child does not release its parent's lease") {

@@ -1,7 +1,9 @@
 // Leases: one owner at a time, on any file system, and one that is silent loses it.
 #include "src/store/lease.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "src/base/error.hpp"
+#include "src/store/sealed_file.hpp"
 #include "tests/store/faults.hpp"
 #include "tests/store/lease_holder.hpp"
 #include "tests/store/samples.hpp"
@@ -100,13 +103,10 @@ TEST_CASE("leases work without hard links and without flock") {
 TEST_CASE("a pid that was given out again does not keep a lease") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
-  std::string text;
-  {
-    const LeaseClaim claim = claim_lease(path);
-    text = text_of(path);
-  }
-  put_text(path, text);
-  CHECK_FALSE(claim_lease(path).lease);  // this process lives
+  const Holder holder(path);
+  REQUIRE(holder.got_it);
+  const std::string text = text_of(path);
+  CHECK_FALSE(claim_lease(path).lease);  // that process lives
   put_text(path, with_line(text, "start", "1"));
   CHECK(claim_lease(path).lease);
 }
@@ -157,4 +157,150 @@ TEST_CASE("the owner touches its lease, and notices when it has lost it") {
   CHECK_FALSE(claim.lease->held());
   claim.lease.reset();
   CHECK(text_of(path) == other);  // not ours to remove
+}
+
+TEST_CASE("the term grows at every takeover, and beyond that of a file") {
+  const TempFolder folder;
+  const auto path = folder / "t.lease";
+  LeaseClaim claim = claim_lease(path);
+  REQUIRE(claim.lease);
+  CHECK(claim.lease->term() == 1);
+  for (std::uint64_t term = 2; term < 5; ++term) {
+    put_text(path, with_line(text_of(path), "start", "1"));  // an owner whose pid is another's now
+    claim = claim_lease(path);
+    REQUIRE(claim.lease);
+    CHECK(claim.lease->term() == term);
+    CHECK(text_of(path).find("\nterm " + std::to_string(term) + "\n") != std::string::npos);
+  }
+  claim.lease->outgrow(3);
+  CHECK(claim.lease->term() == 4);
+  claim.lease->outgrow(41);
+  CHECK(claim.lease->term() == 42);
+  CHECK(claim.lease->held());
+  CHECK(text_of(path).find("\nterm 42\n") != std::string::npos);
+}
+
+TEST_CASE("a lease of a version that knew no terms is of term 0") {
+  const TempFolder folder;
+  const auto path = folder / "t.lease";
+  put_text(path, "rewise lease\nhost h\nsystem s\npid 7\nstart 1\ntoken t-0\n");
+  make_old(path, 1000);
+  const LeaseClaim claim = claim_lease(path);
+  REQUIRE(claim.lease);
+  CHECK(claim.lease->term() == 1);
+}
+
+TEST_CASE("a file of a later term is not replaced, one of an earlier or of none is") {
+  const TempFolder folder;
+  const auto path = folder / "t.lease", file = folder / "t.h5";
+  LeaseClaim claim = claim_lease(path);
+  REQUIRE(claim.lease);
+  write_sealed(file, bytes_of("of no term"));
+  write_sealed(file, bytes_of("of term 1"), &*claim.lease);
+  CHECK(read_sealed(file).term == 1);
+  CHECK(open_latest(file, OpenAs::reader)->term == 1);
+  {
+    LeaseClaim later = claim_lease(folder / "later.lease");
+    later.lease->outgrow(6);
+    write_sealed(file, bytes_of("of term 7"), &*later.lease);
+  }
+  CHECK_THROWS_AS(write_sealed(file, bytes_of("older"), &*claim.lease), LeaseLost);
+  CHECK_THROWS_AS(write_new_sealed(file, bytes_of("older"), &*claim.lease), LeaseLost);
+  CHECK(read_sealed(file).image == bytes_of("of term 7"));
+  claim.lease->outgrow(7);
+  write_sealed(file, bytes_of("of term 8"), &*claim.lease);
+  CHECK(read_sealed(file).term == 8);
+  // What a damaged block says counts for nothing.
+  auto bytes = file_bytes(file);
+  bytes[511] = std::byte{0xff};
+  put_bytes(file, bytes);
+  write_sealed(file, bytes_of("again"), &*claim.lease);
+  CHECK(read_sealed(file).image == bytes_of("again"));
+}
+
+TEST_CASE("whatever stands in a lease's place is waited for no longer than a silent owner") {
+  LeaseOptions options;
+  options.heartbeat = 10ms;
+  options.stale_after = 300ms;
+  const std::string good = [] {
+    const TempFolder folder;
+    const LeaseClaim claim = claim_lease(folder / "t.lease");
+    return text_of(folder / "t.lease");
+  }();
+  const auto make_place = [&](int kind, const fs::path& path) {
+    const timespec future[2] = {{::time(nullptr) + 86400, 0}, {::time(nullptr) + 86400, 0}};
+    switch (kind) {
+      case 0:  // of this system, but no such process can be looked for
+        return put_text(path, with_line(good, "pid", "x17"));
+      case 1:
+        return put_text(path, with_line(good, "token", ""));
+      case 2:  // of a time to come
+        put_text(path, with_line(good, "system", "another"));
+        REQUIRE(::utimensat(AT_FDCWD, path.c_str(), future, 0) == 0);
+        return;
+      case 3:
+        return fs::create_symlink("nowhere", path);
+      case 4:
+        REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+        return;
+      default:  // of another living process that does not renew it
+        put_text(path,
+                 with_line(with_line(good, "pid", std::to_string(::getppid())), "start", "0"));
+    }
+  };
+  for (int kind = 0; kind < 6; ++kind) {
+    INFO("kind " << kind);
+    const TempFolder folder;
+    const auto path = folder / "t.lease";
+    make_place(kind, path);
+    LeaseClaim claim = claim_lease(path, options);
+    CHECK_FALSE(claim.lease);
+    CHECK_FALSE(claim.holder.empty());
+    for (int n = 0; n < 1000 && !claim.lease; ++n) {
+      std::this_thread::sleep_for(10ms);
+      claim = claim_lease(path, options);
+    }
+    REQUIRE(claim.lease);
+    CHECK(claim.lease->held());
+    CHECK(fs::is_regular_file(fs::symlink_status(path)));
+  }
+}
+
+TEST_CASE("a lease that cannot be read is an error, not another's; one let go is no obstacle") {
+  const TempFolder folder;
+  const auto path = folder / "t.lease";
+  LeaseClaim claim = claim_lease(path);
+  REQUIRE(claim.lease);
+  {
+    Faults faults;
+    faults.fail(Call::read, 1, EIO);  // once is nothing
+    CHECK(claim.lease->held());
+  }
+  {
+    Faults faults;
+    faults.fail_always(Call::read, EIO);
+    try {
+      write_sealed(folder / "t.h5", bytes_of("x"), &*claim.lease);
+      FAIL("no error");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::io);
+      CHECK(std::string(error.what()).find(path.string()) != std::string::npos);
+    }
+    claim.lease.reset();  // the file stays, in the name of this living process
+  }
+  REQUIRE(fs::exists(path));
+  CHECK(claim_lease(path).lease);
+}
+
+TEST_CASE("nothing is locked for ever, and locks need no file where folders can be locked") {
+  const TempFolder folder;
+  const int file = ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY);
+  REQUIRE(::flock(file, LOCK_EX) == 0);  // as by a process that was stopped under it
+  {
+    const LeaseClaim claim = claim_lease(folder / "t.lease");
+    REQUIRE(claim.lease);
+    write_sealed(folder / "t.h5", bytes_of("x"), &*claim.lease);
+    ::close(file);
+  }
+  CHECK(folder.files() == std::vector<std::string>{"t.h5"});
 }

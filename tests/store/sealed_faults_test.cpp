@@ -1,14 +1,20 @@
 // Sealed files when the system fails: full disks, failing calls, a kill at every call.
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
+#include <set>
+#include <string>
 
 #include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
 #include "src/store/sealed_file.hpp"
 #include "tests/store/faults.hpp"
 #include "tests/store/samples.hpp"
@@ -129,6 +135,76 @@ TEST_CASE("without hard links a new file still never replaces one") {
   CHECK(folder.files() == std::vector<std::string>{"t.h5"});
   CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNew), Error);
   CHECK(read_sealed(folder / "t.h5").image == kOld);
+}
+
+TEST_CASE("with neither links nor renames that never replace, a marker keeps a file") {
+  const TempFolder folder;
+  const fs::path marker = folder / ".t.h5.0.tmp";
+  const auto without = [](Faults& faults) {
+    faults.fail_always(Call::link, EPERM);
+    faults.fail_always(Call::rename_new, EINVAL);
+  };
+  {
+    Faults faults;
+    without(faults);
+    write_new_sealed(folder / "t.h5", kOld);
+    CHECK(folder.files() == std::vector<std::string>{"t.h5"});
+    CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNew), Error);
+    CHECK(read_sealed(folder / "t.h5").image == kOld);
+    fs::remove(folder / "t.h5");
+    // One that a killed process left is cleared away; a living one's is respected.
+    put_bytes(marker, bytes_of("1"));
+    write_new_sealed(folder / "t.h5", kNew);
+    CHECK(folder.files() == std::vector<std::string>{"t.h5"});
+    fs::remove(folder / "t.h5");
+    put_bytes(marker, bytes_of("1"));
+    const int file = ::open(marker.c_str(), O_RDWR);
+    REQUIRE(::flock(file, LOCK_EX) == 0);
+    CHECK_THROWS_AS(write_new_sealed(folder / "t.h5", kNew), Error);
+    ::close(file);
+  }
+  // Killed at any call: nothing, or the whole file; and the next one gets there.
+  bool finished = false;
+  for (int n = 1; !finished && n < 100; ++n) {
+    fs::remove(folder / "t.h5");
+    INFO("ends at call " << n);
+    const int status = in_child([&] {
+      Faults faults;
+      faults.die_at(n);
+      without(faults);
+      write_new_sealed(folder / "t.h5", kOld);
+      return 0;
+    });
+    finished = status == 0;
+    CHECK((status == 0 || status == 9));
+    const SealedRead read = read_sealed(folder / "t.h5");
+    CHECK((read.state == SealState::missing || read.state == SealState::good));
+    fs::remove(folder / "t.h5");
+    for (const auto& name : folder.files()) {  // so that an empty marker counts as old
+      const timespec then{::time(nullptr) - 100, 0};
+      const timespec times[2] = {then, then};
+      REQUIRE(::utimensat(AT_FDCWD, (folder / name).c_str(), times, 0) == 0);
+    }
+    Faults faults;
+    without(faults);
+    write_new_sealed(folder / "t.h5", kNew);
+    CHECK(read_sealed(folder / "t.h5").image == kNew);
+  }
+  CHECK(finished);
+}
+
+TEST_CASE("temporaries follow no link and have names of their own") {
+  const TempFolder folder;
+  put_bytes(folder / "target", kOld);
+  // The name that a version before would have taken.
+  fs::create_symlink("target", folder / (".s.json." + std::to_string(::getpid()) + ".tmp"));
+  write_plain(folder / "s.json", kNew);
+  CHECK(file_bytes(folder / "target") == kOld);
+  CHECK(file_bytes(folder / "s.json") == kNew);
+  CHECK_FALSE(fs::is_symlink(fs::symlink_status(folder / "s.json")));
+  std::set<std::string> names;
+  for (int n = 0; n < 1000; ++n) names.insert(temporary_path("x").string());
+  CHECK(names.size() == 1000);
 }
 
 TEST_CASE("short and interrupted writes go on where they stopped") {

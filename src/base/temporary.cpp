@@ -1,0 +1,87 @@
+#include "src/base/temporary.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <random>
+
+namespace rewise {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::time_t kYoung = 60;  // seconds: its maker may be about to hold it
+constexpr std::time_t kOld = 3600;  // seconds without a write, where nothing can be held
+
+// ".NAME.TOKEN.tmp"; versions before had "PID", "PID-COUNT" or "PID-prev" for a token.
+bool is_temporary(std::string_view name) {
+  if (!name.starts_with(".") || !name.ends_with(".tmp")) return false;
+  name.remove_suffix(4);
+  std::string_view token = name.substr(name.rfind('.') + 1);
+  if (token.ends_with("-prev")) token.remove_suffix(5);
+  return !token.empty() && token.find_first_not_of("0123456789abcdef-") == token.npos;
+}
+
+bool nobody_holds(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;  // gone, another user's, or no file of ours
+  struct stat status {};
+  bool nobody = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const std::time_t age = std::time(nullptr) - status.st_mtime;
+  if (nobody && ::flock(file, LOCK_EX | LOCK_NB) == 0) {
+    nobody = status.st_size > 0 || age > kYoung;
+  } else {
+    nobody = nobody && errno != EWOULDBLOCK && errno != EINTR && age > kOld;
+  }
+  ::close(file);
+  return nobody;
+}
+
+}  // namespace
+
+const int kTemporaryFlags = O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC;
+
+std::string random_token() {
+  std::uint64_t token = 0;
+  if (::getrandom(&token, sizeof token, 0) != static_cast<ssize_t>(sizeof token)) {
+    std::random_device device;
+    token = std::uint64_t{device()} << 32 | device();
+  }
+  return fmt::format("{:016x}", token);
+}
+
+fs::path temporary_path(const fs::path& target) {
+  const std::string name = fmt::format(".{}.{}.tmp", target.filename().string(), random_token());
+  return target.has_parent_path() ? target.parent_path() / name : fs::path(".") / name;
+}
+
+void hold_temporary(int file, const fs::path& folder) {
+  static_cast<void>(::flock(file, LOCK_EX | LOCK_NB));
+  struct stat above {
+  }, own{};
+  if (::stat(folder.c_str(), &above) == 0 && (above.st_mode & S_IWGRP) != 0 &&
+      ::fstat(file, &own) == 0 && own.st_gid != above.st_gid) {
+    // Not a member of that group: the file stays its maker's.
+    if (::fchown(file, static_cast<uid_t>(-1), above.st_gid) != 0) errno = 0;
+  }
+}
+
+std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
+  std::size_t cleared = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!is_temporary(name) || !name.starts_with(prefix) || !nobody_holds(entry->path())) continue;
+    cleared += ::unlink(entry->path().c_str()) == 0;
+  }
+  return cleared;
+}
+
+}  // namespace rewise

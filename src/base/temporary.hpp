@@ -1,0 +1,32 @@
+// Files that are written aside and then renamed: their names, and which of them nobody holds.
+//
+// A temporary of DIR/NAME is DIR/.NAME.TOKEN.tmp with a random token, so that processes that number
+// themselves alike (containers) never meet. It is made with O_EXCL and O_NOFOLLOW, and its maker
+// holds it by flock until it is published: what a killed process left is held by nobody. Where a
+// file system knows no flock, its age tells.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace rewise {
+
+std::string random_token();  // 16 hex digits, from the kernel
+
+// A new name beside `target`.
+std::filesystem::path temporary_path(const std::filesystem::path& target);
+
+// Flags of open() for a temporary; its mode is 0666 less the umask.
+extern const int kTemporaryFlags;
+
+// For a temporary just made: holds it until every copy of the descriptor is closed. In a folder
+// that a group may write to, the file becomes that group's.
+void hold_temporary(int file, const std::filesystem::path& folder);
+
+// Removes the temporaries in a folder whose names begin with `prefix` and that nobody holds; how
+// many.
+std::size_t clear_temporaries(const std::filesystem::path& folder, std::string_view prefix = ".");
+
+}  // namespace rewise
