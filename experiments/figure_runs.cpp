@@ -196,7 +196,7 @@ CurveSet measure_tc(const FigureRun& run, const std::filesystem::path& folder,
     config.cluster = mix.cluster;
   }
   check_tc_config(config, "run " + run.name);
-  Study study(config, folder, {run.spec.device});
+  Study study(StudyFolder(folder, config, "tc"), {run.spec.device});
   Progress inner(run.name, 0);
   const TcResult result = analyse_tc(config, search_tc(study, stop, inner));
   inner.close();

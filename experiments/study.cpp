@@ -10,19 +10,22 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
 #include "experiments/ranks.hpp"
 #include "experiments/task_group.hpp"
-#include "experiments/toml_reader.hpp"
 #include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
 
 namespace rewise {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr auto kFirstWord = 5s, kNextWords = 60s;  // of a wait for others
 
 // One batch of tasks, worked on by several threads.
 class Batch {
@@ -86,15 +89,28 @@ class Batch {
   }
 
   // Tasks that another process holds: to the end of the line, and a pause once nothing else is
-  // left to do.
+  // left to do. Whose lease is not renewed loses it in the end (lease.hpp): no wait is for ever.
   void give_back(const std::vector<std::size_t>& held) {
+    using Clock = std::chrono::steady_clock;
     bool only_held = false;
+    std::string word;
     {
       const std::lock_guard lock(mutex_);
       pending_.insert(pending_.begin(), held.begin(), held.end());
       held_in_a_row_ += held.size();
       only_held = held_in_a_row_ >= pending_.size();
+      if (only_held) {
+        const auto now = Clock::now();
+        if (!waiting_since_) told_ = *(waiting_since_ = now);
+        if (now - told_ >= (told_ == *waiting_since_ ? kFirstWord : kNextWords)) {
+          told_ = now;
+          const std::chrono::duration<double> waited = now - *waiting_since_;
+          word = fmt::format("waiting for {} for {}: {} task(s) held by others, such as {}",
+                             holder_, duration_text(waited.count()), pending_.size(), waits_for_);
+        }
+      }
     }
+    if (!word.empty()) progress_.line(word);
     if (only_held) std::this_thread::sleep_for(200ms);
     if (run_.stop.stop_requested()) over_ = interrupted_ = true;
   }
@@ -150,7 +166,15 @@ class Batch {
   bool book(std::size_t index, double reported, TaskResult& result) {
     const StudyTask& task = tasks_[index];
     if (result.error) return true;
-    if (result.outcome == TaskOutcome::held) return false;
+    if (result.outcome == TaskOutcome::held || result.outcome == TaskOutcome::lost) {
+      if (result.outcome == TaskOutcome::lost) {
+        progress_.line(task.label + ": " + result.message);
+      }
+      const std::lock_guard lock(mutex_);
+      holder_ = result.outcome == TaskOutcome::held ? result.message : "its new owner";
+      waits_for_ = task.label;
+      return false;
+    }
     if (result.outcome == TaskOutcome::interrupted) {
       over_ = interrupted_ = true;
       return true;
@@ -168,6 +192,7 @@ class Batch {
   void done() {
     const std::lock_guard lock(mutex_);
     held_in_a_row_ = 0;
+    waiting_since_.reset();
   }
 
   const std::filesystem::path& folder_;
@@ -179,86 +204,30 @@ class Batch {
   std::vector<std::size_t> pending_;  // taken from the back
   std::size_t workers_ = 1;
   std::size_t held_in_a_row_ = 0;
+  std::string holder_, waits_for_;  // who holds a task, and which
+  std::optional<std::chrono::steady_clock::time_point> waiting_since_;  // for nothing but others
+  std::chrono::steady_clock::time_point told_;
   std::exception_ptr failure_;
   std::atomic<bool> over_ = false, interrupted_ = false;
   std::atomic<std::size_t> computed_ = 0;
 };
 
-// Another process may be about to write study.toml: tasks/ and hidden files are ours.
-bool holds_other_things(const std::filesystem::path& folder) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name != "tasks" && name != "study.toml" && !name.starts_with(".")) return true;
-  }
-  return false;
-}
-
-// The name that a study.toml gives. Error(usage) saying where it is no TOML (any more).
-std::string name_in(const std::string& text, const std::string& file) {
-  const toml::table root = parse_toml(text, file);
-  const auto name = root["study"]["name"];
-  if (!name) return StudyConfig{}.name;
-  if (!name.is_string()) throw Error(ExitCode::usage, file + ": study.name is no text");
-  return *name.value<std::string>();
-}
-
-// Another study's configuration and summary would be lost. A file that cannot be read any more
-// holds up no study (the tasks have their configuration with them): it is kept beside the new one.
-void check_held(const std::filesystem::path& file, const std::string& held,
-                const std::string& wanted) {
-  if (held.empty()) return;
-  std::string theirs;
-  try {
-    theirs = name_in(held, file.string());
-  } catch (const Error& error) {
-    std::filesystem::path aside;
-    for (int n = 1; aside.empty() || std::filesystem::exists(aside); ++n) {
-      aside = fmt::format("{}.damaged-{}", file.string(), n);
-    }
-    write_text_file(aside, held);
-    if (this_rank().first()) {
-      fmt::print(stderr, "warning: {}; it is written anew (the old one is kept as {})\n",
-                 error.what(), aside.string());
-    }
-    return;
-  }
-  if (theirs == wanted) return;
-  throw Error(ExitCode::held,
-              fmt::format("folder '{}' holds the study \"{}\", not \"{}\": choose another one with "
-                          "--out",
-                          file.parent_path().string(), theirs, wanted));
-}
-
 }  // namespace
 
-Study::Study(const StudyConfig& config, std::filesystem::path folder, std::vector<int> devices)
-    : config_(config),
-      folder_(std::move(folder)),
-      devices_(std::move(devices)),
-      threads_(config.threads > 0 ? config.threads
-                                  : threads_of(this_rank(), thread_count(0),
-                                               static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)))) {
-  const auto file = folder_ / "study.toml";
-  std::error_code ignored;
-  if (std::filesystem::exists(folder_, ignored) && !std::filesystem::is_directory(folder_)) {
-    throw Error(ExitCode::held, fmt::format("'{}' exists and is not a folder", folder_.string()));
+Study::Study(StudyFolder place, std::vector<int> devices)
+    : place_(std::move(place)), devices_(std::move(devices)) {
+  const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  threads_ =
+      config().threads > 0 ? config().threads : threads_of(this_rank(), thread_count(0), all);
+  place_.claim();
+  // What killed processes left.
+  for (const auto& where : {folder(), folder() / "tasks", folder() / "schedules"}) {
+    if (this_rank().first()) clear_temporaries(where);
   }
-  if (!std::filesystem::exists(file) && holds_other_things(folder_)) {
-    throw Error(ExitCode::held,
-                fmt::format("folder '{}' holds something else than a study (it has no study.toml): "
-                            "choose another one with --out",
-                            folder_.string()));
-  }
-  const std::string text = to_toml(config_);
-  const std::string held = std::filesystem::exists(file) ? read_text_file(file) : "";
-  check_held(file, held, config_.name);
-  make_folder(folder_ / "tasks");
-  if (held != text) write_text_file(file, text);
 }
 
 std::filesystem::path Study::finished_file(const TaskSpec& spec) const {
-  return task_paths(folder_, task_id(spec)).finished;
+  return task_paths(folder(), task_id(spec)).finished;
 }
 
 void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
@@ -271,12 +240,12 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   TaskRun run;
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
-  run.checkpoint = config_.checkpoint;
-  Batch batch(folder_, tasks, run, progress, handle);
+  run.checkpoint = config().checkpoint;
+  Batch batch(folder(), tasks, run, progress, handle);
   batch.work(workers);
   computed_ += batch.computed();
   if (batch.interrupted()) {
-    wait_for_other_ranks(this_rank(), folder_);
+    wait_for_other_ranks(this_rank(), folder());
     throw Error(
         ExitCode::interrupted,
         fmt::format("stopped by {}; checkpoints written, the same command goes on from them",

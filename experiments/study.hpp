@@ -15,6 +15,7 @@
 
 #include "experiments/config.hpp"
 #include "experiments/progress.hpp"
+#include "experiments/study_state.hpp"
 #include "experiments/task.hpp"
 
 namespace rewise {
@@ -30,13 +31,13 @@ using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
 
 class Study {
  public:
-  // Creates the folder where it is missing. Error(held) when it exists and holds something else
-  // than a study, or a study of another name; Error(io).
-  // `devices`: the CUDA devices that tasks are dealt out to; {-1}: the CPU.
-  Study(const StudyConfig& config, std::filesystem::path folder, std::vector<int> devices = {-1});
+  // Claims the folder (study_state.hpp). `devices`: the CUDA devices that tasks are dealt out to;
+  // {-1}: the CPU.
+  explicit Study(StudyFolder place, std::vector<int> devices = {-1});
 
-  const StudyConfig& config() const { return config_; }
-  const std::filesystem::path& folder() const { return folder_; }
+  const StudyConfig& config() const { return place_.config(); }
+  const StudyFolder& place() const { return place_; }
+  const std::filesystem::path& folder() const { return place_.path(); }
   const std::vector<int>& devices() const { return devices_; }
   int threads() const { return threads_; }
   std::filesystem::path finished_file(const TaskSpec& spec) const;
@@ -51,10 +52,9 @@ class Study {
   std::size_t computed() const { return computed_; }  // tasks that were not there before
 
  private:
-  StudyConfig config_;
-  std::filesystem::path folder_;
+  StudyFolder place_;
   std::vector<int> devices_;
-  int threads_;
+  int threads_ = 1;
   std::size_t computed_ = 0;
 };
 

@@ -9,7 +9,6 @@
 #include "experiments/options.hpp"
 #include "experiments/python.hpp"
 #include "experiments/ranks.hpp"
-#include "experiments/study_state.hpp"
 #include "src/base/clock.hpp"
 
 namespace rewise {
@@ -73,31 +72,38 @@ StudyConfig configure(const StudyOptions& options) {
   return config;
 }
 
-void write_outcome(const std::filesystem::path& folder, const StudyOutcome& outcome) {
-  write_text_file(folder / "summary.json", outcome.summary.dump(2) + "\n");
-  write_text_file(folder / "summary.csv", outcome.csv);
+void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
+  place.check_still_ours();
+  outcome.summary["configuration"] = place.hash();
+  write_text_file(place.path() / "summary.json", outcome.summary.dump(2) + "\n");
+  write_text_file(place.path() / "summary.csv", outcome.csv);
 }
 
-ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
-                   const StudyAnalysis& analysis, const SummaryText& text) {
+ExitCode run_study(const std::string& command, const StudyOptions& options,
+                   const StudyConfig& config, const StudyAnalysis& analysis,
+                   const SummaryText& text) {
   const double begin = now();
   const auto folder = options.out.empty() ? std::filesystem::path("studies") / config.name
                                           : std::filesystem::path(options.out);
   const bool first = this_rank().first();
   std::size_t computed = 0;
-  if (!is_finished(folder, config)) {
+  StudyFolder place(folder, config, command);
+  // Held to the end, so that what is printed is what this configuration gave.
+  if (place.holds_study()) place.claim();
+  std::optional<Study> study;
+  if (!place.is_finished()) {
     std::optional<std::chrono::duration<double>> limit;
     if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
     const StopToken stop(limit);
-    Study study(config, folder, study_devices(options, config).indices());
+    study.emplace(std::move(place), study_devices(options, config).indices());
     Progress progress(config.name, 0, !first);
-    StudyOutcome outcome = analysis(study, stop, progress);
+    StudyOutcome outcome = analysis(*study, stop, progress);
     progress.close();
     if (!first) return ExitCode::done;
     outcome.summary["seconds"] = now() - begin;
-    write_outcome(folder, outcome);
-    mark_finished(folder, config);
-    computed = study.computed();
+    write_outcome(study->place(), std::move(outcome));
+    study->place().mark_finished();
+    computed = study->computed();
   }
   if (!first) return ExitCode::done;
   fmt::print("{}", text(Json::parse(read_text_file(folder / "summary.json"))));

@@ -39,8 +39,9 @@ using StudyAnalysis =
 // What to print on standard output.
 using SummaryText = std::function<std::string(const Json& summary)>;
 
-// summary.json and summary.csv.
-void write_outcome(const std::filesystem::path& folder, const StudyOutcome& outcome);
+// summary.json and summary.csv, with the hash of the configuration that made them. Error(held)
+// where the folder has become another configuration's.
+void write_outcome(const StudyFolder& place, StudyOutcome outcome);
 
 // Writes the summary between the rounds of a target, so that the folder holds one from the first
 // round on; rounds that only went through what was there leave the one of a later round alone.
@@ -54,7 +55,7 @@ class InterimSummary {
   void operator()(const std::vector<Point>& points) {
     if (!this_rank().first() || study_->computed() == computed_) return;
     computed_ = study_->computed();
-    write_outcome(study_->folder(), outcome_(points));
+    write_outcome(study_->place(), outcome_(points));
   }
 
  private:
@@ -64,8 +65,9 @@ class InterimSummary {
 };
 
 // A study from its configuration to summary, plots and report, in --out or studies/NAME. Does
-// nothing but print where all of that is there already.
-ExitCode run_study(const StudyOptions& options, const StudyConfig& config,
-                   const StudyAnalysis& analysis, const SummaryText& text);
+// nothing but print where all of that is there already. `command`: tc, sweep.
+ExitCode run_study(const std::string& command, const StudyOptions& options,
+                   const StudyConfig& config, const StudyAnalysis& analysis,
+                   const SummaryText& text);
 
 }  // namespace rewise

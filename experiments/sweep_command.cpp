@@ -63,7 +63,7 @@ ExitCode run_sweep(const SweepOptions& options) {
   const auto text = [&](const Json& summary) {
     return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
   };
-  return run_study(options, config, analysis, text);
+  return run_study("sweep", options, config, analysis, text);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ ExitCode run_tc(const StudyOptions& options) {
     const auto points = search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome));
     return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
-  return run_study(options, config, analysis, tc_headline);
+  return run_study("tc", options, config, analysis, tc_headline);
 }
 
 }  // namespace

@@ -68,19 +68,25 @@ class Study(unittest.TestCase):
         self.place = pathlib.Path(folder.name)
         (self.place / "s.toml").write_text(STUDY.format(measure=self.measure))
 
-    def start(self, name="study", *options, before=()):
-        return subprocess.Popen([*before, OPTIONS.program, "tc", "s.toml", "--no-plots", "--out",
+    def start(self, name="study", *options, before=(), command="tc", toml="s.toml", env=None):
+        return subprocess.Popen([*before, OPTIONS.program, command, toml, "--no-plots", "--out",
                                  name, *options], cwd=self.place, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+                                stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
 
     def end(self, process):
         """(exit status, standard output, standard error)."""
         out, err = process.communicate(timeout=300)
         return process.returncode, out, err
 
-    def run_study(self, name="study", *options):
-        return self.end(self.start(name, *options))
+    def run_study(self, name="study", *options, **how):
+        return self.end(self.start(name, *options, **how))
+
+    def write(self, name, change=lambda text: text, measure=None):
+        """A configuration, changed."""
+        text = change(STUDY.format(measure=measure or self.measure))
+        (self.place / name).write_text(text)
+        return name
 
     def wait_for(self, pattern, process):
         """The first file that matches, once there is one."""
@@ -97,9 +103,7 @@ class Study(unittest.TestCase):
                 if not path.name.endswith(".part.h5")}
 
     def check_same(self, name, expected):
-        # Claims (.ID.lease.TOKEN.tmp) of contenders killed before they had the lease stay.
-        left = {path.name for path in (self.place / name / "tasks").iterdir()
-                if path.name != ".leases.lock" and not path.match(".*.lease.*.tmp")}
+        left = {path.name for path in (self.place / name / "tasks").iterdir()}
         self.assertEqual(self.contents(name), expected)
         self.assertEqual(left, set(expected), "left behind")
 
@@ -147,7 +151,7 @@ class Told(Study):
             self.assertEqual(list((self.place / "study" / "tasks").glob("*.lease")), [])
             self.assertFalse((self.place / "study" / "summary.json").exists())
 
-    def test_a_second_signal_ends_at_once(self):
+    def test_two_signals_at_once_are_one_request(self):
         process = self.start()
         self.wait_for("*.part.h5", process)
         os.kill(process.pid, signal.SIGSTOP)  # so that both are there before it can act on one
@@ -155,10 +159,17 @@ class Told(Study):
         process.send_signal(signal.SIGINT)
         os.kill(process.pid, signal.SIGCONT)
         status, _, err = self.end(process)
-        self.assertIn(status, (128 + signal.SIGTERM, 128 + signal.SIGINT), err)
-        status, _, err = self.run_study("study", "--time-limit", "0.1s")
         self.assertEqual(status, 75, err)
-        self.assertIn("is taken over", err)
+        self.assertEqual(list((self.place / "study" / "tasks").glob("*.lease")), [])
+
+    def test_gnu_timeout_leaves_checkpoints(self):
+        # It signals its child, and then its whole group, the child once more.
+        for k in range(5):
+            name = f"study-{k}"
+            status, _, err = self.end(self.start(name, before=("timeout", "1")))
+            self.assertEqual(status, 124, err)
+            self.assertIn("stopped by SIGTERM", err)
+            self.assertEqual(list((self.place / name / "tasks").glob("*.lease")), [])
 
     def test_a_limit_shorter_than_a_checkpoint_interval(self):
         before = -1
@@ -283,6 +294,165 @@ class Others(Study):
         status, _, err = self.run_study()
         self.assertEqual(status, 0, err)
         self.check_same("study", expected)
+
+
+class Stopped(Study):
+    """An owner that is stopped for longer than its lease lives."""
+    measure = 3000
+    short = {"REWISE_LEASE_SECONDS": "1.5"}
+
+    def start_and_stop(self, pattern, **how):
+        """A process that is stopped while it holds a lease, and the lease."""
+        process = self.start("study", "--threads", "1", **how)
+        while True:
+            self.wait_for(pattern, process)
+            os.kill(process.pid, signal.SIGSTOP)
+            held = sorted((self.place / "study" / "tasks").glob("*.lease"))
+            if held:
+                return process, held[0]
+            os.kill(process.pid, signal.SIGCONT)
+
+    def test_its_task_is_taken_over_and_it_replaces_nothing(self):
+        expected = self.undisturbed()
+        first, _ = self.start_and_stop("*.part.h5", env=self.short)
+        begin = time.time()
+        status, _, err = self.run_study("study", "--threads", "1", env=self.short)
+        print(f"taken over and done after {time.time() - begin:.1f} s", file=sys.stderr)
+        self.assertEqual(status, 0, err)
+        self.assertIn("is taken over", err)
+        before = self.contents("study")
+        os.kill(first.pid, signal.SIGCONT)
+        status, _, err = self.end(first)
+        self.assertEqual(status, 0, err)  # the others did what it had left
+        self.assertIn("is lost to", err)
+        self.assertEqual(before, expected)
+        self.check_same("study", expected)
+
+    def test_a_run_says_that_it_lost_its_lease(self):
+        line = ["run", "--size", "32", "--p", "0.1", "--temperature", "2.5", "--schedule", "1:1",
+                "--equilibrate", "10", "--measure", "1000000", "--device", "cpu", "--threads", "1",
+                "--checkpoint", "0.1s", "--out", "t.h5"]
+
+        def start(*options):
+            return subprocess.Popen([OPTIONS.program, *line, *options], cwd=self.place, text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    env={**os.environ, **self.short})
+        first = start()
+        while not (self.place / "t.part.h5").exists():
+            time.sleep(0.01)
+        os.kill(first.pid, signal.SIGSTOP)
+        time.sleep(1.7)
+        status, _, err = self.end(start("--time-limit", "1s"))
+        self.assertEqual(status, 75, err)
+        self.assertIn("is taken over", err)
+        held = (self.place / "t.part.h5").read_bytes()
+        os.kill(first.pid, signal.SIGCONT)
+        status, out, err = self.end(first)
+        self.assertEqual((status, out), (75, ""), err)
+        self.assertIn("is lost to", err)
+        self.assertEqual((self.place / "t.part.h5").read_bytes(), held)
+
+    def test_a_wait_says_for_whom(self):
+        first, lease = self.start_and_stop("*.lease")
+        name = next(line[4:] for line in lease.read_text().split("\n") if line.startswith("pid "))
+        status, _, err = self.run_study("study", "--threads", "1", "--time-limit", "15s")
+        os.kill(first.pid, signal.SIGKILL)
+        self.end(first)
+        self.assertEqual(status, 75, err)
+        self.assertIn(f"waiting for pid {name} on ", err)
+
+
+class Owned(Study):
+    """A folder belongs to one study, and to one configuration at a time."""
+    measure = 300
+
+    def test_another_seed_name_model_or_command_is_refused(self):
+        status, _, err = self.run_study()
+        self.assertEqual(status, 0, err)
+
+        def kept():
+            return [(self.place / "study" / name).read_bytes()
+                    for name in ("study.toml", "summary.json", "summary.csv", ".finished")]
+        before = kept()
+        first_line = before[0].decode().split("\n")[0]
+        digits = first_line.rpartition("configuration ")[2]
+        self.assertEqual(len(digits), 16, first_line)
+        self.assertIn(f'"configuration": "{digits}"', before[1].decode())
+        self.assertIn(f"configuration {digits}\n", before[3].decode())
+        cases = [
+            ("tc", lambda text: "[study]\nseed = 7\n" + text, "seed 1, not seed 7"),
+            ("tc", lambda text: '[study]\nname = "b"\n' + text, '"study", not "b"'),
+            ("sweep", lambda text: text, "of rewise tc, not of rewise sweep"),
+        ]
+        for strip in (False, True):  # as a version before would have written it
+            if strip:
+                text = before[0].decode().partition("\n")[2]
+                (self.place / "study" / "study.toml").write_text(text)
+                before = kept()
+            for command, change, word in cases:
+                toml = self.write("other.toml", change)
+                status, out, err = self.run_study(command=command, toml=toml)
+                self.assertEqual((status, out), (73, ""), err)
+                self.assertIn(word, err)
+                self.assertEqual(kept(), before)
+        status, _, err = self.run_study("swept", command="sweep")
+        self.assertEqual(status, 0, err)
+        status, out, err = self.run_study("swept", command="tc")
+        self.assertEqual((status, out), (73, ""), err)
+        self.assertIn("of rewise sweep, not of rewise tc", err)
+
+    def test_an_edited_grid_is_the_same_study(self):
+        status, first, err = self.run_study()
+        self.assertEqual(status, 0, err)
+        more = self.write("more.toml", lambda text: text.replace("graphs = 5", "graphs = 6"))
+        status, out, err = self.run_study(toml=more)
+        self.assertEqual(status, 0, err)
+        self.assertIn("the study's configuration was edited (graphs = [5, 5] there, "
+                      "graphs = [6, 6] here)", err)
+        status, back, err = self.run_study()
+        self.assertEqual(status, 0, err)
+        self.assertEqual(back, first)
+        self.assertNotEqual(out, first)
+
+    def test_two_configurations_do_not_work_at_a_time(self):
+        long = self.write("long.toml", measure=2000000)
+        other = self.write("other.toml", lambda text: text.replace("graphs = 5", "graphs = 6"))
+        first = self.start(toml=long)
+        self.wait_for("*.lease", first)
+        toml = (self.place / "study" / "study.toml").read_bytes()
+        status, out, err = self.run_study(toml=other)
+        self.assertEqual((status, out), (73, ""), err)
+        self.assertIn("is being worked on with another configuration", err)
+        self.assertIn("graphs = [5, 5] there, graphs = [6, 6] here", err)
+        self.assertEqual((self.place / "study" / "study.toml").read_bytes(), toml)
+        # Its [run] may differ.
+        second = self.start("study", "--threads", "1", "--time-limit", "0.1s", toml=long)
+        self.assertEqual(self.end(second)[0], 75)
+        first.send_signal(signal.SIGTERM)
+        self.assertEqual(self.end(first)[0], 75)
+        status, _, err = self.run_study(toml=other)
+        self.assertEqual(status, 0, err)
+
+    def test_pairs_that_begin_at_once_print_their_own_results(self):
+        tomls = [self.write(f"{graphs}.toml", lambda text: text.replace("graphs = 5", f"graphs = {graphs}"),
+                            measure=20) for graphs in (3, 4)]
+        tables = []
+        for toml in tomls:
+            status, out, err = self.run_study("alone-" + toml, toml=toml)
+            self.assertEqual(status, 0, err)
+            tables.append(out)
+        self.assertNotEqual(*tables)
+        refused = 0
+        for n in range(15):
+            pair = [self.start(f"pair-{n}", toml=toml) for toml in tomls]
+            for process, table in zip(pair, tables):
+                status, out, err = self.end(process)
+                refused += status == 73
+                self.assertIn((status, out), [(0, table), (73, "")], err)
+            for toml, table in zip(tomls, tables):
+                status, out, err = self.run_study(f"pair-{n}", toml=toml)
+                self.assertEqual((status, out), (0, table), err)
+        print(f"{refused} of 15 pairs were kept apart", file=sys.stderr)
 
 
 class Finished(Study):
