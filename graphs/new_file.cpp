@@ -71,6 +71,7 @@ void NewFile::flush() {
 void NewFile::commit() {
   flush();
   if (::fsync(descriptor_) != 0) fail("cannot be synced", errno);
+  release_temporary(descriptor_);
   if (overwrite_ == Overwrite::yes) {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be put in place", errno);
   } else if (::link(temporary_.c_str(), path_.c_str()) == 0) {

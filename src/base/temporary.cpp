@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <random>
+#include <thread>
+#include <vector>
 
 namespace rewise {
 namespace fs = std::filesystem;
@@ -34,7 +37,7 @@ bool nobody_holds(const fs::path& path) {
   struct stat status {};
   bool nobody = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const std::time_t age = std::time(nullptr) - status.st_mtime;
-  if (nobody && ::flock(file, LOCK_EX | LOCK_NB) == 0) {
+  if (nobody && ::flock(file, LOCK_SH | LOCK_NB) == 0) {
     nobody = status.st_size > 0 || age > kYoung;
   } else {
     nobody = nobody && errno != EWOULDBLOCK && errno != EINTR && age > kOld;
@@ -72,14 +75,25 @@ void hold_temporary(int file, const fs::path& folder) {
   }
 }
 
+void release_temporary(int file) {
+  if (file >= 0) static_cast<void>(::flock(file, LOCK_UN));
+}
+
 std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
-  std::size_t cleared = 0;
+  std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!is_temporary(name) || !name.starts_with(prefix) || !nobody_holds(entry->path())) continue;
-    cleared += ::unlink(entry->path().c_str()) == 0;
+    if (is_temporary(name) && name.starts_with(prefix) && nobody_holds(entry->path())) {
+      found.push_back(entry->path());
+    }
+  }
+  // One that was released to be published has gone to its place a moment later.
+  if (!found.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::size_t cleared = 0;
+  for (const fs::path& path : found) {
+    if (nobody_holds(path)) cleared += ::unlink(path.c_str()) == 0;
   }
   return cleared;
 }

@@ -24,6 +24,8 @@ extern const int kTemporaryFlags;
 // For a temporary just made: holds it until every copy of the descriptor is closed. In a folder
 // that a group may write to, the file becomes that group's.
 void hold_temporary(int file, const std::filesystem::path& folder);
+// Right before it is published: HDF5 opens no file that another process has locked.
+void release_temporary(int file);
 
 // Removes the temporaries in a folder whose names begin with `prefix` and that nobody holds; how
 // many.

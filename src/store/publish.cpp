@@ -88,6 +88,7 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
   Kept kept = Kept::none;
   under(lease, path, [&] {
     kept = keep_previous(path);
+    temporary.release();
     if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) {
       const int error = errno;
       if (kept == Kept::moved) syscalls().rename(previous.c_str(), path.c_str());
@@ -146,6 +147,7 @@ int rename_by_marker(const fs::path& from, const fs::path& path) {
 void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease) {
   under(lease, path, [&] {
     const fs::path& from = temporary.path();
+    temporary.release();
     int result = syscalls().link(from.c_str(), path.c_str());
     if (result != 0 && links_unsupported(errno)) {
       result = syscalls().rename_new(from.c_str(), path.c_str());
@@ -194,6 +196,7 @@ void write_plain(const fs::path& path, std::span<const std::byte> bytes) {
   Temporary temporary(path);
   temporary.write(bytes);
   temporary.sync_and_close();
+  temporary.release();
   if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) fail_io("write", path, errno);
   temporary.published();
 }

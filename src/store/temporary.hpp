@@ -24,6 +24,7 @@ class Temporary {
 
   double written_at() const { return written_at_; }  // seconds, by the file server's clock
   const std::filesystem::path& path() const { return path_; }
+  void release();                      // right before it is published
   void published() { path_.clear(); }  // it has another name now
 
  private:

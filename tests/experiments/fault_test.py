@@ -434,8 +434,10 @@ class Owned(Study):
         self.assertEqual(status, 0, err)
 
     def test_pairs_that_begin_at_once_print_their_own_results(self):
-        tomls = [self.write(f"{graphs}.toml", lambda text: text.replace("graphs = 5", f"graphs = {graphs}"),
-                            measure=20) for graphs in (3, 4)]
+        def graphs(number):
+            return self.write(f"{number}.toml", measure=20, change=lambda text: text.replace(
+                "graphs = 5", f"graphs = {number}"))
+        tomls = [graphs(3), graphs(4)]
         tables = []
         for toml in tomls:
             status, out, err = self.run_study("alone-" + toml, toml=toml)

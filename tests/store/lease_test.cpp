@@ -266,7 +266,7 @@ TEST_CASE("whatever stands in a lease's place is waited for no longer than a sil
   }
 }
 
-TEST_CASE("a lease that cannot be read is an error, not another's; one let go is no obstacle") {
+TEST_CASE("a lease that cannot be read is an error, not another's, and one let go is no obstacle") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   LeaseClaim claim = claim_lease(path);
