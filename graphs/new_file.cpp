@@ -39,7 +39,7 @@ NewFile::NewFile(std::string path, Overwrite overwrite)
     throw Error(ExitCode::io,
                 fmt::format("{}: cannot be created: {}", path_, std::strerror(errno)));
   }
-  hold_temporary(descriptor_, folder);
+  static_cast<void>(hold_temporary(descriptor_, folder));
   buffer_.reserve(kBuffer);
 }
 

@@ -19,7 +19,6 @@ namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::time_t kYoung = 60;  // seconds: its maker may be about to hold it
 constexpr std::time_t kOld = 3600;  // seconds without a write, where nothing can be held
 
 // ".NAME.TOKEN.tmp"; versions before had "PID", "PID-COUNT" or "PID-prev" for a token.
@@ -31,17 +30,16 @@ bool is_temporary(std::string_view name) {
   return !token.empty() && token.find_first_not_of("0123456789abcdef-") == token.npos;
 }
 
-bool nobody_holds(const fs::path& path) {
+// Whether nobody holds it; then removes it, if it is told to, while nobody can.
+bool nobody_holds(const fs::path& path, bool remove) {
   const int file = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;  // gone, another user's, or no file of ours
   struct stat status {};
   bool nobody = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  const std::time_t age = std::time(nullptr) - status.st_mtime;
-  if (nobody && ::flock(file, LOCK_SH | LOCK_NB) == 0) {
-    nobody = status.st_size > 0 || age > kYoung;
-  } else {
-    nobody = nobody && errno != EWOULDBLOCK && errno != EINTR && age > kOld;
+  if (nobody && ::flock(file, LOCK_SH | LOCK_NB) != 0) {
+    nobody = errno != EWOULDBLOCK && errno != EINTR && std::time(nullptr) - status.st_mtime > kOld;
   }
+  if (nobody && remove) nobody = ::unlink(path.c_str()) == 0;
   ::close(file);
   return nobody;
 }
@@ -64,15 +62,19 @@ fs::path temporary_path(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() / name : fs::path(".") / name;
 }
 
-void hold_temporary(int file, const fs::path& folder) {
-  static_cast<void>(::flock(file, LOCK_EX | LOCK_NB));
+bool hold_temporary(int file, const fs::path& folder) {
+  while (::flock(file, LOCK_EX) != 0 && errno == EINTR) {
+  }
   struct stat above {
   }, own{};
+  if (::fstat(file, &own) != 0) return true;
+  if (own.st_nlink == 0) return false;
   if (::stat(folder.c_str(), &above) == 0 && (above.st_mode & S_IWGRP) != 0 &&
-      ::fstat(file, &own) == 0 && own.st_gid != above.st_gid) {
+      own.st_gid != above.st_gid) {
     // Not a member of that group: the file stays its maker's.
     if (::fchown(file, static_cast<uid_t>(-1), above.st_gid) != 0) errno = 0;
   }
+  return true;
 }
 
 void release_temporary(int file) {
@@ -85,7 +87,7 @@ std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (is_temporary(name) && name.starts_with(prefix) && nobody_holds(entry->path())) {
+    if (is_temporary(name) && name.starts_with(prefix) && nobody_holds(entry->path(), false)) {
       found.push_back(entry->path());
     }
   }
@@ -93,7 +95,7 @@ std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
   if (!found.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::size_t cleared = 0;
   for (const fs::path& path : found) {
-    if (nobody_holds(path)) cleared += ::unlink(path.c_str()) == 0;
+    cleared += nobody_holds(path, true);
   }
   return cleared;
 }

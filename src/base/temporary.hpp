@@ -21,9 +21,10 @@ std::filesystem::path temporary_path(const std::filesystem::path& target);
 // Flags of open() for a temporary; its mode is 0666 less the umask.
 extern const int kTemporaryFlags;
 
-// For a temporary just made: holds it until every copy of the descriptor is closed. In a folder
-// that a group may write to, the file becomes that group's.
-void hold_temporary(int file, const std::filesystem::path& folder);
+// For a temporary just made: holds it until every copy of the descriptor is closed; false where it
+// has been cleared away before that, so that another must be made. In a folder that a group may
+// write to, the file becomes that group's.
+bool hold_temporary(int file, const std::filesystem::path& folder);
 // Right before it is published: HDF5 opens no file that another process has locked.
 void release_temporary(int file);
 

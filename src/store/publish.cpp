@@ -128,14 +128,11 @@ int rename_by_marker(const fs::path& from, const fs::path& path) {
     if (file < 0) clear_temporaries(folder_of(path), marker.filename().string());  // a dead one's
   }
   if (file < 0) return -1;
-  hold_temporary(file, folder_of(path));
   int result = -1;
-  if (syscalls().write(file, "1", 1) == 1) {
-    if (is_there(path)) {
-      errno = EEXIST;
-    } else {
-      result = syscalls().rename(from.c_str(), path.c_str());
-    }
+  if (!hold_temporary(file, folder_of(path)) || is_there(path)) {
+    errno = EEXIST;
+  } else {
+    result = syscalls().rename(from.c_str(), path.c_str());
   }
   const int error = errno;
   syscalls().unlink(marker.c_str());

@@ -17,8 +17,11 @@ Temporary::Temporary(const fs::path& target) : target_(target) {
     path_ = temporary_path(target);
     file_ = syscalls().open(path_.c_str(), kTemporaryFlags, 0666);
     if (file_ >= 0) {
-      hold_temporary(file_, folder_of(target));
-      return;
+      if (hold_temporary(file_, folder_of(target))) return;
+      ::close(file_);
+      file_ = -1;
+      errno = EAGAIN;
+      continue;
     }
     if (errno != EEXIST && errno != EINTR) break;
   }
