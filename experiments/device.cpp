@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <omp.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -103,6 +105,23 @@ DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& 
   return {{cuda_device(first->index)}, reason};
 }
 
+// As many of these threads as a limited address space (ulimit -v) has room for: where one cannot be
+// started, OpenMP ends the process.
+int with_room_for_stacks(int threads) {
+  rlimit space{}, stack{};
+  if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return threads;
+  const bool limited = ::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY;
+  const std::size_t each = limited ? stack.rlim_cur : std::size_t{8} << 20;
+  for (; threads > 1; --threads) {
+    const std::size_t bytes = 2 * each * static_cast<std::size_t>(threads);
+    void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) continue;
+    ::munmap(room, bytes);
+    return threads;
+  }
+  return 1;
+}
+
 }  // namespace
 
 Device cuda_device(int index) { return {fmt::format("cuda:{}", index), index}; }
@@ -180,6 +199,8 @@ void tell_device(const DeviceChoice& choice) {
   fmt::print(stderr, "device: {} ({})\n", choice.devices.front().name, choice.reason);
 }
 
-int thread_count(int asked) { return asked > 0 ? asked : omp_get_num_procs(); }
+int thread_count(int asked) {
+  return with_room_for_stacks(asked > 0 ? asked : omp_get_num_procs());
+}
 
 }  // namespace rewise

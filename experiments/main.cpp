@@ -1,15 +1,21 @@
 // `rewise`: reads the command line, runs a subcommand, turns what happened into an exit status
 // (sysexits.h, DESIGN.md section 9) and one line on standard error. Nothing else calls exit.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "experiments/build_info.hpp"
@@ -56,6 +62,64 @@ std::string one_line(std::string text) {
   }
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
+}
+
+// Descriptors 0 to 2 that are closed would be given to the first files that are opened, and
+// messages written into results. Standard output then takes nothing, which is an error; the others
+// are empty.
+void occupy_standard_descriptors() {
+  constexpr std::array<int, 3> modes{O_RDONLY, O_RDONLY, O_WRONLY};
+  for (int file = 0; file < 3; ++file) {
+    if (::fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", modes[static_cast<std::size_t>(file)]);
+    if (opened >= 0 && opened != file) ::close(opened);
+  }
+}
+
+// What standard error does not take (a full disk under a batch log, a reader that has gone) is
+// lost: no message is worth a run. A pipe without a reader would otherwise end the process.
+ssize_t write_or_lose(void*, const char* text, std::size_t size) {
+  sigset_t broken_pipe, before;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t written = ::write(STDERR_FILENO, text + done, size - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) {
+      const timespec at_once{};
+      sigtimedwait(&broken_pipe, nullptr, &at_once);
+    }
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return static_cast<ssize_t>(size);
+}
+
+// From here on whatever is printed to stderr, by us or a library, never fails.
+void let_messages_be_lost() {
+#ifdef __GLIBC__  // elsewhere stderr is no variable, and fmt::print may throw
+  cookie_io_functions_t functions{};
+  functions.write = write_or_lose;
+  if (FILE* const stream = ::fopencookie(nullptr, "w", functions)) {
+    std::setvbuf(stream, nullptr, _IONBF, 0);
+    stderr = stream;
+  }
+#endif
+}
+
+// Libraries (HDF5, CUDA) crash where the last bytes are refused to them, so that a run under a
+// limit too tight for any (ulimit -v) does not begin.
+void require_address_space() {
+  constexpr std::size_t least = std::size_t{96} << 20;
+  void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) {
+    throw Error(ExitCode::device, fmt::format("not enough memory: less than {} MB of address space "
+                                              "are left (a limit such as ulimit -v)",
+                                              least >> 20));
+  }
+  ::munmap(room, least);
 }
 
 int fail(ExitCode code, const std::string& message) {
@@ -134,19 +198,47 @@ int run(int argc, char** argv) {
   return static_cast<int>(ExitCode::internal);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
-  int status = 0;
+// What went wrong, as a status and one line on standard error.
+int report_failure() {
   try {
-    status = run(argc, argv);
+    throw;
   } catch (const Error& error) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::device, "not enough memory on this machine for what was asked");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(ExitCode::io, fmt::format("cannot look at or change '{}': {}",
+                                          error.path1().string(), error.code().message()));
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return fail(ExitCode::io, "standard output could not be written");
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      return fail(ExitCode::device,
+                  fmt::format("cannot start another thread (a limit on memory or processes): {}",
+                              error.code().message()));
+    }
+    return fail(ExitCode::internal, fmt::format("internal error: {}", error.what()));
   } catch (const std::exception& error) {
     return fail(ExitCode::internal, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  occupy_standard_descriptors();
+  let_messages_be_lost();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
+  int status = 0;
+  try {
+    require_address_space();
+    status = run(argc, argv);
+  } catch (...) {
+    try {
+      return report_failure();
+    } catch (...) {  // no memory for a message
+      std::fputs("rewise: not enough memory\n", stderr);
+      return static_cast<int>(ExitCode::device);
+    }
   }
   // A full disk or a closed pipe must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
