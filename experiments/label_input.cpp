@@ -17,6 +17,8 @@
 namespace rewise {
 namespace {
 
+constexpr std::uint64_t kMostText = std::uint64_t{1} << 36;  // bytes of a list of bonds
+
 void refuse(const std::string& option, const std::string& given, const char* why) {
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
 }
@@ -82,7 +84,7 @@ std::vector<double> bond_list(const std::string& source) {
     return h5::read_numbers(address[0], address[1]).values;
   }
   std::vector<double> numbers;
-  const std::string text = read_text_file(source);
+  const std::string text = read_text_file(source, kMostText, Pipes::allowed);
   for (std::size_t at = 0;;) {
     at = text.find_first_not_of(" \t\r\n,", at);
     if (at == std::string::npos) return numbers;

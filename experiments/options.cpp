@@ -1,27 +1,72 @@
 #include "experiments/options.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <span>
 
 #include "src/base/error.hpp"
 #include "src/store/sealed_file.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
 
-[[noreturn]] void fail_io(const std::filesystem::path& file, const char* what) {
-  throw Error(ExitCode::io,
-              fmt::format("cannot {} '{}': {}", what, file.string(), std::strerror(errno)));
-}
+// A file that is only read.
+class InputFile {
+ public:
+  InputFile(const std::filesystem::path& file, Pipes pipes) : file_(file) {
+    // O_NONBLOCK: nobody may ever write to a pipe of that name.
+    const int flags = O_RDONLY | O_CLOEXEC | (pipes == Pipes::refused ? O_NONBLOCK : 0);
+    opened_ = syscalls().open(file.c_str(), flags, 0);
+    if (opened_ < 0) fail(std::strerror(errno));
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() {
+    if (opened_ >= 0) syscalls().close(opened_);
+  }
+
+  void refuse_pipes() const {
+    struct stat status;
+    if (::fstat(opened_, &status) != 0) fail(std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) fail(std::strerror(EISDIR));
+    if (!S_ISREG(status.st_mode)) fail("it is a pipe or a device, no file");
+  }
+
+  std::string read(std::uint64_t most) const {
+    std::string text;
+    while (true) {
+      const std::size_t have = text.size();
+      text.resize(have + (std::size_t{1} << 16));
+      const ssize_t got = syscalls().read(opened_, text.data() + have, text.size() - have);
+      const int error = errno;
+      if (got < 0 && error == EINTR) {
+        text.resize(have);
+        continue;
+      }
+      text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+      if (got < 0) fail(std::strerror(error));
+      if (got == 0) return text;
+      if (text.size() > most) fail(fmt::format("it is longer than {} bytes", most).c_str());
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const char* why) const {
+    throw Error(ExitCode::io, fmt::format("cannot read '{}': {}", file_.string(), why));
+  }
+
+  const std::filesystem::path& file_;
+  int opened_ = -1;
+};
 
 }  // namespace
 
@@ -107,37 +152,27 @@ std::string number_text(double value) { return fmt::format("{}", value); }
 void make_output_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (!error && std::filesystem::is_directory(folder)) return;
+  if (!error && folder_exists(folder)) return;
   throw Error(ExitCode::io, fmt::format("--out: cannot make '{}': {}", folder,
                                         error ? error.message() : std::strerror(ENOTDIR)));
 }
 
 void check_output_file(const std::filesystem::path& file) {
   const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  std::error_code ignored;
-  if (std::filesystem::is_directory(folder, ignored)) return;
+  if (folder_exists(folder)) return;
   throw Error(ExitCode::io, fmt::format("--out: there is no folder '{}'", folder.string()));
 }
 
 void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {
-  std::error_code ignored;
-  if (overwrite || !std::filesystem::exists(file, ignored)) return;
+  if (overwrite || !file_exists(file)) return;
   throw Error(ExitCode::held,
               fmt::format("--out: '{}' exists already (--overwrite replaces it)", file.string()));
 }
 
-std::string read_text_file(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) {
-    errno = EISDIR;
-    fail_io(file, "read");
-  }
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) fail_io(file, "read");
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (in.bad()) fail_io(file, "read");
-  return text;
+std::string read_text_file(const std::filesystem::path& file, std::uint64_t most, Pipes pipes) {
+  const InputFile in(file, pipes);
+  if (pipes == Pipes::refused) in.refuse_pipes();
+  return in.read(most);
 }
 
 void write_text_file(const std::filesystem::path& file, std::string_view text) {

@@ -41,8 +41,11 @@ void check_output_file(const std::filesystem::path& file);
 // Error(held) where the file exists already.
 void refuse_overwriting(const std::filesystem::path& file, bool overwrite);
 
-// A file's bytes; Error(io) with the system's reason.
-std::string read_text_file(const std::filesystem::path& file);
+// A file's bytes; Error(io) with the system's reason, for one of more than `most` bytes, and at
+// once for a pipe or a device, which may never end, unless they are allowed.
+enum class Pipes { refused, allowed };
+std::string read_text_file(const std::filesystem::path& file,
+                           std::uint64_t most = ~std::uint64_t{0}, Pipes pipes = Pipes::refused);
 // Writes a small file in one step (temporary name, then rename); Error(io).
 void write_text_file(const std::filesystem::path& file, std::string_view text);
 

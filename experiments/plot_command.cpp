@@ -6,6 +6,7 @@
 
 #include "experiments/commands.hpp"
 #include "experiments/python.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -23,7 +24,7 @@ Examples:
   rewise plot perc                     what percolate --out perc left)";
 
 ExitCode run_plot(const std::string& what, const std::string& out) {
-  if (!std::filesystem::exists(what)) {
+  if (!file_exists(what)) {
     throw Error(ExitCode::io,
                 fmt::format("'{}' does not exist (a study's folder or a task file)", what));
   }

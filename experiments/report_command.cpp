@@ -6,6 +6,7 @@
 
 #include "experiments/commands.hpp"
 #include "experiments/python.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -20,7 +21,7 @@ Example:
   rewise report studies/quickstart     then open studies/quickstart/report.html)";
 
 ExitCode run_report(const std::string& folder) {
-  if (!std::filesystem::is_directory(folder)) {
+  if (!folder_exists(folder)) {
     throw Error(ExitCode::io, fmt::format("'{}' is no folder (of a study)", folder));
   }
   const int status = run_report_script(folder);

@@ -11,6 +11,7 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
 #include "src/label/method.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -152,7 +153,7 @@ std::optional<TaskPaths> run_paths(const std::string& out) {
   if (file.extension() != ".h5" || file.stem().empty()) {
     throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .h5", out));
   }
-  if (std::filesystem::is_directory(file)) {
+  if (folder_exists(file)) {
     throw Error(ExitCode::held, fmt::format("--out: '{}' is a folder", out));
   }
   check_output_file(file);

@@ -20,6 +20,7 @@
 #include "experiments/tc_plan.hpp"
 #include "experiments/tune_report.hpp"
 #include "graphs/graph_io.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -209,7 +210,7 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
                   "--study: one temperature for each p (a study keeps one schedule for it)");
     }
   }
-  if (!std::filesystem::exists(std::filesystem::path(options.study) / "study.toml")) {
+  if (!file_exists(std::filesystem::path(options.study) / "study.toml")) {
     throw Error(ExitCode::io,
                 fmt::format("--study: '{}' is no study's folder (no study.toml)", options.study));
   }

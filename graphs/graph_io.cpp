@@ -72,9 +72,17 @@ Graph read_graph(const std::string& path, FirstSite first) {
                 fmt::format("--first-site: is for edge lists (.edges), not {}", path));
   }
   std::ifstream in = open_to_read(path);
-  if (format == GraphFormat::edges) return read_edge_list(in, path, first);
-  if (format == GraphFormat::graphml) return read_graphml(in, path);
-  return read_graph_h5(in, path);
+  const auto read = [&] {
+    if (format == GraphFormat::edges) return read_edge_list(in, path, first);
+    if (format == GraphFormat::graphml) return read_graphml(in, path);
+    return read_graph_h5(in, path);
+  };
+  try {
+    Graph graph = read();
+    if (!in.bad()) return graph;
+  } catch (const std::ios_base::failure&) {  // of the stream's buffer, whatever `in` is told
+  }
+  throw Error(ExitCode::io, fmt::format("{}: cannot be read to its end", path));
 }
 
 void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite, H5Bonds listed) {

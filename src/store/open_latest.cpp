@@ -13,7 +13,6 @@
 
 namespace rewise {
 namespace fs = std::filesystem;
-namespace {
 
 fs::path set_aside(const fs::path& path) {
   for (int n = 1;; ++n) {
@@ -26,6 +25,8 @@ fs::path set_aside(const fs::path& path) {
                                           aside.string(), std::strerror(errno)));
   }
 }
+
+namespace {
 
 void require_known_format(const fs::path& path, const SealedRead& read) {
   if (read.state == SealState::newer) {

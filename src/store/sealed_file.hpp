@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/seal.hpp"
@@ -56,6 +57,9 @@ struct LatestSealed {
 // the files when none is good (they stay, so that a later run cannot silently start afresh) or when
 // the file is of a newer format; Error(io).
 std::optional<LatestSealed> open_latest(const std::filesystem::path& path, OpenAs as);
+
+// Renames a file to `<path>.damaged-<n>`, which it gives. Error(io).
+std::filesystem::path set_aside(const std::filesystem::path& path);
 
 // `path` with ".prev" behind it.
 std::filesystem::path previous_path(const std::filesystem::path& path);

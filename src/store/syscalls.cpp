@@ -3,26 +3,72 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
-int rename_new(const char* from, const char* to) {
-  return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+// A call that a signal interrupted (or a network file system that says so) has done nothing.
+template <class Call>
+auto uninterrupted(const Call& call) {
+  decltype(call()) result{};
+  do {
+    result = call();
+  } while (result < 0 && errno == EINTR);
+  return result;
 }
-int open_with_mode(const char* path, int flags, mode_t mode) { return ::open(path, flags, mode); }
+
+int whole_open(const char* path, int flags, mode_t mode) {
+  return uninterrupted([=] { return ::open(path, flags, mode); });
+}
+int whole_fsync(int file) {
+  return uninterrupted([=] { return ::fsync(file); });
+}
+// Whatever it says, Linux has closed the file: once more could close another thread's.
+int whole_close(int file) {
+  const int result = ::close(file);
+  return result != 0 && errno == EINTR ? 0 : result;
+}
+int whole_link(const char* from, const char* to) {
+  return uninterrupted([=] { return ::link(from, to); });
+}
+int whole_rename(const char* from, const char* to) {
+  return uninterrupted([=] { return ::rename(from, to); });
+}
+int whole_unlink(const char* path) {
+  return uninterrupted([=] { return ::unlink(path); });
+}
+
+// What stands under a name, or nothing.
+std::optional<struct stat> look_at(const std::filesystem::path& path) {
+  struct stat status;
+  if (uninterrupted([&] { return ::stat(path.c_str(), &status); }) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  fail_io("look at", path, errno);
+}
+int rename_new(const char* from, const char* to) {
+  return uninterrupted([=] { return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); });
+}
 
 }  // namespace
 
 Syscalls real_syscalls() {
-  return {open_with_mode, ::read,   ::write,    ::fsync,  ::close,
-          ::link,         ::rename, rename_new, ::unlink, ::flock};
+  return {whole_open, ::read,       ::write,    whole_fsync,  whole_close,
+          whole_link, whole_rename, rename_new, whole_unlink, ::flock};
+}
+
+bool file_exists(const std::filesystem::path& path) { return look_at(path).has_value(); }
+
+bool folder_exists(const std::filesystem::path& path) {
+  const auto status = look_at(path);
+  return status && S_ISDIR(status->st_mode);
 }
 
 Syscalls& syscalls() {

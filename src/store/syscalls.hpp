@@ -1,5 +1,6 @@
 // The system calls that decide whether a file survives, as a table that tests replace: a full disk
-// or a failing fsync is then one assignment away. Production code never changes it.
+// or a failing fsync is then one assignment away. Production code never changes it. None but
+// read and write, which go on where they were, is interrupted by a signal.
 #pragma once
 
 #include <sys/types.h>
@@ -25,6 +26,11 @@ struct Syscalls {
 
 Syscalls real_syscalls();
 Syscalls& syscalls();  // the table in use
+
+// Whether there is anything, or a folder, of that name; links are followed, and one that leads
+// nowhere is nothing. Error(io) where the system cannot tell (std::filesystem would throw its own).
+bool file_exists(const std::filesystem::path& path);
+bool folder_exists(const std::filesystem::path& path);
 
 // Throws Error(io): "cannot <what> <path>: <the error's text>".
 [[noreturn]] void fail_io(const std::string& what, const std::filesystem::path& path, int error);

@@ -147,6 +147,10 @@ void check_task(const TaskData& task) {
   require(std::all_of(task.temperature.begin(), task.temperature.end(),
                       [](double t) { return std::isfinite(t) && t > 0; }),
           "a temperature is not a positive number");
+  std::vector<double> sorted = task.temperature;
+  std::sort(sorted.begin(), sorted.end());
+  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+          "a temperature stands there twice");
   check_series(task, task.energy, "energy");
   check_series(task, task.magnetisation, "magnetisation");
   check_series(task, task.cluster_size, "cluster_size");

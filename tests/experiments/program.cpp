@@ -89,7 +89,8 @@ std::string Workplace::read(const std::string& name) const {
 std::vector<std::string> Workplace::files() const {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
-    if (entry.is_regular_file()) {
+    std::error_code no_file;  // a link in a circle, say
+    if (entry.is_regular_file(no_file)) {
       names.push_back(std::filesystem::relative(entry.path(), folder_).string());
     }
   }

@@ -168,6 +168,7 @@ TEST_CASE("inconsistent data are refused when written and when read") {
         t.graph.extents = {4, 8};
       },
       [](TaskData& t) { t.temperature[1] = -1; },
+      [](TaskData& t) { t.temperature[1] = t.temperature[0]; },
       [](TaskData& t) { t.temperature.push_back(3); },
       [](TaskData& t) { t.replicas = 4; },
       [](TaskData& t) { t.magnetisation.truncate(2); },
