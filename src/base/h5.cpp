@@ -17,9 +17,6 @@ namespace {
 
 static_assert(sizeof(hid_t) == sizeof(std::int64_t), "HDF5 1.10 or newer is needed");
 
-// zlib packs at most 1032:1; small images may hold a page of fill values.
-constexpr std::uint64_t kDeflateRatio = 1100, kSmall = 1 << 16;
-
 Id simple_space(const std::vector<std::uint64_t>& dims) {
   const std::vector<hsize_t> extents(dims.begin(), dims.end());
   return Id(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose);

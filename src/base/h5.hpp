@@ -4,14 +4,16 @@
 // same bytes) and read back from one; nothing here touches a disk. libhdf5 can be crashed by a
 // damaged image, so whoever reads a file checks its digest first (seal.hpp) and gives only whole
 // images to File::open. What they hold is still checked: only hard links, fixed-length texts and
-// exactly the element types below, contiguous, compact or chunked, with shuffle and deflate; no
-// dataset may be larger than deflate could have packed into the image.
+// exactly the element types below, contiguous, compact or chunked, with shuffle and deflate. What
+// is read of a file, all of it together, may not be larger than deflate could have packed into the
+// image, and no dataset larger than what it stores could be.
 // Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
 // Threads: as libhdf5 was built (Debian's is thread-safe); one file, one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -129,7 +131,8 @@ class Group {
 
  private:
   friend class File;
-  Group(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
+  Group(Id id, std::shared_ptr<std::uint64_t> budget)
+      : id_(std::move(id)), budget_(std::move(budget)) {}
 
   void set_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                bool scalar);
@@ -146,8 +149,10 @@ class Group {
   void read_raw(const Id& dataset, const std::string& name, Kind kind, void* values,
                 std::size_t size) const;
 
+  void spend(std::uint64_t bytes, const std::string& name) const;
+
   Id id_;
-  std::uint64_t budget_;  // bytes: no dataset that is read may be larger
+  std::shared_ptr<std::uint64_t> budget_;  // bytes that may still be read of the file
 };
 
 class File {
@@ -160,9 +165,10 @@ class File {
   std::vector<std::byte> image() const;  // the file's bytes so far
 
  private:
-  File(Id id, std::uint64_t budget) : id_(std::move(id)), budget_(budget) {}
+  File(Id id, std::uint64_t budget)
+      : id_(std::move(id)), budget_(std::make_shared<std::uint64_t>(budget)) {}
   Id id_;
-  std::uint64_t budget_;
+  std::shared_ptr<std::uint64_t> budget_;
 };
 
 // Version of the HDF5 library in use, "1.10.8".

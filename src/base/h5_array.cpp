@@ -10,6 +10,13 @@ namespace rewise::h5 {
 
 using namespace detail;
 
+namespace {
+
+constexpr std::uint64_t kUnwritten = std::uint64_t{1} << 24;  // bytes of fill values
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 35;
+
+}  // namespace
+
 NumberArray read_numbers(const std::string& file, const std::string& dataset) {
   quiet();
   if (!std::ifstream(file)) {
@@ -31,10 +38,31 @@ NumberArray read_numbers(const std::string& file, const std::string& dataset) {
   if (rank < 1) refuse("it is no array");
   std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
+  // As many bytes as what is stored can be unpacked to, and a few that were never written.
+  const std::uint64_t most = std::min<std::uint64_t>(
+      kMostBytes, kDeflateRatio * H5Dget_storage_size(data.get()) + kUnwritten);
+  const std::uint64_t element = std::max<std::size_t>(H5Tget_size(type.get()), 1);
+  const auto check_size = [&](const std::vector<hsize_t>& extents, const char* what) {
+    std::uint64_t bytes = element;
+    for (const hsize_t extent : extents) {
+      const std::uint64_t factor = std::max<std::uint64_t>(extent, 1);
+      if (factor > most / bytes) {
+        refuse(fmt::format("its {} are larger than what it stores ({} bytes) can be", what,
+                           H5Dget_storage_size(data.get())));
+      }
+      bytes *= factor;
+    }
+  };
+  check_size(dims, "extents");
+  const Id list(H5Dget_create_plist(data.get()), H5Pclose);
+  if (list.valid() && H5Pget_layout(list.get()) == H5D_CHUNKED) {
+    std::vector<hsize_t> chunk(dims.size());
+    if (H5Pget_chunk(list.get(), rank, chunk.data()) != rank) refuse("its chunks cannot be read");
+    check_size(chunk, "chunks");
+  }
   NumberArray array;
   std::uint64_t size = 1;
   for (const hsize_t extent : dims) {
-    if (extent != 0 && size > (std::uint64_t{1} << 33) / extent) refuse("it is too large");
     size *= extent;
     array.dims.push_back(extent);
   }

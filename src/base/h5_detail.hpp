@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <new>
 #include <string>
 
 #include "src/base/error.hpp"
@@ -15,10 +17,29 @@ namespace rewise::h5::detail {
 
 constexpr std::size_t kMaxText = 60'000;  // bytes of a text attribute
 
+// zlib packs at most 1032:1; small files may hold a page of fill values.
+constexpr std::uint64_t kDeflateRatio = 1100, kSmall = 1 << 16;
+
+// Whether the call that has just failed did so for lack of memory.
+inline bool memory_ran_out() {
+  bool found = false;
+  const auto look = [](unsigned, const H5E_error2_t* error, void* result) -> herr_t {
+    if (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE) {
+      *static_cast<bool*>(result) = true;
+    }
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &found);
+  return found;
+}
+
+// std::bad_alloc where memory ran out: neither the file's fault nor ours.
 [[noreturn]] inline void unfit(const std::string& what) {
+  if (memory_ran_out()) throw std::bad_alloc();
   throw Error(ExitCode::data, "HDF5: " + what);
 }
 [[noreturn]] inline void failed(const std::string& what) {
+  if (memory_ran_out()) throw std::bad_alloc();
   throw Error(ExitCode::internal, "HDF5: cannot " + what);
 }
 

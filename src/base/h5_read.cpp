@@ -141,11 +141,18 @@ Id Group::open_attribute(const std::string& name) const {
   return attribute;
 }
 
+// Takes what is about to be read off what the file may hold.
+void Group::spend(std::uint64_t bytes, const std::string& name) const {
+  if (bytes > *budget_) unfit(fmt::format("{} is larger than its file can hold", name));
+  *budget_ -= bytes;
+}
+
 std::string Group::text(const std::string& name) const {
   const Id attribute = open_attribute(name);
   const Id stored(H5Aget_type(attribute.get()), H5Tclose);
   const Id space(H5Aget_space(attribute.get()), H5Sclose);
   auto [type, value] = text_room(stored, space, "the attribute " + name, kMaxText);
+  spend(value.size(), "the attribute " + name);
   if (H5Aread(attribute.get(), type.get(), value.data()) < 0) {
     unfit(fmt::format("cannot read the attribute {}", name));
   }
@@ -206,12 +213,16 @@ std::vector<std::uint64_t> Group::dataset_dims(const Id& dataset, const std::str
   }
   check_chunk(dataset, name, rank, element);
   // With an extent of 0 the others do not matter, but their product must not wrap.
+  const bool empty = std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
+  const std::uint64_t most =
+      empty ? UINT64_MAX : kDeflateRatio * H5Dget_storage_size(dataset.get()) + kSmall;
   std::uint64_t bytes = element;
   for (const auto extent : dims) {
     const std::uint64_t factor = std::max<std::uint64_t>(extent, 1);
-    if (factor > budget_ / bytes) unfit(fmt::format("{} is larger than its file can hold", name));
+    if (factor > most / bytes) unfit(fmt::format("{} is larger than its file can hold", name));
     bytes *= factor;
   }
+  if (!empty) spend(bytes, name);
   return {dims.begin(), dims.end()};
 }
 
@@ -227,7 +238,8 @@ std::string Group::read_text(const std::string& name) const {
   const Id dataset = open_dataset(name);
   const Id stored(H5Dget_type(dataset.get()), H5Tclose);
   const Id space(H5Dget_space(dataset.get()), H5Sclose);
-  auto [type, value] = text_room(stored, space, name, budget_);
+  auto [type, value] = text_room(stored, space, name, H5Dget_storage_size(dataset.get()));
+  spend(value.size(), name);
   if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.data()) < 0) {
     unfit(fmt::format("cannot read {}", name));
   }

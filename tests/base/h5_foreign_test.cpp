@@ -2,6 +2,7 @@
 // otherwise or larger than its file could hold is refused, with a reason.
 #include <hdf5.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,46 @@ TEST_CASE("a dataset larger than its file can hold is refused before memory is t
   CHECK(dataset_refusal(H5T_STD_I64LE, kMany, chunked(4096)) ==
         "HDF5: d is larger than its file can hold");
   CHECK(dataset_refusal(H5T_STD_I64LE, kMany, chunked(1 << 24)) == "HDF5: d: chunk too large");
+}
+
+TEST_CASE("all that is read of a file together is bounded by the file") {
+  constexpr hsize_t kCount = 1 << 20;  // zeros, which deflate packs a thousandfold
+  const auto file = foreign([&](hid_t id) {
+    const Id list = chunked(kCount);
+    REQUIRE(H5Pset_deflate(list.get(), 9) >= 0);
+    make_dataset(id, H5T_STD_I64LE, kCount, list);
+    const Id set(H5Dopen2(id, "d", H5P_DEFAULT), H5Dclose);
+    const std::vector<std::int64_t> zeros(kCount);
+    REQUIRE(H5Dwrite(set.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros.data()) >=
+            0);
+    for (int n = 0; n < 20; ++n) {
+      REQUIRE(H5Lcreate_hard(id, "d", id, std::to_string(n).c_str(), H5P_DEFAULT, H5P_DEFAULT) >=
+              0);
+    }
+  });
+  CHECK(refusal(file) == "none");
+  std::string problem;
+  int read = 0;
+  try {
+    for (; read < 20; ++read) file.root().read<std::int64_t>(std::to_string(read), 1);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  CHECK(read < 10);
+  CHECK(problem.ends_with("is larger than its file can hold"));
+}
+
+TEST_CASE("a text that was never written takes no memory") {
+  const auto file = foreign([](hid_t id) {
+    const Id type(H5Tcopy(H5T_C_S1), H5Tclose);
+    REQUIRE(H5Tset_size(type.get(), 300'000'000) >= 0);
+    const Id space(H5Screate(H5S_SCALAR), H5Sclose);
+    const Id text(
+        H5Dcreate2(id, "t", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        H5Dclose);
+    REQUIRE(text.valid());
+  });
+  CHECK_THROWS_AS(file.root().read_text("t"), Error);
 }
 
 TEST_CASE("other byte orders, widths and filters are refused") {
