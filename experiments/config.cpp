@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "experiments/config_grid.hpp"
@@ -99,6 +100,24 @@ void read_run(const TomlSection& section, StudyConfig& config) {
   }
 }
 
+// A study's name is that of its folder, too.
+std::string read_name(const TomlSection& section) {
+  constexpr std::size_t most = 100;
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  std::string name = section.text("name", "study");
+  if (name.empty() || name.size() > most || name.front() == '.' || name.front() == '-' ||
+      !std::all_of(name.begin(), name.end(), plain)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' names no folder: 1 to {} of the letters a-z, A-Z, 0-9, '.', "
+                            "'_' and '-', of which '.' and '-' not first",
+                            section.origin("name"), name, most));
+  }
+  return name;
+}
+
 const toml::table& table_or_empty(const TomlSection& root, std::string_view key) {
   static const toml::table empty;
   const auto* node = root.find(key);
@@ -130,7 +149,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
                         {"device", "threads", "checkpoint", "time_limit"});
 
   StudyConfig config;
-  config.name = study.text("name", "study");
+  config.name = read_name(study);
   config.seed = study.whole("seed", 0, kMostU64, 1);
   read_target(sampling, config);
   read_observables(sampling, config);
@@ -141,7 +160,8 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
 }
 
 StudyConfig read_study_config(const std::filesystem::path& file) {
-  return parse_study_config(read_text_file(file), file.string());
+  constexpr std::uint64_t most = std::uint64_t{1} << 22;
+  return parse_study_config(read_text_file(file, most), file.string());
 }
 
 }  // namespace rewise

@@ -42,8 +42,9 @@ std::vector<std::string> read_words(const TomlSection& section, std::string_view
       section.fail(key, entry, fmt::format("{} where text is expected", toml_type(entry)));
     }
     refuse_repeats(section, key, entry,
-                   std::find(words.begin(), words.end(), word->get()) != words.end(), word->get());
-    words.push_back(word->get());
+                   std::find(words.begin(), words.end(), word->get()) != words.end(),
+                   printable(word->get()));
+    words.push_back(printable(word->get()));
   }
   return words;
 }

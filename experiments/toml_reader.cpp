@@ -17,34 +17,25 @@ std::string place(const std::string& file, const toml::source_region& source) {
   return fmt::format("{}:{}:{}", file, source.begin.line, source.begin.column);
 }
 
-// Messages are one line: control characters that a file smuggled into a key or value are shown
-// escaped.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 200)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 // Refuses what toml++ 3.3 mishandles (found by fuzzing: on its way to an error it may look up
-// letters outside of ASCII past the end of a table) and what no study needs: control characters,
-// and quotes that run over several lines.
+// letters outside of ASCII past the end of a table; tables nested by the dots of a key are taken
+// apart recursively, some 100 000 of them end the stack) and what no study needs: control
+// characters, quotes that run over several lines, and texts without end.
 class CharacterCheck {
  public:
   CharacterCheck(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   void run() {
+    if (text_.size() > kMostText) {
+      throw Error(ExitCode::usage, fmt::format("{}: {} bytes are too long for a study (at most {})",
+                                               file_, text_.size(), kMostText));
+    }
     for (at_ = 0; at_ < text_.size(); ++at_) {
       const auto byte = static_cast<unsigned char>(text_[at_]);
       if (text_[at_] == '\n') {
         if (quote_ != 0) fail("a quote that is not closed on its line");
         comment_ = false;
+        dots_ = 0;
         ++line_;
         line_begin_ = at_ + 1;
       } else if ((byte < 0x20 && byte != '\t' && byte != '\r') || byte == 0x7f) {
@@ -69,7 +60,20 @@ class CharacterCheck {
       quote_ = c;
     } else if (c == '#') {
       comment_ = true;
+    } else {
+      nest(c);
     }
+  }
+
+  // Brackets that are open, and dots of one key (numbers and dates have one each).
+  void nest(char c) {
+    if (c == '[' || c == '{') ++brackets_;
+    if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
+    if (c == '.') ++dots_;
+    if (c == '=' || c == ',' || c == '[' || c == ']' || c == '{' || c == '}') dots_ = 0;
+    if (brackets_ > kMostNested)
+      fail(fmt::format("more than {} brackets in each other", kMostNested));
+    if (dots_ > kMostNested) fail(fmt::format("more than {} dots in a key", kMostNested));
   }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -77,9 +81,13 @@ class CharacterCheck {
                                              at_ - line_begin_ + 1, what));
   }
 
+  static constexpr std::size_t kMostText = std::size_t{1} << 22;  // bytes
+  static constexpr int kMostNested = 16;
+
   std::string_view text_;
   const std::string& file_;
   std::size_t at_ = 0, line_ = 1, line_begin_ = 0;
+  int brackets_ = 0, dots_ = 0;
   char quote_ = 0;
   bool comment_ = false;
 };
@@ -186,6 +194,21 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
     throw Error(ExitCode::usage, fmt::format("{}: not TOML: {}", place(file, error.source()),
                                              printable(error.description())));
   }
+}
+
+// Messages are one line: control characters that a file smuggled into a key or value, and what is
+// not ASCII (cut short, it might be no letter any more), are shown escaped.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 200)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 
 std::string_view toml_type(const toml::node& node) {

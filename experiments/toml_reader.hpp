@@ -59,6 +59,9 @@ class TomlSection {
 // Parses; Error(usage) with file:line:column for text that is not TOML.
 toml::table parse_toml(std::string_view text, const std::string& file);
 
+// At most 200 letters of a text for a message, whatever is not plain ASCII escaped: "x\xc3\xa9".
+std::string printable(std::string_view text);
+
 // "integer", "text", "list", .. for messages.
 std::string_view toml_type(const toml::node& node);
 

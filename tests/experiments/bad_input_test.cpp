@@ -1,4 +1,7 @@
 // Bad input: the exit status of DESIGN.md section 9, one clear line, nothing written or changed.
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <string>
 
 #include "tests/experiments/program.hpp"
@@ -133,6 +136,10 @@ TEST_CASE("files that are missing, unfit or in the way") {
   std::filesystem::create_directory(place / "full");
   place.write("full/notes.txt", "mine\n");
   place.write("study.toml", study("dim = 2\nsizes = [8, 12]\np = [0]"));
+  REQUIRE(::mkfifo((place / "pipe.toml").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("loop.toml", place / "loop.toml");
+  place.write("long.toml", "#" + std::string(5'000'000, 'x'));
+  const std::string long_name(300, 'x');
   for (const Bad& bad : {
            Bad{"graph --from loop.edges", 65, "loop.edges:2"},
            Bad{"graph --from double.edges", 65, "double.edges:2"},
@@ -165,6 +172,16 @@ TEST_CASE("files that are missing, unfit or in the way") {
            Bad{"report absent", 74, "absent"},
            Bad{"sweep absent.toml", 74, "absent.toml"},
            Bad{"sweep study.toml --out full", 73, "full"},
+           Bad{"sweep pipe.toml", 74, "cannot read 'pipe.toml': it is a pipe or a device"},
+           Bad{"sweep /dev/zero", 74, "/dev/zero"},
+           Bad{"sweep long.toml", 74, "longer than 4194304 bytes"},
+           Bad{"sweep loop.toml", 74, "loop.toml"},
+           Bad{"tc study.toml --out " + long_name, 74, long_name},
+           Bad{"sweep " + long_name + ".toml", 74, long_name},
+           Bad{"run --size 8 --temperature 2 --out " + long_name + ".h5", 74, long_name},
+           Bad{"plot " + long_name, 74, long_name},
+           Bad{"report " + long_name, 74, long_name},
+           Bad{"graph --size 8 --out loop.toml/x.edges", 74, "loop.toml"},
        }) {
     check(place, bad);
   }
@@ -242,6 +259,19 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
            BadStudy{study(good, "[run]\ndevice = \"cuda:0,0\""), "twice"},
            BadStudy{study(good, "[run]\nthreads = -1"), "run.threads"},
            BadStudy{"lattice = 3\n", "a table"},
+           BadStudy{"a" + std::string(300'000, '.') + "b = 1\n",
+                    "s.toml:1:18: not TOML as used "
+                    "here: more than 16 dots in a key"},
+           BadStudy{"a = " + std::string(300'000, '['), "more than 16 brackets in each other"},
+           BadStudy{study(good, "[study]\nname = \"../../x\""),
+                    "s.toml:6:8: study.name: '../../x' names no folder"},
+           BadStudy{study(good, "[study]\nname = \"..\""), "study.name: '..'"},
+           BadStudy{study(good, "[study]\nname = \"\""), "study.name: ''"},
+           BadStudy{study(good, "[study]\nname = \"-x\""), "study.name: '-x'"},
+           BadStudy{study(good, "[study]\nname = \"a b\""), "study.name: 'a b'"},
+           BadStudy{study(good, "[study]\nname = \"x\\u00e9\""), "study.name: 'x\\xc3\\xa9'"},
+           BadStudy{study(good, "[study]\nname = \"" + std::string(101, 'x') + "\""), "1 to 100"},
+           BadStudy{study(good + "\nrule = [\"rewire\", \"\\u001b[2J\"]"), "'\\x1b[2J'"},
        }) {
     place.write("s.toml", bad.text);
     check(place, {"tc s.toml --out study", 64, bad.says});
