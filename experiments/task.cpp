@@ -7,9 +7,11 @@
 
 #include "experiments/config.hpp"
 #include "experiments/options.hpp"
+#include "experiments/task_check.hpp"
 #include "experiments/task_group.hpp"
 #include "src/base/error.hpp"
 #include "src/store/lease.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 
@@ -115,14 +117,14 @@ std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesyste
   auto loaded = load_task(file, OpenAs::reader);
   if (!loaded || loaded->source != file) return std::nullopt;
   check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, file.string());
+  check_task(loaded->task, spec, file);
   if (loaded->task.energy.time() < spec.measure) return std::nullopt;
   return std::move(loaded->task);
 }
 
 void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
-  namespace fs = std::filesystem;
-  if (!fs::exists(paths.lease) && !fs::exists(paths.checkpoint) &&
-      !fs::exists(previous_path(paths.checkpoint))) {
+  if (!file_exists(paths.lease) && !file_exists(paths.checkpoint) &&
+      !file_exists(previous_path(paths.checkpoint))) {
     return;
   }
   const LeaseClaim claim = claim_lease(paths.lease);

@@ -15,6 +15,8 @@ struct TaskJob {
   std::optional<TaskPaths> paths;                      // without them nothing is read or written
   std::function<void(std::uint64_t cycles)> progress;  // called between steps with the cycles done
   std::function<void(const std::string& line)> note;   // as TaskRun's
+  // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
+  bool recompute_damaged = false;
 };
 
 // Whether two tasks may run in one group on a CUDA device: graphs of one lattice, and alike in all

@@ -7,7 +7,9 @@
 #include "experiments/build_info.hpp"
 #include "experiments/options.hpp"
 #include "experiments/packed_task.hpp"
+#include "experiments/task_check.hpp"
 #include "src/base/error.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -20,34 +22,60 @@ double kept_number(const TextMap& provenance, const std::string& key) {
 
 }  // namespace
 
+// A file of this task and its `.prev`. Error(data) where no good copy is left, unless it is to be
+// computed again; Error(held) where a finished file holds other physics.
 std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
-  auto loaded = load_task(file, OpenAs::owner);
-  if (!loaded) return std::nullopt;
-  lease_->outgrow(loaded->term);
-  for (const auto& warning : loaded->warnings) say("warning: " + warning);
-  return std::move(loaded->task);
+  try {
+    auto loaded = load_task(file, OpenAs::owner);
+    if (!loaded) return std::nullopt;
+    lease_->outgrow(loaded->term);
+    for (const auto& warning : loaded->warnings) say("warning: " + warning);
+    try {
+      check_same_physics(loaded->task.configuration, task_configuration(spec()), kMayGrow,
+                         file.string());
+    } catch (const Error& error) {
+      if (file != job_.paths->finished) throw;
+      throw Error(ExitCode::held,
+                  fmt::format("{}; it would be overwritten: choose another name", error.what()));
+    }
+    check_task(loaded->task, spec(), loaded->source);
+    return std::move(loaded->task);
+  } catch (const Error& error) {
+    if (!job_.recompute_damaged || error.exit_code() != ExitCode::data) throw;
+    for (const auto& copy : {file, previous_path(file)}) {
+      if (!file_exists(copy)) continue;
+      say(fmt::format("warning: {} is set aside as {} and computed again", copy.string(),
+                      set_aside(copy).string()));
+    }
+    return std::nullopt;
+  }
 }
 
 // What was stored, if anything: the finished file or the checkpoint, whichever went further.
 std::optional<TaskData> TaskMember::load_furthest() {
-  const TextMap wanted = task_configuration(spec());
   const TaskPaths& paths = *job_.paths;
+  source_ = paths.finished;
   auto finished = load(paths.finished);
-  if (finished) {
-    try {
-      check_same_physics(finished->configuration, wanted, kMayGrow, paths.finished.string());
-    } catch (const Error& error) {
-      throw Error(ExitCode::held,
-                  fmt::format("{}; it would be overwritten: choose another name", error.what()));
-    }
-  }
   // A complete result wins over whatever a checkpoint holds.
   if (finished && finished->energy.time() >= spec().measure) return finished;
   auto part = load(paths.checkpoint);
-  if (part) check_same_physics(part->configuration, wanted, kMayGrow, paths.checkpoint.string());
-  if (!finished) return part;
-  return part && part->state.cycles > finished->state.cycles ? std::move(part)
-                                                             : std::move(finished);
+  if (finished && (!part || part->state.cycles <= finished->state.cycles)) return finished;
+  source_ = paths.checkpoint;
+  return part;
+}
+
+// What only shows once there are a graph and an engine, about the file that was read.
+void TaskMember::check_source(const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const Error& error) {
+    std::string what = fmt::format("{}: {}", source_.string(), error.what());
+    if (job_.recompute_damaged && error.exit_code() == ExitCode::data) {
+      what += fmt::format(" (set aside as {}: the same command computes it again)",
+                          set_aside(source_).string());
+    }
+    throw Error(error.exit_code(), what);
+  }
 }
 
 void TaskMember::claim() {
@@ -59,7 +87,7 @@ void TaskMember::claim() {
     if (!claim.note.empty()) say(claim.note);
     lease_ = std::move(claim.lease);
     stored = load_furthest();
-    replaces_ = std::filesystem::exists(job_.paths->finished);
+    replaces_ = file_exists(job_.paths->finished);
   }
   if (stored) {
     data_ = std::move(*stored);
@@ -73,7 +101,9 @@ void TaskMember::claim() {
       say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
     }
   }
-  if (!is_packed(spec())) graph_ = task_graph(spec());
+  if (is_packed(spec())) return;
+  graph_ = task_graph(spec());
+  if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
 }
 
 EngineSpec TaskMember::engine_spec() const {
@@ -86,7 +116,15 @@ void TaskMember::attach(Engine& engine) {
   engine_ = &engine;
   counted_ = {};
   if (resumes_) {
-    engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
+    check_source([&] {
+      engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
+      const auto hash = data_.provenance.find("trajectory_hash");
+      if (source_.empty() || hash == data_.provenance.end() ||
+          hash->second == fmt::format("{:016x}", engine.trajectory_hash())) {
+        return;
+      }
+      throw Error(ExitCode::data, "its state has another hash than it says");
+    });
   } else {
     data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
     data_.temperature = spec().temperatures;
@@ -94,6 +132,7 @@ void TaskMember::attach(Engine& engine) {
     data_.shape_series();
     data_.provenance["start"] = utc_time();
   }
+  source_.clear();
   data_.configuration = task_configuration(spec());
 }
 

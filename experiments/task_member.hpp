@@ -76,6 +76,7 @@ class TaskMember {
   }
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
+  void check_source(const std::function<void()>& check) const;
   void save(const std::filesystem::path& file);
   void append(const Observation& observation);
   void pack();
@@ -88,6 +89,7 @@ class TaskMember {
   std::shared_ptr<const Graph> graph_;  // none of a task of the packed engine
   Engine* engine_ = nullptr;
   TaskData data_;
+  std::filesystem::path source_;             // of data_, where it was read
   bool resumes_ = false, replaces_ = false;  // has a state to go on from; has a finished file
   std::uint64_t cycles_ = 0;
   double seconds_ = 0;  // of the group's time, this task's share
