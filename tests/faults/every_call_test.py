@@ -1,0 +1,197 @@
+"""Call after call of the C library goes wrong under a whole small study (fault_calls.cpp).
+
+    every_call_test.py REWISE FAULT_CALLS [--all] [--jobs J] [TEST ..]
+
+Whatever fails, the outcome is the result of an undisturbed study, bit for bit, or one line that
+names what could not be done and a status that says so: 65, 69, 73, 74 or 75; never an internal
+error (70), a signal, or another result. The same command then gives the undisturbed result. ctest
+takes some calls of each kind, the same ones every time; --all takes every one.
+"""
+
+import argparse
+import concurrent.futures
+import errno
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "experiments"))
+from fault_test import content  # noqa: E402
+
+STUDY = """
+[lattice]
+dim = 2
+sizes = [4]
+p = [0.1]
+graphs = 2
+[sampling]
+schedule = "1:1"
+temperatures = [2.5]
+equilibrate = 2
+measure = 4
+every = 1
+[run]
+device = "cpu"
+threads = 2
+checkpoint = "0s"
+"""
+ERRORS = (errno.EIO, errno.EINTR, errno.ENOSPC, errno.EACCES)
+FILES = ("open", "fopen", "read", "write", "fsync", "close", "link", "rename", "unlink", "stat",
+         "fstat", "mkdir", "opendir", "readdir", "utimensat", "flock")
+OPTIONS = argparse.Namespace()
+
+
+class Place:
+    """A folder with a study, and what it leaves."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        (self.folder / "s.toml").write_text(STUDY)
+
+    def run(self, fault=None, counts=None, limit=None, timeout=60):
+        environment = dict(os.environ)
+        if fault or counts:
+            environment["LD_PRELOAD"] = OPTIONS.library
+        if fault:
+            environment["REWISE_FAULT"] = fault
+        if counts:
+            environment["REWISE_FAULT_COUNTS"] = str(counts)
+        command = [OPTIONS.program, "sweep", "s.toml", "--no-plots", "--out", "study"]
+        if limit:
+            command = ["bash", "-c", limit + '; exec "$0" "$@"', *command]
+        return subprocess.run(command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=timeout)
+
+    def result(self):
+        """What a finished study has come to: its tasks, and the summary less its seconds."""
+        tasks = {path.name: content(path) for path in (self.folder / "study/tasks").glob("*.h5")}
+        summary = json.loads((self.folder / "study/summary.json").read_text())
+        summary.pop("seconds")
+        return tasks, summary
+
+
+class EveryCall(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="rewise-calls-")
+        cls.addClassCleanup(folder.cleanup)
+        place = Place(folder.name)
+        counts = place.folder / "counts"
+        done = place.run(counts=counts)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        cls.out, cls.expected = done.stdout, place.result()
+        cls.counts = {name: int(count) for name, count in
+                      (line.split() for line in counts.read_text().splitlines())}
+
+    def places(self, name, most):
+        """Which calls: all, or about `most`, the first and the last among them."""
+        count = self.counts[name]
+        if OPTIONS.all or count <= most:
+            return range(1, count + 1)
+        return sorted({1 + round(i * (count - 1) / (most - 1)) for i in range(most)})
+
+    def check(self, fault, statuses):
+        with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
+            place = Place(folder)
+            try:
+                what = place.run(fault)
+            except subprocess.TimeoutExpired:
+                return f"{fault}: it does not end"
+            told = f"{fault}: status {what.returncode}\n{what.stderr}{what.stdout}"
+            if what.returncode not in statuses:
+                return told
+            if what.returncode == 0 and (what.stdout, place.result()) != (self.out, self.expected):
+                return "another result: " + told
+            # Where nothing can be written any more, messages are lost, too.
+            if what.returncode > 0 and not (fault.startswith("write") and "+" in fault):
+                last = what.stderr.rstrip("\n").rpartition("\n")[2]
+                if not last.startswith("rewise: ") or not any(
+                        name in last for name in ("/", "s.toml", "study", "standard output",
+                                                  "memory", "thread")):
+                    return "no line with a name: " + told
+            again = place.run()
+            if (again.returncode, again.stdout) != (0, self.out) or place.result() != self.expected:
+                return f"run again: status {again.returncode}\n{again.stderr}\nafter {told}"
+            return None
+
+    def check_all(self, faults, statuses):
+        with concurrent.futures.ThreadPoolExecutor(OPTIONS.jobs) as pool:
+            told = list(pool.map(lambda fault: self.check(fault, statuses), faults))
+        failures = [text for text in told if text]
+        print(f"{len(faults)} faults", file=sys.stderr)
+        self.assertEqual(len(failures), 0, "\n\n".join(failures[:10]))
+
+    def test_a_call_that_fails(self):
+        faults = []
+        for name in FILES:
+            for i, k in enumerate(self.places(name, 6)):
+                for error in ERRORS if OPTIONS.all else (ERRORS[i % len(ERRORS)],):
+                    faults.append(f"{name}:{k}:{error}")
+        self.check_all(faults, (0, 65, 73, 74, 75))
+
+    def test_calls_that_fail_from_there_on(self):
+        faults = [f"{name}:{k}+:{error}"
+                  for name, error in (("write", errno.ENOSPC), ("fsync", errno.EIO),
+                                      ("open", errno.EACCES), ("rename", errno.EACCES),
+                                      ("link", errno.EPERM))
+                  for k in self.places(name, 3)]
+        self.check_all(faults, (0, 65, 73, 74, 75))
+
+    def test_a_thread_that_cannot_be_had(self):
+        self.check_all([f"pthread_create:{k}:{errno.EAGAIN}"
+                        for k in self.places("pthread_create", 6)], (0, 69, 74))
+
+    def test_a_limited_address_space(self):
+        statuses = set()
+        for megabytes in range(60, 320, 20):
+            with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
+                place = Place(folder)
+                done = place.run(limit=f"ulimit -v {1024 * megabytes}")
+                if done.returncode == 127:  # not even the program's libraries fit
+                    continue
+                statuses.add(done.returncode)
+                self.assertIn(done.returncode, (0, 69), f"{megabytes} MB: {done.stderr}")
+                if done.returncode == 69:
+                    self.assertRegex(done.stderr, r"rewise: .*(memory|thread).*\n$")
+        self.assertIn(69, statuses)
+
+    def test_standard_error_that_takes_nothing(self):
+        for limit in ("exec 2> /dev/full", "exec 2>&-", "exec 0<&- 2>&-"):
+            with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
+                place = Place(folder)
+                done = place.run(limit=limit)
+                self.assertEqual((done.returncode, done.stdout), (0, self.out), limit)
+                self.assertEqual(place.result(), self.expected)
+        with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
+            place = Place(folder)
+            # Its reader is gone before the first line.
+            done = place.run(limit="exec 2> >(exit 0); sleep 0.2")
+            self.assertEqual((done.returncode, done.stdout), (0, self.out))
+            for limit in ("exec > /dev/full", "exec >&-"):
+                done = place.run(limit=limit)
+                self.assertEqual(done.returncode, 74, limit)
+                self.assertIn("standard output could not be written", done.stderr)
+            done = place.run(limit="exec 2> err; ulimit -f 0")  # finished: nothing to be written
+            self.assertEqual((done.returncode, done.stdout), (0, self.out))
+
+    def test_a_process_that_is_killed(self):
+        faults = [f"{name}:{k}:kill" for name in ("open", "write", "fsync", "link", "rename",
+                                                  "unlink", "mkdir")
+                  for k in self.places(name, 5)]
+        self.check_all(faults, (-9,))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", type=lambda text: str(pathlib.Path(text).resolve()))
+    parser.add_argument("library", type=lambda text: str(pathlib.Path(text).resolve()))
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    OPTIONS, tests = parser.parse_known_args(namespace=OPTIONS)
+    unittest.main(argv=[sys.argv[0], *tests])

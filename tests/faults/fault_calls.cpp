@@ -1,0 +1,251 @@
+// A library to be preloaded: makes one call of a C library function go wrong, whoever makes it (the
+// store's own table of calls shows tests only those of the store).
+//
+//   REWISE_FAULT=NAME:K:WHAT    the K-th call of NAME in the process, from 1; "K+": and all later
+//   ones
+//                               WHAT: the number of an errno, "stop" (SIGSTOP) or "kill" (SIGKILL)
+//   REWISE_FAULT_COUNTS=FILE    at the end of the process: lines "NAME COUNT"
+//
+// NAME is one of kNames. A close() that fails has closed the file all the same, as on Linux.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+enum Name {
+  kOpen,
+  kFopen,
+  kRead,
+  kWrite,
+  kFsync,
+  kClose,
+  kLink,
+  kRename,
+  kUnlink,
+  kStat,
+  kFstat,
+  kMkdir,
+  kOpendir,
+  kReaddir,
+  kUtimensat,
+  kFlock,
+  kThread,
+  kNumber
+};
+constexpr std::array<const char*, kNumber> kNames{
+    "open", "fopen", "read",  "write",   "fsync",   "close",     "link",  "rename",        "unlink",
+    "stat", "fstat", "mkdir", "opendir", "readdir", "utimensat", "flock", "pthread_create"};
+
+std::array<std::atomic<long>, kNumber> counts;
+std::atomic<int> chosen{-1};
+long fault_at = 0;
+bool for_ever = false;
+int fault_errno = 0, fault_signal = 0;
+
+// Before main.
+__attribute__((constructor)) void read_fault() {
+  const char* fault = std::getenv("REWISE_FAULT");
+  if (fault == nullptr) return;
+  for (int name = 0; name < kNumber; ++name) {
+    const std::size_t length = std::strlen(kNames[static_cast<std::size_t>(name)]);
+    if (std::strncmp(fault, kNames[static_cast<std::size_t>(name)], length) != 0 ||
+        fault[length] != ':') {
+      continue;
+    }
+    char* end = nullptr;
+    fault_at = std::strtol(fault + length + 1, &end, 10);
+    for_ever = *end == '+';
+    const char* what = std::strchr(end, ':') + 1;
+    if (std::strcmp(what, "stop") == 0) {
+      fault_signal = SIGSTOP;
+    } else if (std::strcmp(what, "kill") == 0) {
+      fault_signal = SIGKILL;
+    } else {
+      fault_errno = static_cast<int>(std::strtol(what, nullptr, 10));
+    }
+    chosen = name;
+    return;
+  }
+  std::abort();  // a fault that no call knows would pass every test
+}
+
+// Counts a call; true where it is to fail, with errno set.
+bool fails(Name name) {
+  const long count = ++counts[static_cast<std::size_t>(name)];
+  if (chosen != name || count < fault_at || (count > fault_at && !for_ever)) return false;
+  if (fault_signal != 0) {
+    ::kill(::getpid(), fault_signal);
+    return false;
+  }
+  errno = fault_errno;
+  return true;
+}
+
+template <class Function>
+Function real(const char* name) {
+  return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+#define REAL(name) static const auto next = real<decltype(&::name)>(#name)
+
+extern "C" {
+
+__attribute__((destructor)) void write_counts() {
+  const char* file = std::getenv("REWISE_FAULT_COUNTS");
+  if (file == nullptr) return;
+  chosen = -1;
+  std::FILE* out = std::fopen(file, "w");
+  if (out == nullptr) return;
+  for (std::size_t name = 0; name < kNumber; ++name) {
+    std::fprintf(out, "%s %ld\n", kNames[name], counts[name].load());
+  }
+  std::fclose(out);
+}
+
+static mode_t mode_of(int flags, va_list list) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;
+}
+
+int open(const char* path, int flags, ...) {
+  REAL(open);
+  va_list list;
+  va_start(list, flags);
+  const mode_t mode = mode_of(flags, list);
+  va_end(list);
+  return fails(kOpen) ? -1 : next(path, flags, mode);
+}
+int open64(const char* path, int flags, ...) {
+  REAL(open64);
+  va_list list;
+  va_start(list, flags);
+  const mode_t mode = mode_of(flags, list);
+  va_end(list);
+  return fails(kOpen) ? -1 : next(path, flags, mode);
+}
+int openat(int folder, const char* path, int flags, ...) {
+  REAL(openat);
+  va_list list;
+  va_start(list, flags);
+  const mode_t mode = mode_of(flags, list);
+  va_end(list);
+  return fails(kOpen) ? -1 : next(folder, path, flags, mode);
+}
+std::FILE* fopen(const char* path, const char* mode) {
+  REAL(fopen);
+  return fails(kFopen) ? nullptr : next(path, mode);
+}
+std::FILE* fopen64(const char* path, const char* mode) {
+  REAL(fopen64);
+  return fails(kFopen) ? nullptr : next(path, mode);
+}
+ssize_t read(int file, void* bytes, std::size_t count) {
+  REAL(read);
+  return fails(kRead) ? -1 : next(file, bytes, count);
+}
+ssize_t write(int file, const void* bytes, std::size_t count) {
+  REAL(write);
+  return fails(kWrite) ? -1 : next(file, bytes, count);
+}
+ssize_t writev(int file, const iovec* parts, int count) {
+  REAL(writev);
+  return fails(kWrite) ? -1 : next(file, parts, count);
+}
+int fsync(int file) {
+  REAL(fsync);
+  return fails(kFsync) ? -1 : next(file);
+}
+int close(int file) {
+  REAL(close);
+  const bool failing = fails(kClose);
+  const int error = errno, result = next(file);
+  if (!failing) return result;
+  errno = error;
+  return -1;
+}
+int link(const char* from, const char* to) noexcept {
+  REAL(link);
+  return fails(kLink) ? -1 : next(from, to);
+}
+int rename(const char* from, const char* to) noexcept {
+  REAL(rename);
+  return fails(kRename) ? -1 : next(from, to);
+}
+int renameat2(int a, const char* from, int b, const char* to, unsigned flags) noexcept {
+  REAL(renameat2);
+  return fails(kRename) ? -1 : next(a, from, b, to, flags);
+}
+int unlink(const char* path) noexcept {
+  REAL(unlink);
+  return fails(kUnlink) ? -1 : next(path);
+}
+int stat(const char* path, struct stat* status) noexcept {
+  static const auto next = real<int (*)(const char*, struct stat*)>("stat");
+  return fails(kStat) ? -1 : next(path, status);
+}
+int stat64(const char* path, struct stat64* status) noexcept {
+  static const auto next = real<int (*)(const char*, struct stat64*)>("stat64");
+  return fails(kStat) ? -1 : next(path, status);
+}
+int lstat(const char* path, struct stat* status) noexcept {
+  static const auto next = real<int (*)(const char*, struct stat*)>("lstat");
+  return fails(kStat) ? -1 : next(path, status);
+}
+int lstat64(const char* path, struct stat64* status) noexcept {
+  static const auto next = real<int (*)(const char*, struct stat64*)>("lstat64");
+  return fails(kStat) ? -1 : next(path, status);
+}
+int fstat(int file, struct stat* status) noexcept {
+  static const auto next = real<int (*)(int, struct stat*)>("fstat");
+  return fails(kFstat) ? -1 : next(file, status);
+}
+int fstat64(int file, struct stat64* status) noexcept {
+  static const auto next = real<int (*)(int, struct stat64*)>("fstat64");
+  return fails(kFstat) ? -1 : next(file, status);
+}
+int mkdir(const char* path, mode_t mode) noexcept {
+  REAL(mkdir);
+  return fails(kMkdir) ? -1 : next(path, mode);
+}
+DIR* opendir(const char* path) {
+  REAL(opendir);
+  return fails(kOpendir) ? nullptr : next(path);
+}
+dirent* readdir(DIR* folder) {
+  REAL(readdir);
+  return fails(kReaddir) ? nullptr : next(folder);
+}
+dirent64* readdir64(DIR* folder) {
+  REAL(readdir64);
+  return fails(kReaddir) ? nullptr : next(folder);
+}
+int utimensat(int folder, const char* path, const timespec times[2], int flags) noexcept {
+  REAL(utimensat);
+  return fails(kUtimensat) ? -1 : next(folder, path, times, flags);
+}
+int flock(int file, int operation) noexcept {
+  static const auto next = real<int (*)(int, int)>("flock");
+  return fails(kFlock) ? -1 : next(file, operation);
+}
+int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*start)(void*),
+                   void* argument) noexcept {
+  REAL(pthread_create);
+  return fails(kThread) ? errno : next(thread, how, start, argument);
+}
+
+}  // extern "C"
