@@ -12,6 +12,7 @@
 #include "experiments/tune_report.hpp"
 #include "src/base/error.hpp"
 #include "src/store/lease.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -24,15 +25,6 @@ std::filesystem::path class_file(const std::filesystem::path& folder, const std:
   return folder / "schedules" / (name + ".json");
 }
 
-void make_folder_of(const std::filesystem::path& file) {
-  std::error_code error;
-  std::filesystem::create_directories(file.parent_path(), error);
-  if (error) {
-    throw Error(ExitCode::io, fmt::format("cannot create '{}': {}", file.parent_path().string(),
-                                          error.message()));
-  }
-}
-
 // LeaseLost, where there is one that is lost: its new owner chooses.
 void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned,
           const Lease* lease = nullptr) {
@@ -40,7 +32,7 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
   tuned["schedule"] = to_string(chosen.schedule);
   tuned["cluster"] = to_string(chosen.cluster);
   tuned["reason"] = chosen.reason;
-  const auto write = [&] { write_text_file(file, tuned.dump(2) + "\n"); };
+  const auto write = [&] { write_text_file(file, kept_text(tuned)); };
   if (lease != nullptr) {
     lease->prove(write);
   } else {
@@ -53,13 +45,16 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
 ChosenSchedule read_choice(const std::filesystem::path& file, const std::string& name,
                            std::optional<ClusterUpdate> unnamed) {
   const std::string where = fmt::format("'{}'", file.string());
-  const Json json = Json::parse(read_text_file(file), nullptr, false);
-  const auto text = [&](const char* key) {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_string()) {
-      throw Error(ExitCode::data,
-                  fmt::format("{} is damaged: it has no text '{}' (remove it, and the schedule is "
-                              "chosen anew)",
-                              where, key));
+  const auto damaged = [&](const std::string& what) {
+    return Error(
+        ExitCode::data,
+        fmt::format("{} is damaged: {} (remove it, and the schedule is chosen anew)", where, what));
+  };
+  const auto [state, json] = parse_kept(read_text_file(file));
+  if (state == KeptState::damaged) throw damaged("its content does not match its digest");
+  const auto text = [&json = json, &damaged](const char* key) {
+    if (!json.contains(key) || !json[key].is_string()) {
+      throw damaged(fmt::format("it has no text '{}'", key));
     }
     return json[key].get<std::string>();
   };
@@ -141,7 +136,7 @@ TuneSetting setting_of(const std::filesystem::path& file, const ScheduleWish& wi
   if (wish.neighbour) {
     const auto before =
         file.parent_path() / (schedule_class(*wish.neighbour, wish.any_cluster) + ".json");
-    if (std::filesystem::exists(before)) {
+    if (file_exists(before)) {
       setting.candidates = shortlist(setting.candidates, read_text_file(before));
     }
   }
@@ -185,9 +180,9 @@ std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder,
   spec.cluster = ClusterUpdate::wolff;
   const std::string name = schedule_class(spec);
   const auto file = class_file(folder, name);
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  const Json json = Json::parse(read_text_file(file), nullptr, false);
-  if (json.is_object() && json.contains("cluster")) return std::nullopt;
+  if (!file_exists(file)) return std::nullopt;
+  const KeptJson kept = parse_kept(read_text_file(file));
+  if (kept.state == KeptState::damaged || kept.json.contains("cluster")) return std::nullopt;
   return read_choice(file, name, spec.cluster);
 }
 
@@ -196,7 +191,9 @@ std::optional<ChosenSchedule> stored_before(const std::filesystem::path& folder,
 bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMostIsolated; }
 
 std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::string& json) {
-  const Json parsed = Json::parse(json, nullptr, false);
+  const KeptJson kept = parse_kept(json);
+  if (kept.state == KeptState::damaged) return all;
+  const Json& parsed = kept.json;
   std::vector<Candidate> list;
   try {
     const Json& setting = parsed.at("settings").at(0);
@@ -235,7 +232,7 @@ std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folde
                                               const TaskSpec& spec, bool any_cluster) {
   const std::string name = schedule_class(spec, any_cluster);
   const auto file = class_file(folder, name);
-  if (std::filesystem::exists(file)) {
+  if (file_exists(file)) {
     return read_choice(file, name,
                        any_cluster ? std::nullopt : std::optional<ClusterUpdate>(spec.cluster));
   }
@@ -248,7 +245,7 @@ std::filesystem::path store_schedule(const std::filesystem::path& folder,
   TaskSpec spec = result.spec;
   spec.cluster = result.best().candidate.cluster;
   const auto file = class_file(folder, schedule_class(spec, true));
-  make_folder_of(file);
+  make_folder(file.parent_path());
   for (const auto& kept : {class_file(folder, schedule_class(spec)), file}) {
     keep(kept, winner_of(result), tune_json(std::vector{result}));
   }
@@ -257,10 +254,20 @@ std::filesystem::path store_schedule(const std::filesystem::path& folder,
 
 ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
                                const StopToken& stop) {
-  const auto stored = [&] { return stored_schedule(folder, wish.spec, wish.any_cluster); };
-  if (auto known = stored()) return *known;
   const auto file = class_file(folder, schedule_class(wish.spec, wish.any_cluster));
-  make_folder_of(file);
+  const auto stored = [&]() -> std::optional<ChosenSchedule> {
+    try {
+      return stored_schedule(folder, wish.spec, wish.any_cluster);
+    } catch (const Error& error) {
+      if (!wish.recompute_damaged || error.exit_code() != ExitCode::data || !file_exists(file)) {
+        throw;
+      }
+      fmt::print(stderr, "warning: {}; set aside as {}\n", error.what(), set_aside(file).string());
+      return std::nullopt;
+    }
+  };
+  if (auto known = stored()) return *known;
+  make_folder(file.parent_path());
   const auto begin = std::chrono::steady_clock::now();
   auto told = begin;
   while (true) {

@@ -51,8 +51,9 @@ struct ScheduleWish {
   Candidate rule_of_thumb;   // where tuning is not worth it, on every device
   Candidate fallback;        // where it would cost too much here, or found nothing
   std::optional<TaskSpec>
-      neighbour;          // of the class of the size before: whom it saw lose is left out
-  EngineOptions options;  // device, threads of one task
+      neighbour;                   // of the class of the size before: whom it saw lose is left out
+  EngineOptions options;           // device, threads of one task
+  bool recompute_damaged = false;  // a stored schedule that is damaged is set aside
 };
 
 // Tuning may take this share of the time that the tasks take here, between these seconds; below the

@@ -65,6 +65,7 @@ struct StudyConfig {
   int threads = 0;                   // 0: all cores
   double checkpoint = 300;           // seconds
   std::optional<double> time_limit;  // seconds
+  bool recompute_damaged = false;    // of the command line alone (task_group.hpp)
 
   int dim() const { return static_cast<int>(sizes.front().size()); }  // of the first size
   std::vector<int> dims() const;                                      // ascending

@@ -1,12 +1,57 @@
 #include "experiments/json_output.hpp"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <cmath>
 
 #include "experiments/options.hpp"
 
 namespace rewise {
+namespace {
+
+constexpr const char* kDigest = "digest";
+constexpr int kMostNested = 64;  // brackets; writing is recursive
+
+std::string digest_of(const Json& json) {
+  const std::string text = json.dump();
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+bool nested_too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted && c == '\\') ++at;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kMostNested) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string kept_text(Json json, int indent) {
+  json.erase(kDigest);
+  json[kDigest] = digest_of(json);
+  return json.dump(indent) + "\n";
+}
+
+KeptJson parse_kept(std::string_view text) {
+  if (nested_too_deep(text)) return {};
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return {};
+  if (!json.contains(kDigest)) return {KeptState::unsealed, std::move(json)};
+  const Json digest = json[kDigest];
+  json.erase(kDigest);
+  if (digest != digest_of(json)) return {};
+  return {KeptState::good, std::move(json)};
+}
 
 Json value_json(Value v) {
   const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };

@@ -3,14 +3,19 @@
 #include <algorithm>
 
 #include "experiments/options.hpp"
+#include "src/store/sealed_file.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 
 KeptPoints::KeptPoints(std::filesystem::path file, std::string parameters)
     : file_(std::move(file)), parameters_(std::move(parameters)) {
-  if (!std::filesystem::exists(file_)) return;
-  const Json kept = Json::parse(read_text_file(file_), nullptr, false);
-  if (!kept.is_object() || kept.value("parameters", "") != parameters_) return;
+  if (file_.empty() || !file_exists(file_)) return;
+  const auto [state, kept] = parse_kept(read_text_file(file_));
+  if (state != KeptState::good || !kept.contains("parameters") ||
+      kept["parameters"] != parameters_) {
+    return;
+  }
   const auto points = kept.find("points");
   if (points != kept.end() && points->is_object()) points_ = *points;
 }
@@ -24,8 +29,8 @@ CurveSet KeptPoints::point(const std::string& name, double work, Progress& progr
   CurveSet set = measure();
   if (file_.empty()) return set;
   points_[name] = curves_json(set);
-  std::filesystem::create_directories(file_.parent_path());
-  write_text_file(file_, Json{{"parameters", parameters_}, {"points", points_}}.dump() + "\n");
+  make_folder(file_.parent_path());
+  write_text_file(file_, kept_text({{"parameters", parameters_}, {"points", points_}}, -1));
   return set;
 }
 

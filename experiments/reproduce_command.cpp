@@ -19,6 +19,8 @@
 #include "experiments/kept_points.hpp"
 #include "experiments/options.hpp"
 #include "src/base/words.hpp"
+#include "src/store/sealed_file.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -55,8 +57,9 @@ std::filesystem::path figures_folder() {
 std::vector<std::string> figure_names() {
   std::vector<std::string> names;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(figures_folder(), none)) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::filesystem::directory_iterator entry(figures_folder(), none), end;
+  for (; !none && entry != end; entry.increment(none)) {
+    if (entry->path().extension() == ".toml") names.push_back(entry->path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -124,9 +127,9 @@ CurveSet run_or_read(const FigureRun& run, const std::filesystem::path& folder,
                      const StopToken& stop, Progress& progress) {
   const auto file = folder / "runs" / (run.name + ".json");
   const std::string guard = guard_of(run);
-  if (std::filesystem::exists(file)) {
-    const Json kept = Json::parse(read_text_file(file), nullptr, false);
-    if (kept.is_object() && kept.value("parameters", "") == guard) {
+  if (file_exists(file)) {
+    const auto [state, kept] = parse_kept(read_text_file(file));
+    if (state == KeptState::good && kept.contains("parameters") && kept["parameters"] == guard) {
       progress.skip(work_of(run));
       return curves_from_json(kept.at("curves"));
     }
@@ -134,8 +137,8 @@ CurveSet run_or_read(const FigureRun& run, const std::filesystem::path& folder,
   progress.stage(run.name);
   KeptPoints points(folder / "runs" / (run.name + ".points.json"), guard);
   const CurveSet set = measure(run, folder, stop, progress, points);
-  std::filesystem::create_directories(folder / "runs");
-  write_text_file(file, Json{{"parameters", guard}, {"curves", curves_json(set)}}.dump(1) + "\n");
+  make_folder(folder / "runs");
+  write_text_file(file, kept_text({{"parameters", guard}, {"curves", curves_json(set)}}, 1));
   points.remove();
   return set;
 }

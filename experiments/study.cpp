@@ -1,6 +1,7 @@
 #include "experiments/study.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "experiments/device.hpp"
@@ -19,6 +21,7 @@
 #include "experiments/task_group.hpp"
 #include "src/base/error.hpp"
 #include "src/base/temporary.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -31,8 +34,13 @@ constexpr auto kFirstWord = 5s, kNextWords = 60s;  // of a wait for others
 class Batch {
  public:
   Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
-        Progress& progress, const TaskHandler& handle)
-      : folder_(folder), tasks_(tasks), run_(std::move(run)), progress_(progress), handle_(handle) {
+        bool recompute_damaged, Progress& progress, const TaskHandler& handle)
+      : folder_(folder),
+        tasks_(tasks),
+        run_(std::move(run)),
+        recompute_damaged_(recompute_damaged),
+        progress_(progress),
+        handle_(handle) {
     pending_.resize(tasks.size());
     std::iota(pending_.begin(), pending_.end(), std::size_t{0});
     // The longest first, so that no thread is left alone with a long one at the end.
@@ -46,7 +54,13 @@ class Batch {
     workers_ = workers.size();
     std::vector<std::thread> threads;
     for (std::size_t k = 1; k < workers.size(); ++k) {
-      threads.emplace_back([this, device = workers[k]] { loop(device); });
+      try {
+        threads.emplace_back([this, device = workers[k]] { loop(device); });
+      } catch (const std::system_error& error) {  // the numbers do not depend on how many there are
+        progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers.size(),
+                                   error.code().message()));
+        break;
+      }
     }
     loop(workers.front());
     for (auto& thread : threads) thread.join();
@@ -55,6 +69,8 @@ class Batch {
 
   bool interrupted() const { return interrupted_; }
   std::size_t computed() const { return computed_; }
+  // What files that are damaged or contradict themselves are like, one line each.
+  const std::vector<std::string>& damaged() const { return damaged_; }
 
  private:
   void loop(int device) {
@@ -120,7 +136,12 @@ class Batch {
     for (const std::size_t index : group) {
       const StudyTask& task = tasks_[index];
       const TaskPaths paths = task_paths(folder_, task_id(task.spec));
-      auto data = read_finished(task.spec, paths.finished);
+      std::optional<TaskData> data;
+      try {
+        data = read_finished(task.spec, paths.finished);
+      } catch (const Error& error) {  // whoever holds its lease may know of a good copy
+        if (error.exit_code() != ExitCode::data) throw;
+      }
       if (!data) {
         left.push_back(index);
         continue;
@@ -143,9 +164,20 @@ class Batch {
       if (!book(left[k], reported[k], results[k])) held.push_back(left[k]);
     }
     for (const TaskResult& result : results) {
-      if (result.error) std::rethrow_exception(result.error);
+      if (result.error) note_failure(result.error);
     }
     if (!held.empty()) give_back(held);
+  }
+
+  // A damaged file is one task's matter: the others go on, and all of them are named in the end.
+  void note_failure(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::data) throw;
+      const std::lock_guard lock(mutex_);
+      damaged_.emplace_back(error.what());
+    }
   }
 
   TaskJob job(std::size_t index, double& reported) {
@@ -159,7 +191,7 @@ class Batch {
     const auto note = [this, &task](const std::string& line) {
       progress_.line(task.label + ": " + line);
     };
-    return {task.spec, task_paths(folder_, task_id(task.spec)), progress, note};
+    return {task.spec, task_paths(folder_, task_id(task.spec)), progress, note, recompute_damaged_};
   }
 
   // False when somebody else is at it.
@@ -198,6 +230,7 @@ class Batch {
   const std::filesystem::path& folder_;
   const std::vector<StudyTask>& tasks_;
   const TaskRun run_;
+  const bool recompute_damaged_;
   Progress& progress_;
   const TaskHandler& handle_;
   std::mutex mutex_;
@@ -208,9 +241,37 @@ class Batch {
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;  // for nothing but others
   std::chrono::steady_clock::time_point told_;
   std::exception_ptr failure_;
+  std::vector<std::string> damaged_;
   std::atomic<bool> over_ = false, interrupted_ = false;
   std::atomic<std::size_t> computed_ = 0;
 };
+
+// Of what is no good and has no good copy: what its task said, and every other file of the folder
+// whose digest does not fit, so that one look is enough.
+std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> said) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder / "tasks", error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::filesystem::path& file = entry->path();
+    const std::string name = file.string();
+    if (file.extension() != ".h5" || std::any_of(said.begin(), said.end(), [&](const auto& line) {
+          return line.find(name) != std::string::npos;
+        })) {
+      continue;
+    }
+    const SealedRead read = read_sealed(file);
+    if (read.state != SealState::damaged ||
+        read_sealed(previous_path(file)).state == SealState::good) {
+      continue;
+    }
+    said.push_back(fmt::format("{} ({})", name, read.problem));
+  }
+  return fmt::format(
+      "{} damaged: {}; all other tasks that could be done now are done; "
+      "--recompute-damaged sets the damaged ones aside and computes them again",
+      said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
+      fmt::join(said, "; "));
+}
 
 }  // namespace
 
@@ -241,7 +302,7 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config().checkpoint;
-  Batch batch(folder(), tasks, run, progress, handle);
+  Batch batch(folder(), tasks, run, config().recompute_damaged, progress, handle);
   batch.work(workers);
   computed_ += batch.computed();
   if (batch.interrupted()) {
@@ -250,6 +311,9 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
         ExitCode::interrupted,
         fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
                     stop.reason()));
+  }
+  if (!batch.damaged().empty()) {
+    throw Error(ExitCode::data, damaged_text(folder(), batch.damaged()));
   }
 }
 

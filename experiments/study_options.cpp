@@ -56,6 +56,9 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_whole(app, "--threads", options.threads, 0, 4096,
             "instead of run.threads; the numbers do not depend on it");
   add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
+  app.add_flag("--recompute-damaged", options.recompute_damaged,
+               "set results aside that are damaged and have no good copy,\n"
+               "and compute them again (else they end the command: 65)");
   app.add_flag("!--no-plots", options.plots, "draw no plots, write no report.html");
 }
 
@@ -69,14 +72,17 @@ StudyConfig configure(const StudyOptions& options) {
   if (!options.time_limit.empty()) {
     config.time_limit = parse_duration(options.time_limit, "--time-limit").count();
   }
+  config.recompute_damaged = options.recompute_damaged;
   return config;
 }
 
-void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
+std::string write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   place.check_still_ours();
   outcome.summary["configuration"] = place.hash();
-  write_text_file(place.path() / "summary.json", outcome.summary.dump(2) + "\n");
+  const std::string summary = outcome.summary.dump(2) + "\n";
+  write_text_file(place.path() / "summary.json", summary);
   write_text_file(place.path() / "summary.csv", outcome.csv);
+  return summary;
 }
 
 ExitCode run_study(const std::string& command, const StudyOptions& options,
@@ -91,7 +97,10 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   // Held to the end, so that what is printed is what this configuration gave.
   if (place.holds_study()) place.claim();
   std::optional<Study> study;
-  if (!place.is_finished()) {
+  std::string summary;
+  if (!config.recompute_damaged && place.is_finished()) {
+    summary = read_text_file(folder / "summary.json");
+  } else {
     std::optional<std::chrono::duration<double>> limit;
     if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
     const StopToken stop(limit);
@@ -101,12 +110,12 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     progress.close();
     if (!first) return ExitCode::done;
     outcome.summary["seconds"] = now() - begin;
-    write_outcome(study->place(), std::move(outcome));
+    summary = write_outcome(study->place(), std::move(outcome));
     study->place().mark_finished();
     computed = study->computed();
   }
   if (!first) return ExitCode::done;
-  fmt::print("{}", text(Json::parse(read_text_file(folder / "summary.json"))));
+  fmt::print("{}", text(Json::parse(summary)));
   std::fflush(stdout);
   const double seconds = now() - begin;
   if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {

@@ -16,7 +16,7 @@ namespace rewise {
 struct StudyOptions {
   std::string study, out, device, time_limit;
   std::uint64_t threads = 0;
-  bool plots = true;
+  bool plots = true, recompute_damaged = false;
 };
 
 // STUDY.toml, --out, --device, --threads, --time-limit, --no-plots.
@@ -39,9 +39,9 @@ using StudyAnalysis =
 // What to print on standard output.
 using SummaryText = std::function<std::string(const Json& summary)>;
 
-// summary.json and summary.csv, with the hash of the configuration that made them. Error(held)
-// where the folder has become another configuration's.
-void write_outcome(const StudyFolder& place, StudyOutcome outcome);
+// summary.json and summary.csv, with the hash of the configuration that made them; gives the
+// former's text. Error(held) where the folder has become another configuration's.
+std::string write_outcome(const StudyFolder& place, StudyOutcome outcome);
 
 // Writes the summary between the rounds of a target, so that the folder holds one from the first
 // round on; rounds that only went through what was there leave the one of a later round alone.

@@ -36,6 +36,7 @@ void take_schedule(const Study& study, const ClassWork& work, const StopToken& s
   ScheduleWish wish;
   wish.spec = spec;
   wish.any_cluster = !study.config().cluster;
+  wish.recompute_damaged = study.config().recompute_damaged;
   wish.rule_of_thumb = wish.fallback = {plan.schedule, spec.cluster};
   if (gpu) wish.fallback = cuda_candidate(spec, wish.any_cluster, sweeps_alone(spec));
   wish.work = work.tasks * on_core;

@@ -23,6 +23,7 @@
 #include "experiments/toml_reader.hpp"
 #include "src/base/error.hpp"
 #include "src/store/sealed_file.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
@@ -131,6 +132,14 @@ std::string first_difference(const std::string& there, const std::string& here) 
                      b == new_lines.end() ? none : *b);
 }
 
+// What stands in a small file, "" where there is none.
+std::string content(const fs::path& file) {
+  if (!file_exists(file)) return "";
+  const std::string text = read_text_file(file);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{} {:016x}{:016x}", text.size(), hash.high64, hash.low64);
+}
+
 // "size time" of a file, "" where there is none.
 std::string stamp(const fs::path& file) {
   struct stat status;
@@ -143,13 +152,15 @@ void add_folder(std::vector<std::string>& lines, const fs::path& folder) {
   fs::directory_iterator entry(folder, error), end;
   for (; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const bool result =
-        (name.ends_with(".h5") && !name.ends_with(".part.h5")) || name.ends_with(".json");
-    if (result && !name.starts_with(".")) {
-      lines.push_back(
-          fmt::format("{} {}", entry->path().filename().string(), stamp(entry->path())));
+    if (name.starts_with(".")) continue;
+    if (name.ends_with(".h5") && !name.ends_with(".part.h5")) {
+      lines.push_back(fmt::format("{} {}", name, stamp(entry->path())));
+    } else if (name.ends_with(".json")) {
+      lines.push_back(fmt::format("{} {}", name, content(entry->path())));
     }
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    fail_io("list", folder, error.value());
 }
 
 // Tasks/ and hidden files are ours: another process may be about to write study.toml.
@@ -164,8 +175,7 @@ bool holds_other_things(const fs::path& folder) {
 }
 
 std::string text_of(const fs::path& file) {
-  std::error_code ignored;
-  return fs::exists(file, ignored) ? read_text_file(file) : std::string();
+  return file_exists(file) ? read_text_file(file) : std::string();
 }
 
 }  // namespace
@@ -193,15 +203,11 @@ StudyFolder::~StudyFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-bool StudyFolder::holds_study() const {
-  std::error_code ignored;
-  return fs::exists(folder_ / "study.toml", ignored);
-}
+bool StudyFolder::holds_study() const { return file_exists(folder_ / "study.toml"); }
 
 void StudyFolder::claim() {
   if (lock_ >= 0) return;
-  std::error_code ignored;
-  if (fs::exists(folder_, ignored) && !fs::is_directory(folder_, ignored)) {
+  if (file_exists(folder_) && !folder_exists(folder_)) {
     throw Error(ExitCode::held, fmt::format("'{}' exists and is not a folder", folder_.string()));
   }
   if (!holds_study() && holds_other_things(folder_)) {
@@ -271,8 +277,7 @@ void StudyFolder::write_configuration() {
     } catch (const Error& error) {
       // It holds up no study (the tasks have their configuration with them), but is kept.
       fs::path aside;
-      std::error_code ignored;
-      for (int n = 1; aside.empty() || fs::exists(aside, ignored); ++n) {
+      for (int n = 1; aside.empty() || file_exists(aside); ++n) {
         aside = fmt::format("{}.damaged-{}", file.string(), n);
       }
       write_text_file(aside, text);
@@ -329,7 +334,7 @@ std::string StudyFolder::finished_text() const {
   add_folder(lines, folder_ / "tasks");
   add_folder(lines, folder_ / "schedules");
   for (const char* name : {"summary.json", "summary.csv"}) {
-    lines.push_back(fmt::format("{} {}", name, stamp(folder_ / name)));
+    lines.push_back(fmt::format("{} {}", name, content(folder_ / name)));
   }
   std::sort(lines.begin(), lines.end());
   std::string text = fmt::format("{} {} {}\n", build_info().version, build_info().revision,
@@ -342,10 +347,8 @@ std::string StudyFolder::finished_text() const {
 void StudyFolder::mark_finished() const { write_text_file(folder_ / kMark, finished_text()); }
 
 bool StudyFolder::is_finished() const {
-  std::error_code ignored;
-  return fs::exists(folder_ / "summary.json", ignored) &&
-         fs::exists(folder_ / "summary.csv", ignored) && fs::exists(folder_ / kMark, ignored) &&
-         read_text_file(folder_ / kMark) == finished_text();
+  return file_exists(folder_ / "summary.json") && file_exists(folder_ / "summary.csv") &&
+         file_exists(folder_ / kMark) && read_text_file(folder_ / kMark) == finished_text();
 }
 
 bool is_up_to_date(const fs::path& file, const fs::path& other) {

@@ -10,9 +10,10 @@
 //
 // DIR/.finished lets a finished study run again in the time that looking at its files takes. It
 // holds the hash of the configuration that made the summary, and a digest over the program
-// (version, revision, its file) and over name, size and time of every finished task, of the
-// schedules and of the summary. Any of these another, and the study runs as ever. It says nothing
-// of what stands in the files: delete .finished to have them all read again.
+// (version, revision, its file), the schedules, the summary, and name, size and time of every
+// finished task. Any of these another, and the study runs as ever, which writes a summary that was
+// damaged anew. It says nothing of what stands in the task files: delete .finished to have them all
+// read again.
 #pragma once
 
 #include <filesystem>
