@@ -262,6 +262,30 @@ Moments MultiHistogram::moments_without(Index block, double beta) const {
   return moments(without_.at(static_cast<std::size_t>(block)), beta);
 }
 
+Moments MultiHistogram::unbiased_moments(double beta) const {
+  const auto n = static_cast<double>(blocks());
+  if (n < 2) throw Error(ExitCode::internal, "unbiased_moments: two blocks or more are needed");
+  Moments left_out = Moments::Zero();
+  for (const State& state : without_) left_out += moments(state, beta) / n;
+  return n * moments(beta) - (n - 1) * left_out;
+}
+
+EnergyLevels MultiHistogram::levels(const State& state) const {
+  const Index levels = (state.sums.count > 0).count();
+  EnergyLevels result{Eigen::ArrayXd(levels), Eigen::ArrayXd(levels)};
+  Index next = 0;
+  for (Index b = 0; b < energy_.size(); ++b) {
+    if (!(state.sums.count[b] > 0)) continue;
+    result.energy[next] = energy_[b];
+    result.log_density[next++] = std::log(state.sums.count[b]) - state.log_reference[b];
+  }
+  return result;
+}
+
+EnergyLevels MultiHistogram::levels_without(Index block) const {
+  return levels(without_.at(static_cast<std::size_t>(block)));
+}
+
 double MultiHistogram::effective_samples(double beta) const {
   const Eigen::ArrayXd weight = weights(all_, beta);
   const double sum = (weight * all_.sums.count).sum();

@@ -26,6 +26,12 @@ struct HistogramSums {
   Eigen::ArrayXXd moments;  // [bin, 3]: sums of |m|, m^2, m^4
 };
 
+// The density of states that samples amount to, at the energies that they have.
+struct EnergyLevels {
+  Eigen::ArrayXd energy;       // [level], ascending, of the whole graph
+  Eigen::ArrayXd log_density;  // [level], up to a constant: a state's weight is exp(-beta energy)
+};
+
 class MultiHistogram {
  public:
   // The series of one temperature. `inefficiency` = g_k = 2 tau_int (of the energy, say), at least
@@ -50,6 +56,13 @@ class MultiHistogram {
 
   // The same with one block left out, free energies solved anew.
   Moments moments_without(Eigen::Index block, double beta) const;
+
+  // Thermal averages at beta without the bias of short series to first order, by leaving out the
+  // blocks in turn: its pairs, too, so that C and chi have none. Needs blocks.
+  Moments unbiased_moments(double beta) const;
+
+  EnergyLevels levels() const { return levels(all_); }
+  EnergyLevels levels_without(Eigen::Index block) const;
 
   // (sum w)^2 / sum w^2 of all samples (weighted by 1/g) at beta. Compare with the samples per
   // temperature: far less means that beta is out of range.
@@ -76,6 +89,7 @@ class MultiHistogram {
   void solve(State& state);
   Eigen::ArrayXd weights(const State& state, double beta) const;  // [bin], of one sample
   Moments moments(const State& state, double beta) const;
+  EnergyLevels levels(const State& state) const;
 
   double sites_;
   Eigen::ArrayXd beta_;    // [temperature]

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+import plot_peaks
 import plot_style as style
 import plot_sweep
 from plot_sizes import (QUANTITIES, found, m2_scaling, p_label, plot_binder_limit,
@@ -268,7 +269,10 @@ def jobs(summary):
     for point in points:
         if not point.get("sizes"):
             continue
-        yield partial(plot_crossings, point, summary.get("q", 2))
+        if plot_peaks.by_peaks(point):
+            yield from plot_peaks.jobs(point)
+        else:
+            yield partial(plot_crossings, point, summary.get("q", 2))
         yield partial(plot_thermodynamics, point)
         if any(size.get("tau") for size in point["sizes"]):
             yield partial(plot_tau, summary, point)

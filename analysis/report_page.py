@@ -57,6 +57,10 @@ CAPTIONS = {
     "thermodynamics": "Energy, magnetisation, specific heat and susceptibility per site.",
     "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule.",
     "sweep": "The largest lattice at every p.",
+    "peaks": "Specific heat and susceptibility with their maxima, by reweighting.",
+    "transition": "Transition temperatures of finite lattices, extrapolated; the jump of the "
+                  "energy.",
+    "histograms": "Histograms of the energy where the phases weigh the same.",
 }
 
 

@@ -41,7 +41,7 @@ Eigen::ArrayXd as_array(const std::vector<double>& values) {
 }  // namespace
 
 GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid, bool thermal,
-                   std::uint64_t discard) {
+                   std::uint64_t discard, const EnergyGrid* energies) {
   drop_first(data, discard);
   const SampleUnits units = units_of(data);
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
@@ -68,7 +68,14 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     }
   }
   sample.fine.resize(grid.size(), kMomentCount);
-  if (grid.size() > 0) {
+  if (energies != nullptr) {
+    constexpr Eigen::Index blocks = 4;
+    const MultiHistogram histogram(inputs, units, blocks);
+    for (Eigen::Index k = 0; k < grid.size(); ++k) {
+      sample.fine.row(k) = histogram.unbiased_moments(1 / grid(k)).transpose();
+    }
+    sample.peaks = peaks_of_graph(histogram, *energies);
+  } else if (grid.size() > 0) {
     const MultiHistogram histogram(inputs, units, thermal ? 2 : 0);
     const bool halves = histogram.blocks() == 2;
     if (halves) sample.thermal.resize(grid.size(), kMomentCount);

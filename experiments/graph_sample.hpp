@@ -4,9 +4,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <optional>
 #include <vector>
 
 #include "analysis/curves.hpp"
+#include "analysis/peaks.hpp"
 #include "experiments/halves.hpp"
 #include "experiments/task.hpp"
 
@@ -22,6 +24,7 @@ struct GraphSample {
   Eigen::ArrayXd tau;                   // [T] tau_int of m^2, cycles
   Halves halves;                        // replicas that started hot against cold ones
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
+  GraphPeaks peaks;                     // where they are looked for
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
   std::uint64_t measurements = 0;       // that went in, per replica
   std::uint64_t discarded = 0;          // before them
@@ -30,16 +33,19 @@ struct GraphSample {
 // Of a task's measurements from number `discard` on.
 // `grid`: the fine temperatures, within the simulated ones; may be empty. Cost: one pass over the
 // samples and (bins x temperatures) per grid point, three times that with `thermal` (which needs
-// two replicas).
+// two replicas). `energies`: peaks are looked for as well, and `fine` is without the bias of short
+// series.
 GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid,
-                   bool thermal = false, std::uint64_t discard = 0);
+                   bool thermal = false, std::uint64_t discard = 0,
+                   const EnergyGrid* energies = nullptr);
 
 // The samples of many graphs of one size at one p.
 struct SizeSamples {
   double sites = 0;
   Eigen::ArrayXd grid;
-  double m2_power = 0.5;  // scaled_m2 = N^m2_power <m^2>
-  GraphSpec spec;         // of any of the graphs: their exact means
+  std::optional<EnergyGrid> energies;  // of histograms, where peaks are looked for
+  double m2_power = 0.5;               // scaled_m2 = N^m2_power <m^2>
+  GraphSpec spec;                      // of any of the graphs: their exact means
   std::vector<GraphSample> graphs;
 };
 

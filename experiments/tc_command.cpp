@@ -4,6 +4,7 @@
 #include "experiments/ranks.hpp"
 #include "experiments/study_options.hpp"
 #include "experiments/tc_headline.hpp"
+#include "experiments/tc_potts.hpp"
 #include "experiments/tc_report.hpp"
 
 namespace rewise {
@@ -49,6 +50,13 @@ target that cannot be reached is said to be missed, and why. A run that a time l
 stops leaves the summary of its last round.
 
 )";
+constexpr const char* kPotts =
+    R"(model = "potts" with q = 3, say, takes Potts spins. But for q = 3 and 4 on the plain square
+lattice, U need not cross there: tc goes by the peaks of C and chi, by where the ordered
+phases weigh q times the disordered one, and by the histogram of the energy, over three
+sizes or more, and says of what order the transition is, with the latent heat, or that
+these sizes cannot tell.
+)";
 constexpr const char* kExample = R"(
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
@@ -56,6 +64,14 @@ Example:
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = configure(options);
   check_tc_config(config, options.study);
+  if (by_peaks(config)) {
+    const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
+      const auto points = search_peaks(study, stop, progress);
+      if (!this_rank().first()) return StudyOutcome{};
+      return StudyOutcome{peaks_summary(config, points), peaks_csv(config, points)};
+    };
+    return run_study("tc", options, config, peaks, peaks_headline);
+  }
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     const auto outcome = [&](const std::vector<PointData>& points) {
       const TcResult result = analyse_tc(config, points);
@@ -72,7 +88,8 @@ ExitCode run_tc(const StudyOptions& options) {
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
   CLI::App& app = *program.add_subcommand("tc", kAbout);
-  app.footer(std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kResultsHelp + kExample);
+  app.footer(std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kPotts + kResultsHelp +
+             kExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

@@ -49,16 +49,6 @@ std::optional<double> potts_tc(int dim, double p, std::uint32_t q) {
   return 1 / std::log(1 + std::sqrt(static_cast<double>(q)));
 }
 
-void check_second_order(const StudyConfig& config, const std::string& file) {
-  const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
-  if (config.q == 2 || (config.q <= 4 && plain_square)) return;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: sampling.q: {} states: tc takes 2, and on the square lattice at "
-                          "p = 0 also 3 and 4; elsewhere the transition is of first order (see "
-                          "sweep)",
-                          file, config.q));
-}
-
 Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q) {
   const double b = std::max(branching(dim, rule, p), 1.02);
   if (model == ModelKind::potts) {

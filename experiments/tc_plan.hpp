@@ -37,10 +37,6 @@ struct Range {
 // Tc of the regular lattice where it is known exactly: the square one, 1 / ln(1 + sqrt q).
 std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
 
-// Error(usage), naming the file, where the Potts model's transition is of first order: there U does
-// not cross. It is of second order for two states, and on the square lattice for three and four.
-void check_second_order(const StudyConfig& config, const std::string& file);
-
 // Where the coarse scan looks: from below the transition of the regular lattice to above that of
 // the locally tree-like graph with the same degrees, between which every rewired lattice's Tc lies.
 // A range to search, never an answer. With b = <k(k-1)>/<k>, that graph has

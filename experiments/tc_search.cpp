@@ -15,6 +15,7 @@
 #include "experiments/target_work.hpp"
 #include "experiments/task_results.hpp"
 #include "experiments/tc_analysis.hpp"
+#include "experiments/tc_potts.hpp"
 #include "experiments/tc_rounds.hpp"
 #include "experiments/tc_scan.hpp"
 #include "experiments/tc_tasks.hpp"
@@ -261,7 +262,7 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
         ExitCode::usage,
         fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
   }
-  check_second_order(config, file);
+  if (by_peaks(config)) check_peaks_config(config, file);
   if (config.sizes.size() < 2) {
     throw Error(ExitCode::usage,
                 file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");

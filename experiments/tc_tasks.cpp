@@ -104,8 +104,10 @@ double TcTasks::fill_once(std::span<const TcCell> cells) {
   run(tasks, [&](std::size_t index, TaskData&& data) {
     const auto& [size, graph] = targets[index];
     keep_first(data, tasks[index].spec.measure);
+    const auto& energies = size->samples.energies;
     size->samples.graphs[graph] = reduce(tasks[index].spec, std::move(data), size->samples.grid,
-                                         config_.target_error.has_value(), size->plan.discard);
+                                         config_.target_error.has_value(), size->plan.discard,
+                                         energies ? &*energies : nullptr);
   });
   return seconds;
 }

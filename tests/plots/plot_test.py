@@ -23,6 +23,7 @@ import plot_style  # noqa: E402
 import plot_task  # noqa: E402
 import plot_tune  # noqa: E402
 import rewise_data  # noqa: E402
+import plot_peaks  # noqa: E402
 import rewise_series  # noqa: E402
 import synthetic  # noqa: E402
 
@@ -422,6 +423,42 @@ class OneTask(InFolder):
     def test_command_line(self):
         self.assert_refused(64, "required", *[])
         self.assert_refused(64, "unrecognized", self.folder, "--colour")
+
+
+def potts_point(inside=True):
+    """A point of `tc` by peaks, of three sizes."""
+    value = {"value": 0.7, "error": 0.001}
+    curve = {"value": [2.0, 9.0, 3.0], "error": [0.1, 0.2, 0.1]}
+    peak = {"inside": inside, "temperature": value, "height": {"value": 9.5, "error": 0.1}}
+    peaks = {"used": inside, "specific_heat": peak, "susceptibility": peak, "weights": value,
+             "latent_squared": value, "two": inside, "barrier": value,
+             "ordered": {"value": -1.7, "error": 0.01} if inside else None,
+             "disordered": {"value": -0.9, "error": 0.01} if inside else None}
+    fine = {"temperatures": [0.6, 0.7, 0.8], "specific_heat": curve, "susceptibility": curve}
+    sizes = [{"extents": [edge, edge], "sites": edge * edge, "temperatures": [0.6, 0.7, 0.8],
+              "specific_heat": curve, "susceptibility": curve, "fine": fine, "peaks": peaks,
+              "histogram": {"temperature": value, "energy": [-2, -1, 0], "density": [0, 1, 0.5],
+                            "error": [0, 0.1, None]}} for edge in (8, 10, 12)]
+    fit = {"quantity": "weights", "exponent": 1, "limit": value, "chi2": 1.0, "dof": 1, "q": 0.3,
+           "amplitude": {"value": 1.0, "error": 0.1}, "ok": True, "used": inside}
+    return {"p": 0.0, "sizes": sizes, "extrapolations": [fit], "tc_exact": 0.7012,
+            "tc": value if inside else None,
+            "order": {"verdict": "first" if inside else "undecided",
+                      "latent_heat": value if inside else None, "latent_below": None}}
+
+
+class Peaks(unittest.TestCase):
+    def test_every_figure_with_and_without_a_result(self):
+        for point in (potts_point(), potts_point(inside=False)):
+            self.assertTrue(plot_peaks.by_peaks(point))
+            names = []
+            for job in plot_peaks.jobs(point):
+                figure, name = job()
+                figure.canvas.draw()
+                names.append(name)
+            self.assertEqual(names, ["peaks-p0", "transition-p0", "histograms-p0"])
+        self.assertTrue(np.isnan(plot_peaks.temperature_of(point["sizes"][0], "specific_heat")[0]))
+        self.assertEqual(plot_peaks.temperature_of(point["sizes"][0], "weights"), (0.7, 0.001))
 
 
 def values_of(generator):

@@ -1,0 +1,140 @@
+"""Figures of a Potts transition from its peaks (SUMMARY.md, "Transitions by peaks"): C and chi of
+every size with their maxima, the temperatures that they give against size, and the histograms of
+the energy where two phases weigh the same."""
+
+from functools import partial
+
+import numpy as np
+
+import plot_style as style
+from rewise_data import array, extents_label, value_and_error, with_error
+
+# What a temperature comes from: the entry of "peaks", and how it is called.
+TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
+                "weights": r"weights $q:1$"}
+ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}
+
+
+def by_peaks(point):
+    return bool(point.get("extrapolations"))
+
+
+def name_of(point):
+    return f"p{point['p']:g}"
+
+
+def temperature_of(size, quantity):
+    """(value, error), NaN where the peak lies at the edge of the window."""
+    entry = size["peaks"][quantity]
+    if quantity != "weights":
+        if not entry["inside"]:
+            return np.nan, np.nan
+        entry = entry["temperature"]
+    return value_and_error(entry)
+
+
+def plot_peaks(point):
+    """C(T) and chi(T): simulated points, reweighted lines, circles at the maxima."""
+    figure, axes = style.new_figure(columns=2)
+    for panel, quantity in zip(axes[0], ("specific_heat", "susceptibility")):
+        for index, size in enumerate(point["sizes"]):
+            curve, fine, peak = size[quantity], size["fine"], size["peaks"][quantity]
+            style.points(panel, array(size["temperatures"]), array(curve["value"]),
+                         array(curve["error"]), index, extents_label(size["extents"]))
+            panel.plot(array(fine["temperatures"]), array(fine[quantity]["value"]), linewidth=0.8,
+                       color=style.look(index)["color"], zorder=2)
+            if peak["inside"]:
+                t, t_error = value_and_error(peak["temperature"])
+                height, height_error = value_and_error(peak["height"])
+                panel.errorbar(t, height, xerr=np.nan_to_num(t_error),
+                               yerr=np.nan_to_num(height_error), marker="o", markersize=5.5,
+                               markeredgewidth=0.7, markerfacecolor="none", color="black",
+                               elinewidth=0.6, capsize=0, zorder=4)
+        value, _ = value_and_error(point.get("tc"))
+        if np.isfinite(value):
+            panel.axvline(value, color=style.GREY, linewidth=0.7)
+        style.log_if_wide(panel, [size[quantity]["value"] for size in point["sizes"]])
+        panel.set_xlabel(style.TEMPERATURE)
+        panel.set_ylabel(style.LABELS[quantity])
+    axes[0, 0].legend(title=f"$p = {point['p']:g}$")
+    return figure, f"peaks-{name_of(point)}"
+
+
+def plot_temperatures(point):
+    """The temperatures that the peaks give against N^-x, with the fits that hold; the latent heat
+    squared against 1/N."""
+    figure, axes = style.new_figure(columns=2)
+    left, right = axes[0]
+    chosen = next((fit for fit in point["extrapolations"] if fit["used"]), None)
+    exponent = chosen["exponent"] if chosen else 1.0
+    for index, (quantity, label) in enumerate(TEMPERATURES.items()):
+        x = array([size["sites"] ** -exponent for size in point["sizes"]])
+        t = np.array([temperature_of(size, quantity) for size in point["sizes"]])
+        used = np.array([size["peaks"]["used"] for size in point["sizes"]])
+        style.points(left, x[used], t[used, 0], t[used, 1], index, label)
+        if not used.all():
+            style.points(left, x[~used], t[~used, 0], t[~used, 1], index, markerfacecolor="none")
+        for fit in point["extrapolations"]:
+            if fit["quantity"] != quantity or fit["exponent"] != exponent or not fit["ok"]:
+                continue
+            limit, _ = value_and_error(fit["limit"])
+            amplitude, _ = value_and_error(fit["amplitude"])
+            line = np.array([0, x.max()])
+            left.plot(line, limit + amplitude * line, linewidth=0.8,
+                      color=style.look(index)["color"],
+                      label=rf"$\chi^2/$dof $= {fit['chi2']:.1f}/{fit['dof']}$")
+    value, error = value_and_error(point.get("tc"))
+    if np.isfinite(value):
+        error = float(np.nan_to_num(point["tc"].get("total_error") or error))
+        left.axhspan(value - error, value + error, color=style.GREY, alpha=0.3, linewidth=0,
+                     label=rf"$T = {with_error(value, error)}$")
+    if point.get("tc_exact") is not None:
+        left.axhline(point["tc_exact"], color=style.GREY, linewidth=0.7, linestyle=":",
+                     label="exact")
+    left.set_xlim(left=0)
+    left.set_xlabel("$1/N$" if exponent == 1 else rf"$N^{{-{exponent:.3g}}}$")
+    left.set_ylabel(style.TEMPERATURE)
+    left.legend(fontsize=6.5)
+    x = 1 / array([size["sites"] for size in point["sizes"]])
+    latent = np.array([value_and_error(size["peaks"]["latent_squared"]) for size in point["sizes"]])
+    style.points(right, x, latent[:, 0], latent[:, 1], 0, r"$4 T^2 C_{\max}/N$")
+    distance = [(value_and_error(size["peaks"]["disordered"])[0]
+                 - value_and_error(size["peaks"]["ordered"])[0]) ** 2
+                if size["peaks"]["two"] else np.nan for size in point["sizes"]]
+    style.points(right, x, array(distance), None, 1, "distance of the peaks, squared")
+    heat, _ = value_and_error(point["order"].get("latent_heat"))
+    if np.isfinite(heat):
+        right.axhline(heat**2, color=style.GREY, linewidth=0.7)
+    right.set_xlim(left=0)
+    right.set_ylim(bottom=0)
+    right.set_xlabel("$1/N$")
+    right.set_ylabel(r"(jump of the energy)$^2$ ($J^2$)")
+    right.legend(title=ORDERS[point["order"]["verdict"]])
+    return figure, f"transition-{name_of(point)}"
+
+
+def plot_histograms(point):
+    """The energy's histogram of every size, averaged over graphs, each where its own C is
+    largest."""
+    figure, axes = style.new_figure()
+    panel = axes[0, 0]
+    for index, size in enumerate(point["sizes"]):
+        histogram = size["histogram"]
+        energy, density = array(histogram["energy"]), array(histogram["density"])
+        error = np.nan_to_num(array(histogram["error"]))
+        colour = style.look(index)["color"]
+        panel.plot(energy, density, color=colour, linewidth=0.9,
+                   label=extents_label(size["extents"]))
+        panel.fill_between(energy, density - error, density + error, color=colour, alpha=0.25,
+                           linewidth=0)
+    panel.set_xlabel(style.LABELS["energy"])
+    panel.set_ylabel("density of the energy")
+    panel.set_ylim(bottom=0)
+    panel.legend(title=f"$p = {point['p']:g}$")
+    return figure, f"histograms-{name_of(point)}"
+
+
+def jobs(point):
+    """What draws each figure, and gives (figure, name)."""
+    for draw in (plot_peaks, plot_temperatures, plot_histograms):
+        yield partial(draw, point)
