@@ -238,7 +238,9 @@ int utimensat(int folder, const char* path, const timespec times[2], int flags) 
   REAL(utimensat);
   return fails(kUtimensat) ? -1 : next(folder, path, times, flags);
 }
-int flock(int file, int operation) noexcept {
+// Under another name here: there is a struct flock, too.
+int preloaded_flock(int file, int operation) noexcept __asm__("flock");
+int preloaded_flock(int file, int operation) noexcept {
   static const auto next = real<int (*)(int, int)>("flock");
   return fails(kFlock) ? -1 : next(file, operation);
 }
