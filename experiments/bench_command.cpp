@@ -59,9 +59,9 @@ BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& gro
         std::find_if(result.devices.begin(), result.devices.end(),
                      [&](const DeviceLimits& l) { return l.device == group.device.name; });
     try {
-      const auto done = [&](const BenchRow& row) {
+      const auto done = [&](const BenchRow&) {
+        progress.finished();
         progress.add(1);
-        progress.finished(fmt::format("{}: {}", name, row.update));
       };
       const auto timed = run_bench(group, plan.effort, *limits, stop, done);
       result.rows.insert(result.rows.end(), timed.begin(), timed.end());
@@ -110,14 +110,16 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");
   add_text(app, "--size", o.size, "L[,L..]", "edges, each even and 4 or more");
   add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities");
-  add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures [near Tc(p)]");
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, or FROM:TO:COUNT [near Tc(p)]");
   add_text(app, "--replicas", o.replicas, "N[,N..]",
            "of the bundle engine, multiples of 32 [CPU: 32 per\nthread; CUDA: 1024]");
   add_text(app, "--graphs", o.graphs, "N[,N..]",
            "bundle engine: graphs side by side, which share\nevery launch on CUDA");
   add_text(app, "--systems", o.systems, "N[,N..]",
            "of the single engine [CPU: one per thread; CUDA: 2^24\n"
-           "sites in all] and of the packed one [1]");
+           "sites in all] and of the packed one [1]; --replicas is\n"
+           "the same where --engine names these alone");
   add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
             "cluster updates per cycle, in one launch where the\n"
             "engine can; 0: 64 of Wolff on CUDA, else 8");

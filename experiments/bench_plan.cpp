@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include "experiments/config.hpp"
 #include "experiments/known_tc.hpp"
@@ -130,6 +131,23 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
   return updates;
 }
 
+// --replicas of the bundle engine, --systems of the others; where the bundle engine is not asked
+// for, replicas are systems.
+std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
+    const BenchOptions& options, const std::vector<std::string>& engines) {
+  auto replicas = counts_of(options.replicas, "--replicas");
+  auto systems = counts_of(options.systems, "--systems");
+  if (!holds(engines, "bundle") && !replicas.empty()) {
+    if (systems.empty()) return {{}, std::move(replicas)};
+    throw Error(ExitCode::usage,
+                fmt::format("--replicas: is --systems of the {} engine, which is given too",
+                            fmt::join(engines, " and the ")));
+  }
+  const char* origin = "--replicas (of the bundle engine; the others have --systems)";
+  for (const auto count : replicas) check_replicas("bundle", count, origin);
+  return {std::move(replicas), std::move(systems)};
+}
+
 // Enough replicas to keep the device busy, unless told how many.
 std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, const std::string& engine,
                                        const Device& device, const GraphSpec& graph) {
@@ -185,9 +203,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
                             "not in {})",
                             plan.model == ModelKind::potts ? "" : "and three ", options.dim));
   }
-  plan.replicas = counts_of(options.replicas, "--replicas");
-  for (const auto count : plan.replicas) check_replicas("bundle", count, "--replicas");
-  plan.systems = counts_of(options.systems, "--systems");
+  std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
   for (const std::string& part : split_list(options.graphs)) {
     plan.graphs_together.push_back(
         static_cast<std::uint32_t>(parse_whole(part, 1, kMostBatch, "--graphs")));

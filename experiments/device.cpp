@@ -96,9 +96,15 @@ void check_listed(int index, std::string_view origin, const CudaReport& report) 
               fmt::format("{}: {} (there is: {})", origin, why, usable_text(report)));
 }
 
-DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report) {
+DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report,
+                                  double cpu_seconds) {
   if (!why_not.empty()) return {{{"cpu", -1}}, fmt::format("auto: {}", why_not)};
   const auto first = std::find_if(report.devices.begin(), report.devices.end(), fit);
+  if (cpu_seconds < kGpuStart) {
+    return {{{"cpu", -1}},
+            fmt::format("auto: so small a task, some {:.1g} s, is done before {} has started",
+                        cpu_seconds, cuda_device(first->index).name)};
+  }
   const auto usable = std::count_if(report.devices.begin(), report.devices.end(), fit);
   std::string reason = first->name + "; auto takes the GPU";
   if (usable > 1) reason = fmt::format("{}; auto takes the first of {} GPUs", first->name, usable);
@@ -148,7 +154,7 @@ std::string why_no_cuda(std::string_view engine) {
 }
 
 DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
-                            const CudaReport& report, Teams teams) {
+                            const CudaReport& report, Teams teams, double cpu_seconds) {
   const Wish wish = parse_wish(text, origin);
   if (wish.has_team()) check_team(text, engine, origin, teams);
   if (wish.asked == Asked::cpu) return {{{"cpu", -1}}, ""};
@@ -156,9 +162,7 @@ DeviceChoice choose_devices(std::string_view text, std::string_view engine, std:
   if (why_not.empty() && !report.reason_none.empty()) {
     why_not = "no CUDA device: " + report.reason_none;
   }
-  if (wish.asked == Asked::automatic) {
-    return choose_automatically(why_not, report);
-  }
+  if (wish.asked == Asked::automatic) return choose_automatically(why_not, report, cpu_seconds);
   if (!why_not.empty()) {
     throw Error(ExitCode::device,
                 fmt::format("{}: {} cannot be used: {} (use cpu or auto)", origin, text, why_not));
@@ -184,14 +188,7 @@ DeviceChoice choose_device(std::string_view text, std::string_view engine, std::
                             "tasks out to several)",
                             origin, text, wish.listed.size()));
   }
-  DeviceChoice choice = choose_devices(text, engine, origin, report, teams);
-  if (wish.asked == Asked::automatic && choice.devices.front().index >= 0 &&
-      cpu_seconds < kGpuStart) {
-    return {{{"cpu", -1}},
-            fmt::format("auto: so small a task, some {:.1g} s, is done before {} has started",
-                        cpu_seconds, choice.devices.front().name)};
-  }
-  return choice;
+  return choose_devices(text, engine, origin, report, teams, cpu_seconds);
 }
 
 void tell_device(const DeviceChoice& choice) {

@@ -10,6 +10,7 @@
 //   cuda:0+1   both together on each task (single engine): for commands that say Teams::allowed
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,11 +51,12 @@ void check_device_words(std::string_view text, std::string_view origin, std::str
 std::string why_no_cuda(std::string_view engine);
 
 // The devices that the text asks for. Error(usage) as above; Error(device) where one that was asked
-// for by name cannot be used, saying why and which there are.
+// for by name cannot be used, saying why and which there are. `cpu_seconds` is what the CPU will
+// take for the whole task or study (cpu_time.hpp); below kGpuStart `auto` stays there.
 DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
-                            const CudaReport& report = cuda_report(), Teams teams = Teams::refused);
-// The same for a command that takes one: several are Error(usage). `cpu_seconds` is what the CPU
-// will take for the whole task; below kGpuStart `auto` stays there.
+                            const CudaReport& report = cuda_report(), Teams teams = Teams::refused,
+                            double cpu_seconds = std::numeric_limits<double>::infinity());
+// The same for a command that takes one: several are Error(usage).
 DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
                            double cpu_seconds, const CudaReport& report = cuda_report(),
                            Teams teams = Teams::refused);

@@ -124,17 +124,41 @@ std::string extents_text(const std::vector<std::uint32_t>& extents) {
   return fmt::format("{}", fmt::join(extents, "x"));
 }
 
+std::vector<double> equal_steps(double from, double to, std::size_t count) {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double part = static_cast<double>(k) / static_cast<double>(count - 1);
+    values.push_back(std::round(1e12 * (from + (to - from) * part)) / 1e12);
+  }
+  return values;
+}
+
+std::vector<double> parse_steps(std::string_view text, std::string_view origin) {
+  const auto parts = split_list(text, ':');
+  if (parts.size() != 3) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' is no range FROM:TO:COUNT, such as 2:3:11", origin, text));
+  }
+  const double from = parse_number(parts[0], origin), to = parse_number(parts[1], origin);
+  const std::uint64_t count = parse_whole(parts[2], 2, 10000, origin);
+  if (from < to) return equal_steps(from, to, count);
+  throw Error(ExitCode::usage, fmt::format("{}: {} is not above {}", origin, parts[1], parts[0]));
+}
+
 std::vector<double> parse_temperatures(std::string_view text, std::string_view origin) {
   std::vector<double> temperatures;
   for (const std::string& part : split_list(text)) {
-    const double t = parse_number(part, origin);
-    if (!(t > 0)) {
-      throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (> 0)", origin, part));
+    const bool range = part.find(':') != std::string::npos;
+    for (const double t :
+         range ? parse_steps(part, origin) : std::vector<double>{parse_number(part, origin)}) {
+      if (!(t > 0)) {
+        throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (> 0)", origin, t));
+      }
+      if (std::find(temperatures.begin(), temperatures.end(), t) != temperatures.end()) {
+        throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, t));
+      }
+      temperatures.push_back(t);
     }
-    if (std::find(temperatures.begin(), temperatures.end(), t) != temperatures.end()) {
-      throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, part));
-    }
-    temperatures.push_back(t);
   }
   return temperatures;
 }

@@ -49,35 +49,25 @@ struct PercolateOptions : LatticeOptions {
   bool plots = true, json = false, overwrite = false;
 };
 
-double share_of(const std::string& text) {
-  const double share = parse_number(text, "--occupied");
-  if (share >= 0 && share <= 1) return share;
-  throw Error(ExitCode::usage, fmt::format("--occupied: {} is out of range (0..1)", text));
-}
-
-// Rounded to 12 digits, so that 0.3875 is not 0.38749999999999996.
-std::vector<double> evenly(double from, double to, std::size_t count) {
-  std::vector<double> shares;
-  for (std::size_t k = 0; k < count; ++k) {
-    const double part = static_cast<double>(k) / static_cast<double>(count - 1);
-    shares.push_back(std::round(1e12 * (from + (to - from) * part)) / 1e12);
-  }
-  return shares;
+void check_share(double share) {
+  if (share >= 0 && share <= 1) return;
+  throw Error(ExitCode::usage, fmt::format("--occupied: {} is out of range (0..1)", share));
 }
 
 // "0.4,0.5", "0.4:0.6:11", or nothing: around the known threshold, as wide as the transition of the
 // largest size (L^(-1/nu) to both sides).
 std::vector<double> occupations(const PercolateOptions& options, const PercolationSpec& spec) {
   if (!options.occupied.empty()) {
-    const auto range = split_list(options.occupied, ':');
-    if (range.size() == 3) {
-      const double from = share_of(range[0]), to = share_of(range[1]);
-      const auto count = parse_whole(range[2], 2, 10000, "--occupied");
-      if (from < to) return evenly(from, to, count);
-      throw Error(ExitCode::usage, fmt::format("--occupied: {} is not above {}", to, from));
+    if (options.occupied.find(':') != std::string::npos) {
+      auto range = parse_steps(options.occupied, "--occupied");
+      for (const double share : range) check_share(share);
+      return range;
     }
     std::vector<double> shares;
-    for (const auto& part : split_list(options.occupied)) shares.push_back(share_of(part));
+    for (const auto& part : split_list(options.occupied)) {
+      shares.push_back(parse_number(part, "--occupied"));
+      check_share(shares.back());
+    }
     std::sort(shares.begin(), shares.end());
     if (std::adjacent_find(shares.begin(), shares.end()) == shares.end()) return shares;
     throw Error(ExitCode::usage, "--occupied: a probability is given twice");
@@ -93,7 +83,7 @@ std::vector<double> occupations(const PercolateOptions& options, const Percolati
     longest = std::max(longest, *std::max_element(size.extents.begin(), size.extents.end()));
   }
   const double width = std::min(std::pow(longest, -1 / known->nu), 0.5 * known->threshold);
-  std::vector<double> shares = evenly(known->threshold - width, known->threshold + width, 9);
+  std::vector<double> shares = equal_steps(known->threshold - width, known->threshold + width, 9);
   for (std::size_t k = 0; k < shares.size(); ++k) {
     shares[k] = k == 4 ? known->threshold : std::round(1e5 * shares[k]) / 1e5;  // short numbers
   }

@@ -1,12 +1,49 @@
-// Progress on standard error: one line that renews itself with share and time left where that is a
-// terminal, one line per finished task where it is not. Safe to use from many threads.
+// Progress on standard error. A terminal has one line that renews itself; elsewhere (a log) there
+// is a line per stage and per half minute. Safe to use from many threads.
+//
+// A share is shown where the work is known, and never falls; the time left is shown once a stretch
+// of the present stage has been measured. Where most of the work to come is a guess (sizes whose
+// times are not measured yet) neither is.
 #pragma once
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace rewise {
+
+// How far some work is and how long it will take, from what was done until `now`, in seconds since
+// the start.
+class Pace {
+ public:
+  // Work in all, of which `guessed` may turn out to be more or less.
+  void set_total(double total, double guessed = 0) {
+    total_ = total;
+    guessed_ = guessed;
+  }
+  void add(double work, double now);
+  // Work that was found done: it counts as done but not towards the speed.
+  void skip(double work);
+  // From here on the speed may be another.
+  void begin_stage(double now);
+
+  // Per cent, rounded down; nothing where it would be less than it was before.
+  std::optional<int> share();
+  // Seconds.
+  std::optional<double> left(double now) const;
+
+ private:
+  struct Mark {
+    double time, worked;
+  };
+  bool known() const;
+
+  double total_ = 0, guessed_ = 0, done_ = 0, worked_ = 0;
+  int most_ = 0;             // per cent, of those given
+  std::vector<Mark> marks_;  // of this stage, ascending
+};
 
 class Progress {
  public:
@@ -17,26 +54,28 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void stage(const std::string& name);  // what is being done: "size 64x64"
-  void set_total(double total);
+  void set_total(double total, double guessed = 0);
   void add(double work);
-  // Work that was found done: it counts as done but not towards the speed.
   void skip(double work);
   // A message of its own line, on terminal and elsewhere.
   void line(const std::string& text);
-  // A finished task: shown only where there is no terminal, with share and time left.
-  void finished(const std::string& text);
+  // One of many equal things is done; they are counted.
+  void finished();
   void close();  // removes the renewing line
 
  private:
+  double now() const;
   void draw(bool force);
   void erase();
-  std::string share() const;
+  std::string text();
 
   mutable std::mutex mutex_;
   std::string title_, stage_;
-  double total_, done_ = 0, skipped_ = 0;
-  bool quiet_, terminal_, drawn_ = false;
-  std::chrono::steady_clock::time_point begin_, last_drawn_;
+  Pace pace_;
+  std::size_t finished_ = 0;
+  bool quiet_, terminal_, drawn_ = false, new_stage_ = false;
+  std::chrono::steady_clock::time_point begin_;
+  double last_drawn_ = 0;  // seconds since the start
 };
 
 // "4 s", "3 min 20 s", "2 h 5 min"

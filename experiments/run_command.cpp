@@ -9,6 +9,7 @@
 #include "experiments/auto_schedule.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/config.hpp"
+#include "experiments/cpu_time.hpp"
 #include "experiments/device.hpp"
 #include "experiments/options.hpp"
 #include "experiments/packed_task.hpp"
@@ -47,24 +48,6 @@ Examples:
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
   rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5
   rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
-
-// About what the CPU engines take for all of a task (RESULTS.md: ns per attempted site and, for
-// clusters near Tc, per site of the lattice), by their slower figures.
-double cpu_seconds(const TaskSpec& spec, int threads) {
-  double sites = 1;
-  if (spec.imported != nullptr) {
-    sites = static_cast<double>(spec.imported->sites());
-  } else {
-    for (const auto extent : spec.graph.extents) sites *= extent;
-  }
-  const bool potts = spec.model == ModelKind::potts;
-  // packed takes what bundle does
-  const double local = spec.engine != "single" ? 0.2 : potts ? 40 : 6;
-  const double cluster = spec.cluster == ClusterUpdate::wolff ? 1 : 8;
-  return 1e-9 * sites * static_cast<double>(spec.temperatures.size()) * spec.replicas *
-         static_cast<double>(spec.cycles()) *
-         (local * spec.schedule.local + cluster * spec.schedule.cluster) / threads;
-}
 
 std::string interrupted_text(const RunOptions& options, const TaskResult& result,
                              const std::string& reason) {

@@ -31,7 +31,8 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
 void add_sampling_options(CLI::App& app, RunOptions& o) {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;
   app.option_defaults()->group("Sampling");
-  add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures, J = k_B = 1");
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, J = k_B = 1; or FROM:TO:COUNT");
   add_text(app, "--schedule", o.schedule, "M:W",
            "a cycle: M local sweeps, then W cluster updates;\n"
            "auto: tuned first (see 'rewise tune')");

@@ -214,7 +214,7 @@ class Batch {
     progress_.skip(task.seconds - reported);  // what a checkpoint had spared
     if (result.outcome == TaskOutcome::finished) {
       ++computed_;
-      progress_.finished(task.label);
+      progress_.finished();
     }
     done();
     handle_(index, std::move(result.data));

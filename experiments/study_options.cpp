@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "experiments/cpu_time.hpp"
 #include "experiments/options.hpp"
 #include "experiments/python.hpp"
 #include "experiments/ranks.hpp"
@@ -16,12 +17,13 @@ namespace {
 
 // Says on standard error which devices it takes, where that is worth saying.
 DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
-  const DeviceChoice devices =
-      share_of(this_rank(),
-               choose_devices(config.device, config.engine,
-                              options.device.empty() ? options.study + ": run.device"
-                                                     : std::string("--device")),
-               config.device.find(':') != std::string::npos);
+  const DeviceChoice devices = share_of(
+      this_rank(),
+      choose_devices(
+          config.device, config.engine,
+          options.device.empty() ? options.study + ": run.device" : std::string("--device"),
+          cuda_report(), Teams::refused, cpu_seconds(config, thread_count(config.threads))),
+      config.device.find(':') != std::string::npos);
   if (this_rank().first()) tell_device(devices);
   return devices;
 }
@@ -36,10 +38,12 @@ there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
 
 const char* const kResultsHelp =
     R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
-DIR/summary.json, DIR/summary.csv, DIR/plots, DIR/report.html. Running the same
-command again computes only what is missing; SIGINT, SIGTERM or a time limit write
-checkpoints and end with status 75. Several processes may work on the same DIR, and so do
-the ranks of `mpirun -n K` or srun (one GPU each on a node).
+DIR/summary.json, DIR/summary.csv (averages at every temperature), of tc DIR/tc.csv (one
+row per p), DIR/plots, DIR/report.html. Running the same command again computes only what
+is missing; SIGINT, SIGTERM or a time limit write checkpoints, print the table of what is
+finished and end with status 75. Several processes may work on the same DIR, and so do the
+ranks of `mpirun -n K` or srun (one GPU each on a node). device "auto" takes a GPU unless
+the CPU is done with the whole study before a GPU has started.
 Averages over 8 graphs and more are corrected for what the number of rewired ends and the
 sum of squared degrees are off their exact means in this sample of graphs (control variates:
 smaller errors); the plain averages stand beside them, energy_plain and so on.
@@ -60,6 +64,7 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
                "set results aside that are damaged and have no good copy,\n"
                "and compute them again (else they end the command: 65)");
   app.add_flag("!--no-plots", options.plots, "draw no plots, write no report.html");
+  app.add_flag("--json", options.json, "print summary.json instead of the table");
 }
 
 StudyConfig configure(const StudyOptions& options) {
@@ -76,12 +81,28 @@ StudyConfig configure(const StudyOptions& options) {
   return config;
 }
 
+void print_partial(const StudyOptions& options, const std::function<Json()>& summary,
+                   const SummaryText& text) {
+  if (!this_rank().first()) return;
+  try {
+    Json so_far = summary();
+    if (so_far["points"].empty()) return;
+    so_far["partial"] = true;
+    if (!options.json) fmt::print("\nPARTIAL: stopped; the table of what is finished\n");
+    fmt::print("{}", text(so_far));
+    std::fflush(stdout);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "no table of what is finished: {}\n", error.what());
+  }
+}
+
 std::string write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   place.check_still_ours();
   outcome.summary["configuration"] = place.hash();
   const std::string summary = outcome.summary.dump(2) + "\n";
   write_text_file(place.path() / "summary.json", summary);
   write_text_file(place.path() / "summary.csv", outcome.csv);
+  if (!outcome.tc_csv.empty()) write_text_file(place.path() / "tc.csv", outcome.tc_csv);
   return summary;
 }
 

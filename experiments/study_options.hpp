@@ -16,10 +16,10 @@ namespace rewise {
 struct StudyOptions {
   std::string study, out, device, time_limit;
   std::uint64_t threads = 0;
-  bool plots = true, recompute_damaged = false;
+  bool json = false, plots = true, recompute_damaged = false;
 };
 
-// STUDY.toml, --out, --device, --threads, --time-limit, --no-plots.
+// STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json.
 void add_study_options(CLI::App& app, StudyOptions& options);
 
 // Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline.
@@ -31,7 +31,8 @@ StudyConfig configure(const StudyOptions& options);
 
 struct StudyOutcome {
   Json summary;
-  std::string csv;
+  std::string csv;          // summary.csv
+  std::string tc_csv = {};  // tc.csv; "": none
 };
 // Runs the tasks, then analyses them; the latter on the first rank of a job alone (ranks.hpp).
 using StudyAnalysis =
@@ -39,8 +40,13 @@ using StudyAnalysis =
 // What to print on standard output.
 using SummaryText = std::function<std::string(const Json& summary)>;
 
-// summary.json and summary.csv, with the hash of the configuration that made them; gives the
-// former's text. Error(held) where the folder has become another configuration's.
+// What the finished tasks of a study that was interrupted say, on standard output and marked as
+// partial ("partial": true in a JSON object). Never fails: the interruption is what is to be told.
+void print_partial(const StudyOptions& options, const std::function<Json()>& summary,
+                   const SummaryText& text);
+
+// summary.json, with the hash of its configuration, summary.csv and tc.csv; gives the text of the
+// first. Error(held) where the folder has become another configuration's.
 std::string write_outcome(const StudyFolder& place, StudyOutcome outcome);
 
 // Writes the summary between the rounds of a target, so that the folder holds one from the first

@@ -43,25 +43,26 @@ constexpr const char* kExample = R"(
 Example:
   rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
 
-struct SweepOptions : StudyOptions {
-  bool json = false;
-};
-
-ExitCode run_sweep(const SweepOptions& options) {
+ExitCode run_sweep(const StudyOptions& options) {
   StudyConfig config = configure(options);
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
+  const auto text = [&](const Json& summary) {
+    return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
+  };
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     const auto outcome = [&](const std::vector<SweepPoint>& points) {
       return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points)};
     };
-    const auto points =
-        search_sweep(study, stop, progress, InterimSummary<SweepPoint>(study, outcome));
+    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
+      progress.close();
+      print_partial(
+          options, [&] { return outcome(points).summary; }, text);
+    };
+    const auto points = search_sweep(study, stop, progress,
+                                     InterimSummary<SweepPoint>(study, outcome), interrupted);
     return this_rank().first() ? outcome(points) : StudyOutcome{};
-  };
-  const auto text = [&](const Json& summary) {
-    return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
   };
   return run_study("sweep", options, config, analysis, text);
 }
@@ -69,11 +70,10 @@ ExitCode run_sweep(const SweepOptions& options) {
 }  // namespace
 
 AddedCommand add_sweep_command(CLI::App& program) {
-  auto options = std::make_shared<SweepOptions>();
+  auto options = std::make_shared<StudyOptions>();
   CLI::App& app = *program.add_subcommand("sweep", kAbout);
   app.footer(std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
   add_study_options(app, *options);
-  app.add_flag("--json", options->json, "print summary.json instead of the table");
   return {&app, [options] { return run_sweep(*options); }};
 }
 

@@ -79,7 +79,7 @@ class SweepRounds {
                     ++round_, worst, open_.size(), target));
     tasks_.progress().stage(fmt::format("to {:.2g}", target));
     const double now = tasks_.seconds_to_fill(cells);
-    tasks_.expect(now, std::max(all - now, 0.0));
+    tasks_.expect(now, std::max(all - now, 0.0), false);
     tasks_.fill(cells);
   }
 

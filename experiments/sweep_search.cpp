@@ -12,6 +12,7 @@
 #include "experiments/sweep_rounds.hpp"
 #include "experiments/sweep_tasks.hpp"
 #include "experiments/target_work.hpp"
+#include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
@@ -57,10 +58,33 @@ std::vector<SweepPoint> averaged(std::vector<SweepWork> works) {
   return points;
 }
 
+// Graphs that are measured, and of sizes that are to have several, those with two or more.
+std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
+  for (SweepWork& work : works) {
+    auto& sizes = work.point.sizes;
+    for (std::size_t k = sizes.size(); k-- > 0;) {
+      auto& graphs = sizes[k].samples.graphs;
+      const std::size_t least = graphs.size() > 1 ? 2 : 1;
+      std::erase_if(graphs, [](const GraphSample& graph) { return graph.measurements == 0; });
+      if (graphs.size() >= least) continue;
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      sizes.erase(sizes.begin() + at);
+      work.single.erase(work.single.begin() + at);
+      if (!work.point.targets.empty()) {
+        work.point.targets.erase(work.point.targets.begin() + at);
+      }
+    }
+  }
+  std::erase_if(works, [](const SweepWork& work) { return work.point.sizes.empty(); });
+  return works;
+}
+
 class Sweep {
  public:
   Sweep(Study& study, const StopToken& stop, Progress& progress)
       : tasks_(study, stop, progress), config_(study.config()) {}
+
+  std::vector<SweepPoint> finished() const { return averaged(finished_part(tasks_.works)); }
 
   std::vector<SweepPoint> run(const SweepInterim& interim) {
     std::size_t most = 0;
@@ -245,8 +269,14 @@ class Sweep {
 }  // namespace
 
 std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progress& progress,
-                                     const SweepInterim& interim) {
-  return Sweep(study, stop, progress).run(interim);
+                                     const SweepInterim& interim, const SweepInterim& interrupted) {
+  Sweep sweep(study, stop, progress);
+  try {
+    return sweep.run(interim);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(sweep.finished());
+    throw;
+  }
 }
 
 std::vector<double> sweep_temperatures(double centre, double half_width) {

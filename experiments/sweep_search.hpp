@@ -49,9 +49,11 @@ struct SweepPoint {
 // Sees the points before each round of a target.
 using SweepInterim = std::function<void(const std::vector<SweepPoint>&)>;
 
-// In the order dimension, rule, schedule, p. Error(interrupted) as Study::run.
+// In the order dimension, rule, schedule, p. Error(interrupted) as Study::run, after `interrupted`
+// has seen the sizes that are finished, or have two graphs that are.
 std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progress& progress,
-                                     const SweepInterim& interim = {});
+                                     const SweepInterim& interim = {},
+                                     const SweepInterim& interrupted = {});
 
 // The temperatures of an automatic window: 13, the middle rounded to a sixteenth of its half width.
 std::vector<double> sweep_temperatures(double centre, double half_width);

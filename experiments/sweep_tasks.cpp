@@ -163,9 +163,9 @@ void SweepTasks::fill_once(std::span<const SweepCell> cells) {
   });
 }
 
-void SweepTasks::expect(double now, double later) {
+void SweepTasks::expect(double now, double later, bool guessed) {
   planned_ += now;
-  progress_.set_total(planned_ + later);
+  progress_.set_total(planned_ + later, guessed ? later : 0);
 }
 
 double SweepTasks::seconds_after(std::size_t size) const {

@@ -45,8 +45,9 @@ class SweepTasks {
   // Seconds on one core that this is expected to take.
   double seconds_to_fill(std::span<const SweepCell> cells) const;
 
-  // For the time left: seconds of work about to be done, on one core, and of what is to follow.
-  void expect(double now, double later);
+  // For the time left: seconds of work about to be done, on one core, and of what is to follow,
+  // which is a guess unless it follows from what was measured.
+  void expect(double now, double later, bool guessed = true);
   // A guess at the work of sizes after number `size`, which were not begun.
   double seconds_after(std::size_t size) const;
 

@@ -1,6 +1,11 @@
 // `rewise tc`: critical temperatures of a study, with errors, shift, local exponents and plots.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <memory>
 
+#include "experiments/options.hpp"
 #include "experiments/ranks.hpp"
 #include "experiments/study_options.hpp"
 #include "experiments/tc_headline.hpp"
@@ -61,26 +66,101 @@ constexpr const char* kExample = R"(
 Example:
   rewise tc experiments/configs/quickstart.toml --out studies/quickstart)";
 
+// Graphs that are measured, sizes with two of them or more, p with two such sizes.
+std::vector<PointData> finished_part(std::vector<PointData> points) {
+  for (PointData& point : points) {
+    for (SizeData& size : point.sizes) {
+      std::erase_if(size.samples.graphs,
+                    [](const GraphSample& graph) { return graph.measurements == 0; });
+    }
+    const auto begun = std::find_if(point.sizes.begin(), point.sizes.end(),
+                                    [](const SizeData& s) { return s.samples.graphs.size() < 2; });
+    point.sizes.erase(begun, point.sizes.end());
+    if (!point.target) continue;
+    auto& sizes = point.target->sizes;
+    sizes.resize(std::min(sizes.size(), point.sizes.size()));
+  }
+  std::erase_if(points, [](const PointData& point) { return point.sizes.size() < 2; });
+  return points;
+}
+
+// tc.csv: a row per p; empty where the summary has null.
+std::string tc_rows_csv(const Json& summary) {
+  std::string out =
+      "p,tc,error,systematic,total_error,relative_error,shift,shift_error,exact,binder_limit,"
+      "binder_limit_error,chi2,dof,smallest,largest,status,reasons\n";
+  const auto value = [](const Json& json, const char* key) -> std::string {
+    if (!json.is_object() || !json.contains(key) || json[key].is_null()) return "";
+    return json[key].is_string() ? json[key].get<std::string>() : json[key].dump();
+  };
+  const auto extents = [](const Json& size) {
+    return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
+  };
+  const Json none;
+  for (const Json& point : summary["points"]) {
+    const auto part = [&](const char* key) -> const Json& {
+      return point.contains(key) ? point[key] : none;
+    };
+    const Json &tc = part("tc"), &shift = part("shift"), &limit = part("binder_limit"),
+               &sizes = part("sizes");
+    std::vector<std::string> row{value(point, "p")};
+    for (const char* key : {"value", "error", "systematic", "total_error"}) {
+      row.push_back(value(tc, key));
+    }
+    const bool known = !row[1].empty() && !row[4].empty();
+    row.push_back(known ? number_text(tc["total_error"].get<double>() / tc["value"].get<double>())
+                        : "");
+    for (const char* key : {"value", "error"}) row.push_back(value(shift, key));
+    row.push_back(value(point, "tc_exact"));
+    for (const char* key : {"value", "error"}) row.push_back(value(limit, key));
+    for (const char* key : {"chi2", "dof"}) row.push_back(value(tc, key));
+    for (const bool last : {false, true}) {
+      row.push_back(sizes.empty() ? "" : extents(last ? sizes.back() : sizes.front()));
+    }
+    row.push_back(value(point, "status"));
+    std::string reasons;
+    for (const Json& reason : part("reasons")) {
+      reasons += (reasons.empty() ? "" : "; ") + reason.get<std::string>();
+    }
+    std::replace(reasons.begin(), reasons.end(), '"', '\'');
+    row.push_back(reasons.empty() ? "" : "\"" + reasons + "\"");
+    out += fmt::format("{}\n", fmt::join(row, ","));
+  }
+  return out;
+}
+
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = configure(options);
   check_tc_config(config, options.study);
+  const auto text = [&](const Json& summary) {
+    if (options.json) return summary.dump(2) + "\n";
+    return by_peaks(config) ? peaks_headline(summary) : tc_headline(summary);
+  };
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
       const auto points = search_peaks(study, stop, progress);
       if (!this_rank().first()) return StudyOutcome{};
       return StudyOutcome{peaks_summary(config, points), peaks_csv(config, points)};
     };
-    return run_study("tc", options, config, peaks, peaks_headline);
+    return run_study("tc", options, config, peaks, text);
   }
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     const auto outcome = [&](const std::vector<PointData>& points) {
       const TcResult result = analyse_tc(config, points);
-      return StudyOutcome{tc_summary(config, points, result, 0), tc_csv(config, points, result)};
+      Json summary = tc_summary(config, points, result, 0);
+      std::string rows = tc_rows_csv(summary);
+      return StudyOutcome{std::move(summary), tc_csv(config, points, result), std::move(rows)};
     };
-    const auto points = search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome));
+    const auto interrupted = [&](const std::vector<PointData>& points) {
+      progress.close();
+      print_partial(
+          options, [&] { return outcome(finished_part(points)).summary; }, text);
+    };
+    const auto points =
+        search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome), interrupted);
     return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
-  return run_study("tc", options, config, analysis, tc_headline);
+  return run_study("tc", options, config, analysis, text);
 }
 
 }  // namespace

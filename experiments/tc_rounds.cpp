@@ -78,7 +78,7 @@ class Rounds {
     tasks_.progress().line(fmt::format("round {}: relative error {}; target {:.2g}", ++round_,
                                        fmt::join(errors, ", "), target));
     tasks_.progress().stage(fmt::format("to {:.2g}", target));
-    tasks_.expect(0, later_);
+    tasks_.expect(0, later_, false);
   }
 
   // Of all graphs so far, on one core.
@@ -108,7 +108,7 @@ class Rounds {
       }
     }
     const double seconds = tasks_.fill(cells);
-    tasks_.expect(seconds, std::max(later_ - seconds, 0.0));
+    tasks_.expect(seconds, std::max(later_ - seconds, 0.0), false);
     for (const auto& [size, points] : growing) add_size_(size, points);
   }
 

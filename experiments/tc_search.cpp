@@ -62,6 +62,12 @@ class Search {
     return data;
   }
 
+  std::vector<PointData> so_far() const {
+    std::vector<PointData> data;
+    for (const auto& point : tasks_.points) data.push_back(point.data);
+    return data;
+  }
+
  private:
   using Who = std::vector<std::size_t>;  // numbers of points
 
@@ -279,8 +285,14 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
 }
 
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
-                                 const TcInterim& interim) {
-  return Search(study, stop, progress).run(interim);
+                                 const TcInterim& interim, const TcInterim& interrupted) {
+  Search search(study, stop, progress);
+  try {
+    return search.run(interim);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(search.so_far());
+    throw;
+  }
 }
 
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {

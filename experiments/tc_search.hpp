@@ -53,9 +53,10 @@ using TcInterim = std::function<void(const std::vector<PointData>&)>;
 // Error(usage), naming the file, with fewer than two sizes or fixed temperatures.
 void check_tc_config(const StudyConfig& config, const std::string& file);
 
-// One per p of the configuration. Error(interrupted) as Study::run.
+// One per p of the configuration. Error(interrupted) as Study::run, after `interrupted` has seen
+// the points as they are then: with graphs that are not measured, and sizes without any.
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
-                                 const TcInterim& interim = {});
+                                 const TcInterim& interim = {}, const TcInterim& interrupted = {});
 
 // U (observable 0) or sqrt(N) m^2 (1) of the graphs so far, with its leave-one-out variants.
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable);

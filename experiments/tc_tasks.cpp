@@ -128,9 +128,9 @@ void TcTasks::note_speed(TcPoint& point, std::size_t size, const TaskData& data)
       (cycles * static_cast<double>(data.graph.sites * data.temperature.size()));
 }
 
-void TcTasks::expect(double now, double later) {
+void TcTasks::expect(double now, double later, bool guessed) {
   planned_ += now;
-  progress_.set_total(planned_ + later);
+  progress_.set_total(planned_ + later, guessed ? later : 0);
 }
 
 const std::vector<std::uint32_t>& TcTasks::extents(std::size_t size) {

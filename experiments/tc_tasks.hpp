@@ -50,8 +50,9 @@ class TcTasks {
   double seconds_of_size(std::size_t size, std::span<const std::size_t> which) const;
   double seconds_from(std::size_t size, std::span<const std::size_t> which) const;
 
-  // For the time left: seconds of work about to be done, on one core, and of what is to follow.
-  void expect(double now, double later);
+  // For the time left: seconds of work about to be done, on one core, and of what is to follow,
+  // which is a guess unless it follows from what was measured.
+  void expect(double now, double later, bool guessed = true);
 
   // The extents of size number `size` of the study, added ones included.
   const std::vector<std::uint32_t>& extents(std::size_t size);

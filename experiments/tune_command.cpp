@@ -255,7 +255,8 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   help.p = "rewiring probabilities, 0..1; several make a scan";
   help.seed = "seed of the graphs";
   add_lattice_options(app, o, help);
-  add_text(app, "--temperature", o.temperature, "T[,T..]", "temperatures [near Tc(p)]");
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, or FROM:TO:COUNT [near Tc(p)]");
   add_model_options(app, o);
   add_text(app, "--engine", o.engine, "WORD", "bundle, single, or auto: bundle where it can");
   add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");

@@ -252,6 +252,18 @@ TEST_CASE("bench of Potts: rows of the single engine, near Tc") {
   }
 }
 
+TEST_CASE("bench: --replicas are --systems where no bundles are asked for") {
+  const Workplace place;
+  const Output ran = place.run(
+      kQuick + "--engine single --replicas 1,3 --device cpu --update metropolis --p 0 --json");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  REQUIRE(json["rows"].size() == 2);
+  CHECK(json["rows"][0]["replicas"] == 1);
+  CHECK(json["rows"][1]["replicas"] == 3);
+}
+
 TEST_CASE("bench: bad input ends with one line and its status") {
   Workplace place;
   place.write("x.json", "{}");
@@ -274,6 +286,8 @@ TEST_CASE("bench: bad input ends with one line and its status") {
            Bad{"--model potts --q 3 --dim 3 --size 4", 64, "--temperature is missing"},
            Bad{"--label-method kalentef", 64, "did you mean 'kalentev'"},
            Bad{"--replicas 33", 64, "64"},
+           Bad{"--replicas 1", 64, "the others have --systems"},
+           Bad{"--engine single --replicas 1 --systems 2", 64, "--replicas: is --systems"},
            Bad{"--systems 0", 64, "--systems"},
            Bad{"--graphs 257", 64, "--graphs"},
            Bad{"--size 7", 64, "extent 7"},

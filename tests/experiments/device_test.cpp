@@ -1,6 +1,9 @@
 // What --device means against the devices that a machine might have; none of them is needed here.
 #include "experiments/device.hpp"
 
+#include <limits>
+
+#include "experiments/cpu_time.hpp"
 #include "src/base/error.hpp"
 #include "tests/support/catch.hpp"
 
@@ -169,4 +172,31 @@ TEST_CASE("auto leaves a task to the CPU that is done there before a GPU has sta
   CHECK(names(choose_device("cuda", "bundle", "--device", 0.02, three())) == "cuda:1");
   CHECK(choose_device("auto", "bundle", "--device", 0.02, none()).reason ==
         "auto: no CUDA device: no CUDA driver is installed");
+}
+
+TEST_CASE("auto leaves a study to the CPU by the rule of a task") {
+  const auto choose = [](const char* text, double seconds) {
+    return choose_devices(text, "bundle", "--device", three(), Teams::refused, seconds);
+  };
+  CHECK(names(choose("auto", 0.02)) == "cpu");
+  CHECK(contains(choose("auto", 0.02).reason, "before cuda:1 has started"));
+  CHECK(names(choose("auto", 2)) == "cuda:1");
+  CHECK(names(choose("cuda:1,2", 0.02)) == "cuda:1 cuda:2");
+}
+
+TEST_CASE("how long the CPU takes for a study: in proportion to its work, unknown under a target") {
+  const auto seconds = [](const std::string& sizes, const std::string& more) {
+    return cpu_seconds(parse_study_config("[lattice]\ndim = 2\nsizes = " + sizes +
+                                              "\np = [0.1]\ngraphs = 10\n[sampling]\n" + more,
+                                          "s.toml"),
+                       1);
+  };
+  const std::string fixed = "schedule = \"1:1\"\ntemperatures = [2.6, 2.8]\nequilibrate = 100\n";
+  const double small = seconds("[8, 12]", fixed + "measure = 100\nevery = 1\n");
+  CHECK(small == Approx((64 + 144) * 32 * 2 * 10 * 200 * 1.2e-9));
+  CHECK(small < kGpuStart);
+  CHECK(seconds("[8, 12]", fixed + "measure = 1900\nevery = 1\n") == Approx(10 * small));
+  CHECK(seconds("[128, 256]", fixed) > kGpuStart);
+  CHECK(seconds("[8, 10]", "") < kGpuStart);
+  CHECK(seconds("[8, 12]", "target_error = 1e-3\n") == std::numeric_limits<double>::infinity());
 }

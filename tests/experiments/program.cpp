@@ -52,6 +52,8 @@ pid_t Workplace::start(const std::string& line) {
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const std::string out = capture(folder_, ".out"), err = capture(folder_, ".err");
+  std::error_code ignored;
+  for (const auto& file : {out, err}) std::filesystem::remove(file, ignored);
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
@@ -73,6 +75,8 @@ Output Workplace::wait(pid_t child) const {
   output.err = slurp(capture(folder_, ".err"));
   return output;
 }
+
+std::string Workplace::errors_so_far() const { return slurp(capture(folder_, ".err")); }
 
 Output Workplace::run(const std::string& line) const {
   return wait(const_cast<Workplace*>(this)->start(line));

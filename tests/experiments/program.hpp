@@ -27,6 +27,7 @@ class Workplace {
   // The same in the background; wait() ends it.
   pid_t start(const std::string& line);
   Output wait(pid_t child) const;
+  std::string errors_so_far() const;  // what the last child has written to standard error
 
   std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }
   void write(const std::string& name, const std::string& text) const;
