@@ -11,6 +11,7 @@
 #include "experiments/config.hpp"
 #include "experiments/cpu_time.hpp"
 #include "experiments/device.hpp"
+#include "experiments/need.hpp"
 #include "experiments/options.hpp"
 #include "experiments/packed_task.hpp"
 #include "experiments/progress.hpp"
@@ -43,6 +44,9 @@ checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command
 where it stopped, bit for bit, on any number of threads. A finished file is never
 overwritten; the same command with a larger --measure adds to it.
 
+Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
+that takes much says so. --dry-run prints what a run would need, and does nothing else.
+
 Examples:
   rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4,2.5
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
@@ -55,8 +59,8 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
     return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
                        reason, result.message);
   }
-  return fmt::format("stopped by {} after {}; checkpoint written, the same command goes on from it",
-                     reason, result.message);
+  return fmt::format("stopped by {} after {}; {}, the same command goes on from it", reason,
+                     result.message, result.kept ? "checkpoint written" : "no step was made");
 }
 
 // Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
@@ -119,6 +123,29 @@ void check_team(const EngineOptions& engine, const RunOptions& options, const Ta
   }
 }
 
+// --dry-run: what the run would need.
+ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
+                    bool on_device, const RunOptions& options) {
+  const MemoryRoom room = memory_room();
+  fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
+             need.most() > room.bytes ? ": it will not fit" : "");
+  if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));
+  fmt::print("disk:   {}\n", options.out.empty()
+                                 ? "none (no --out)"
+                                 : fmt::format("at most {}, twice that while it is written",
+                                               bytes_text(disk_need(spec))));
+  if (options.schedule == "auto" && !is_packed(spec)) {
+    fmt::print("time:   not known before the schedule is tuned\n");
+  } else if (on_device) {
+    fmt::print("time:   not known of the device; {} on this CPU\n",
+               duration_text(cpu_seconds(spec, engine.threads)));
+  } else {
+    fmt::print("time:   about {} on {} thread(s), for clusters as near Tc\n",
+               duration_text(cpu_seconds(spec, engine.threads)), engine.threads);
+  }
+  return ExitCode::done;
+}
+
 ExitCode run_run(const RunOptions& options) {
   if (options.temperature.empty()) {
     throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
@@ -138,6 +165,12 @@ ExitCode run_run(const RunOptions& options) {
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
+  const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
+  const MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
+  if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
+  if (const std::string line = check_memory(need); !line.empty()) {
+    fmt::print(stderr, "{}\n", line);
+  }
   tell_device(device);
   if (options.schedule == "auto" && !is_packed(spec)) {
     const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);

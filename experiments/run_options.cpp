@@ -86,6 +86,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--time-limit", o.time_limit, "TIME",
            "checkpoint and stop with status 75 after this time");
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
+  app.add_flag("--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
 }
 
 void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {

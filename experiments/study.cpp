@@ -14,8 +14,10 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "experiments/device.hpp"
+#include "experiments/need.hpp"
 #include "experiments/options.hpp"
 #include "experiments/ranks.hpp"
 #include "experiments/task_group.hpp"
@@ -275,6 +277,32 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
 
 }  // namespace
 
+namespace {
+
+// Fewer tasks at a time, each with more threads, where all of them would not fit. Error(device)
+// where one does not.
+std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on_cpu,
+                       std::vector<int>& workers) {
+  const auto need_of = [&](const StudyTask& task, std::size_t at_a_time) {
+    const int each = std::max(1, threads / static_cast<int>(at_a_time));
+    return memory_need(task.spec, useful_threads(task.spec, each), !on_cpu, true);
+  };
+  const auto largest =
+      std::max_element(tasks.begin(), tasks.end(), [&](const StudyTask& a, const StudyTask& b) {
+        return need_of(a, 1).most() < need_of(b, 1).most();
+      });
+  for (; on_cpu && workers.size() > 1; workers.pop_back()) {
+    try {
+      return check_memory(need_of(*largest, workers.size()), workers.size());
+    } catch (const Error&) {
+      continue;  // one less
+    }
+  }
+  return check_memory(need_of(*largest, workers.size()), workers.size());
+}
+
+}  // namespace
+
 Study::Study(StudyFolder place, std::vector<int> devices)
     : place_(std::move(place)), devices_(std::move(devices)) {
   const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -298,6 +326,10 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   std::vector<int> workers =
       on_cpu ? std::vector<int>(static_cast<std::size_t>(threads_), -1) : devices_;
   workers.resize(std::min(workers.size(), tasks.size()));
+  const std::string memory = fit_memory(tasks, threads_, on_cpu, workers);
+  if (!memory.empty() && !std::exchange(told_memory_, true) && this_rank().first()) {
+    progress.line(memory);
+  }
   TaskRun run;
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;

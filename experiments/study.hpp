@@ -56,6 +56,7 @@ class Study {
   std::vector<int> devices_;
   int threads_ = 1;
   std::size_t computed_ = 0;
+  bool told_memory_ = false;
 };
 
 // A seed of its own for every purpose, from the study's seed and words that name the purpose;

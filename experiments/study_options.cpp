@@ -1,12 +1,16 @@
 #include "experiments/study_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
 #include "experiments/cpu_time.hpp"
+#include "experiments/need.hpp"
 #include "experiments/options.hpp"
 #include "experiments/python.hpp"
 #include "experiments/ranks.hpp"
@@ -65,6 +69,9 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
                "and compute them again (else they end the command: 65)");
   app.add_flag("!--no-plots", options.plots, "draw no plots, write no report.html");
   app.add_flag("--json", options.json, "print summary.json instead of the table");
+  app.add_flag("--dry-run", options.dry_run,
+               "print the tasks that the study begins with, the memory, disk\n"
+               "and time that they need, and do nothing else");
 }
 
 StudyConfig configure(const StudyOptions& options) {
@@ -106,9 +113,81 @@ std::string write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   return summary;
 }
 
+namespace {
+
+// The grid's tasks as far as the configuration says: what "auto" will choose is taken to be what it
+// mostly is, and named.
+ExitCode tell_study_needs(const StudyConfig& config) {
+  constexpr std::size_t kTemperatures = 13;
+  constexpr std::uint64_t kCycles = 1000, kMeasure = 100;
+  const int threads = config.threads > 0 ? config.threads : thread_count(0);
+  const Schedule schedule = config.schedule.value_or(Schedule{1, 1});
+  std::size_t tasks = 0;
+  double disk = 0;
+  fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n", "size", "p", "tasks", "memory each",
+             "disk each");
+  const std::size_t kinds = config.rules.size() * std::max<std::size_t>(1, config.schedules.size());
+  for (std::size_t size = 0; size < config.sizes.size(); ++size) {
+    for (const double p : config.p) {
+      TaskSpec spec;
+      spec.graph.extents = config.sizes[size];
+      spec.graph.p = p;
+      spec.graph.rule = config.rule;
+      spec.engine = config.engine;
+      spec.model = config.model;
+      spec.q = config.q;
+      spec.local = config.local;
+      spec.cluster = config.cluster.value_or(ClusterUpdate::wolff);
+      spec.schedule = schedule;
+      spec.replicas = config.replicas;
+      spec.temperatures = config.temperatures;
+      if (spec.temperatures.empty()) spec.temperatures.assign(kTemperatures, 1);
+      spec.equilibrate = config.equilibrate.value_or(kCycles);
+      spec.measure = config.measure.value_or(kMeasure);
+      spec.every = config.every.value_or(1);
+      const std::size_t count = kinds * config.graphs[size];
+      tasks += count;
+      disk += static_cast<double>(count) * disk_need(spec);
+      fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n",
+                 fmt::format("{}", fmt::join(config.sizes[size], "x")), number_text(p), count,
+                 bytes_text(memory_need(spec, useful_threads(spec, threads), false, true).most()),
+                 bytes_text(disk_need(spec)));
+    }
+  }
+  const MemoryRoom room = memory_room();
+  fmt::print("\n{} tasks, at most {} on disk; {} leaves {} of memory\n", tasks, bytes_text(disk),
+             room.limit, bytes_text(room.bytes));
+  const double seconds = cpu_seconds(config, threads);
+  if (std::isfinite(seconds)) {
+    fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(seconds), threads);
+  }
+  std::string unknown;
+  const auto assume = [&](bool automatic, const std::string& what) {
+    if (automatic) unknown += (unknown.empty() ? "" : ", ") + what;
+  };
+  assume(!config.schedule, "schedule 1:1");
+  assume(config.temperatures.empty(), fmt::format("{} temperatures", kTemperatures));
+  assume(!config.equilibrate, fmt::format("equilibrate {}", kCycles));
+  assume(!config.measure, fmt::format("measure {}", kMeasure));
+  assume(!config.every, "every 1");
+  if (!unknown.empty()) fmt::print("taken where the study says auto: {}\n", unknown);
+  if (config.target_error) {
+    fmt::print(
+        "not known yet: the time, and the graphs, measurements and sizes that target_error "
+        "will add\n");
+  }
+  if (config.schedules.empty() || config.temperatures.empty()) {
+    fmt::print("not counted: short runs that choose what is auto\n");
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
 ExitCode run_study(const std::string& command, const StudyOptions& options,
                    const StudyConfig& config, const StudyAnalysis& analysis,
                    const SummaryText& text) {
+  if (options.dry_run) return this_rank().first() ? tell_study_needs(config) : ExitCode::done;
   const double begin = now();
   const auto folder = options.out.empty() ? std::filesystem::path("studies") / config.name
                                           : std::filesystem::path(options.out);

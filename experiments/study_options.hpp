@@ -16,10 +16,10 @@ namespace rewise {
 struct StudyOptions {
   std::string study, out, device, time_limit;
   std::uint64_t threads = 0;
-  bool json = false, plots = true, recompute_damaged = false;
+  bool json = false, plots = true, recompute_damaged = false, dry_run = false;
 };
 
-// STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json.
+// STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json, --dry-run.
 void add_study_options(CLI::App& app, StudyOptions& options);
 
 // Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline.

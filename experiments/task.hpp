@@ -97,6 +97,7 @@ struct TaskResult {
   TaskOutcome outcome = TaskOutcome::finished;
   TaskData data;
   std::string message;
+  bool kept = false;         // interrupted: there is a checkpoint to go on from
   std::exception_ptr error;  // of a group's task that failed (task_group.hpp)
 };
 

@@ -62,8 +62,7 @@ class Group {
     for (TaskMember& member : members_) {
       if (member.open() && member.warming() == warming) running_.push_back(&member);
     }
-    if (running_.empty()) return;
-    batch_ = make_batch();
+    if (running_.empty() || !prepared([&] { batch_ = make_batch(); })) return;
     for (std::size_t k = 0; k < running_.size(); ++k) {
       running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
     }
@@ -72,13 +71,30 @@ class Group {
     share_time();
   }
 
+  // False where f was stopped in its preparations: no task has made a step with these engines.
+  template <class F>
+  bool prepared(const F& f) {
+    try {
+      f();
+      return true;
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::interrupted) throw;
+    }
+    for (TaskMember* member : running_) {
+      if (member->open()) member->guarded([&] { member->abandon(); });
+    }
+    return false;
+  }
+
   std::unique_ptr<EngineBatch> make_batch() const {
     const std::string& engine = running_.front()->spec().engine;
     check_engine_name(engine, "engine", true);
+    EngineOptions options = run_.engine;
+    options.stop = [this] { return run_.stop.stop_requested(); };
     std::vector<std::unique_ptr<Engine>> engines;
     if (engine == "packed") {
       for (const TaskMember* member : running_) {
-        engines.push_back(make_packed_task(member->spec(), run_.engine));
+        engines.push_back(make_packed_task(member->spec(), options));
       }
       return make_plain_batch(std::move(engines));
     }
@@ -87,9 +103,9 @@ class Group {
       tasks.push_back({member->graph(), member->engine_spec()});
       check_spec(tasks.back().graph, tasks.back().spec);
     }
-    if (engine == "bundle") return make_bundle_batch(tasks, run_.engine);
+    if (engine == "bundle") return make_bundle_batch(tasks, options);
     for (const BundleTask& task : tasks) {
-      engines.push_back(make_single_engine(task.graph, task.spec, run_.engine));
+      engines.push_back(make_single_engine(task.graph, task.spec, options));
     }
     return make_plain_batch(std::move(engines));
   }
@@ -122,9 +138,13 @@ void Group::round() {
     company.who.push_back(k);
     company.count = std::min(company.count, count);
   }
-  for (auto& [step, company] : steps) advance(step, company);
+  bool stop = false;
+  for (auto& [step, company] : steps) {
+    if (!prepared([&] { advance(step, company); })) return;
+    stop = run_.stop.stop_requested();
+    if (stop) break;
+  }
   share_time();
-  const bool stop = run_.stop.stop_requested();
   for (TaskMember* member : running_) {
     if (!member->open()) continue;
     member->guarded([&] {
@@ -147,10 +167,13 @@ void Group::advance(const Step& step, Company& company) {
   const std::size_t replicas = spec.temperatures.size() * spec.replicas * company.who.size();
   const std::size_t count = std::min(company.count, std::max<std::size_t>(1, kMostHeld / replicas));
   std::vector<std::vector<Observation>> taken(company.who.size());
+  std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
   if (step.measured) {
     taken = batch_->sample(company.who, schedule, step.cycles, count);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = taken[i].size();
   } else {
-    batch_->advance(company.who, schedule, step.cycles);
+    const std::vector<bool> done = batch_->advance(company.who, schedule, step.cycles);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = done[i] ? 1 : 0;
   }
   const std::uint64_t cycles = step.cycles * count;
   const double seconds = std::max(now() - begin, 1e-9);
@@ -158,7 +181,7 @@ void Group::advance(const Step& step, Company& company) {
       static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
   for (std::size_t i = 0; i < company.who.size(); ++i) {
     TaskMember& member = *running_[company.who[i]];
-    member.guarded([&] { member.take(cycles, taken[i]); });
+    member.guarded([&] { member.take(step.cycles * times[i], taken[i]); });
   }
 }
 

@@ -93,6 +93,7 @@ void TaskMember::claim() {
     data_ = std::move(*stored);
     cycles_ = data_.state.cycles;
     resumes_ = true;
+    result_.kept = true;
     if (complete() && replaces_) {
       result_.data = std::move(data_);
       return close(TaskOutcome::already);
@@ -139,7 +140,7 @@ void TaskMember::attach(Engine& engine) {
 // From the warm-up's engine to the one that measures.
 void TaskMember::detach() {
   pack();
-  resumes_ = true;
+  resumes_ = warmed_up_ = true;
 }
 
 // Warm-up and equilibration end with a measurement that is dropped, and with it the cluster sums.
@@ -190,9 +191,23 @@ void TaskMember::finish() {
 }
 
 void TaskMember::interrupt() {
-  if (job_.paths) save(job_.paths->checkpoint);
-  close(TaskOutcome::interrupted,
-        fmt::format("{} of {} measurements", measurements(), spec().measure));
+  if (job_.paths) {
+    save(job_.paths->checkpoint);
+    result_.kept = true;
+  }
+  close(TaskOutcome::interrupted, progress_text());
+}
+
+void TaskMember::abandon() {
+  if (warmed_up_ && job_.paths) {
+    save_task(job_.paths->checkpoint, data_, &*lease_);
+    result_.kept = true;
+  }
+  close(TaskOutcome::interrupted, progress_text());
+}
+
+std::string TaskMember::progress_text() const {
+  return fmt::format("{} of {} measurements", measurements(), spec().measure);
 }
 
 // State and provenance into data_.

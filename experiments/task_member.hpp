@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/task_group.hpp"
+#include "src/base/error.hpp"
 #include "src/store/lease.hpp"
 
 namespace rewise {
@@ -37,6 +38,10 @@ class TaskMember {
       f();
     } catch (const LeaseLost& lost) {
       close(TaskOutcome::lost, lost.what());
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::interrupted) return abandon();
+      close(TaskOutcome::finished);
+      result_.error = std::current_exception();
     } catch (...) {
       close(TaskOutcome::finished);
       result_.error = std::current_exception();
@@ -60,11 +65,14 @@ class TaskMember {
   bool complete() const { return measurements() >= spec().measure; }
   void finish();
   void interrupt();
+  // Stopped before its engine made a step.
+  void abandon();
   // Where the last one is that old.
   void checkpoint_after(double seconds);
 
  private:
   std::uint64_t measurements() const { return data_.energy.time(); }
+  std::string progress_text() const;
   void say(const std::string& line) const {
     if (job_.note) job_.note(line);
   }
@@ -90,6 +98,7 @@ class TaskMember {
   Engine* engine_ = nullptr;
   TaskData data_;
   std::filesystem::path source_;             // of data_, where it was read
+  bool warmed_up_ = false;                   // in this process; its state is in data_ alone
   bool resumes_ = false, replaces_ = false;  // has a state to go on from; has a finished file
   std::uint64_t cycles_ = 0;
   double seconds_ = 0;  // of the group's time, this task's share

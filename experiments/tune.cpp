@@ -62,13 +62,15 @@ class Tuner {
       EngineSpec spec = engine_spec(setting_.spec);
       spec.cluster = cluster;
       check_spec(*graph_, spec);
+      EngineOptions options = setting_.options;
+      options.stop = [this] { return stop_.stop_requested(); };
       std::unique_ptr<EngineBatch> batch;
       if (setting_.spec.engine == "bundle") {
         const BundleTask task[] = {{*graph_, spec}};
-        batch = make_bundle_batch(task, setting_.options);
+        batch = make_bundle_batch(task, options);
       } else {
         std::vector<std::unique_ptr<Engine>> one;
-        one.push_back(make_single_engine(*graph_, spec, setting_.options));
+        one.push_back(make_single_engine(*graph_, spec, options));
         batch = make_plain_batch(std::move(one));
       }
       engine =

@@ -9,6 +9,7 @@
 #include "analysis/autocorrelation.hpp"
 #include "analysis/decorrelation.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
@@ -49,6 +50,10 @@ std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t r
   return list;
 }
 
+[[noreturn]] void throw_stopped() {
+  throw Error(ExitCode::interrupted, "stopped while tuning the schedule");
+}
+
 }  // namespace
 
 std::string candidate_text(const Candidate& candidate) {
@@ -59,13 +64,15 @@ std::string candidate_text(const Candidate& candidate) {
 
 void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const std::size_t who[] = {0};
-  batch_->advance(who, schedule, cycles);
+  if (!batch_->advance(who, schedule, cycles).front()) throw_stopped();
 }
 
 std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint64_t every,
                                             std::size_t count) {
   const std::size_t who[] = {0};
-  return std::move(batch_->sample(who, schedule, every, count).front());
+  auto taken = std::move(batch_->sample(who, schedule, every, count).front());
+  if (taken.size() < count) throw_stopped();
+  return taken;
 }
 
 void TuneSeries::interrupt() {

@@ -51,6 +51,7 @@ class TuneEngine {
   // A turn begins; whether it goes on from this user's last one.
   bool enter(const void* user) { return std::exchange(user_, user) == user; }
 
+  // Error(interrupted) where the engine is stopped.
   void advance(const Schedule& schedule, std::uint64_t cycles);
   std::vector<Observation> sample(const Schedule& schedule, std::uint64_t every, std::size_t count);
 

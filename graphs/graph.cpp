@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 
 namespace rewise {
 
@@ -88,7 +89,9 @@ void Graph::find_modified_cells() {
     return;
   }
   const auto for_each_end = [this](auto&& f) {
+    StopCheck check;
     for (const RewiredBond& r : rewired_) {
+      check();
       f(r.a);
       f(r.b);
       if (r.bond >= lattice_.bonds()) continue;
@@ -137,7 +140,9 @@ void Graph::fill_neighbours() {
   std::vector<std::uint64_t> cursor(modified_.size() + 1, 0);
   const auto d = static_cast<unsigned>(lattice_.dim);
   for (std::size_t m = 0; m < modified_.size(); ++m) cursor[m + 1] = 2 * d;
+  StopCheck check;
   for (const RewiredBond& r : rewired_) {
+    check();
     ++cursor[*modified_index(r.a) + 1];
     ++cursor[*modified_index(r.b) + 1];
     if (lattice_.dim == 0 || r.bond >= lattice_.bonds()) continue;
@@ -164,6 +169,7 @@ void Graph::fill_neighbours() {
   };
   // First the lattice bonds that are still there, in the lattice's order, then the rewired ones.
   for (std::size_t m = 0; m < modified_.size(); ++m) {
+    check();
     for (unsigned dir = 0; dir < d; ++dir) {
       const Site site = modified_[m];
       const Site back = lattice_.backward(site, static_cast<int>(dir));
@@ -174,6 +180,7 @@ void Graph::fill_neighbours() {
     }
   }
   for (const RewiredBond& r : rewired_) {
+    check();
     put(*modified_index(r.a), r.b, r.bond);
     put(*modified_index(r.b), r.a, r.bond);
   }

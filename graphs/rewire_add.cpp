@@ -7,6 +7,7 @@
 #include "graphs/gaps.hpp"
 #include "graphs/rules.hpp"
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 
 namespace rewise {
 namespace {
@@ -76,7 +77,11 @@ std::vector<RewiredBond> rewire_add(const Lattice& lattice, const GraphSpec& spe
   const std::uint64_t bonds = lattice.bonds();
   Adder adder(lattice, spec,
               static_cast<std::uint64_t>(static_cast<double>(bonds) * spec.p * 1.02));
-  for (Bond bond = gaps.next(); bond < bonds; bond += 1 + gaps.next()) adder.add_for(bond);
+  StopCheck check;
+  for (Bond bond = gaps.next(); bond < bonds; bond += 1 + gaps.next()) {
+    check();
+    adder.add_for(bond);
+  }
   return adder.take();
 }
 

@@ -11,6 +11,7 @@
 
 #include "graphs/gaps.hpp"
 #include "graphs/rules.hpp"
+#include "src/base/stop.hpp"
 
 namespace rewise {
 namespace {
@@ -88,7 +89,11 @@ std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& sp
   Gaps gaps(spec.seed, fixed_point(spec.p / 2));
   EndMover mover(lattice, spec,
                  static_cast<std::uint64_t>(static_cast<double>(ends) * spec.p * 0.51));
-  for (std::uint64_t end = gaps.next(); end < ends; end += 1 + gaps.next()) mover.move(end);
+  StopCheck check;
+  for (std::uint64_t end = gaps.next(); end < ends; end += 1 + gaps.next()) {
+    check();
+    mover.move(end);
+  }
   return mover.take();
 }
 

@@ -14,6 +14,7 @@
 #include "graphs/gaps.hpp"
 #include "graphs/rules.hpp"
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 
 namespace rewise {
 namespace {
@@ -25,7 +26,9 @@ class Swapper {
 
   std::vector<RewiredBond> run() {
     std::uint64_t best = 0, best_at = 0;
+    StopCheck check;
     for (std::uint64_t attempt = 0; moved_.size() < target_; ++attempt) {
+      check();
       const std::uint64_t idle = attempt - best_at;
       if (idle > kGiveUp) {
         throw Error(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "src/base/error.hpp"
 #include "src/bundle/site_order.hpp"
@@ -39,12 +40,23 @@ const Graph& checked(const Graph& graph, const EngineSpec& spec) {
   return graph;
 }
 
-LocalTables make_tables(const Graph& graph, double beta, LocalUpdate update) {
+// The degrees that occur, and that of an unmodified cell.
+std::set<std::uint32_t> degrees_of(const Layout& layout) {
+  std::set<std::uint32_t> degrees{static_cast<std::uint32_t>(2 * layout.lattice.dim)};
+  for (const ModifiedGroup& group : layout.modified) degrees.insert(group.degree);
+  return degrees;
+}
+
+constexpr std::uint64_t kLastStep = 0xFFFFFFFF;
+// The last word of a state with positions; no count of updates is as large.
+constexpr std::uint64_t kUnderWay = 0x7961775265646E55;  // "UndeRway"
+static_assert(sizeof(Position) == 4 * (3 + kReplicas));
+
+LocalTables make_tables(const Layout& layout, double beta, LocalUpdate update) {
   LocalTables tables;
   tables.stream = update == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
-  const auto regular = static_cast<std::uint32_t>(2 * graph.lattice().dim);
-  for (std::uint32_t k = 0; k <= std::max(graph.max_degree(), regular); ++k) {
-    tables.by_degree.emplace_back(k, beta, update);
+  for (const std::uint32_t degree : degrees_of(layout)) {
+    tables.by_degree.emplace_back(degree, beta, update);
   }
   return tables;
 }
@@ -58,9 +70,10 @@ Books::Books(const Graph& graph, const EngineSpec& spec)
       groups_(spec.replicas / kReplicas),
       bundles_(static_cast<std::uint32_t>(spec.betas.size()) * groups_),
       cluster_size_(std::size_t{bundles_} * kReplicas, 0),
-      cluster_quartic_(is_swendsen_wang() ? cluster_size_.size() : 0, 0) {
+      cluster_quartic_(is_swendsen_wang() ? cluster_size_.size() : 0, 0),
+      positions_(bundles_) {
   for (const double beta : spec.betas) {
-    tables_.push_back(make_tables(graph, beta, spec.local));
+    tables_.push_back(make_tables(layout_, beta, spec.local));
     bond_.push_back(std::min(threshold(ising::bond_probability(beta)), kCertain - 1));
   }
 }
@@ -79,7 +92,7 @@ Books::Words Books::start_words(std::uint32_t bundle) const {
 
 std::uint64_t Books::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
   const std::uint64_t steps = schedule.steps_per_cycle() * cycles;
-  if (step_ + steps > 0xFFFFFFFFull) {
+  if (step_ + steps > kLastStep) {
     throw Error(ExitCode::usage,
                 fmt::format("step {} would pass the last addressable one, 2^32 - 1; start another "
                             "run with another seed",
@@ -114,7 +127,7 @@ void Books::close_sums(Observation& out) {
 }
 
 // [bundle][site] words, then the cluster sums, then (Swendsen-Wang) their quartic ones, then the
-// updates they cover; little endian.
+// updates they cover; where an advance was stopped, its positions and kUnderWay; little endian.
 EngineState Books::save() const {
   EngineState state{"bundle", step_, {}};
   state.bytes.resize(state_bytes());
@@ -132,13 +145,41 @@ EngineState Books::save() const {
   std::copy_n(reinterpret_cast<const std::uint8_t*>(cluster_quartic_.data()),
               16 * cluster_quartic_.size(), at);
   std::memcpy(at + 16 * cluster_quartic_.size(), &cluster_updates_, 8);
+  if (under_way()) {
+    state.bytes.resize(state_bytes() + positions_.size() * sizeof(Position) + 8);
+    at = state.bytes.data() + state_bytes();
+    std::memcpy(at, positions_.data(), positions_.size() * sizeof(Position));
+    std::memcpy(at + positions_.size() * sizeof(Position), &kUnderWay, 8);
+  }
   return state;
+}
+
+// Takes the positions off the end of a state; returns what else it holds.
+std::size_t Books::restore_positions(const EngineState& state) {
+  const std::size_t all = state.bytes.size(), extra = positions_.size() * sizeof(Position) + 8;
+  std::fill(positions_.begin(), positions_.end(), Position{});
+  std::uint64_t last = 0;
+  if (all < state_bytes() + extra) return all;
+  std::memcpy(&last, state.bytes.data() + all - 8, 8);
+  if (last != kUnderWay) return all;
+  std::memcpy(positions_.data(), state.bytes.data() + all - extra, extra - 8);
+  for (const Position& p : positions_) {
+    if (p.place.colour < static_cast<std::uint32_t>(layout_.colours) &&
+        p.place.row <= layout_.sites && state.step + p.steps < kLastStep) {
+      continue;
+    }
+    throw Error(ExitCode::data,
+                fmt::format("state of engine 'bundle' at step {} stands at colour {}, row {} of "
+                            "step {} beyond it: no place of this run",
+                            state.step, p.place.colour, p.place.row, p.steps));
+  }
+  return all - extra;
 }
 
 // The state of another cluster update will do where no cluster sums wait.
 void Books::restore(const EngineState& state) {
   const std::size_t sizes = 8 * cluster_size_.size(), quartic = 16 * cluster_size_.size();
-  const std::size_t all = state.bytes.size(), with = spin_bytes() + sizes + quartic + 8;
+  const std::size_t all = restore_positions(state), with = spin_bytes() + sizes + quartic + 8;
   const bool whole = all == state_bytes();
   std::uint64_t updates = 1;
   if (all == with || all + quartic == with) {

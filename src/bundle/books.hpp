@@ -2,10 +2,12 @@
 // cluster sums; saved states, hashes and configurations, all in site order.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "src/bundle/digits.hpp"
 #include "src/bundle/layout.hpp"
+#include "src/bundle/sweep.hpp"
 #include "src/bundle/swendsen_wang_label.hpp"
 #include "src/engine/engine.hpp"
 
@@ -19,6 +21,15 @@ struct BooksView {
   const std::vector<LocalTables>& tables;  // [T]
   const std::vector<Threshold>& bond;      // [T]
   std::uint32_t groups, bundles;
+};
+
+// How far a bundle has come on an advance() that was stopped: whole steps, then a part of the next
+// one, a sweep or cluster updates.
+struct Position {
+  std::uint32_t steps = 0;
+  SweepPlace place;
+  UpdatesAhead ahead{};
+  bool operator==(const Position&) const = default;
 };
 
 class Books : public Engine {
@@ -49,8 +60,16 @@ class Books : public Engine {
   Words start_words(std::uint32_t bundle) const;
 
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
+  std::size_t restore_positions(const EngineState& state);
   // Error(usage) where these steps would pass the last addressable one; returns their number.
   std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;
+  // Stopped on the way; all bundles at the end of the same step.
+  bool under_way() const { return !in_step() || positions_.front().steps > 0; }
+  bool in_step() const {
+    const Position first{positions_.front().steps, {}, {}};
+    return std::all_of(positions_.begin(), positions_.end(),
+                       [&](const Position& p) { return p == first; });
+  }
   // Counts finished cycles; `sites` flipped by their Wolff updates (Swendsen-Wang visits them all).
   void book(const Schedule& schedule, std::uint64_t cycles, std::uint64_t sites);
   // Hands out the cluster sums and starts new ones.
@@ -64,8 +83,9 @@ class Books : public Engine {
   std::vector<Threshold> bond_;              // [T] below certainty
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
   std::vector<WideSum> cluster_quartic_;     // [T * R] likewise, Swendsen-Wang only
+  std::vector<Position> positions_;          // [bundles] beyond step_
   std::uint64_t cluster_updates_ = 0;
-  std::uint64_t step_ = 0;
+  std::uint64_t step_ = 0;  // of advances that came to an end
   Work work_;
 };
 

@@ -19,6 +19,7 @@
 #include "src/bundle/swendsen_wang_device.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
+#include "src/engine/pieces.hpp"
 
 namespace rewise::bundle {
 
@@ -29,6 +30,8 @@ class DeviceBatch {
   DeviceBatch(std::vector<BooksView> books, const EngineOptions& options);
 
   int device() const { return device_; }
+  const EngineOptions& options() const { return options_; }
+  Pace pace;  // of whatever ran last
   std::uint32_t graphs() const { return graphs_->graphs(); }
 
   // Queues `cycles` cycles of a range of graphs from step `step` on.

@@ -153,23 +153,25 @@ void DeviceGraphs::lay_lattice(std::span<const BooksView> books, cudaStream_t st
   }
 }
 
-// A batch's bundles have thresholds up to the highest degree of any of its graphs.
+// A batch's bundles have thresholds for the degrees of any of its graphs.
 void DeviceGraphs::lay_thresholds(std::span<const BooksView> books, cudaStream_t stream) {
-  const auto degrees = [](const BooksView& b) { return b.tables.front().by_degree.size(); };
-  const BooksView& widest = *std::max_element(
-      books.begin(), books.end(),
-      [&](const BooksView& a, const BooksView& b) { return degrees(a) < degrees(b); });
-  for (const DegreeTable& table : widest.tables.front().by_degree) {
-    offset_of_degree_.push_back(thresholds_.stride);
-    thresholds_.stride += table.classes;
+  std::map<std::uint32_t, std::uint32_t> classes;  // by degree
+  for (const BooksView& b : books) {
+    for (const DegreeTable& table : b.tables.front().by_degree) {
+      classes[table.degree] = table.classes;
+    }
   }
-  thresholds_.regular = offset_of_degree_[static_cast<std::size_t>(2 * lattice_.dim)];
+  for (const auto& [degree, count] : classes) {
+    offset_of_degree_[degree] = thresholds_.stride;
+    thresholds_.stride += count;
+  }
+  thresholds_.regular = offset_of_degree_[static_cast<std::uint32_t>(2 * lattice_.dim)];
   const std::size_t count = books.size() * bundles_ * thresholds_.stride;
   std::vector<std::uint32_t> table(count, 0), digits(count * 32, 0);
   for (std::size_t bundle = 0; bundle < books.size() * bundles_; ++bundle) {
     const BooksView& b = books[bundle / bundles_];
-    std::size_t at = bundle * thresholds_.stride;
     for (const DegreeTable& degree : b.tables[bundle % bundles_ / b.groups].by_degree) {
+      std::size_t at = bundle * thresholds_.stride + offset_of_degree_[degree.degree];
       for (std::uint32_t c = 0; c < degree.classes; ++c, ++at) {
         table[at] = static_cast<std::uint32_t>(degree.acceptance[c]);
         for (unsigned n = 0; n < 32; ++n) {
@@ -196,7 +198,7 @@ void DeviceGraphs::lay_cells(std::span<const BooksView> books, cudaStream_t stre
       for (; group != b.layout.modified.end() && static_cast<std::size_t>(group->colour) == c;
            ++group) {
         lists.add(*group, offset_of_degree_[group->degree],
-                  b.tables.front().by_degree[group->degree].classes);
+                  b.tables.front().of(group->degree).classes);
       }
       most_modified_[c] = std::max(most_modified_[c], lists.cells() - first);
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -61,8 +62,8 @@ class DeviceGraphs {
   DeviceCells cells_;
   DeviceThresholds thresholds_{};
   DeviceMeasurement measurement_;
-  std::vector<std::uint32_t> offset_of_degree_;  // in a bundle's thresholds
-  std::vector<std::uint32_t> most_modified_;     // [colours]
+  std::map<std::uint32_t, std::uint32_t> offset_of_degree_;  // in a bundle's thresholds
+  std::vector<std::uint32_t> most_modified_;                 // [colours]
   DeviceBuffer<std::uint32_t> row_neighbour_, regular_[2], group_of_warp_, slot_, site_, neighbour_,
       first_, table_, digits_, pair_a_[2], pair_b_[2], pair_first_[2];
   DeviceBuffer<std::uint8_t> row_parity_;

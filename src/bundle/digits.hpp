@@ -37,6 +37,7 @@ struct DegreeTable {
       acceptance.push_back(std::min(threshold(probability), kCertain - 1));
       ++classes;
     }
+    bit.reserve(std::size_t{32} * classes);
     for (unsigned n = 0; n < 32; ++n) {
       for (std::uint32_t c = 0; c < classes; ++c) {
         bit.push_back(threshold_digit(acceptance[c], n) ? ~0u : 0u);
@@ -45,10 +46,17 @@ struct DegreeTable {
   }
 };
 
-// One table per degree that a graph holds; by_degree[k] is empty where no site has degree k.
+// One table per degree that occurs, ascending: a hub costs its own table, not one for every degree
+// below it.
 struct LocalTables {
   std::vector<DegreeTable> by_degree;
   Stream stream = Stream::metropolis;
+
+  const DegreeTable& of(std::uint32_t degree) const {
+    return *std::lower_bound(
+        by_degree.begin(), by_degree.end(), degree,
+        [](const DegreeTable& table, std::uint32_t wanted) { return table.degree < wanted; });
+  }
 };
 
 }  // namespace rewise::bundle

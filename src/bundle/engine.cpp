@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <utility>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 #include "src/bundle/books.hpp"
 #include "src/bundle/bundle.hpp"
 #if defined(REWISE_HAVE_CUDA)
@@ -39,32 +41,37 @@ class CpuEngine final : public Books {
         words_(bundles_),
         recent_fraction_(bundles_, 0.0) {
 #pragma omp parallel for schedule(dynamic) num_threads(threads_)
-    for (std::uint32_t b = 0; b < bundles_; ++b) words_[b] = start_words(b);
+    for (std::uint32_t b = 0; b < bundles_; ++b) {
+      if (!stop_asked()) words_[b] = start_words(b);
+    }
+    check_stop();
   }
 
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
 
-  void advance(const Schedule& schedule, std::uint64_t cycles) override {
-    check_steps(schedule, cycles);
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    const std::uint64_t steps = check_steps(schedule, cycles);
     if (schedule.cluster > 0) prepare_clusters();
     const double start = now();
     Clock total;
     const bool alone = bundles_ >= static_cast<std::uint32_t>(threads_);
     Scratch shared;
+    std::atomic<bool> stopped{false};
 #pragma omp parallel num_threads(threads_)
     {
       Clock clock;
+      StopWatch watch(options_, stopped);
       if (alone) {
         Scratch scratch;
 #pragma omp for schedule(dynamic)
         for (std::uint32_t b = 0; b < bundles_; ++b) {
-          run(b, schedule, cycles, Team{}, scratch, clock);
+          if (!watch.stopped()) run(b, schedule, steps, Team{}, watch, scratch, clock);
         }
       } else {
         const Team team{omp_get_thread_num(), omp_get_num_threads()};
         for (std::uint32_t b = 0; b < bundles_; ++b) {
-          run(b, schedule, cycles, team, shared, clock);
+          if (!run(b, schedule, steps, team, watch, shared, clock)) break;
         }
       }
 #pragma omp critical(rewise_bundle_clock)
@@ -79,7 +86,12 @@ class CpuEngine final : public Books {
       work_.local_seconds += seconds * total.local / both;
       work_.cluster_seconds += seconds * total.cluster / both;
     }
+    for (const Position& p : positions_) {
+      if (p.steps < steps) return false;
+    }
+    for (Position& p : positions_) p.steps -= static_cast<std::uint32_t>(steps);
     book(schedule, cycles, flipped_.exchange(0));
+    return true;
   }
 
   void measure(Observation& out) override {
@@ -107,31 +119,64 @@ class CpuEngine final : public Books {
   void read_words(std::uint32_t bundle, Words& out) const override { out = words_.at(bundle); }
   void write_words(std::uint32_t bundle, const Words& words) override { words_[bundle] = words; }
 
-  void run(std::uint32_t b, const Schedule& schedule, std::uint64_t cycles, const Team& team,
-           Scratch& scratch, Clock& clock) {
-    Address at{spec_.seed, b, static_cast<std::uint32_t>(step_)};
-    for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
-      const double start = now();
-      for (std::uint32_t m = 0; m < schedule.local; ++m, ++at.step) {
-        local_sweep(layout_, tables_[b / groups_], at, team, scratch.fresh, words_[b].data());
+  // Brings a bundle to `steps` steps beyond step_; false where the team was stopped before.
+  bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const Team& team,
+           StopWatch& watch, Scratch& scratch, Clock& clock) {
+    Position& position = positions_[b];
+    // Each member counts for itself, all alike.
+    std::uint64_t done = position.steps;
+    SweepPlace place = position.place;
+    bool stopped = false;
+    double last = now();
+    const auto spent = [&last] {
+      const double before = std::exchange(last, now());
+      return last - before;
+    };
+    while (done < steps && !stopped) {
+      const auto in_cycle = static_cast<std::uint32_t>(done % schedule.steps_per_cycle());
+      Address at{spec_.seed, b, static_cast<std::uint32_t>(step_ + done)};
+      for (std::uint32_t m = in_cycle; m < schedule.local && !stopped; ++m, ++at.step) {
+        stopped = !local_sweep(layout_, tables_[b / groups_], at, team, watch, scratch.fresh,
+                               words_[b].data(), place);
+        if (stopped) break;
+        ++done;
+        stopped = team.ends(watch);
       }
-      const double middle = now();
-      if (schedule.cluster > 0) {
-        if (is_swendsen_wang()) {
-          swendsen_wang_->run(at, bond_[b / groups_], schedule.cluster, team, scratch.swendsen_wang,
-                              words_[b].data());
-        } else {
-          wolff_->run(at, bond_[b / groups_], schedule.cluster, recent_fraction_[b], team,
-                      scratch.wolff, words_[b].data());
-        }
-        at.step += schedule.cluster;
-        team.barrier();
-        if (team.first()) book_clusters(b, schedule.cluster, scratch);
-        team.barrier();
-      }
-      clock.local += middle - start;
-      clock.cluster += now() - middle;
+      clock.local += spent();
+      if (stopped || schedule.cluster == 0) continue;
+      const std::uint32_t count =
+          schedule.cluster - (std::max(in_cycle, schedule.local) - schedule.local);
+      const std::uint32_t made = update_clusters(b, at, count, team, watch, scratch);
+      done += made;
+      stopped = made < count || team.ends(watch);
+      clock.cluster += spent();
     }
+    if (team.first()) {
+      position.steps = static_cast<std::uint32_t>(done);
+      position.place = place;
+    }
+    return !stopped;
+  }
+
+  // Returns how many of `count` updates all replicas have made.
+  std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
+                                const Team& team, StopWatch& watch, Scratch& scratch) {
+    UpdatesAhead& ahead = positions_[b].ahead;
+    if (is_swendsen_wang()) {
+      swendsen_wang_->run(at, bond_[b / groups_], count, team, watch, scratch.swendsen_wang, ahead,
+                          words_[b].data());
+    } else {
+      wolff_->run(at, bond_[b / groups_], count, recent_fraction_[b], team, watch, scratch.wolff,
+                  ahead, words_[b].data());
+    }
+    const std::uint32_t done = std::min(count, *std::min_element(ahead.begin(), ahead.end()));
+    team.barrier();
+    if (team.first()) {
+      book_clusters(b, done, scratch);
+      for (std::uint32_t& updates : ahead) updates -= done;
+    }
+    team.barrier();
+    return done;
   }
 
   void prepare_clusters() {
@@ -154,8 +199,10 @@ class CpuEngine final : public Books {
         sum += scratch.wolff.flipped[r];
       }
     }
-    recent_fraction_[b] =
-        static_cast<double>(sum) / (static_cast<double>(layout_.sites) * updates * kReplicas);
+    if (updates > 0) {
+      recent_fraction_[b] =
+          static_cast<double>(sum) / (static_cast<double>(layout_.sites) * updates * kReplicas);
+    }
     flipped_ += sum;
   }
 

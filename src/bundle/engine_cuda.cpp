@@ -9,7 +9,9 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/bundle/bundle.hpp"
 #include "src/bundle/device_batch.hpp"
+#include "src/engine/pieces.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -35,9 +37,9 @@ class CudaEngine final : public Books {
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
 
-  void advance(const Schedule& schedule, std::uint64_t cycles) override {
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     CudaEngine* self = this;
-    advance_all({&self, 1}, schedule, cycles);
+    return advance_all({&self, 1}, schedule, cycles).front();
   }
 
   void measure(Observation& out) override {
@@ -47,7 +49,8 @@ class CudaEngine final : public Books {
     work_.measure_seconds += now() - start;
   }
 
-  static void advance_all(Members members, const Schedule& schedule, std::uint64_t cycles);
+  static std::vector<bool> advance_all(Members members, const Schedule& schedule,
+                                       std::uint64_t cycles);
   // [members][count]
   static std::vector<std::vector<Observation>> sample_all(Members members, const Schedule& schedule,
                                                           std::uint64_t every, std::size_t count);
@@ -58,6 +61,8 @@ class CudaEngine final : public Books {
     std::uint32_t step;
   };
   static std::vector<Run> runs_of(Members members);
+  static void run_all(Members members, const Schedule& schedule, std::uint64_t cycles);
+  bool advance_on_cpu(const Schedule& schedule, std::uint64_t cycles);
 
   void read_words(std::uint32_t bundle, Words& out) const override {
     out.resize(layout_.words);
@@ -95,8 +100,49 @@ std::vector<CudaEngine::Run> CudaEngine::runs_of(Members members) {
   return runs;
 }
 
-void CudaEngine::advance_all(Members members, const Schedule& schedule, std::uint64_t cycles) {
-  if (members.empty()) return;
+// Where bundles stand at different places, as the CPU's engine leaves them when it is stopped.
+bool CudaEngine::advance_on_cpu(const Schedule& schedule, std::uint64_t cycles) {
+  EngineOptions options;
+  options.stop = batch_->options().stop;
+  const auto cpu = make_bundle_engine(graph_, spec_, options);
+  cpu->restore(save());
+  const bool done = cpu->advance(schedule, cycles);
+  restore(cpu->save());
+  return done;
+}
+
+std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& schedule,
+                                          std::uint64_t cycles) {
+  if (members.empty()) return {};
+  CudaEngine& first = *members.front();
+  const std::uint32_t before = first.positions_.front().steps;
+  if (members.size() == 1 && !first.in_step()) return {first.advance_on_cpu(schedule, cycles)};
+  const bool alike = std::all_of(members.begin(), members.end(), [&](const CudaEngine* e) {
+    return e->in_step() && e->positions_.front().steps == before;
+  });
+  if (!alike) {
+    std::vector<bool> done;
+    for (CudaEngine* e : members) done.push_back(e->advance(schedule, cycles));
+    return done;
+  }
+  for (CudaEngine* e : members) {
+    e->step_ += before;
+    std::fill(e->positions_.begin(), e->positions_.end(), Position{});
+  }
+  std::uint64_t at = before;
+  DeviceBatch& batch = *first.batch_;
+  const bool done =
+      run_in_pieces(batch.options().stop, schedule, cycles, batch.pace, at,
+                    [&](const Schedule& part, std::uint64_t n) { run_all(members, part, n); });
+  for (CudaEngine* e : members) {
+    e->step_ -= at;
+    std::fill(e->positions_.begin(), e->positions_.end(),
+              Position{static_cast<std::uint32_t>(at), {}, {}});
+  }
+  return std::vector<bool>(members.size(), done);
+}
+
+void CudaEngine::run_all(Members members, const Schedule& schedule, std::uint64_t cycles) {
   for (const CudaEngine* e : members) e->check_steps(schedule, cycles);
   const double start = now();
   DeviceBatch& batch = *members.front()->batch_;
@@ -124,8 +170,24 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
                                                              std::size_t count) {
   std::vector<std::vector<Observation>> taken(members.size());
   if (members.empty()) return taken;
-  for (const CudaEngine* e : members) e->check_steps(schedule, every * count);
   DeviceBatch& batch = *members.front()->batch_;
+  const bool quick =
+      batch.pace.known(schedule) &&
+      batch.pace.seconds(schedule) * static_cast<double>(every * count) <= 2 * kPieceSeconds;
+  const bool fresh = std::none_of(members.begin(), members.end(),
+                                  [](const CudaEngine* e) { return e->under_way(); });
+  if (!fresh || (batch.options().stop && !quick)) {
+    for (std::size_t n = 0; n < count; ++n) {
+      const std::vector<bool> done = advance_all(members, schedule, every);
+      for (std::size_t k = 0; k < members.size(); ++k) {
+        if (done[k]) members[k]->measure(taken[k].emplace_back());
+      }
+      if (std::find(done.begin(), done.end(), false) != done.end()) break;
+    }
+    return taken;
+  }
+  const double begin = now();
+  for (const CudaEngine* e : members) e->check_steps(schedule, every * count);
   const std::uint64_t steps = schedule.steps_per_cycle() * every;
   for (std::size_t done = 0; done < count;) {
     const std::size_t slots = std::min(count - done, DeviceBatch::kSlots);
@@ -154,6 +216,7 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
     }
     done += slots;
   }
+  if (batch.pace.known(schedule)) batch.pace.take(schedule, every * count, now() - begin);
   return taken;
 }
 
@@ -205,9 +268,9 @@ class CudaBatch final : public EngineBatch {
   std::size_t size() const override { return engines_.size(); }
   Engine& engine(std::size_t k) override { return *engines_.at(k); }
 
-  void advance(std::span<const std::size_t> who, const Schedule& schedule,
-               std::uint64_t cycles) override {
-    CudaEngine::advance_all(members(who), schedule, cycles);
+  std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
+                            std::uint64_t cycles) override {
+    return CudaEngine::advance_all(members(who), schedule, cycles);
   }
   std::vector<std::vector<Observation>> sample(std::span<const std::size_t> who,
                                                const Schedule& schedule, std::uint64_t every,

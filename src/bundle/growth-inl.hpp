@@ -98,31 +98,41 @@ template <class Spins>
 class Growth {
  public:
   Growth(const WolffGeometry& geometry, const Address& at, Threshold bond, unsigned replica,
-         const Spins& spins, WolffQueue& queue)
+         const Spins& spins, StopWatch& watch, WolffQueue& queue)
       : g_(geometry),
         spins_(spins),
         calls_(at.seed, Stream::bond, at.who, at.step),
         bond_(bond),
         replica_(1u << replica),
+        watch_(watch),
+        stretch_(watch.active() ? std::min(kStretch, watch.grain()) : geometry.sites),
         queue_(queue.key.get()) {}
 
   // Grows and flips the cluster of a seed; gives up, with the queue as it is, beyond `limit` sites.
+  // 0 where it was stopped and taken back.
   template <int kDim>
   std::uint64_t run(Site seed, int seed_colour, std::uint64_t limit) {
     const std::uint32_t key = spins_.key(seed, seed_colour);
     up_ = spins_.up(key);
     visit(key);
-    while (tail_ <= limit) {
-      while (head_ < tail_ && tail_ <= limit) {
-        expand<kDim>();
-        while (candidates_ >= lanes_) draw(lanes_);
+    for (std::uint64_t look = 0; tail_ <= limit;) {
+      look = std::min(limit, tail_ + stretch_);
+      while (tail_ <= look) {
+        while (head_ < tail_ && tail_ <= look) {
+          expand<kDim>();
+          while (candidates_ >= lanes_) draw(lanes_);
+        }
+        if (candidates_ > 0) {
+          draw(candidates_);
+        } else if (waiting_ > 0) {
+          resolve(waiting_);
+        } else if (head_ == tail_) {
+          return tail_;
+        }
       }
-      if (candidates_ > 0) {
-        draw(candidates_);
-      } else if (waiting_ > 0) {
-        resolve(waiting_);
-      } else {
-        break;
+      if (watch_.ends(stretch_)) {
+        take_back();
+        return 0;
       }
     }
     return tail_;
@@ -135,6 +145,7 @@ class Growth {
  private:
   static constexpr std::size_t kMaxLanes = kGuard;
   static constexpr std::size_t kRoom = 64 * kMaxLanes;
+  static constexpr std::uint64_t kStretch = 1 << 16;  // sites between two looks at the watch
 
   HWY_INLINE bool unvisited(std::uint32_t key) const { return spins_.up(key) == up_; }
   HWY_INLINE void visit(std::uint32_t key) {
@@ -263,6 +274,8 @@ class Growth {
   CallTable calls_;
   Threshold bond_;
   std::uint32_t replica_;
+  StopWatch& watch_;
+  const std::uint64_t stretch_;
   std::uint32_t* queue_;
   std::size_t head_ = 0, tail_ = 0;
   bool up_ = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "src/base/stop.hpp"
+
 namespace rewise::bundle {
 namespace {
 
@@ -38,7 +40,9 @@ void lay_tables(Layout& layout) {
     table.assign(std::size_t{degree} * layout.table_stride, static_cast<Slot>(kGuard));
   }
   for (auto& site : layout.table_site) site.assign(layout.table_stride, 0);
+  StopCheck check;
   for (Site site = 0; site < layout.sites; ++site) {
+    check();
     const auto colour = static_cast<unsigned>(lattice.colour(site));
     const std::size_t i = site / 2;
     layout.table_site[colour][i] = site;
@@ -62,6 +66,7 @@ void group_modified(Layout& layout, const Graph& graph) {
       groups[{colour, degree}].push_back(m);
     }
   }
+  StopCheck check;
   for (const auto& [key, members] : groups) {
     ModifiedGroup group;
     group.colour = key.first;
@@ -72,6 +77,7 @@ void group_modified(Layout& layout, const Graph& graph) {
     group.site.resize(group.padded);
     group.neighbour.resize(std::size_t{group.degree} * group.padded);
     for (std::uint32_t i = 0; i < group.padded; ++i) {
+      check();
       const std::uint32_t m = members[i < group.cells ? i : 0];
       group.site[i] = cells[m];
       group.slot[i] = layout.slot(cells[m]);
@@ -92,7 +98,9 @@ void add_bond(BondList& list, const Layout& layout, Bond bond, Site a, Site b) {
 
 void list_bonds(Layout& layout, const Graph& graph) {
   const Lattice& lattice = layout.lattice;
+  StopCheck check;
   for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
     add_bond(layout.rewired, layout, r.bond, r.a, r.b);
     if (lattice.dim > 0 && r.bond < lattice.bonds()) {
       const auto dim = static_cast<unsigned>(lattice.dim);

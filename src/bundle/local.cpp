@@ -113,7 +113,7 @@ void UpdateModified(const ModifiedGroup& group, const LocalTables& tables, const
   const D32 d;
   const hn::RebindToSigned<D32> ds;
   const CallTable calls(at.seed, tables.stream, at.who, at.step);
-  const DegreeTable& table = tables.by_degree[group.degree];
+  const DegreeTable& table = tables.of(group.degree);
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
     const V32 own = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, group.slot.data() + i)));
     hn::StoreU(hn::Xor(own, flips_modified(group, table, calls, spins, own, i)), d, fresh + i);
@@ -126,7 +126,7 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
   const D32 d;
   constexpr int kDegree = 2 * kDim;
   const CallTable calls(at.seed, tables.stream, at.who, at.step);
-  const DegreeTable& table = tables.by_degree[kDegree];
+  const DegreeTable& table = tables.of(kDegree);
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   std::uint32_t* own_field = spins + layout.colour_base[colour];
   const std::uint32_t* other_field = spins + layout.colour_base[1 - colour];
@@ -156,7 +156,7 @@ void update_by_table(const Layout& layout, const LocalTables& tables, const Addr
   const hn::RebindToSigned<D32> ds;
   constexpr int kDegree = 2 * kDim;
   const CallTable calls(at.seed, tables.stream, at.who, at.step);
-  const DegreeTable& degree_table = tables.by_degree[kDegree];
+  const DegreeTable& degree_table = tables.of(kDegree);
   const auto c = static_cast<std::size_t>(colour);
   std::uint32_t* own_words = spins + layout.colour_base[c];
   for (std::uint32_t i = first * kGuard; i < last * kGuard;

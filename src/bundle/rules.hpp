@@ -15,6 +15,7 @@
 //   start          item site, stream start, step 0: word 0 is the hot replicas' spins
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "src/random/philox.hpp"
@@ -23,6 +24,9 @@
 namespace rewise::bundle {
 
 inline constexpr std::uint32_t kReplicas = 32;  // per bundle
+
+// Cluster updates that each replica of a bundle has made beyond those that all have.
+using UpdatesAhead = std::array<std::uint32_t, kReplicas>;
 
 // What a draw depends on besides its item.
 struct Address {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/bundle/swendsen_wang.cpp"
@@ -188,7 +189,9 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     present[index % dim * plane_words + site / 32] &= ~(1u << site % 32);
   }
   const RunTable runs(l.lattice, sites);
+  StopCheck check;
   for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
     bond.push_back(static_cast<std::uint32_t>(r.bond));
     a.push_back(l.slot(r.a));
     b.push_back(l.slot(r.b));
@@ -214,8 +217,8 @@ void SwendsenWangUpdate::prepare(const Team& team, SwendsenWangScratch& scratch)
 }
 
 void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t count,
-                             const Team& team, SwendsenWangScratch& scratch,
-                             std::uint32_t* spins) const {
+                             const Team& team, StopWatch& watch, SwendsenWangScratch& scratch,
+                             UpdatesAhead& ahead, std::uint32_t* spins) const {
   const SwendsenWangGeometry& g = geometry_;
   prepare(team, scratch);
   const auto [first, last] = team.part(g.plane_words / 2);
@@ -226,24 +229,41 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
   Address here = at;
   for (std::uint32_t n = 0; n < count; ++n, ++here.step) {
     if (team.first()) scratch.next_replica = 0;
-    draw_planes(g, here, bond, spins, 2 * first, 2 * last, planes);
-    draw_listed(g, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
-                scratch.open.data());
-    team.barrier();
+    const std::uint32_t piece =
+        watch.active() ? static_cast<std::uint32_t>(watch.grain() / 64 + 1) : g.plane_words;
+    for (std::uint32_t w = first; w < last && !watch.stopped(); w += std::min(piece, last - w)) {
+      draw_planes(g, here, bond, spins, 2 * w, 2 * std::min(w + piece, last), planes);
+      watch.ends(std::uint64_t{64} * piece);
+    }
+    if (!watch.stopped()) {
+      draw_listed(g, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
+                  scratch.open.data());
+    }
+    if (team.agrees_to_end(watch)) return;  // no spin has changed
     for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
       const auto plane = [&](unsigned k) {
         return planes + (std::size_t{k} * kReplicas + r) * g.plane_words;
       };
+      if (ahead[r] > n || watch.stopped()) {  // flips nothing
+        std::fill_n(plane(g.dim), g.plane_words, 0u);
+        continue;
+      }
       OpenBonds open{{}, scratch.open.data(), r};
       for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(k);
       const ClusterSums sums =
           label_and_flip(g.layout.lattice, g.ends, open, plane(g.dim), labeller);
       scratch.sums[r].square += sums.square;
       scratch.sums[r].quartic += sums.quartic;
+      ahead[r] = n + 1;
+      watch.ends(g.sites);
     }
     team.barrier();
     flip_planes(g, planes, 2 * first, 2 * last, spins);
+    watch.add(g.sites);
     team.barrier();
+    if (!std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > n; })) {
+      return;
+    }
   }
 }
 

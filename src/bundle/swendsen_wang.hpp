@@ -56,10 +56,12 @@ class SwendsenWangUpdate {
  public:
   SwendsenWangUpdate(const Graph& graph, const Layout& layout) : geometry_(graph, layout) {}
 
-  // `count` updates of all replicas by a team, from step at.step on. After the team's next barrier
-  // scratch.sums holds their cluster sums per replica.
+  // `count` updates of all replicas by a team, from step at.step on; replica r has made ahead[r] of
+  // them already, and where the team was stopped it may be fewer than `count` at the end.
+  // scratch.sums holds their cluster sums per replica. Ends with a barrier.
   void run(const Address& at, Threshold bond, std::uint32_t count, const Team& team,
-           SwendsenWangScratch& scratch, std::uint32_t* spins) const;
+           StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+           std::uint32_t* spins) const;
 
  private:
   void prepare(const Team& team, SwendsenWangScratch& scratch) const;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "src/engine/stop_watch.hpp"
+
 namespace rewise::bundle {
 
 struct Team {
@@ -22,6 +24,22 @@ struct Team {
                                         static_cast<unsigned>(size));
     };
     return {share(member), share(member + 1)};
+  }
+
+  // Whether the team ends here: the same answer to all members, who may have asked since. A
+  // barrier.
+  bool agrees_to_end(const StopWatch& watch) const {
+    barrier();
+    if (!watch.active()) return false;
+    const bool ends = watch.stopped();
+    barrier();
+    return ends;
+  }
+  // The same, after asking, every watch.grain() sites of common work.
+  bool ends(StopWatch& watch) const {
+    if (!watch.due()) return false;
+    if (first()) watch.ask();
+    return agrees_to_end(watch);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 #include "src/bundle/wolff_dense.hpp"
 
 namespace rewise::bundle {
@@ -48,7 +49,9 @@ WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
   special_before.resize(plane_words);
   offset.push_back(0);
   std::uint32_t count = 0;
+  StopCheck check;
   for (std::uint32_t w = 0; w < plane_words; ++w) {
+    check();
     special_before[w] = count;
     for (std::uint32_t bits = special[w]; bits != 0; bits &= bits - 1) {
       const Site site = 32 * w + static_cast<unsigned>(__builtin_ctz(bits));
@@ -81,7 +84,11 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
       list(index, site, lattice.forward(site, static_cast<int>(index % dim)));
     }
   }
-  for (const RewiredBond& r : graph.rewired_bonds()) list(r.bond, r.a, r.b);
+  StopCheck check;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    list(r.bond, r.a, r.b);
+  }
   count = static_cast<std::uint32_t>(bond.size());
   const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
   bond.resize(padded, 0);
@@ -92,6 +99,7 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
   std::vector<std::vector<ShortcutEnd>> ends(l.rows);
   std::uint32_t shortcut = 0;
   for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
     const std::uint32_t row_a = r.a / lattice.extent[0], row_b = r.b / lattice.extent[0];
     ends[row_a].push_back({a[shortcut], b[shortcut], row_b, shortcut});
     ends[row_b].push_back({b[shortcut], a[shortcut], row_a, shortcut});

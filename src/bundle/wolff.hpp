@@ -20,6 +20,7 @@
 
 #include "src/bundle/layout.hpp"
 #include "src/bundle/rules.hpp"
+#include "src/engine/stop_watch.hpp"
 
 namespace rewise::bundle {
 
@@ -56,15 +57,19 @@ void words_to_planes(const WolffGeometry& geometry, const std::uint32_t* spins, 
 void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
                      std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
 
-// Grows and flips one cluster in one replica's plane; returns its size.
+// Grows and flips one cluster in one replica's plane; returns its size, 0 where the watch stopped
+// it and it was taken back.
 std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* plane, WolffQueue& queue);
+                             unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                             WolffQueue& queue);
 
 // Grows and flips one cluster in the bundle's words; returns its size. A cluster that outgrows
 // `limit` sites is taken back, its sites so far are marked in `reached` [words], and the returned
-// size is above the limit. `shared`: other threads work on other replicas of these words.
+// size is above the limit; 0 as above. `shared`: other threads work on other replicas of these
+// words.
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
                              unsigned replica, std::uint32_t* words, bool shared,
-                             std::uint64_t limit, WolffQueue& queue, std::uint32_t* reached);
+                             std::uint64_t limit, StopWatch& watch, WolffQueue& queue,
+                             std::uint32_t* reached);
 
 }  // namespace rewise::bundle

@@ -162,7 +162,7 @@ bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
 }
 
 template <int kDim>
-void close_rows(const DenseGeometry& g, DenseScratch& scratch) {
+void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
   const Layout& layout = g.layout;
   constexpr std::size_t kOthers = 2 * (kDim - 1);
   auto& awake = scratch.awake;
@@ -177,6 +177,7 @@ void close_rows(const DenseGeometry& g, DenseScratch& scratch) {
     for (std::uint32_t i = 0; i < layout.rows; ++i) {
       const std::uint32_t r = up ? i : layout.rows - 1 - i;
       if (!awake[r]) continue;
+      if (watch.ends(2 * layout.half_row)) return;
       awake[r] = 0;
       --waiting;
       // A row that was changed from outside has news for its neighbours even if nothing is added.
@@ -199,11 +200,15 @@ void close_rows(const DenseGeometry& g, DenseScratch& scratch) {
   }
 }
 
-void relax_list(const DenseGeometry& bonds, DenseScratch& scratch) {
+// Bonds of a list between two looks at the watch.
+constexpr std::uint32_t kPiece = 1 << 12;
+
+void relax_list(const DenseGeometry& bonds, StopWatch& watch, DenseScratch& scratch) {
   std::uint32_t* reached = scratch.reached.data();
   for (bool changed = true; changed;) {
     changed = false;
     for (std::uint32_t i = 0; i < bonds.count; ++i) {
+      if (i % kPiece == 0 && watch.ends(kPiece)) return;
       const std::uint32_t gain = (reached[bonds.a[i]] ^ reached[bonds.b[i]]) & scratch.open[i];
       if (gain == 0) continue;
       reached[bonds.a[i]] |= gain;
@@ -213,20 +218,20 @@ void relax_list(const DenseGeometry& bonds, DenseScratch& scratch) {
   }
 }
 
-void GrowDense(const DenseGeometry& g, DenseScratch& scratch) {
-  if (!g.by_rows) return relax_list(g, scratch);
+void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  if (!g.by_rows) return relax_list(g, watch, scratch);
   // A rewired lattice bond is crossed nowhere at its old place.
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
   std::fill(scratch.fresh.begin(), scratch.fresh.end(), std::uint8_t{0});
   switch (g.layout.lattice.dim) {
     case 1:
-      return close_rows<1>(g, scratch);
+      return close_rows<1>(g, watch, scratch);
     case 2:
-      return close_rows<2>(g, scratch);
+      return close_rows<2>(g, watch, scratch);
     case 3:
-      return close_rows<3>(g, scratch);
+      return close_rows<3>(g, watch, scratch);
     default:
-      return close_rows<4>(g, scratch);
+      return close_rows<4>(g, watch, scratch);
   }
 }
 
@@ -264,19 +269,33 @@ DenseScratch::DenseScratch(const DenseGeometry& g)
 
 void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
-                const Team& team, DenseScratch& scratch) {
+                const Team& team, StopWatch& watch, DenseScratch& scratch) {
+  // In pieces of a grain: f(first, last), of units of so many sites.
+  const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
+    auto [first, last] = team.part(units);
+    const auto piece = watch.active() ? static_cast<std::uint32_t>(watch.grain() / sites + 1)
+                                      : std::max(units, 1u);
+    for (; first < last && !watch.stopped(); first += std::min(piece, last - first)) {
+      f(first, first + std::min(piece, last - first));
+      watch.ends(std::uint64_t{piece} * sites);
+    }
+  };
   if (g.by_rows) {
-    const auto [first, last] = team.part(g.layout.rows);
-    HWY_DYNAMIC_DISPATCH(DrawRows)
-    (g, at, bond, spins, seed_spin, active, first, last, scratch);
+    in_pieces(g.layout.rows, 2 * g.layout.half_row, [&](std::uint32_t first, std::uint32_t last) {
+      HWY_DYNAMIC_DISPATCH(DrawRows)
+      (g, at, bond, spins, seed_spin, active, first, last, scratch);
+    });
   }
-  const auto [first, last] = team.part(static_cast<std::uint32_t>(g.a.size()) / kGuard);
-  HWY_DYNAMIC_DISPATCH(DrawList)
-  (g, at, bond, spins, seed_spin, active, first * kGuard, last * kGuard, scratch.open.data());
+  in_pieces(static_cast<std::uint32_t>(g.a.size()) / kGuard, kGuard,
+            [&](std::uint32_t first, std::uint32_t last) {
+              HWY_DYNAMIC_DISPATCH(DrawList)
+              (g, at, bond, spins, seed_spin, active, first * kGuard, last * kGuard,
+               scratch.open.data());
+            });
 }
 
-void dense_grow(const DenseGeometry& g, DenseScratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(GrowDense)(g, scratch);
+void dense_grow(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(GrowDense)(g, watch, scratch);
 }
 
 void dense_flip(const DenseGeometry& g, const Team& team, DenseScratch& scratch,

@@ -31,15 +31,16 @@ std::uint64_t grow(const WolffGeometry& g, Growth<Spins>& growth, Site seed, int
 }
 
 std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, std::uint32_t* plane, WolffQueue& queue) {
+                           unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                           WolffQueue& queue) {
   const Site seed = wolff_seed_site(at, replica, g.sites);
-  Growth<PlaneSpins> growth(g, at, bond, replica, PlaneSpins{plane}, queue);
+  Growth<PlaneSpins> growth(g, at, bond, replica, PlaneSpins{plane}, watch, queue);
   return grow(g, growth, seed, 0, g.sites);
 }
 
 std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
                            unsigned replica, std::uint32_t* words, bool shared, std::uint64_t limit,
-                           WolffQueue& queue, std::uint32_t* reached) {
+                           StopWatch& watch, WolffQueue& queue, std::uint32_t* reached) {
   const Layout& layout = g.layout;
   const bool lattice = layout.lattice.dim > 0;
   const Site seed = wolff_seed_site(at, replica, g.sites);
@@ -49,7 +50,7 @@ std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold 
                         lattice ? 1u : 0u,
                         1u << replica,
                         shared};
-  Growth<WordSpins> growth(g, at, bond, replica, spins, queue);
+  Growth<WordSpins> growth(g, at, bond, replica, spins, watch, queue);
   const std::uint64_t size =
       grow(g, growth, seed, lattice ? layout.lattice.colour(seed) : 0, limit);
   if (size <= limit) return size;
@@ -75,14 +76,16 @@ HWY_EXPORT(WolffInPlane);
 HWY_EXPORT(WolffInWords);
 
 std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* plane, WolffQueue& queue) {
-  return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, plane, queue);
+                             unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                             WolffQueue& queue) {
+  return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, watch, plane, queue);
 }
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
                              unsigned replica, std::uint32_t* words, bool shared,
-                             std::uint64_t limit, WolffQueue& queue, std::uint32_t* reached) {
+                             std::uint64_t limit, StopWatch& watch, WolffQueue& queue,
+                             std::uint32_t* reached) {
   return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, limit,
-                                            queue, reached);
+                                            watch, queue, reached);
 }
 }  // namespace rewise::bundle
 #endif

@@ -1,5 +1,7 @@
 #include "src/bundle/wolff_update.hpp"
 
+#include <algorithm>
+
 #include "src/bundle/measure.hpp"
 
 namespace rewise::bundle {
@@ -13,7 +15,8 @@ constexpr double kPlaneFraction = 0.02;
 }  // namespace
 
 void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
-                      const Team& team, WolffScratch& scratch, std::uint32_t* spins) const {
+                      const Team& team, StopWatch& watch, WolffScratch& scratch,
+                      UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
       scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites));
@@ -25,7 +28,7 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
                      (options_.wolff_form == WolffForm::automatic &&
                       (options_.dense_above > 0 || fraction > kDenseFraction));
   if (!dense && fraction * count > kPlaneFraction) {
-    in_planes(at, bond, count, team, scratch, spins);
+    in_planes(at, bond, count, team, watch, scratch, ahead, spins);
     return;
   }
   std::uint64_t limit = layout_.sites;
@@ -36,13 +39,14 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
   }
   Address here = at;
   for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
-    in_words(here, bond, limit, team, scratch, spins);
+    if (!in_words(here, w, bond, limit, team, watch, scratch, ahead, spins)) return;
   }
 }
 
 // All updates replica by replica on transposed spins.
 void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t count,
-                            const Team& team, WolffScratch& scratch, std::uint32_t* spins) const {
+                            const Team& team, StopWatch& watch, WolffScratch& scratch,
+                            UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     scratch.planes.resize(std::size_t{kReplicas} * sparse_.plane_words);
     scratch.next_replica = 0;
@@ -55,8 +59,11 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
     std::uint32_t* plane = scratch.planes.data() + std::size_t{r} * sparse_.plane_words;
     Address here = at;
-    for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
-      scratch.flipped[r] += wolff_in_plane(sparse_, here, bond, r, plane, queue);
+    for (here.step += ahead[r]; ahead[r] < count && !watch.stopped(); ++ahead[r], ++here.step) {
+      const std::uint64_t size = wolff_in_plane(sparse_, here, bond, r, watch, plane, queue);
+      if (size == 0) break;
+      scratch.flipped[r] += size;
+      watch.ends(size);
     }
   }
   team.barrier();
@@ -64,9 +71,11 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
   team.barrier();
 }
 
-// One update of all replicas in the bundle's words; clusters beyond `limit` sites turn dense.
-void WolffUpdate::in_words(const Address& at, Threshold bond, std::uint64_t limit, const Team& team,
-                           WolffScratch& scratch, std::uint32_t* spins) const {
+// Update number `w` of all replicas in the bundle's words; clusters beyond `limit` sites turn
+// dense. False where some replica was stopped.
+bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
+                           const Team& team, StopWatch& watch, WolffScratch& scratch,
+                           UpdatesAhead& ahead, std::uint32_t* spins) const {
   const bool may_turn = limit < layout_.sites;
   if (team.first()) {
     if (may_turn && !scratch.dense) scratch.dense.emplace(dense_);
@@ -77,20 +86,35 @@ void WolffUpdate::in_words(const Address& at, Threshold bond, std::uint64_t limi
   std::uint32_t* reached = may_turn ? scratch.dense->reached.data() : nullptr;
   WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
+    if (ahead[r] > w || watch.stopped()) continue;
     const std::uint64_t size =
-        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, limit, queue, reached);
+        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, limit, watch, queue, reached);
+    if (size == 0) continue;
     if (size <= limit) {
       scratch.flipped[r] += size;
+      ahead[r] = w + 1;
     } else {
       scratch.outgrown |= 1u << r;
     }
+    watch.ends(size);
   }
   team.barrier();
-  if (scratch.outgrown != 0) turn_dense(at, bond, team, scratch, spins);
+  const std::uint32_t outgrown = scratch.outgrown;
+  if (outgrown != 0) {
+    if (!turn_dense(at, bond, team, watch, scratch, spins)) return false;
+    if (team.first()) {
+      for (std::uint32_t r = 0; r < kReplicas; ++r) {
+        if (outgrown >> r & 1u) ahead[r] = w + 1;
+      }
+    }
+    team.barrier();
+  }
+  return std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > w; });
 }
 
-// Grows on, for all replicas that outgrew the limit at once, from what they have reached.
-void WolffUpdate::turn_dense(const Address& at, Threshold bond, const Team& team,
+// Grows on, for all replicas that outgrew the limit at once, from what they have reached. False,
+// with their spins as they were, where the team was stopped.
+bool WolffUpdate::turn_dense(const Address& at, Threshold bond, const Team& team, StopWatch& watch,
                              WolffScratch& scratch, std::uint32_t* spins) const {
   const std::uint32_t active = scratch.outgrown;
   DenseScratch& dense = *scratch.dense;
@@ -101,10 +125,19 @@ void WolffUpdate::turn_dense(const Address& at, Threshold bond, const Team& team
     }
   }
   team.barrier();
-  dense_draw(dense_, at, bond, spins, scratch.seed_spin, active, team, dense);
-  team.barrier();
+  dense_draw(dense_, at, bond, spins, scratch.seed_spin, active, team, watch, dense);
+  bool stopped = team.agrees_to_end(watch);
+  if (!stopped) {
+    if (team.first()) dense_grow(dense_, watch, dense);
+    stopped = team.agrees_to_end(watch);
+  }
+  if (stopped) {
+    const auto [first, last] = team.part(static_cast<std::uint32_t>(dense.reached.size()));
+    std::fill(dense.reached.begin() + first, dense.reached.begin() + last, 0u);
+    team.barrier();
+    return false;
+  }
   if (team.first()) {
-    dense_grow(dense_, dense);
     ReplicaSums size{};
     count_bits(dense.reached.data(), 0, dense.reached.size(), size);
     for (std::uint32_t r = 0; r < kReplicas; ++r) {
@@ -113,7 +146,9 @@ void WolffUpdate::turn_dense(const Address& at, Threshold bond, const Team& team
   }
   team.barrier();
   dense_flip(dense_, team, dense, spins);
+  watch.add(layout_.sites);
   team.barrier();
+  return true;
 }
 
 }  // namespace rewise::bundle

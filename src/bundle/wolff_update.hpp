@@ -32,19 +32,23 @@ class WolffUpdate {
   WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options)
       : options_(options), layout_(layout), sparse_(graph, layout), dense_(graph, layout) {}
 
-  // `count` updates of all replicas, from step at.step on. `fraction` is the mean share of sites
-  // that a cluster of this bundle flipped lately (a guess that changes speed only). After the
-  // team's next barrier scratch.flipped holds the flipped sites per replica.
+  // `count` updates of all replicas, from step at.step on; replica r has made ahead[r] of them
+  // already, and where the team was stopped it may be fewer than `count` at the end. `fraction` is
+  // the mean share of sites that a cluster of this bundle flipped lately (a guess that changes
+  // speed only). scratch.flipped holds the flipped sites per replica. Ends with a barrier.
   void run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
-           const Team& team, WolffScratch& scratch, std::uint32_t* spins) const;
+           const Team& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+           std::uint32_t* spins) const;
 
  private:
   void in_planes(const Address& at, Threshold bond, std::uint32_t count, const Team& team,
-                 WolffScratch& scratch, std::uint32_t* spins) const;
-  void in_words(const Address& at, Threshold bond, std::uint64_t limit, const Team& team,
-                WolffScratch& scratch, std::uint32_t* spins) const;
-  void turn_dense(const Address& at, Threshold bond, const Team& team, WolffScratch& scratch,
-                  std::uint32_t* spins) const;
+                 StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                 std::uint32_t* spins) const;
+  bool in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
+                const Team& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                std::uint32_t* spins) const;
+  bool turn_dense(const Address& at, Threshold bond, const Team& team, StopWatch& watch,
+                  WolffScratch& scratch, std::uint32_t* spins) const;
 
   const EngineOptions options_;
   const Layout& layout_;

@@ -17,19 +17,24 @@ class PlainBatch final : public EngineBatch {
 
 }  // namespace
 
-void EngineBatch::advance(std::span<const std::size_t> who, const Schedule& schedule,
-                          std::uint64_t cycles) {
-  for (const std::size_t k : who) engine(k).advance(schedule, cycles);
+std::vector<bool> EngineBatch::advance(std::span<const std::size_t> who, const Schedule& schedule,
+                                       std::uint64_t cycles) {
+  std::vector<bool> done(who.size(), false);
+  for (std::size_t i = 0; i < who.size(); ++i) {
+    done[i] = engine(who[i]).advance(schedule, cycles);
+    if (!done[i]) break;
+  }
+  return done;
 }
 
 std::vector<std::vector<Observation>> EngineBatch::sample(std::span<const std::size_t> who,
                                                           const Schedule& schedule,
                                                           std::uint64_t every, std::size_t count) {
-  std::vector<std::vector<Observation>> taken(who.size(), std::vector<Observation>(count));
+  std::vector<std::vector<Observation>> taken(who.size());
   for (std::size_t i = 0; i < who.size(); ++i) {
-    for (Observation& observation : taken[i]) {
-      engine(who[i]).advance(schedule, every);
-      engine(who[i]).measure(observation);
+    for (std::size_t n = 0; n < count; ++n) {
+      if (!engine(who[i]).advance(schedule, every)) return taken;
+      engine(who[i]).measure(taken[i].emplace_back());
     }
   }
   return taken;

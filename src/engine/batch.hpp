@@ -19,10 +19,12 @@ class EngineBatch {
   virtual std::size_t size() const = 0;
   virtual Engine& engine(std::size_t k) = 0;
 
-  // `cycles` cycles of every engine of `who` (ascending).
-  virtual void advance(std::span<const std::size_t> who, const Schedule& schedule,
-                       std::uint64_t cycles);
-  // `count` times `every` cycles and a measurement, of every engine of `who`: [who][count].
+  // `cycles` cycles of every engine of `who` (ascending); which of them came to the end. Once one
+  // has been stopped the next may not begin.
+  virtual std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
+                                    std::uint64_t cycles);
+  // `count` times `every` cycles and a measurement, of every engine of `who`: [who][count], fewer
+  // of those that were stopped.
   virtual std::vector<std::vector<Observation>> sample(std::span<const std::size_t> who,
                                                        const Schedule& schedule,
                                                        std::uint64_t every, std::size_t count);

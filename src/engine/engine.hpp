@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,6 +73,10 @@ struct EngineOptions {
   std::string wolff_method;      // single engine: "" is its default
   std::string label_method;      // single engine, src/label/method.hpp: "" is its default
   std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
+  // Asked within cycles, by any thread, every few milliseconds of work (stop_watch.hpp): whether
+  // advance() is to end early. None: it never does.
+  std::function<bool()> stop;
+  std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two questions
 };
 
 // One measurement of all replicas. All sums are exact integers; division happens in analysis.
@@ -93,8 +98,8 @@ struct Observation {
 // What a checkpoint keeps of an engine. Portable between devices and thread counts.
 struct EngineState {
   std::string engine;
-  std::uint64_t step = 0;           // updates done since the start
-  std::vector<std::uint8_t> bytes;  // spins and pending cluster sums, little endian
+  std::uint64_t step = 0;           // updates done since the start by advances that came to an end
+  std::vector<std::uint8_t> bytes;  // spins, pending cluster sums, the way beyond `step`
 };
 
 // Seconds of the steps of cluster updates that label (Swendsen-Wang, Wolff by `ccl`): parts of
@@ -137,7 +142,9 @@ class Engine {
 
   // Runs `cycles` cycles of the schedule. Steps are numbered from the start of the run, so
   // advance(s, 2) equals advance(s, 1) twice. Error(usage) once the step number would pass 2^32.
-  virtual void advance(const Schedule& schedule, std::uint64_t cycles) = 0;
+  // False where EngineOptions::stop said so: it stands anywhere on its way, save() keeps where, and
+  // the same call goes on from there, bit for bit; until one has returned true nothing is measured.
+  virtual bool advance(const Schedule& schedule, std::uint64_t cycles) = 0;
 
   // Measures every replica and starts new cluster sums.
   virtual void measure(Observation& out) = 0;

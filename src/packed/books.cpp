@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise::packed {
@@ -80,6 +81,41 @@ void Books::check_schedule(const Schedule& schedule, std::uint64_t cycles) const
   }
 }
 
+bool Books::advance_by(
+    const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
+    const std::function<void(std::size_t, std::size_t, std::uint64_t, std::uint64_t)>& run) {
+  check_schedule(schedule, cycles);
+  constexpr double kPieceSeconds = 0.2;
+  const std::uint64_t steps = cycles * schedule.local, total = steps * systems_;
+  while (sweeps_ahead_ < total) {
+    const double start = now();
+    const std::uint64_t step = step_ + sweeps_ahead_ / systems_;
+    const std::size_t first = sweeps_ahead_ % systems_;
+    std::uint64_t sweeps = total - sweeps_ahead_;
+    if (options.stop) {
+      const double fit = sweep_seconds_ > 0 ? kPieceSeconds / sweep_seconds_ : 1;
+      if (fit < static_cast<double>(sweeps))
+        sweeps = static_cast<std::uint64_t>(std::max(fit, 1.0));
+    }
+    if (first == 0 && sweeps >= systems_) {
+      sweeps -= sweeps % systems_;
+      run(0, systems_, step, sweeps / systems_);
+    } else {
+      sweeps = std::min<std::uint64_t>(sweeps, systems_ - first);
+      run(first, first + sweeps, step, 1);
+    }
+    sweeps_ahead_ += sweeps;
+    const double seconds = now() - start;
+    sweep_seconds_ = std::max(seconds, 1e-9) / static_cast<double>(sweeps);
+    work_.local_attempts += sweeps * layout_.sites();
+    work_.local_seconds += seconds;
+    if (options.stop && sweeps_ahead_ < total && options.stop()) return false;
+  }
+  sweeps_ahead_ -= total;
+  step_ += steps;
+  return true;
+}
+
 void Books::shape(Observation& out) const {
   out = {};
   out.bond_sum.resize(systems_);
@@ -93,7 +129,11 @@ void Books::put(std::size_t who, std::uint64_t unequal, std::uint64_t up, Observ
       2 * static_cast<std::int64_t>(up) - static_cast<std::int64_t>(layout_.sites());
 }
 
-// State: the words of all systems, as laid out.
+// The last word of a state that stands beyond its step.
+constexpr std::uint64_t kUnderWay = 0x7961775265646E55;  // "UndeRway"
+
+// State: the words of all systems, as laid out; where an advance was stopped, the sweeps ahead and
+// kUnderWay.
 EngineState Books::save() const {
   EngineState state{"packed", step_, {}};
   const std::uint64_t words = layout_.words();
@@ -103,12 +143,25 @@ EngineState Books::save() const {
     auto* to = reinterpret_cast<std::uint32_t*>(state.bytes.data() + who * words * 4);
     read_words(who, 0, {to, words});
   }
+  if (sweeps_ahead_ > 0) {
+    const std::size_t end = state.bytes.size();
+    state.bytes.resize(end + 16);
+    std::memcpy(state.bytes.data() + end, &sweeps_ahead_, 8);
+    std::memcpy(state.bytes.data() + end + 8, &kUnderWay, 8);
+  }
   return state;
 }
 
 void Books::restore(const EngineState& state) {
   const std::uint64_t words = layout_.words(), expected = systems_ * words * 4;
-  if (state.engine != name() || state.bytes.size() != expected || state.step >> 32 > 1) {
+  std::uint64_t ahead = 0, last = 0;
+  if (state.bytes.size() == expected + 16) {
+    std::memcpy(&ahead, state.bytes.data() + expected, 8);
+    std::memcpy(&last, state.bytes.data() + expected + 8, 8);
+  }
+  const bool whole = state.bytes.size() == expected, under_way = last == kUnderWay;
+  if (state.engine != name() || (!whole && !under_way) || state.step >> 32 > 1 ||
+      ahead / systems_ > (std::uint64_t{1} << 32) - state.step) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
                             "(engine 'packed' with {} bytes)",
@@ -127,6 +180,7 @@ void Books::restore(const EngineState& state) {
     write_words(who, 0, {all + who * words, words});
   }
   step_ = state.step;
+  sweeps_ahead_ = ahead;
 }
 
 template <class F>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,11 @@ class Books : public Engine {
   virtual void write_words(std::size_t who, std::uint64_t first,
                            std::span<const std::uint32_t> words) = 0;
 
+  // Advances all systems by calls of run(first, last, step, steps): `steps` steps of systems
+  // [first, last) from step `step` on, done when it returns.
+  bool advance_by(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
+                  const std::function<void(std::size_t first, std::size_t last, std::uint64_t step,
+                                           std::uint64_t steps)>& run);
   // Error(usage) for cluster updates, and where these cycles would need more than 2^32 steps.
   void check_schedule(const Schedule& schedule, std::uint64_t cycles) const;
   Draws draws(std::size_t who, std::uint32_t step) const {
@@ -53,6 +59,10 @@ class Books : public Engine {
   Work work_;
 
  private:
+  // Sweeps of single systems that an advance() which was stopped made beyond step_: all systems
+  // take a step in their order before the first takes the next.
+  std::uint64_t sweeps_ahead_ = 0;
+  double sweep_seconds_ = 0;  // of a system, 0 where it is not known
   // Calls f(bytes) for the spins of one system, in site order, some rows at a time.
   template <class F>
   void for_spins(std::size_t who, F&& f) const;

@@ -26,7 +26,7 @@ class PackedEngine final : public Books {
 
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
-  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override;
   void measure(Observation& out) override;
 
  private:
@@ -43,6 +43,7 @@ class PackedEngine final : public Books {
   void start();
   void start_strip(std::size_t who, int colour, std::uint64_t which);
 
+  const EngineOptions options_;
   int threads_;
   std::unique_ptr<std::uint32_t[]> spins_;  // [systems][words]
   std::vector<Draws> draws_;                // [systems], of the current step
@@ -50,7 +51,9 @@ class PackedEngine final : public Books {
 
 PackedEngine::PackedEngine(const Layout& layout, const EngineSpec& spec,
                            const EngineOptions& options)
-    : Books(layout, spec), threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
+    : Books(layout, spec),
+      options_(options),
+      threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
   check_memory();
   spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(systems_ * layout_.words());
   draws_.resize(systems_);
@@ -98,26 +101,26 @@ void PackedEngine::start() {
   }
 }
 
-void PackedEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  check_schedule(schedule, cycles);
-  const double begin = now();
-  const std::uint64_t each = strips(layout_), steps = cycles * schedule.local;
+bool PackedEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  const std::uint64_t each = strips(layout_);
+  return advance_by(
+      options_, schedule, cycles,
+      [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
 #pragma omp parallel num_threads(threads_)
-  for (std::uint64_t n = 0; n < steps; ++n) {
+        for (std::uint64_t n = 0; n < steps; ++n) {
 #pragma omp for schedule(static)
-    for (std::size_t who = 0; who < systems_; ++who) {
-      draws_[who] = draws(who, static_cast<std::uint32_t>(step_ + n));
-    }
-    for (int colour = 0; colour < 2; ++colour) {
+          for (std::size_t who = begin; who < end; ++who) {
+            draws_[who] = draws(who, static_cast<std::uint32_t>(step + n));
+          }
+          for (int colour = 0; colour < 2; ++colour) {
 #pragma omp for schedule(static)
-      for (std::uint64_t k = 0; k < systems_ * each; ++k) {
-        update_strip(layout_, draws_[k / each], glauber(), colour, k % each, system(k / each));
-      }
-    }
-  }
-  step_ += steps;
-  work_.local_attempts += steps * systems_ * layout_.sites();
-  work_.local_seconds += now() - begin;
+            for (std::uint64_t k = begin * each; k < end * each; ++k) {
+              update_strip(layout_, draws_[k / each], glauber(), colour, k % each,
+                           system(k / each));
+            }
+          }
+        }
+      });
 }
 
 void PackedEngine::measure(Observation& out) {

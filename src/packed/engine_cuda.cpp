@@ -20,7 +20,7 @@ class CudaEngine final : public Books {
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
-  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override;
   void measure(Observation& out) override;
 
  private:
@@ -32,6 +32,7 @@ class CudaEngine final : public Books {
   void write_words(std::size_t who, std::uint64_t first,
                    std::span<const std::uint32_t> words) override;
 
+  const EngineOptions options_;
   const int device_;
   const std::string device_name_;
   CudaStream stream_;
@@ -41,6 +42,7 @@ class CudaEngine final : public Books {
 
 CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
     : Books(layout, spec),
+      options_(options),
       device_(use_device(options.device)),
       device_name_(fmt::format("cuda:{}", device_)) {
   check_memory();
@@ -65,21 +67,19 @@ void CudaEngine::check_memory() const {
                           systems_, static_cast<double>(free) / (1ull << 30)));
 }
 
-void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  check_schedule(schedule, cycles);
+bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   use();
-  const double start = now();
-  const std::uint64_t steps = cycles * schedule.local;
-  for (std::uint64_t n = 0; n < steps; ++n) {
-    for (std::size_t who = 0; who < systems_; ++who) {
-      launch_sweep(layout_, draws(who, static_cast<std::uint32_t>(step_ + n)), glauber(),
-                   system(who), stream_.get());
-    }
-  }
-  stream_.wait();
-  step_ += steps;
-  work_.local_attempts += steps * systems_ * layout_.sites();
-  work_.local_seconds += now() - start;
+  return advance_by(
+      options_, schedule, cycles,
+      [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
+        for (std::uint64_t n = 0; n < steps; ++n) {
+          for (std::size_t who = begin; who < end; ++who) {
+            launch_sweep(layout_, draws(who, static_cast<std::uint32_t>(step + n)), glauber(),
+                         system(who), stream_.get());
+          }
+        }
+        stream_.wait();
+      });
 }
 
 void CudaEngine::measure(Observation& out) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "src/base/error.hpp"
+#include "src/single/single.hpp"
 
 namespace rewise::single {
 
@@ -15,7 +16,35 @@ Books::Books(const Graph& graph, const EngineSpec& spec)
     : spec_(spec),
       plan_(graph, spec),
       systems_(spec.betas.size() * spec.replicas),
-      pending_(systems_) {}
+      pending_(systems_),
+      positions_(systems_) {}
+
+bool Books::in_step() const {
+  const Position first{positions_.front().steps, {}};
+  return std::all_of(positions_.begin(), positions_.end(),
+                     [&](const Position& p) { return p == first; });
+}
+
+bool Books::advance_together(const EngineOptions& options, const Schedule& schedule,
+                             std::uint64_t cycles,
+                             const std::function<void(const Schedule&, std::uint64_t)>& run) {
+  if (!in_step()) {  // as the CPU's engine leaves its systems when it is stopped
+    EngineOptions on_cpu;
+    on_cpu.stop = options.stop;
+    const auto cpu = make_single_engine(plan_.graph, spec_, on_cpu);
+    cpu->restore(save());
+    const bool done = cpu->advance(schedule, cycles);
+    restore(cpu->save());
+    return done;
+  }
+  std::uint64_t at = positions_.front().steps;
+  step_ += at;
+  std::fill(positions_.begin(), positions_.end(), Position{});
+  const bool done = run_in_pieces(options.stop, schedule, cycles, pace_, at, run);
+  step_ -= at;
+  std::fill(positions_.begin(), positions_.end(), Position{static_cast<std::uint32_t>(at), {}});
+  return done;
+}
 
 void Books::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
   constexpr std::uint64_t kSteps = std::uint64_t{1} << 32;
@@ -56,8 +85,12 @@ void Books::close_sums(Observation& out) {
   pending_updates_ = 0;
 }
 
+// The last word of a state with positions.
+constexpr std::uint64_t kUnderWay = 0x7961775265646E55;  // "UndeRway"
+static_assert(sizeof(Position) == 12);
+
 // State: the spins [T][R][sites], then 64-bit words: pending updates, then size, quartic (low,
-// high) of every system.
+// high) of every system; where an advance was stopped, its positions and kUnderWay.
 EngineState Books::save() const {
   static_assert(std::endian::native == std::endian::little);
   EngineState state{"single", step_, {}};
@@ -77,13 +110,41 @@ EngineState Books::save() const {
     put(static_cast<std::uint64_t>(pending.quartic));
     put(static_cast<std::uint64_t>(pending.quartic >> 64));
   }
+  if (under_way()) {
+    const std::size_t end = state.bytes.size(), extra = positions_.size() * sizeof(Position);
+    state.bytes.resize(end + extra + 8);
+    std::memcpy(state.bytes.data() + end, positions_.data(), extra);
+    std::memcpy(state.bytes.data() + end + extra, &kUnderWay, 8);
+  }
   return state;
+}
+
+// Takes the positions off the end of a state; returns what else it holds.
+std::size_t Books::restore_positions(const EngineState& state) {
+  const std::size_t all = state.bytes.size(), extra = positions_.size() * sizeof(Position) + 8;
+  std::fill(positions_.begin(), positions_.end(), Position{});
+  std::uint64_t last = 0;
+  if (all < extra) return all;
+  std::memcpy(&last, state.bytes.data() + all - 8, 8);
+  if (last != kUnderWay) return all;
+  std::memcpy(positions_.data(), state.bytes.data() + all - extra, extra - 8);
+  for (const Position& p : positions_) {
+    if (p.place.colour < static_cast<std::uint32_t>(plan_.graph.colours()) &&
+        p.place.done <= plan_.sites && state.step + p.steps <= std::uint64_t{1} << 32) {
+      continue;
+    }
+    throw Error(ExitCode::data,
+                fmt::format("state of engine 'single' at step {} stands at colour {}, place {} of "
+                            "step {} beyond it: no place of this run",
+                            state.step, p.place.colour, p.place.done, p.steps));
+  }
+  return all - extra;
 }
 
 void Books::restore(const EngineState& state) {
   const std::size_t spin_bytes = systems_ * plan_.sites;
   const std::size_t expected = spin_bytes + 8 * (1 + 3 * systems_);
-  if (state.engine != name() || state.bytes.size() != expected || state.step >> 32 > 1) {
+  if (state.engine != name() || restore_positions(state) != expected || state.step >> 32 > 1) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
                             "(engine 'single' with {} bytes)",

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "src/engine/pieces.hpp"
+#include "src/single/metropolis.hpp"
 #include "src/single/plan.hpp"
 #include "src/single/swendsen_wang.hpp"
 
@@ -15,6 +18,13 @@ namespace rewise::single {
 struct Pending {
   std::uint64_t size = 0;  // as Observation::cluster_size
   WideSum quartic = 0;
+};
+
+// How far a system has come on an advance() that was stopped: whole steps, then a part of a sweep.
+struct Position {
+  std::uint32_t steps = 0;
+  SweepPlace place;
+  bool operator==(const Position&) const = default;
 };
 
 class Books : public Engine {
@@ -43,12 +53,26 @@ class Books : public Engine {
   // Hands out the cluster sums and starts new ones.
   void close_sums(Observation& out);
 
+  // advance() of engines that make a step of all systems together; run(schedule, cycles) counts the
+  // steps it makes.
+  bool advance_together(const EngineOptions& options, const Schedule& schedule,
+                        std::uint64_t cycles,
+                        const std::function<void(const Schedule&, std::uint64_t)>& run);
+  // Stopped on the way; all systems at the end of the same step.
+  bool under_way() const { return !in_step() || positions_.front().steps > 0; }
+  bool in_step() const;
+
   const EngineSpec spec_;
   const Plan plan_;
-  const std::size_t systems_;     // T * R
-  std::vector<Pending> pending_;  // [T * R]
+  const std::size_t systems_;        // T * R
+  std::vector<Pending> pending_;     // [T * R]
+  std::vector<Position> positions_;  // [T * R] beyond step_
   std::uint64_t pending_updates_ = 0, step_ = 0;
   Work work_;
+
+ private:
+  std::size_t restore_positions(const EngineState& state);
+  Pace pace_;
 };
 
 }  // namespace rewise::single

@@ -3,10 +3,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <exception>
 
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 #include "src/single/books.hpp"
 #include "src/single/few_cluster.hpp"
 #if defined(REWISE_HAVE_CUDA)
@@ -48,7 +50,7 @@ class SingleEngine final : public Books {
 
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
-  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override;
   void measure(Observation& out) override;
 
  private:
@@ -62,15 +64,17 @@ class SingleEngine final : public Books {
     std::copy(spins.begin(), spins.end(), system(who).begin());
   }
   void start();
-  void advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
-                      Worker& worker);
-  void local_update(std::size_t who, const DrawKey& key, Worker& worker);
-  void cluster_update(std::size_t who, const DrawKey& key, Worker& worker);
-  void few_clusters(std::size_t who, const DrawKey& key, Worker& worker);
+  void advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
+                      StopWatch& watch, Worker& worker);
+  // One update, false where it was stopped.
+  bool local_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
+  bool cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
+  bool few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
   // Calls f(system, worker) for all systems, spread over the threads.
   template <class F>
   void for_each_system(F&& f);
 
+  const EngineOptions options_;
   int threads_;
   WolffMethod wolff_method_;
   const LabelMethod label_method_;
@@ -82,6 +86,7 @@ class SingleEngine final : public Books {
 
 SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : Books(graph, spec),
+      options_(options),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       wolff_method_(options.wolff_method.empty() ? WolffMethod::frontier
                                                  : parse_wolff_method(options.wolff_method, false)),
@@ -110,6 +115,7 @@ void SingleEngine::for_each_system(F&& f) {
 
 void SingleEngine::start() {
   for_each_system([&](std::size_t who, Worker&) {
+    check_stop();
     const auto out = system(who);
     std::fill(out.begin(), out.end(), std::uint8_t{1});
     if (!starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas))) return;
@@ -124,75 +130,94 @@ void SingleEngine::start() {
   });
 }
 
-void SingleEngine::local_update(std::size_t who, const DrawKey& key, Worker& worker) {
+bool SingleEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+                                Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
-  if (plan_.potts) {
-    potts_sweep(plan_, tables, spec_.local, key, system(who));
-  } else {
-    local_sweep(plan_, tables, key, worker.local, system(who));
-  }
+  SweepPlace& place = positions_[who].place;
+  return plan_.potts ? potts_sweep(plan_, tables, spec_.local, key, watch, system(who), place)
+                     : local_sweep(plan_, tables, key, watch, worker.local, system(who), place);
 }
 
-void SingleEngine::cluster_update(std::size_t who, const DrawKey& key, Worker& worker) {
+bool SingleEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+                                  Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
   Pending& pending = pending_[who];
-  ++worker.work.cluster_updates;
-  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, worker);
+  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, watch, worker);
   const bool by_labels = !is_wolff() || wolff_method_ == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
     worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_, label_method_, label_tile_);
   }
   if (is_wolff()) {
     if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
-    const std::uint64_t size = by_labels
-                                   ? wolff_by_labels(plan_, tables, key, *worker.swendsen_wang,
-                                                     system(who), worker.work.steps)
-                                   : wolff_update(plan_, tables, key, *worker.wolff, system(who));
+    const std::uint64_t size =
+        by_labels ? wolff_by_labels(plan_, tables, key, watch, *worker.swendsen_wang, system(who),
+                                    worker.work.steps)
+                  : wolff_update(plan_, tables, key, watch, *worker.wolff, system(who));
     pending.size += size;
     worker.work.cluster_sites += size;
-    return;
+    return size > 0;
   }
-  const ClusterSums sums = swendsen_wang_update(plan_, tables, key, *worker.swendsen_wang,
-                                                system(who), worker.work.steps);
-  pending.size += sums.square;
-  pending.quartic += sums.quartic;
+  const auto sums = swendsen_wang_update(plan_, tables, key, watch, *worker.swendsen_wang,
+                                         system(who), worker.work.steps);
+  if (!sums) return false;
+  pending.size += sums->square;
+  pending.quartic += sums->quartic;
   worker.work.cluster_sites += plan_.sites;
+  return true;
 }
 
-void SingleEngine::few_clusters(std::size_t who, const DrawKey& key, Worker& worker) {
+bool SingleEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch,
+                                Worker& worker) {
   if (!worker.few_cluster) worker.few_cluster = std::make_unique<FewClusterScratch>(plan_);
   const FewClusterSums sums =
-      few_cluster_update(plan_, few_cluster_rule_, plan_.tables[who / spec_.replicas], key,
+      few_cluster_update(plan_, few_cluster_rule_, plan_.tables[who / spec_.replicas], key, watch,
                          *worker.few_cluster, system(who));
   pending_[who].size += sums.square;
   worker.work.cluster_sites += sums.visited;
+  return sums.visited > 0;
 }
 
-void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std::uint64_t cycles,
-                                  Worker& worker) {
-  DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step_)};
-  for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
+// Brings a system to `steps` steps beyond step_, or where it is stopped.
+void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
+                                  StopWatch& watch, Worker& worker) {
+  std::uint32_t& done = positions_[who].steps;
+  DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
+              static_cast<std::uint32_t>(step_ + done)};
+  bool stopped = false;
+  while (done < steps && !stopped) {
+    const std::uint64_t in_cycle = done % schedule.steps_per_cycle();
     auto begin = Clock::now();
-    for (std::uint32_t m = 0; m < schedule.local; ++m, ++key.step) {
-      local_update(who, key, worker);
+    for (std::uint64_t m = in_cycle; m < schedule.local && !stopped; ++m) {
+      if (!local_update(who, key, watch, worker)) return;
+      ++done;
+      ++key.step;
+      worker.work.local_attempts += plan_.sites;
+      stopped = watch.stopped();
     }
-    worker.work.local_attempts += schedule.local * plan_.sites;
     worker.work.local_seconds += seconds_since(begin);
+    if (stopped) return;
     begin = Clock::now();
-    for (std::uint32_t w = 0; w < schedule.cluster; ++w, ++key.step) {
-      cluster_update(who, key, worker);
+    for (std::uint64_t w = std::max<std::uint64_t>(in_cycle, schedule.local);
+         w < schedule.steps_per_cycle() && !stopped; ++w) {
+      if (!cluster_update(who, key, watch, worker)) return;
+      ++done;
+      ++key.step;
+      ++worker.work.cluster_updates;
+      stopped = watch.ends(is_wolff() ? 64 : plan_.sites / 64);
     }
     worker.work.cluster_seconds += seconds_since(begin);
   }
 }
 
-void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+bool SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   check_steps(schedule, cycles);
   const auto begin = Clock::now();
-  for_each_system(
-      [&](std::size_t who, Worker& worker) { advance_system(who, schedule, cycles, worker); });
-  step_ += cycles * schedule.steps_per_cycle();
-  pending_updates_ += cycles * schedule.cluster;
+  const std::uint64_t steps = cycles * schedule.steps_per_cycle();
+  std::atomic<bool> stopped{false};
+  for_each_system([&](std::size_t who, Worker& worker) {
+    StopWatch watch(options_, stopped);
+    if (!watch.stopped()) advance_system(who, schedule, steps, watch, worker);
+  });
   // The threads' times overlap: they divide the wall-clock time between the two kinds.
   Work sum;
   std::uint64_t passes = 0;
@@ -214,6 +239,13 @@ void SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   work_.local_seconds += share * sum.local_seconds;
   work_.cluster_seconds += share * sum.cluster_seconds;
   work_.steps += share * sum.steps;
+  for (const Position& p : positions_) {
+    if (p.steps < steps) return false;
+  }
+  for (Position& p : positions_) p.steps -= static_cast<std::uint32_t>(steps);
+  step_ += steps;
+  pending_updates_ += cycles * schedule.cluster;
+  return true;
 }
 
 void SingleEngine::measure(Observation& out) {

@@ -28,13 +28,17 @@ class CudaEngine final : public Books {
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
-  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    return advance_together(options_, schedule, cycles,
+                            [this](const Schedule& part, std::uint64_t n) { run(part, n); });
+  }
   void measure(Observation& out) override;
 
  private:
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   void check_memory() const;
+  void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
   // `updates` updates from the systems' step on.
   void local_updates(std::uint32_t updates);
@@ -47,6 +51,7 @@ class CudaEngine final : public Books {
   void read_system(std::size_t who, std::span<std::uint8_t> out) const override;
   void write_system(std::size_t who, std::span<const std::uint8_t> spins) override;
 
+  const EngineOptions options_;
   const int device_;
   const std::string device_name_;
   const WolffMethod wolff_method_;
@@ -70,6 +75,7 @@ class CudaEngine final : public Books {
 
 CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : Books(graph, spec),
+      options_(options),
       device_(use_device(options.devices.empty() ? options.device : options.devices.front())),
       device_name_(fmt::format("cuda:{}", device_)),
       wolff_method_(options.wolff_method.empty()
@@ -155,7 +161,7 @@ void CudaEngine::cluster_updates(std::uint32_t updates) {
   device_systems_.step += updates;
 }
 
-void CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   check_steps(schedule, cycles);
   use();
   if (schedule.cluster > 0) prepare_clusters();

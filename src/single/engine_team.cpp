@@ -37,7 +37,10 @@ class TeamEngine final : public Books {
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
-  void advance(const Schedule& schedule, std::uint64_t cycles) override;
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    return advance_together(options_, schedule, cycles,
+                            [this](const Schedule& part, std::uint64_t n) { run(part, n); });
+  }
   void measure(Observation& out) override;
 
  private:
@@ -52,6 +55,7 @@ class TeamEngine final : public Books {
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
   void check_system() const;
   void check_memory() const;
+  void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
@@ -63,6 +67,7 @@ class TeamEngine final : public Books {
   void read_system(std::size_t who, std::span<std::uint8_t> out) const override;
   void write_system(std::size_t who, std::span<const std::uint8_t> spins) override;
 
+  const EngineOptions options_;
   const DeviceTeam team_;
   const std::string device_name_;
   const LabelMethod label_method_;                 // fast or kalentev
@@ -77,6 +82,7 @@ class TeamEngine final : public Books {
 
 TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : Books(graph, spec),
+      options_(options),
       team_(options.devices),
       device_name_(fmt::format("cuda:{}", fmt::join(options.devices, "+"))),
       label_method_(parse_label_method(options.label_method, "--label-method")) {
@@ -182,7 +188,7 @@ void TeamEngine::cluster_updates(std::uint32_t updates) {
   count_steps(updates);
 }
 
-void TeamEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+void TeamEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   check_steps(schedule, cycles);
   if (schedule.cluster > 0) prepare_clusters();
   for (DeviceSystems& share : shares_) share.step = static_cast<std::uint32_t>(step_);

@@ -11,7 +11,7 @@ constexpr std::uint8_t kVisited = 255;
 }  // namespace
 
 FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key,
+                                  const Tables& tables, const DrawKey& key, StopWatch& watch,
                                   FewClusterScratch& scratch, std::span<std::uint8_t> spins) {
   const Site* const queue = scratch.growth.queue.get();
   FewClusterSums sums;
@@ -21,8 +21,15 @@ FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
     const SeedTiles::Seed seed = rule.tiles.seed(tile, seed_words(key, tile));
     if (const std::uint8_t old = spins[seed.site]; old != kVisited) {
       const std::uint64_t begin = sums.visited;
-      sums.visited += grow_cluster(plan, tables, key, scratch.growth, spins,
-                                   {seed.site, kVisited, true, begin});
+      const std::uint64_t size = grow_cluster(plan, tables, key, watch, scratch.growth, spins,
+                                              {seed.site, kVisited, true, begin});
+      if (size == 0) {
+        for (const FewClusterScratch::Cluster& c : scratch.clusters) {
+          for (std::uint64_t k = c.begin; k < c.end; ++k) spins[queue[k]] = c.old;
+        }
+        return {};
+      }
+      sums.visited += size;
       const auto number = static_cast<std::uint32_t>(scratch.clusters.size());
       for (std::uint64_t k = begin; k < sums.visited; ++k) scratch.cluster[queue[k]] = number;
       scratch.clusters.push_back({begin, sums.visited, 0, old});

@@ -54,12 +54,12 @@ struct FewClusterScratch {
 };
 
 struct FewClusterSums {
-  std::uint64_t visited = 0;  // sites
+  std::uint64_t visited = 0;  // sites; 0 where the watch stopped it and all was taken back
   std::uint64_t square = 0;   // sum over seeds of tile_sites x cluster size
 };
 
 FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key,
+                                  const Tables& tables, const DrawKey& key, StopWatch& watch,
                                   FewClusterScratch& scratch, std::span<std::uint8_t> spins);
 
 }  // namespace rewise::single

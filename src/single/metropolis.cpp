@@ -1,17 +1,24 @@
 #include "src/single/metropolis.hpp"
 
+#include <algorithm>
+
 #include "src/single/draws.hpp"
 
 namespace rewise::single {
 namespace {
 
-// New spins of the modified cells of a colour, from their neighbour lists.
-void modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                    std::span<const std::uint8_t> spins, std::vector<std::uint8_t>& out) {
+constexpr std::size_t kPiece = 1 << 10;  // cells between two looks at the watch
+
+// New spins of the modified cells of a colour, from their neighbour lists. False where it was
+// stopped.
+bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                    std::span<const std::uint8_t> spins, StopWatch& watch,
+                    std::vector<std::uint8_t>& out) {
   const Graph& g = plan.graph;
   const auto cells = g.modified_of_colour(colour);
   out.resize(cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i % kPiece == kPiece - 1 && watch.ends(kPiece)) return false;
     const Site site = g.modified_sites()[cells[i]];
     const std::uint64_t begin = g.offsets()[cells[i]], end = g.offsets()[cells[i] + 1];
     std::uint32_t up = 0;
@@ -23,6 +30,7 @@ void modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, 
         slot_draw(key, Stream::single_local, plan.site_slots.slot(site, colour));
     out[i] = static_cast<std::uint8_t>(spin ^ std::uint8_t{happens(draw, flip)});
   }
+  return true;
 }
 
 // One row along x, as if no cell were modified. words: draws of the row's sites of this colour.
@@ -48,11 +56,12 @@ void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
 }
 
 template <int D>
-void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                   LocalScratch& scratch, std::uint8_t* spins) {
+void lattice_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                  std::uint64_t first_row, std::uint64_t last_row, LocalScratch& scratch,
+                  std::uint8_t* spins) {
   const std::uint32_t length = plan.lattice.extent[0];
   scratch.words.resize(length / 2 + 2 * kSlotsPerBlock);
-  for (std::uint64_t base = 0; base < plan.sites; base += length) {
+  for (std::uint64_t base = first_row * length; base < last_row * length; base += length) {
     const auto row = static_cast<Site>(base);
     const std::uint64_t slot = plan.site_slots.slot(row, colour);
     const std::uint64_t first = slot / kSlotsPerBlock;
@@ -63,37 +72,54 @@ void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, i
   }
 }
 
+// Rows from `row` on; `row` becomes the first that was not updated: behind the last, or where it
+// was stopped.
 void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                   LocalScratch& scratch, std::uint8_t* spins) {
-  switch (plan.lattice.dim) {
-    case 1:
-      return lattice_cells<1>(plan, tables, key, colour, scratch, spins);
-    case 2:
-      return lattice_cells<2>(plan, tables, key, colour, scratch, spins);
-    case 3:
-      return lattice_cells<3>(plan, tables, key, colour, scratch, spins);
-    case 4:
-      return lattice_cells<4>(plan, tables, key, colour, scratch, spins);
-    default:
-      return;  // an imported graph has modified cells only
+                   StopWatch& watch, LocalScratch& scratch, std::uint8_t* spins,
+                   std::uint32_t& row) {
+  if (plan.lattice.dim == 0) return;  // an imported graph has modified cells only
+  const std::uint32_t length = plan.lattice.extent[0];
+  const auto rows = static_cast<std::uint32_t>(plan.sites / length);
+  const std::uint64_t piece = watch.active() ? watch.grain() / length + 1 : rows;
+  const auto update = plan.lattice.dim == 1   ? lattice_rows<1>
+                      : plan.lattice.dim == 2 ? lattice_rows<2>
+                      : plan.lattice.dim == 3 ? lattice_rows<3>
+                                              : lattice_rows<4>;
+  while (row < rows) {
+    const auto last = static_cast<std::uint32_t>(std::min<std::uint64_t>(row + piece, rows));
+    update(plan, tables, key, colour, row, last, scratch, spins);
+    const std::uint64_t work = std::uint64_t{last - row} * (length / 2);
+    row = last;
+    if (watch.ends(work)) return;
   }
 }
 
 }  // namespace
 
-void local_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, LocalScratch& scratch,
-                 std::span<std::uint8_t> spins) {
+bool local_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
+                 LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place) {
   const Graph& g = plan.graph;
-  for (int colour = 0; colour < g.colours(); ++colour) {
+  const std::uint64_t length = plan.lattice.dim > 0 ? plan.lattice.extent[0] : plan.sites;
+  const std::uint64_t rows = plan.lattice.dim > 0 ? plan.sites / length : 0;
+  for (; place.colour < static_cast<std::uint32_t>(g.colours()); place = {place.colour + 1, 0}) {
+    const auto colour = static_cast<int>(place.colour);
+    // Stopped here, nothing has been changed yet.
+    if (!modified_cells(plan, tables, key, colour, spins, watch, scratch.modified)) return false;
     // The loop over the lattice need not skip the modified cells: what it writes there is read by
     // nobody (no neighbour has this colour) and is then replaced.
-    modified_cells(plan, tables, key, colour, spins, scratch.modified);
-    lattice_cells(plan, tables, key, colour, scratch, spins.data());
+    const std::uint64_t from = place.done * length;
+    lattice_cells(plan, tables, key, colour, watch, scratch, spins.data(), place.done);
+    const bool whole = from == 0 && place.done == rows;
+    const std::uint64_t to = place.done * length;
     const auto cells = g.modified_of_colour(colour);
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      spins[g.modified_sites()[cells[i]]] = scratch.modified[i];
+      const Site site = g.modified_sites()[cells[i]];
+      if (whole || (site >= from && site < to)) spins[site] = scratch.modified[i];
     }
+    if (place.done < rows) return false;
   }
+  place = {};
+  return true;
 }
 
 }  // namespace rewise::single

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "src/engine/stop_watch.hpp"
 #include "src/single/plan.hpp"
 
 namespace rewise::single {
@@ -15,8 +16,15 @@ struct LocalScratch {
   std::vector<std::uint8_t> modified;  // new spins of the modified cells of one colour
 };
 
-// One sweep: N attempted updates.
-void local_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, LocalScratch& scratch,
-                 std::span<std::uint8_t> spins);
+// How far a sweep has come: the colours before this one, and the first `done` rows of it (Potts:
+// pieces of slots).
+struct SweepPlace {
+  std::uint32_t colour = 0, done = 0;
+  bool operator==(const SweepPlace&) const = default;
+};
+
+// One sweep from `place` on: N attempted updates. False where the watch stopped it, at `place`.
+bool local_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
+                 LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place);
 
 }  // namespace rewise::single

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "src/base/stop.hpp"
 #include "src/model/ising.hpp"
 #include "src/model/potts.hpp"
 
@@ -77,12 +78,15 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
       site_slots(SiteSlots::make(g.lattice())),
       slots(bond_slots.lattice_slots) {
   entries.reserve(g.neighbours().size());
+  StopCheck check;
   for (std::size_t k = 0; k < g.neighbours().size(); ++k) {
+    check();
     const std::uint64_t slot = bond_slots.slot(g.neighbour_bonds()[k]);
     entries.push_back({g.neighbours()[k], static_cast<std::uint32_t>(slot),
                        static_cast<std::uint32_t>(slot >> 32)});
   }
   for (const RewiredBond& r : g.rewired_bonds()) {
+    check();
     const std::uint64_t slot = bond_slots.slot(r.bond);
     rewired.push_back({slot, r.a, r.b});
     if (r.bond < bond_slots.lattice_bonds) gone.push_back(slot);

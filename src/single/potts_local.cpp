@@ -21,34 +21,44 @@ class PottsSweep {
     }
   }
 
-  void run(LocalUpdate update) {
-    for (int colour = 0; colour < plan_.graph.colours(); ++colour) {
-      if (update == LocalUpdate::metropolis) {
-        for_each_site(colour, [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
-          metropolis(site, proposal, draw);
-        });
-      } else {
-        for_each_site(colour, [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
-          heat_bath(site, std::uint64_t{draw} << 32 | proposal);
-        });
-      }
+  bool run(LocalUpdate update, StopWatch& watch, SweepPlace& place) {
+    const auto colours = static_cast<std::uint32_t>(plan_.graph.colours());
+    for (; place.colour < colours; place = {place.colour + 1, 0}) {
+      const auto sites_of_colour = [&](const auto& f) {
+        return for_each_site(static_cast<int>(place.colour), watch, place.done, f);
+      };
+      const bool whole =
+          update == LocalUpdate::metropolis
+              ? sites_of_colour([this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                  metropolis(site, proposal, draw);
+                })
+              : sites_of_colour([this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                  heat_bath(site, std::uint64_t{draw} << 32 | proposal);
+                });
+      if (!whole) return false;
     }
+    place = {};
+    return true;
   }
 
  private:
   // Calls f(site, proposal word, local word) for the sites of a colour, in the order of their
-  // slots.
+  // slots, from piece `done` of them on; false where it was stopped, before piece `done`.
   template <class F>
-  void for_each_site(int colour, F&& f) {
+  bool for_each_site(int colour, StopWatch& watch, std::uint32_t& done, F&& f) {
     const bool lattice = plan_.lattice.dim > 0;
     const std::uint64_t slots = lattice ? plan_.sites / 2 : plan_.sites;
     const std::uint64_t first = plan_.site_slots.slot(0, colour);
     std::array<std::uint32_t, kSlotsPerBlock * kBlocks> proposal, draw;
     std::uint64_t row_end = 0;  // first site after the row
     std::uint32_t odd = 0;      // the row's sites of this colour have odd x
-    for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    const std::uint64_t start = done * proposal.size();
+    if (lattice) row_end = 2 * start / plan_.lattice.extent[0] * plan_.lattice.extent[0];
+    for (std::uint64_t slot = start; slot < slots; ++slot) {
       const std::uint64_t at = slot % proposal.size();
       if (at == 0) {
+        done = static_cast<std::uint32_t>(slot / proposal.size());
+        if (slot > start && watch.ends(proposal.size())) return false;
         const std::uint64_t left = (slots - slot + kSlotsPerBlock - 1) / kSlotsPerBlock;
         const std::uint64_t block = (first + slot) / kSlotsPerBlock, n = std::min(left, kBlocks);
         draw_words(key_, Stream::single_proposal, block, n, proposal.data());
@@ -66,6 +76,7 @@ class PottsSweep {
       }
       f(site, proposal[at], draw[at]);
     }
+    return true;
   }
 
   // Calls f(state) for every neighbour.
@@ -118,9 +129,9 @@ class PottsSweep {
 
 }  // namespace
 
-void potts_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                 std::span<std::uint8_t> spins) {
-  PottsSweep(plan, tables, key, spins.data()).run(update);
+bool potts_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                 StopWatch& watch, std::span<std::uint8_t> spins, SweepPlace& place) {
+  return PottsSweep(plan, tables, key, spins.data()).run(update, watch, place);
 }
 
 }  // namespace rewise::single

@@ -5,12 +5,13 @@
 
 #include <span>
 
+#include "src/single/metropolis.hpp"
 #include "src/single/plan.hpp"
 
 namespace rewise::single {
 
-// One sweep: N attempted updates.
-void potts_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                 std::span<std::uint8_t> spins);
+// One sweep from `place` on: N attempted updates. False where the watch stopped it, at `place`.
+bool potts_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                 StopWatch& watch, std::span<std::uint8_t> spins, SweepPlace& place);
 
 }  // namespace rewise::single

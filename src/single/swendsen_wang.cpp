@@ -121,11 +121,16 @@ ClusterSums flip_clusters(const Plan& plan, const DrawKey& key, SwendsenWangScra
 }
 
 // Draws the bonds. Those that rewired ones left are gone from the lattice's masks, which say of
-// rewired bonds whether they were drawn.
-void draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key,
+// rewired bonds whether they were drawn. False where it was stopped.
+bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
                 SwendsenWangScratch& scratch) {
   const std::uint64_t blocks = (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock;
-  draw_masks(key, Stream::single_bond, tables.bond, 0, blocks, scratch.drawn.data());
+  const std::uint64_t piece = watch.active() ? watch.grain() / kSlotsPerBlock + 1 : blocks;
+  for (std::uint64_t first = 0; first < blocks; first += piece) {
+    const std::uint64_t count = std::min(piece, blocks - first);
+    draw_masks(key, Stream::single_bond, tables.bond, first, count, scratch.drawn.data() + first);
+    if (watch.ends(count * kSlotsPerBlock / 4)) return false;
+  }
   for (std::size_t i = 0; i < scratch.rewired.size(); ++i) {
     const std::uint64_t slot = scratch.rewired[i].slot;
     scratch.rewired_on[i] = scratch.drawn[slot / 64] >> slot % 64 & 1u;
@@ -133,13 +138,14 @@ void draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key,
   for (const std::uint64_t slot : plan.gone) {
     scratch.drawn[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
   }
+  return true;
 }
 
-// Draws the bonds and labels the clusters.
-void label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key,
+// Draws the bonds and labels the clusters. False where it was stopped.
+bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
                     SwendsenWangScratch& scratch, std::span<const std::uint8_t> spins,
                     StepClock& clock, ClusterSteps& steps) {
-  draw_bonds(plan, tables, key, scratch);
+  if (!draw_bonds(plan, tables, key, watch, scratch)) return false;
   if (scratch.labels) {
     SiteLabels& labels = *scratch.labels;
     occupy_bonds(plan, scratch, spins);
@@ -148,11 +154,12 @@ void label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key,
     clock.restart();
     steps.label += seconds.label;
     steps.merge += seconds.merge;
-    return;
+    return !watch.ends(plan.sites);
   }
   clock.add_to(steps.activate);
   HWY_DYNAMIC_DISPATCH(join_runs)(plan, scratch, spins.data());
   clock.add_to(steps.label);
+  return !watch.ends(plan.sites);
 }
 
 }  // namespace
@@ -173,21 +180,23 @@ SwendsenWangScratch::SwendsenWangScratch(const Plan& plan, LabelMethod method, s
 
 SwendsenWangScratch::~SwendsenWangScratch() = default;
 
-ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                                 SwendsenWangScratch& scratch, std::span<std::uint8_t> spins,
-                                 ClusterSteps& steps) {
+std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
+                                                const DrawKey& key, StopWatch& watch,
+                                                SwendsenWangScratch& scratch,
+                                                std::span<std::uint8_t> spins,
+                                                ClusterSteps& steps) {
   StepClock clock;
-  label_clusters(plan, tables, key, scratch, spins, clock, steps);
+  if (!label_clusters(plan, tables, key, watch, scratch, spins, clock, steps)) return std::nullopt;
   const ClusterSums sums = flip_clusters(plan, key, scratch, spins);
   clock.add_to(steps.flip);
   return sums;
 }
 
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
-                              SwendsenWangScratch& scratch, std::span<std::uint8_t> spins,
-                              ClusterSteps& steps) {
+                              StopWatch& watch, SwendsenWangScratch& scratch,
+                              std::span<std::uint8_t> spins, ClusterSteps& steps) {
   StepClock clock;
-  label_clusters(plan, tables, key, scratch, spins, clock, steps);
+  if (!label_clusters(plan, tables, key, watch, scratch, spins, clock, steps)) return 0;
   const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
   const std::uint8_t state = wolff_state(words, spins[seed], plan.states);

@@ -10,9 +10,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "src/engine/stop_watch.hpp"
 #include "src/label/cluster_sums.hpp"
 #include "src/label/method.hpp"
 #include "src/label/run_table.hpp"
@@ -44,15 +46,17 @@ struct SwendsenWangScratch {
   std::unique_ptr<SiteLabels> labels;     // of the methods that are not `fast`
 };
 
-// Adds the seconds of its steps.
-ClusterSums swendsen_wang_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                                 SwendsenWangScratch& scratch, std::span<std::uint8_t> spins,
-                                 ClusterSteps& steps);
+// Adds the seconds of its steps. Nothing where the watch stopped it before a spin was flipped.
+std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
+                                                const DrawKey& key, StopWatch& watch,
+                                                SwendsenWangScratch& scratch,
+                                                std::span<std::uint8_t> spins, ClusterSteps& steps);
 
 // Wolff update (wolff.hpp) by labelling: all clusters are labelled, the one of the seed takes the
-// new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its size.
+// new state. Costs as much as a Swendsen-Wang update, however small the cluster. Returns its size,
+// 0 where it was stopped.
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
-                              SwendsenWangScratch& scratch, std::span<std::uint8_t> spins,
-                              ClusterSteps& steps);
+                              StopWatch& watch, SwendsenWangScratch& scratch,
+                              std::span<std::uint8_t> spins, ClusterSteps& steps);
 
 }  // namespace rewise::single

@@ -1,5 +1,7 @@
 #include "src/single/wolff.hpp"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/single/wolff.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -34,10 +36,12 @@ class BlockSource {
 template <int D, bool kAnyByte>
 class Growth {
  public:
-  Growth(const Plan& plan, BlockSource& source, WolffScratch& scratch, std::uint8_t* spins,
-         std::uint64_t place)
+  Growth(const Plan& plan, BlockSource& source, StopWatch& watch, WolffScratch& scratch,
+         std::uint8_t* spins, std::uint64_t place)
       : plan_(plan),
         source_(source),
+        watch_(watch),
+        stretch_(std::min<std::uint64_t>(1 << 12, watch.grain())),
         blocks_(scratch.blocks.data()),
         epoch_(scratch.epoch),
         groups_(plan.groups.data()),
@@ -53,16 +57,30 @@ class Growth {
     }
   }
 
+  // kWatched: clusters may be so large that it looks for a stop.
+  template <bool kWatched>
   HWY_INLINE std::uint64_t run(Site seed, std::uint8_t state) {
     old_ = spins_[seed];
     *end_++ = seed;
     spins_[seed] = state;
     change_ = static_cast<std::uint8_t>(old_ ^ state);
-    for (const Site* head = queue_; head != end_; ++head) visit(*head);
+    const Site* look = queue_ + stretch_;
+    for (const Site* head = queue_; head != end_; ++head) {
+      visit(*head);
+      if (kWatched && HWY_UNLIKELY(head == look)) {
+        look += stretch_;
+        if (watch_.ends(stretch_)) return take_back();
+      }
+    }
     return static_cast<std::uint64_t>(end_ - queue_);
   }
 
  private:
+  HWY_NOINLINE std::uint64_t take_back() {
+    for (const Site* site = queue_; site != end_; ++site) spins_[*site] = old_;
+    return 0;
+  }
+
   HWY_INLINE void visit(Site site) {
     const single::SiteGroup& group = groups_[site >> 5];
     const std::uint32_t bit = 1u << (site & 31u);
@@ -122,6 +140,8 @@ class Growth {
 
   const Plan& plan_;
   BlockSource& source_;
+  StopWatch& watch_;
+  const std::uint64_t stretch_;  // sites between two looks at the watch
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
   const single::SiteGroup* const groups_;
@@ -135,28 +155,32 @@ class Growth {
 };
 
 template <int D>
-std::uint64_t grow_in(const Plan& plan, BlockSource& source, WolffScratch& scratch,
-                      std::uint8_t* spins, const single::GrowthStart& start) {
-  return start.any_byte ? Growth<D, true>(plan, source, scratch, spins, start.place)
-                              .run(start.seed, start.state)
-                        : Growth<D, false>(plan, source, scratch, spins, start.place)
-                              .run(start.seed, start.state);
+std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopWatch& watch,
+                      WolffScratch& scratch, std::uint8_t* spins,
+                      const single::GrowthStart& start) {
+  const auto run = [&](auto growth) HWY_ATTR {
+    return watch.active() && plan.sites > watch.grain()
+               ? growth.template run<true>(start.seed, start.state)
+               : growth.template run<false>(start.seed, start.state);
+  };
+  return start.any_byte ? run(Growth<D, true>(plan, source, watch, scratch, spins, start.place))
+                        : run(Growth<D, false>(plan, source, watch, scratch, spins, start.place));
 }
 
-std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, WolffScratch& scratch,
-                   std::uint8_t* spins, const single::GrowthStart& start) {
+std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, StopWatch& watch,
+                   WolffScratch& scratch, std::uint8_t* spins, const single::GrowthStart& start) {
   BlockSource source(key, bond);
   switch (plan.lattice.dim) {
     case 1:
-      return grow_in<1>(plan, source, scratch, spins, start);
+      return grow_in<1>(plan, source, watch, scratch, spins, start);
     case 2:
-      return grow_in<2>(plan, source, scratch, spins, start);
+      return grow_in<2>(plan, source, watch, scratch, spins, start);
     case 3:
-      return grow_in<3>(plan, source, scratch, spins, start);
+      return grow_in<3>(plan, source, watch, scratch, spins, start);
     case 4:
-      return grow_in<4>(plan, source, scratch, spins, start);
+      return grow_in<4>(plan, source, watch, scratch, spins, start);
     default:
-      return grow_in<0>(plan, source, scratch, spins, start);
+      return grow_in<0>(plan, source, watch, scratch, spins, start);
   }
 }
 
@@ -181,18 +205,18 @@ WolffScratch::WolffScratch(const Plan& plan)
       queue(std::make_unique_for_overwrite<Site[]>(plan.sites + kQueueSlack)) {}
 
 std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start) {
-  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, scratch, spins.data(), start);
+  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, watch, scratch, spins.data(), start);
 }
 
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           WolffScratch& scratch, std::span<std::uint8_t> spins) {
+                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins) {
   const Words4 words = random_words(key.seed, Stream::single_seed, 0, key.who, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
   const std::uint8_t state = wolff_state(words, spins[seed], plan.states);
   scratch.begin_update();
-  return grow_cluster(plan, tables, key, scratch, spins, {seed, state, plan.potts, 0});
+  return grow_cluster(plan, tables, key, watch, scratch, spins, {seed, state, plan.potts, 0});
 }
 
 }  // namespace rewise::single

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "src/engine/stop_watch.hpp"
 #include "src/single/plan.hpp"
 
 namespace rewise::single {
@@ -40,13 +41,14 @@ struct GrowthStart {
 };
 
 // The cluster of a site over the bonds of the update that has begun: its sites are listed in
-// scratch.queue from start.place on. Returns its size.
+// scratch.queue from start.place on. Returns its size, 0 where the watch stopped it and it was
+// taken back.
 std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start);
 
-// Flips one cluster; returns its size.
+// Flips one cluster; returns its size, 0 as above.
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           WolffScratch& scratch, std::span<std::uint8_t> spins);
+                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins);
 
 }  // namespace rewise::single

@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 
 namespace rewise {
 namespace {
@@ -82,6 +83,7 @@ double unit_seconds(std::string_view unit) {
 }  // namespace
 
 void install_stop_signals() {
+  stop_question = [] { return stop_signal() != 0; };
   const bool keep_hangup = is_ignored(SIGHUP);
   for (const int number : {SIGINT, SIGTERM, SIGUSR1}) handle(number);
   if (!keep_hangup) handle(SIGHUP);

@@ -1,11 +1,13 @@
 // The bundle engine makes the same moves on CUDA as on the CPU, bit for bit.
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "graphs/graph.hpp"
 #include "src/bundle/bundle.hpp"
+#include "tests/engines/identity_check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -111,5 +113,50 @@ TEST_CASE("a checkpoint goes from one device to the other", "[gpu]") {
     two->restore(one->save());
     two->advance(schedule, 30);
     CHECK(two->trajectory_hash() == whole->trajectory_hash());
+  }
+}
+
+// On CUDA between steps, on the CPU anywhere within them; each goes on from where the other was.
+TEST_CASE("stopped within cycles on CUDA or the CPU and continued on either", "[gpu]") {
+  const Graph graph = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
+  EngineSpec spec;
+  spec.betas = {1 / 2.1, 1 / 2.6};
+  spec.replicas = 32;
+  std::vector<EngineOptions> options(3);
+  options[0].threads = 2;
+  options[1].threads = 1;
+  options[2].device = 0;
+  for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+    spec.cluster = cluster;
+    CHECK(check_stops(make_bundle_engine, graph, spec, {2, 3}, options, 11) >= 5);
+    CHECK(check_stops(make_bundle_engine, graph, spec, {3, 2}, {options[2]}, 12) >= 3);
+  }
+}
+
+// Members of a batch that were stopped at unlike places come to the end of the same cycle.
+TEST_CASE("a batch goes on from members at different places", "[gpu]") {
+  const Graph graph = build_graph({{34, 20}, 0.1, Rule::rewire, 3});
+  EngineSpec spec;
+  spec.betas = {1 / 2.1, 1 / 2.6};
+  spec.replicas = 32;
+  EngineOptions cpu, gpu;
+  gpu.device = 0;
+  cpu.stop_grain = 64;
+  const std::vector<BundleTask> tasks(3, {graph, spec});
+  const auto batch = make_bundle_batch(tasks, gpu);
+  for (std::size_t k = 0; k < tasks.size(); ++k) {
+    std::atomic<std::size_t> asked{0};
+    cpu.stop = [&] { return ++asked > 40 * k; };
+    const auto engine = make_bundle_engine(graph, spec, cpu);
+    CHECK_FALSE(engine->advance({2, 3}, 4));
+    batch->engine(k).restore(engine->save());
+  }
+  const std::vector<std::size_t> who{0, 1, 2};
+  const std::vector<bool> all(3, true);
+  CHECK((batch->advance(who, {2, 3}, 4) == all));
+  const auto whole = make_bundle_engine(graph, spec, {});
+  whole->advance({2, 3}, 4);
+  for (const std::size_t k : who) {
+    CHECK(batch->engine(k).trajectory_hash() == whole->trajectory_hash());
   }
 }

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdlib>
 
+#include "src/bundle/books.hpp"
 #include "src/bundle/bundle.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/instruction_sets.hpp"
 #include "tests/support/reference.hpp"
+#include "tests/support/same_moves.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
@@ -83,6 +85,29 @@ void check_sets_of_swendsen_wang(const Graph& graph, EngineSpec spec) {
   });
 }
 
+// The engine's thresholds, on no device.
+class Tables final : public bundle::Books {
+ public:
+  using Books::Books;
+  std::size_t words() const {
+    std::size_t sum = 0;
+    for (const auto& tables : view().tables) {
+      for (const auto& table : tables.by_degree) {
+        sum += 2 * table.acceptance.size() + table.bit.size();
+      }
+    }
+    return sum;
+  }
+
+ private:
+  std::string_view device() const override { return "none"; }
+  int threads() const override { return 0; }
+  bool advance(const Schedule&, std::uint64_t) override { return true; }
+  void measure(Observation&) override {}
+  void read_words(std::uint32_t, Words&) const override {}
+  void write_words(std::uint32_t, const Words&) override {}
+};
+
 }  // namespace
 
 // One bundle (shared by the threads) and many (dealt to them); below, at and above Tc.
@@ -103,6 +128,48 @@ TEST_CASE("bundle trajectories: 1, 2 and 5 threads of Swendsen-Wang are equal") 
              {2, 2});
   check_ways(build_graph({{10, 6, 8, 6}, 0.1, Rule::add, 8}), spec_of({7.0}, 64, sw), {1, 2});
   check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64, sw), {0, 2});
+}
+
+TEST_CASE("bundle trajectories: stopped anywhere within a cycle and continued is uninterrupted") {
+  const auto sw = ClusterUpdate::swendsen_wang;
+  const auto stops = [](const Graph& graph, const EngineSpec& spec, const Schedule& schedule) {
+    INFO(graph.sites() << " sites, " << to_string(spec.cluster));
+    CHECK(check_stops(make_bundle_engine, graph, spec, schedule,
+                      all_options(graph.sites(), spec.cluster), graph.sites()) >= 10);
+  };
+  // Rows with and without modified cells, narrow lattices by table, one bundle and many.
+  const Graph plane = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
+  stops(plane, spec_of({2.1, 2.43, 3.0}, 32), {2, 3});
+  stops(plane, spec_of({2.3}, 32), {1, 2});
+  stops(plane, spec_of({2.1, 2.9}, 64, sw), {1, 2});
+  EngineSpec glauber = spec_of({2.3}, 32);
+  glauber.local = LocalUpdate::glauber;
+  stops(plane, glauber, {3, 0});
+  stops(build_graph({{18, 16, 14}, 0, Rule::rewire, 7}), spec_of({4.4}, 64), {1, 2});
+  stops(build_graph({{18, 16, 14}, 1, Rule::rewire, 7}), spec_of({4.7, 8}, 32), {1, 1});
+  stops(irregular_graph(3000), spec_of({2.5}, 32), {1, 2});
+  stops(irregular_graph(3000), spec_of({2.5, 4}, 32, sw), {1, 1});
+}
+
+// A star: the hub's table, and no other, grows with its degree.
+TEST_CASE("bundle engine: tables take the degrees that occur") {
+  constexpr std::uint32_t leaves = 10000;
+  std::vector<std::uint8_t> colour(leaves + 1, 1);
+  colour[0] = 0;
+  std::vector<RewiredBond> bonds;
+  for (std::uint32_t s = 1; s <= leaves; ++s) bonds.push_back({bonds.size(), 0, s});
+  const Graph star(leaves + 1, bonds, colour, 2, "star");
+  for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+    EngineSpec spec = spec_of({2.5, 20}, 32);
+    spec.local = local;
+    CHECK(Tables(star, spec).words() <= 2u * 35 * (leaves + 10));
+    BundleReference reference(edges_of(star), colours_of(star), spec);
+    reference.advance({2, 0}, 2);
+    const auto engine = make_bundle_engine(star, spec, option(2));
+    engine->advance({2, 0}, 2);
+    const auto words = reference.words();
+    CHECK(engine->trajectory_hash() == XXH3_64bits(words.data(), words.size() * sizeof(words[0])));
+  }
 }
 
 TEST_CASE("bundle trajectories: every instruction set gives the same bits") {

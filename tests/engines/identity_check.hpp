@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -69,6 +70,47 @@ inline void check_resume(EngineMaker make, const Graph& graph, const EngineSpec&
     CHECK(engine->trajectory_hash() == expected[next].hash);
     ++next;
   }
+}
+
+// The same run, stopped at ever other places of its cycles (in sweeps and in cluster updates, of
+// some bundles or systems before others), and gone on with each time by a new engine with other
+// options. Returns the number of stops.
+inline int check_stops(EngineMaker make, const Graph& graph, const EngineSpec& spec,
+                       const Schedule& schedule, std::vector<EngineOptions> options,
+                       std::uint64_t seed) {
+  const int stretches = 4, cycles = 2;
+  const auto whole = make(graph, spec, options[0]);
+  std::mt19937_64 random(seed);
+  std::atomic<int> asked{0};
+  int next = 1, stops = 0;
+  for (EngineOptions& with : options) {
+    with.stop = [&] { return asked.fetch_add(1) >= next; };
+    with.stop_grain = 64;
+  }
+  auto engine = make(graph, spec, options[0]);
+  for (int stretch = 0; stretch < stretches; ++stretch) {
+    CHECK(whole->advance(schedule, cycles));
+    while (!engine->advance(schedule, cycles)) {
+      const EngineState state = engine->save();
+      CHECK(state.step ==
+            static_cast<std::uint64_t>(stretch) * cycles * schedule.steps_per_cycle());
+      engine = make(graph, spec, options[random() % options.size()]);
+      if (random() % 2 == 0) engine->advance(schedule, 1);  // must leave nothing behind
+      engine->restore(state);
+      CHECK((engine->save().bytes == state.bytes));
+      ++stops;
+      asked = 0;
+      next = static_cast<int>(random() % static_cast<unsigned>(4 + stops));
+    }
+    Observation seen, expected;
+    whole->measure(expected);
+    engine->measure(seen);
+    INFO("stretch " << stretch << ", " << stops << " stops");
+    CHECK(same(seen, expected));
+    CHECK(engine->trajectory_hash() == whole->trajectory_hash());
+    CHECK((engine->save().bytes == whole->save().bytes));
+  }
+  return stops;
 }
 
 // advance(s, a + b) = advance(s, a), advance(s, b); measuring and saving change nothing.

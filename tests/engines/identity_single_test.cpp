@@ -70,6 +70,33 @@ TEST_CASE("single trajectories: 1, 2 and 5 threads are equal") {
   });
 }
 
+TEST_CASE("single trajectories: stopped anywhere within a cycle and continued is uninterrupted") {
+  const auto stops = [](const Graph& graph, const EngineSpec& spec, const Schedule& schedule,
+                        const std::vector<EngineOptions>& options) {
+    INFO(graph.sites() << " sites, " << to_string(spec.local) << ", " << to_string(spec.cluster));
+    CHECK(check_stops(make_single_engine, graph, spec, schedule, options, graph.sites()) >= 10);
+  };
+  EngineOptions ccl = option(2), tiles = option(1);
+  ccl.wolff_method = "ccl";
+  tiles.label_method = "kalentev";
+  const Graph plane = build_graph({{36, 22}, 0.1, Rule::rewire, 3});
+  const Graph listed = imported_graph(hubs(250, 60, 4), "hubs");
+  for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+    for (const ModelKind model : {ModelKind::ising, ModelKind::potts}) {
+      EngineSpec spec = spec_of(local, ClusterUpdate::wolff);
+      spec.model = model;
+      spec.q = model == ModelKind::potts ? 3 : 2;
+      if (model == ModelKind::potts) spec.betas = {1 / 0.6, 1 / 0.9, 1 / 1.2};
+      stops(plane, spec, {1, 2}, {option(1), option(2), ccl, option(5)});
+      spec.cluster = ClusterUpdate::swendsen_wang;
+      stops(plane, spec, {2, 1}, {option(1), tiles, option(5)});
+      spec.cluster = ClusterUpdate::few_cluster;
+      stops(plane, spec, {1, 2}, {option(1), option(2), option(5)});
+      stops(listed, spec, {1, 1}, {option(1), option(2)});
+    }
+  }
+}
+
 TEST_CASE("single trajectories: every instruction set gives the same bits") {
   for_each_combination([](const Graph& graph, const EngineSpec& spec) {
     std::vector<Trace> expected;

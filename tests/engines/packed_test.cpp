@@ -135,3 +135,30 @@ TEST_CASE("packed engine: three dimensions agree with the bundle engine") {
     }
   }
 }
+
+// Every question is answered with yes, and the first piece of a run is one sweep of one system.
+TEST_CASE(
+    "packed engine: stopped between the sweeps of its systems and continued is uninterrupted") {
+  EngineSpec spec;
+  spec.betas = {1 / 2.1, 1 / 2.6};
+  spec.replicas = 3;
+  EngineOptions options;
+  options.threads = 2;
+  const Graph torus = build_graph({{70, 36}, 0, Rule::rewire, 1});
+  const auto whole = make(torus, spec, options);
+  CHECK(whole->advance({2, 0}, 3));
+  options.stop = [] { return true; };
+  auto engine = make(torus, spec, options);
+  int stops = 0;
+  while (!engine->advance({2, 0}, 3)) {
+    const EngineState state = engine->save();
+    CHECK(state.step == 0);
+    options.threads = 1 + ++stops % 3;
+    engine = make(torus, spec, options);
+    engine->restore(state);
+    CHECK((engine->save().bytes == state.bytes));
+  }
+  CHECK(stops == 2 * 3 * 6 - 1);
+  CHECK(engine->trajectory_hash() == whole->trajectory_hash());
+  CHECK((engine->save().bytes == whole->save().bytes));
+}

@@ -87,3 +87,23 @@ TEST_CASE("packed engine: a tiny case for the sanitizer", "[gpu][tiny]") {
     check_same(*cpu, *gpu);
   }
 }
+
+TEST_CASE("packed engine: stopped on one device and continued on the other", "[gpu]") {
+  const std::vector<std::uint32_t> extents{514, 20};
+  const EngineSpec spec = spec_of(2, LocalUpdate::metropolis);
+  const auto whole = on(-1, extents, spec);
+  whole->advance({2, 0}, 3);
+  int stops = 0;
+  EngineOptions options;
+  options.stop = [] { return true; };
+  options.device = 0;
+  auto engine = make_packed_engine(extents, spec, options);
+  while (!engine->advance({2, 0}, 3)) {
+    const EngineState state = engine->save();
+    options.device = ++stops % 2 == 0 ? 0 : -1;
+    engine = make_packed_engine(extents, spec, options);
+    engine->restore(state);
+  }
+  CHECK(stops == 2 * 3 * 4 - 1);
+  check_same(*whole, *engine);
+}

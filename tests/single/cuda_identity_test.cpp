@@ -7,6 +7,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/single/single.hpp"
+#include "tests/engines/identity_check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -191,4 +192,26 @@ TEST_CASE("a CUDA device that is not there is refused", "[gpu]") {
   EngineOptions options;
   options.device = 999;
   CHECK_THROWS_AS(make_single_engine(graph, spec, options), Error);
+}
+
+// On CUDA between steps, on the CPU anywhere within them; each goes on from where the other was.
+TEST_CASE("single: stopped within cycles on CUDA or the CPU and continued on either", "[gpu]") {
+  const Graph graph = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
+  std::vector<EngineOptions> options(3);
+  options[0].threads = 2;
+  options[1].threads = 1;
+  options[2].device = 0;
+  for (const ModelKind model : {ModelKind::ising, ModelKind::potts}) {
+    for (const auto cluster :
+         {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang, ClusterUpdate::few_cluster}) {
+      EngineSpec spec;
+      spec.model = model;
+      spec.q = model == ModelKind::potts ? 3 : 2;
+      spec.betas = {1 / 0.9, 1 / 2.3};
+      spec.replicas = 2;
+      spec.cluster = cluster;
+      CHECK(check_stops(make_single_engine, graph, spec, {2, 3}, options, 11) >= 5);
+      CHECK(check_stops(make_single_engine, graph, spec, {3, 2}, {options[2]}, 12) >= 3);
+    }
+  }
 }

@@ -1,0 +1,89 @@
+// advance() of engines that make a step of all their systems together and are quick at it (those on
+// CUDA devices): it runs in pieces of some tenth of a second, between which it looks for a stop.
+// Cycles that are short are run as ever, several in a piece; a long one is taken apart into its
+// steps, which changes nothing, since random numbers are addressed by the step.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#include "src/base/clock.hpp"
+#include "src/engine/schedule.hpp"
+
+namespace rewise {
+
+// Seconds of a step of each kind, 0 where it is not known yet.
+struct Pace {
+  double local = 0, cluster = 0;
+
+  bool known(const Schedule& s) const {
+    return (s.local == 0 || local > 0) && (s.cluster == 0 || cluster > 0);
+  }
+  double seconds(const Schedule& s) const { return s.local * local + s.cluster * cluster; }
+  // Learns from a piece.
+  void take(const Schedule& s, std::uint64_t cycles, double seconds_taken) {
+    const double each = std::max(seconds_taken, 1e-9) / static_cast<double>(cycles);
+    const double before = seconds(s);
+    if (s.cluster == 0) {
+      local = each / s.local;
+    } else if (s.local == 0) {
+      cluster = each / s.cluster;
+    } else {
+      local *= each / before;
+      cluster *= each / before;
+    }
+  }
+};
+
+inline constexpr double kPieceSeconds = 0.2;
+
+// What to run next at step `at` of `total`: a piece of a cycle as a schedule run once, or cycles.
+struct NextPiece {
+  Schedule schedule;
+  std::uint64_t cycles = 1;
+};
+inline NextPiece next_piece(const Schedule& schedule, const Pace& pace, std::uint64_t at,
+                            std::uint64_t total) {
+  const std::uint64_t each = schedule.steps_per_cycle(), in_cycle = at % each;
+  const auto fitting = [](double seconds, std::uint64_t most) {
+    const double count = kPieceSeconds / seconds;
+    return count >= static_cast<double>(most)
+               ? most
+               : std::max<std::uint64_t>(static_cast<std::uint64_t>(count), 1);
+  };
+  if (in_cycle == 0 && pace.known(schedule) && pace.seconds(schedule) <= kPieceSeconds) {
+    const std::uint64_t left = (total - at) / each;
+    if (left > 0) return {schedule, fitting(pace.seconds(schedule), left)};
+  }
+  const bool local = in_cycle < schedule.local;
+  const double step = local ? pace.local : pace.cluster;
+  const std::uint64_t left = (local ? schedule.local : each) - in_cycle;
+  const auto count = static_cast<std::uint32_t>(step > 0 ? fitting(step, left) : 1);
+  return {local ? Schedule{count, 0} : Schedule{0, count}, 1};
+}
+
+// Calls run(schedule, cycles), which waits for its end, until `cycles` cycles are done, of which
+// `at` steps were done before; false where `stop` said so, with `at` steps done. Steps beyond the
+// end stay in `at`.
+template <class Run>
+bool run_in_pieces(const std::function<bool()>& stop, const Schedule& schedule,
+                   std::uint64_t cycles, Pace& pace, std::uint64_t& at, const Run& run) {
+  if (!stop && at == 0) {
+    run(schedule, cycles);
+    return true;
+  }
+  const std::uint64_t total = schedule.steps_per_cycle() * cycles;
+  while (at < total) {
+    const NextPiece piece = next_piece(schedule, pace, at, total);
+    const double start = now();
+    run(piece.schedule, piece.cycles);
+    pace.take(piece.schedule, piece.cycles, now() - start);
+    at += piece.schedule.steps_per_cycle() * piece.cycles;
+    if (at < total && stop && stop()) return false;
+  }
+  at -= total;
+  return true;
+}
+
+}  // namespace rewise
