@@ -106,8 +106,9 @@ TEST_CASE("a warm-up has updates of its own, is part of the name, and ends with 
 TEST_CASE("a warm-up that is interrupted goes on to the same bits") {
   Workplace place;
   TaskSpec spec = wolff_task();
-  spec.warm_up.cycles = 40;
-  spec.equilibrate = 4;
+  spec.warm_up.cycles = 400;
+  spec.equilibrate = 2;
+  spec.measure = 3;
   const TaskData whole = run_task(spec, {}, one_thread()).data;
   const TaskPaths paths = task_paths(place / "study", task_id(spec));
   std::filesystem::create_directories(paths.finished.parent_path());
@@ -115,10 +116,10 @@ TEST_CASE("a warm-up that is interrupted goes on to the same bits") {
   TaskResult result;
   do {
     TaskRun run = one_thread();
-    run.stop = StopToken(std::chrono::duration<double>(0));  // at least one step is done
+    run.stop = StopToken(std::chrono::duration<double>(0.004 + 0.001 * pieces));
     result = run_task(spec, paths, run);
     ++pieces;
-  } while (result.outcome == TaskOutcome::interrupted && pieces < 200);
+  } while (result.outcome == TaskOutcome::interrupted && pieces < 2000);
   CHECK(result.outcome == TaskOutcome::finished);
   CHECK(pieces > 2);
   CHECK(result.data.energy == whole.energy);
