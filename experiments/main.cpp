@@ -18,8 +18,8 @@
 #include <system_error>
 #include <vector>
 
-#include "experiments/build_info.hpp"
-#include "experiments/commands.hpp"
+#include "experiments/console/build_info.hpp"
+#include "experiments/console/commands.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"
 

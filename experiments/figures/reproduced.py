@@ -13,7 +13,7 @@ import PIL.Image
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "experiments" / "configs" / "reproduce" / "README.md"
-sys.path.insert(0, str(ROOT / "analysis"))
+sys.path.insert(0, str(ROOT / "analysis/rewise"))
 
 import plot_curves  # noqa: E402
 import plot_style  # noqa: E402

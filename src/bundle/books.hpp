@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "src/bundle/digits.hpp"
 #include "src/bundle/layout.hpp"
-#include "src/bundle/sweep.hpp"
-#include "src/bundle/swendsen_wang_label.hpp"
+#include "src/bundle/local/digits.hpp"
+#include "src/bundle/local/sweep.hpp"
+#include "src/bundle/swendsen_wang/swendsen_wang_label.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise::bundle {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "src/bundle/books.hpp"
-#include "src/bundle/local_cuda.hpp"
-#include "src/bundle/measure_cuda.hpp"
+#include "src/bundle/local/local_cuda.hpp"
+#include "src/bundle/local/measure_cuda.hpp"
 #include "src/cuda/device_buffer.hpp"
 
 namespace rewise::bundle {

@@ -17,10 +17,10 @@
 #if defined(REWISE_HAVE_CUDA)
 #include "src/bundle/engine_cuda.hpp"
 #endif
-#include "src/bundle/measure.hpp"
-#include "src/bundle/sweep.hpp"
-#include "src/bundle/swendsen_wang.hpp"
-#include "src/bundle/wolff_update.hpp"
+#include "src/bundle/local/measure.hpp"
+#include "src/bundle/local/sweep.hpp"
+#include "src/bundle/swendsen_wang/swendsen_wang.hpp"
+#include "src/bundle/wolff/wolff_update.hpp"
 
 namespace rewise::bundle {
 namespace {

@@ -11,7 +11,8 @@
 
 namespace rewise {
 
-// "src/bundle/wolff.cu:41: out of memory (cudaErrorMemoryAllocation) while allocating 8 bytes"
+// "src/bundle/wolff/wolff.cu:41: out of memory (cudaErrorMemoryAllocation) while allocating 8
+// bytes"
 inline std::string cuda_error_text(cudaError_t status, const std::string& doing,
                                    const std::source_location& where) {
   std::string file = where.file_name();

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "src/base/clock.hpp"
-#include "src/label/equivalence.hpp"
-#include "src/label/merge.hpp"
+#include "src/label/papers/equivalence.hpp"
+#include "src/label/papers/merge.hpp"
+#include "src/label/papers/tiles.hpp"
 #include "src/label/runs.hpp"
-#include "src/label/tiles.hpp"
 
 namespace rewise {
 

@@ -31,7 +31,8 @@ enum class Stream : std::uint32_t {
   packed_local = 41,     // packed engine, Metropolis and Glauber: the same item
 
   // Percolation (key: run seed)
-  percolation_bond = 56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond
+  percolation_bond =
+      56,  // src/label/percolation/occupy.hpp: item a quarter of the site, or of the bond
   percolation_site = 57,  // item a quarter of the site
 };
 

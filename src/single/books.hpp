@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "src/engine/pieces.hpp"
-#include "src/single/metropolis.hpp"
+#include "src/single/local/metropolis.hpp"
 #include "src/single/plan.hpp"
-#include "src/single/swendsen_wang.hpp"
+#include "src/single/swendsen_wang/swendsen_wang.hpp"
 
 namespace rewise::single {
 

@@ -10,20 +10,20 @@
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 #include "src/single/books.hpp"
-#include "src/single/few_cluster.hpp"
+#include "src/single/wolff/few_cluster.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/single/engine_cuda.hpp"
 #include "src/single/engine_team.hpp"
 #endif
-#include "src/single/metropolis.hpp"
-#include "src/single/observe.hpp"
+#include "src/single/labels/swendsen_wang_labels.hpp"
+#include "src/single/local/metropolis.hpp"
+#include "src/single/local/observe.hpp"
+#include "src/single/local/potts_local.hpp"
 #include "src/single/plan.hpp"
-#include "src/single/potts_local.hpp"
 #include "src/single/single.hpp"
-#include "src/single/swendsen_wang.hpp"
-#include "src/single/swendsen_wang_labels.hpp"
-#include "src/single/wolff.hpp"
-#include "src/single/wolff_method.hpp"
+#include "src/single/swendsen_wang/swendsen_wang.hpp"
+#include "src/single/wolff/wolff.hpp"
+#include "src/single/wolff/wolff_method.hpp"
 
 namespace rewise {
 namespace {

@@ -13,13 +13,13 @@
 #include "src/cuda/use_device.hpp"
 #include "src/single/books.hpp"
 #include "src/single/device_graph.hpp"
-#include "src/single/few_cluster_cuda.hpp"
-#include "src/single/local_cuda.hpp"
-#include "src/single/observe_cuda.hpp"
-#include "src/single/swendsen_wang_cuda.hpp"
-#include "src/single/swendsen_wang_labels_cuda.hpp"
+#include "src/single/labels/swendsen_wang_labels_cuda.hpp"
+#include "src/single/local/local_cuda.hpp"
+#include "src/single/local/observe_cuda.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/single/timer_cuda.hpp"
-#include "src/single/wolff_cuda.hpp"
+#include "src/single/wolff/few_cluster_cuda.hpp"
+#include "src/single/wolff/wolff_cuda.hpp"
 
 namespace rewise::single {
 class CudaEngine final : public Books {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/label/method.hpp"
-#include "src/single/tiles.hpp"
+#include "src/single/swendsen_wang/tiles.hpp"
 
 namespace rewise::single {
 

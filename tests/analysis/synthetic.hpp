@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "analysis/distributions.hpp"
-#include "analysis/statistics.hpp"
+#include "analysis/series/distributions.hpp"
+#include "analysis/series/statistics.hpp"
 
 namespace rewise::test {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/moments.hpp"
+#include "analysis/series/moments.hpp"
 #include "tests/analysis/synthetic.hpp"
 
 namespace rewise::test {

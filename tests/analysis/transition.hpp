@@ -1,7 +1,7 @@
 // Synthetic graphs near a transition, as the tables and curves that the estimators take.
 #pragma once
 
-#include "analysis/curves.hpp"
+#include "analysis/scaling/curves.hpp"
 #include "tests/analysis/synthetic.hpp"
 
 namespace rewise::test {

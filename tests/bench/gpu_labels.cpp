@@ -16,8 +16,8 @@
 #include "graphs/graph.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/single/device_graph.hpp"
-#include "src/single/swendsen_wang_cuda.hpp"
-#include "src/single/swendsen_wang_labels_cuda.hpp"
+#include "src/single/labels/swendsen_wang_labels_cuda.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace {
 

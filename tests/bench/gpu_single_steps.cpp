@@ -14,10 +14,10 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/single/device_graph.hpp"
-#include "src/single/local_cuda.hpp"
-#include "src/single/swendsen_wang_cuda.hpp"
-#include "src/single/swendsen_wang_fused.hpp"
-#include "src/single/swendsen_wang_kernels.hpp"
+#include "src/single/local/local_cuda.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_kernels.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/config.hpp"
+#include "experiments/study/config.hpp"
 #include "src/base/error.hpp"
 
 namespace {

@@ -1,12 +1,12 @@
 // Percolation against exact values: enumeration on a small torus, thresholds and wrapping
 // probabilities of the square lattice, the random graph that a fully rewired lattice is.
-#include "src/label/percolation.hpp"
+#include "src/label/percolation/percolation.hpp"
 
 #include <bit>
 #include <cmath>
 
-#include "src/label/cluster_counts.hpp"
-#include "src/label/occupy.hpp"
+#include "src/label/percolation/cluster_counts.hpp"
+#include "src/label/percolation/occupy.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis/rewise")]
 
 import plot  # noqa: E402
 import plot_percolation  # noqa: E402

@@ -1,4 +1,4 @@
-"""The plots and readers of analysis/*.py, on made-up studies and tasks of known content."""
+"""The plots and readers of analysis/rewise, on made-up studies and tasks of known content."""
 
 import contextlib
 import copy
@@ -14,7 +14,7 @@ import unittest.mock
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis/rewise")]
 
 import plot  # noqa: E402
 import plot_sizes  # noqa: E402

@@ -14,7 +14,7 @@ import unittest
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis/rewise")]
 
 import report  # noqa: E402
 import rewise_data  # noqa: E402

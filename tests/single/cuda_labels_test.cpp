@@ -10,7 +10,7 @@
 #include "src/base/error.hpp"
 #include "src/label/labeller.hpp"
 #include "src/label/method.hpp"
-#include "src/single/label_components_cuda.hpp"
+#include "src/single/labels/label_components_cuda.hpp"
 #include "src/single/single.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"

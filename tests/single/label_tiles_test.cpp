@@ -1,6 +1,6 @@
-// Labelling within a tile as CUDA blocks do it (src/single/label_tiles.hpp), run on the host: tiles
-// cover a lattice once, and every method finds the clusters that a plain search finds.
-#include "src/single/label_tiles.hpp"
+// Labelling within a tile as CUDA blocks do it (src/single/labels/label_tiles.hpp), run on the
+// host: tiles cover a lattice once, and every method finds the clusters that a plain search finds.
+#include "src/single/labels/label_tiles.hpp"
 
 #include <numeric>
 #include <random>

@@ -1,6 +1,6 @@
 // The Potts rules that CUDA kernels share with this test: sorted neighbours give the states that
 // counting gives, and bytes are compared as bytes.
-#include "src/single/potts_rules.hpp"
+#include "src/single/local/potts_rules.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 #include <set>
 #include <vector>
 
-#include "src/single/bond_draws.hpp"
 #include "src/single/draws.hpp"
 #include "src/single/rules.hpp"
+#include "src/single/wolff/bond_draws.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;

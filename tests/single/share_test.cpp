@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/single/seams.hpp"
 #include "src/single/share.hpp"
+#include "src/single/swendsen_wang/seams.hpp"
 #include "src/single/team.hpp"
 #include "tests/support/catch.hpp"
 

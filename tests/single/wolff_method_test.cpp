@@ -5,7 +5,7 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/single/single.hpp"
-#include "src/single/wolff_method.hpp"
+#include "src/single/wolff/wolff_method.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
 

@@ -1,0 +1,291 @@
+"""Reads what rewise writes: the summary of a study and the files of its tasks.
+
+    import rewise_data
+    study = rewise_data.read_summary("studies/quickstart")     # see SUMMARY.md
+    task = rewise_data.read_task("t.h5")
+    task.energy.mean(axis=(1, 2))                              # <e> at each temperature
+
+Needs numpy, and h5py for task files, which are only read. A task file is plain HDF5 behind a user
+block of 512 bytes, which h5py and h5dump skip by themselves.
+"""
+
+import dataclasses
+import glob
+import json
+import math
+import os
+import pathlib
+import secrets
+import time
+
+import numpy as np
+
+
+class DataError(Exception):
+    """A file that is damaged or is none of ours: one line that names it."""
+
+
+@dataclasses.dataclass
+class Task:
+    """One graph at all its temperatures. Arrays are [temperature, time, replica]."""
+    path: pathlib.Path
+    extents: list            # [dim]; empty for an imported graph
+    p: float
+    rule: str
+    sites: int
+    bonds: int
+    modified: int
+    temperature: np.ndarray  # [temperature]
+    energy: np.ndarray       # per site, e = -(bond sum)/N
+    magnetisation: np.ndarray  # per site, signed; Potts: (q N_max/N - 1)/(q - 1)
+    cluster_size: np.ndarray | None  # sums over the cluster updates between two measurements
+    configuration: dict      # "lattice.p" -> "0.01"
+    provenance: dict
+    purpose: str = ""        # in a study: what it was computed for (rewise_study.Study.tasks)
+
+    @property
+    def states(self):
+        """q of a Potts model, 2 for Ising."""
+        return int(self.configuration.get("sampling.q", 2))
+
+    def keep(self, first, count):
+        """Keeps `count` measurements alone, from number `first` on."""
+        part = slice(first, first + count)
+        self.energy, self.magnetisation = self.energy[:, part], self.magnetisation[:, part]
+        if self.cluster_size is not None:
+            self.cluster_size = self.cluster_size[:, part]
+
+    @property
+    def name(self):
+        return self.path.name.removesuffix(".h5").removesuffix(".part")
+
+
+def extents_label(extents):
+    """'L = 32' for equal extents, '32 x 16' otherwise, for axis labels and legends."""
+    if not extents:
+        return "imported graph"
+    if all(extent == extents[0] for extent in extents):
+        return f"$L = {extents[0]}$"
+    return r"$" + r" \times ".join(str(extent) for extent in extents) + "$"
+
+
+def schedule_label(size, otherwise=""):
+    """"1:4", or "1:4 SW" where Swendsen-Wang stands in place of Wolff; of a summary's size."""
+    schedule = size.get("schedule") or otherwise
+    short = {"swendsen-wang": " SW", "few-cluster": " few"}.get(size.get("cluster"), "")
+    return schedule + (short if schedule and not schedule.endswith(":0") else "")
+
+
+def read_summary(folder):
+    """The summary of a study as a dict, checked for being one."""
+    path = pathlib.Path(folder) / "summary.json"
+    return read_json(path, "rewise summary", "summary of a rewise study",
+                     f"is '{folder}' a finished study?")
+
+
+def read_tuning(path):
+    """What `rewise tune --out` kept, or a study's schedules/*.json, as a dict."""
+    return read_json(pathlib.Path(path), "rewise tune", "result of 'rewise tune'",
+                     "did 'rewise tune --out' write it?")
+
+
+def read_json(path, form, what, where_from):
+    """A file of the given "format" as a dict; `what` it should be and where it comes from are said
+    where it is not."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"'{path}' does not exist: {where_from}") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"'{path}' cannot be read: {error}") from None
+    if not isinstance(value, dict) or value.get("format") != form:
+        raise DataError(f"'{path}' is no {what}")
+    version = value.get("format_version")
+    if version != 1:
+        raise DataError(f"'{path}' has format version {version}; this program reads 1")
+    return value
+
+
+LEFTOVER_AGE = 3600  # seconds, after which a file that was never renamed belongs to nobody
+
+
+def write_aside(path, data):
+    """Writes bytes under a name of its own beside `path`, which none can know or have linked
+    elsewhere, and renames it: readers see the old file or the new one. Also removes what a killed
+    process left of the same file."""
+    path = pathlib.Path(path)
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    try:
+        with open(file, "wb") as stream:
+            stream.write(data)
+        os.replace(aside, path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+    for old in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 16}.tmp"):
+        try:
+            if time.time() - old.lstat().st_mtime > LEFTOVER_AGE:
+                old.unlink()
+        except OSError:
+            pass  # another process was faster, or it is not ours to remove
+
+
+def _text(value):
+    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+def _texts(group):
+    """A group of texts: attributes, or scalar datasets where they are too long for one."""
+    texts = {key: _text(value) for key, value in group.attrs.items()}
+    texts.update({key: _text(dataset[()]) for key, dataset in group.items()})
+    return texts
+
+
+def read_task(path):
+    """A finished task, or a checkpoint (*.part.h5) with what it holds so far."""
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise DataError(f"'{path}' is a folder, no task file (a study: read_summary())")
+    try:
+        with open_task(path) as file:
+            return _read_open_task(path, file)
+    except FileNotFoundError:
+        raise DataError(f"'{path}' does not exist") from None
+    except (OSError, KeyError, ValueError) as error:
+        raise DataError(f"'{path}' is damaged or no task file of rewise: {error}") from None
+
+
+def task_files(folder):
+    """A study's finished tasks, in the order of their names."""
+    return sorted(path for path in (pathlib.Path(folder) / "tasks").glob("*.h5")
+                  if not path.name.endswith(".part.h5") and not path.name.startswith("."))
+
+
+def open_task(path):
+    """The HDF5 file of a task, for reading."""
+    import h5py  # here: most plots and a summary do without
+
+    return h5py.File(path, "r")
+
+
+def read_task_notes(path):
+    """(configuration, temperatures, provenance) of a finished task, without its series. OSError,
+    KeyError or ValueError where it is damaged."""
+    with open_task(path) as file:
+        return (_texts(file["configuration"]), file["temperature"][()],
+                _texts(file["provenance"]) if "provenance" in file else {})
+
+
+def _read_open_task(path, file):
+    if _text(file.attrs.get("format", "")) != "rewise task":
+        raise ValueError("its root has no format = 'rewise task'")
+    graph, series = file["graph"], file["series"]
+    sites = int(graph.attrs["sites"])
+    clusters = series["cluster_size"][()] if "cluster_size" in series else None
+    configuration = _texts(file["configuration"])
+    largest = sites * (int(configuration.get("sampling.q", 2)) - 1)  # possible magnetisation
+    return Task(
+        path=path,
+        extents=[int(extent) for extent in np.atleast_1d(graph.attrs["extents"])],
+        p=float(graph.attrs["p"]),
+        rule=_text(graph.attrs["rule"]),
+        sites=sites,
+        bonds=int(graph.attrs["bonds"]),
+        modified=int(graph.attrs["modified"]),
+        temperature=file["temperature"][()],
+        energy=-series["energy"][()] / sites,
+        magnetisation=series["magnetisation"][()] / largest,
+        cluster_size=clusters,
+        configuration=configuration,
+        provenance=_texts(file["provenance"]) if "provenance" in file else {},
+    )
+
+
+def array(values):
+    """A list of numbers from JSON, null -> NaN."""
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def value_and_error(entry):
+    """(value, error) of a 'value' in a summary; NaN for null."""
+    if entry is None:
+        return np.nan, np.nan
+    value, error = array([entry.get("value"), entry.get("error")])
+    return float(value), float(error)
+
+
+def whole(entry):
+    """A limit and its whole error: the statistical one and what the extrapolation leaves out. NaN
+    where that is unknown ("systematic": null)."""
+    value, error = value_and_error(entry)
+    if entry is not None and entry.get("total_error") is not None:
+        return value, float(entry["total_error"])
+    systematic = 0.0 if entry is None else entry.get("systematic", 0.0)
+    return value, float(np.hypot(error, np.nan if systematic is None else systematic))
+
+
+def whole_or_statistical(entry):
+    """whole(), or with the statistical error where that is all that is known."""
+    value, error = whole(entry)
+    return (value, error) if np.isfinite(error) else value_and_error(entry)
+
+
+def refused(point):
+    """What a point's Tc would be if no check contradicted it; None where there is a Tc, or no such
+    value either."""
+    candidate = point.get("candidate")
+    known = point.get("tc") is None and candidate is not None
+    return candidate if known and candidate.get("value") is not None else None
+
+
+def status_of(point):
+    """"ok", or why a point of `tc` has no Tc, in words: "not converged"."""
+    if point.get("tc") is not None:
+        return "ok"
+    status = point.get("status")
+    return status.replace("-", " ") if status and status != "ok" else "no Tc"
+
+
+def _half_away(x):
+    """x rounded as C rounds it, halves away from zero."""
+    return math.copysign(math.floor(abs(x) + 0.5), x)
+
+
+def _fixed(value, error, last):
+    if abs(value) < 0.5 * 10.0**last:
+        value = 0.0
+    if last >= 0:
+        unit = 10.0**last
+        return f"{round(value / unit) * unit:.0f}({_half_away(error / unit) * unit:.0f})"
+    units = _half_away(error * 10.0**-last)
+    return f"{value:.{-last}f}({error:.{-last}f})" if units >= 10.0**-last else \
+        f"{value:.{-last}f}({units:.0f})"
+
+
+def with_error(value, error):
+    """2.3772(4): the error in units of the last digit, one digit, or two where the first is 1;
+    1.30(2)e-7 where zeros would hide it. The same digits as the program prints (format_value of
+    analysis/series/statistics.cpp)."""
+    if not np.isfinite(value):
+        return "unknown"
+    if not np.isfinite(error):
+        return f"{value:.6g}"
+    if error <= 0:
+        return f"{value:.7g}"
+    last = math.floor(math.log10(error))
+    if _half_away(error / 10.0**(last - 1)) >= 100:
+        last += 1  # 0.0999 is 0.10
+    if _half_away(error / 10.0**(last - 1)) < 20:
+        last -= 1
+    leading = math.floor(math.log10(max(abs(value), 10.0**last)))
+    if -3 <= leading < 6 and last < 6:
+        return _fixed(value, error, last)
+    scale = 10.0**leading
+    return f"{_fixed(value / scale, error / scale, last - leading)}e{leading}"
+
+
+def in_formula(value, error):
+    """with_error() for a label between dollar signs."""
+    text, exponent, power = with_error(value, error).partition("e")
+    return rf"{text}\times 10^{{{power}}}" if exponent and power else text + exponent + power

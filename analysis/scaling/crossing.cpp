@@ -1,0 +1,171 @@
+#include "analysis/scaling/crossing.hpp"
+
+#include <algorithm>
+#include <boost/math/interpolators/barycentric_rational.hpp>
+#include <boost/math/tools/roots.hpp>
+#include <cmath>
+#include <limits>
+
+#include "src/base/error.hpp"
+
+// Where Boost 1.77 and newer keep barycentric_rational.
+namespace boost::math::interpolators {}
+
+namespace rewise {
+namespace {
+
+using Eigen::Index;
+using namespace boost::math;
+using namespace boost::math::interpolators;
+using Interpolant = barycentric_rational<double>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kOrder = 3;
+
+Interpolant make_interpolant(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y) {
+  const auto n = static_cast<std::size_t>(x.size());
+  if (n < kOrder + 1 || y.size() != x.size()) {
+    throw Error(ExitCode::internal, "interpolation: at least 4 points needed");
+  }
+  return {x.data(), y.data(), n, kOrder};
+}
+
+double root_between(const std::function<double(double)>& f, double a, double b, double fa,
+                    double fb) {
+  if (fa == 0) return a;
+  if (fb == 0) return b;
+  std::uintmax_t most = 100;
+  const auto bracket = boost::math::tools::toms748_solve(
+      f, a, b, fa, fb, boost::math::tools::eps_tolerance<double>(46), most);
+  return 0.5 * (bracket.first + bracket.second);
+}
+
+struct FallingRoots {
+  std::vector<double> at;
+  std::vector<double> separation;  // integral of f below the root minus that above it
+};
+
+// Where f, known at ascending nodes, changes from positive to not positive.
+FallingRoots falling_roots(const std::function<double(double)>& f, const Eigen::ArrayXd& nodes) {
+  const Index n = nodes.size();
+  Eigen::ArrayXd y(n);
+  for (Index i = 0; i < n; ++i) y[i] = f(nodes[i]);
+  Eigen::ArrayXd below = Eigen::ArrayXd::Zero(n);  // trapezoid from the first node
+  for (Index i = 1; i < n; ++i) {
+    below[i] = below[i - 1] + 0.5 * (y[i] + y[i - 1]) * (nodes[i] - nodes[i - 1]);
+  }
+  FallingRoots roots;
+  for (Index i = 0; i + 1 < n; ++i) {
+    if (!(y[i] > 0 && y[i + 1] <= 0)) continue;
+    roots.at.push_back(root_between(f, nodes[i], nodes[i + 1], y[i], y[i + 1]));
+    roots.separation.push_back(2 * below[i] - below[n - 1]);
+  }
+  return roots;
+}
+
+std::optional<double> choose(const FallingRoots& roots, std::optional<double> near) {
+  if (roots.at.empty()) return {};
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < roots.at.size(); ++i) {
+    const bool better = near ? std::abs(roots.at[i] - *near) < std::abs(roots.at[best] - *near)
+                             : roots.separation[i] > roots.separation[best];
+    if (better) best = i;
+  }
+  return roots.at[best];
+}
+
+// Nodes of both curves where they overlap, its ends included.
+Eigen::ArrayXd common_nodes(const Eigen::ArrayXd& a, const Eigen::ArrayXd& b) {
+  const double low = std::max(a[0], b[0]), high = std::min(a[a.size() - 1], b[b.size() - 1]);
+  std::vector<double> nodes;
+  for (const Eigen::ArrayXd* x : {&a, &b}) {
+    for (const double t : *x) {
+      if (t >= low && t <= high) nodes.push_back(t);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return Eigen::Map<const Eigen::ArrayXd>(nodes.data(), static_cast<Index>(nodes.size()));
+}
+
+struct Point {
+  double temperature = kNaN, height = kNaN;
+};
+
+Point cross(const Interpolant& small, const Interpolant& large, const Eigen::ArrayXd& nodes,
+            std::optional<double> near, int* count = nullptr) {
+  const auto difference = [&](double t) { return large(t) - small(t); };
+  const FallingRoots roots = falling_roots(difference, nodes);
+  if (count != nullptr) *count = static_cast<int>(roots.at.size());
+  const auto root = choose(roots, near);
+  return root ? Point{*root, small(*root)} : Point{};
+}
+
+}  // namespace
+
+Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second, int observable) {
+  const bool in_order = first.sites <= second.sites;
+  const JackknifeCurve& small = in_order ? first : second;
+  const JackknifeCurve& large = in_order ? second : first;
+  if (small.sample == large.sample) {
+    throw Error(ExitCode::internal, "find_crossing: two sizes carry the same sample number");
+  }
+  Crossing result;
+  result.smaller = small.sites;
+  result.larger = large.sites;
+  result.observable = observable;
+  result.temperature.value = result.height.value = kNaN;
+  const Eigen::ArrayXd nodes = common_nodes(small.temperature, large.temperature);
+  if (nodes.size() < 2) return result;
+
+  const Interpolant small_full = make_interpolant(small.temperature, small.value);
+  const Interpolant large_full = make_interpolant(large.temperature, large.value);
+  const Point full = cross(small_full, large_full, nodes, {}, &result.roots);
+  if (std::isnan(full.temperature)) return result;
+
+  result.status = CrossingStatus::found;
+  result.temperature.value = full.temperature;
+  result.height.value = full.height;
+  for (const JackknifeCurve* curve : {&small, &large}) {
+    Eigen::ArrayXd& temperatures = result.temperature.left_out[curve->sample];
+    Eigen::ArrayXd& heights = result.height.left_out[curve->sample];
+    temperatures.resize(curve->left_out.rows());
+    heights.resize(curve->left_out.rows());
+    for (Index g = 0; g < curve->left_out.rows(); ++g) {
+      const Interpolant left = make_interpolant(curve->temperature, curve->left_out.row(g));
+      const Point point = curve == &small ? cross(left, large_full, nodes, full.temperature)
+                                          : cross(small_full, left, nodes, full.temperature);
+      temperatures[g] = point.temperature;
+      heights[g] = point.height;
+      if (std::isnan(point.temperature)) result.status = CrossingStatus::unstable;
+    }
+  }
+  return result;
+}
+
+std::vector<Crossing> consecutive_crossings(const std::vector<JackknifeCurve>& curves,
+                                            int observable) {
+  std::vector<const JackknifeCurve*> sorted;
+  for (const JackknifeCurve& curve : curves) sorted.push_back(&curve);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->sites < b->sites; });
+  std::vector<Crossing> result;
+  for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
+    result.push_back(find_crossing(*sorted[i], *sorted[i + 1], observable));
+  }
+  return result;
+}
+
+std::optional<double> falling_root(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y,
+                                   std::optional<double> near, int* roots) {
+  const Interpolant curve = make_interpolant(x, y);
+  const FallingRoots found = falling_roots([&](double t) { return curve(t); }, x);
+  if (roots != nullptr) *roots = static_cast<int>(found.at.size());
+  return choose(found, near);
+}
+
+double interpolate(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double at) {
+  return make_interpolant(x, y)(at);
+}
+
+}  // namespace rewise

@@ -1,0 +1,54 @@
+// Where the curves of two sizes cross: U (Binder, Z. Phys. B 43, 119 (1981)) or sqrt(N) m^2.
+//
+// Both are larger for the larger size below Tc and smaller above, so the root sought is the one
+// where (larger - smaller) falls through zero. Curves are interpolated by Floater-Hormann
+// rational functions of order 3 (error ~ spacing^4); roots by TOMS 748, a bracketing method that
+// never does worse than bisection. Of several roots (noise, where both curves are flat) that one
+// is taken which best separates the positive from the negative part of the difference; the
+// leave-one-out curves use the root next to it.
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "analysis/scaling/curves.hpp"
+
+namespace rewise {
+
+enum class CrossingStatus {
+  found,
+  none,      // the difference does not fall through zero where both curves are known
+  unstable,  // it does, but not for every leave-one-out curve: the window is too narrow
+};
+
+struct Crossing {
+  double smaller = 0, larger = 0;  // sites of the two sizes
+  int observable = 0;              // the caller's number for U, sqrt(N) m^2, ..
+  CrossingStatus status = CrossingStatus::none;
+  Jackknifed temperature;  // NaN unless found or unstable
+  Jackknifed height;       // the observable's value there
+  // More than one fall through zero: the number says how far the noise is from being harmless.
+  int roots = 0;
+};
+
+// The curves' temperatures may differ: the crossing is sought where they overlap. Each needs at
+// least 4 temperatures.
+Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second,
+                       int observable = 0);
+
+// Consecutive sizes (curves sorted by sites). All S(S-1)/2 pairs would hold little more
+// information and make the covariance nearly singular.
+std::vector<Crossing> consecutive_crossings(const std::vector<JackknifeCurve>& curves,
+                                            int observable = 0);
+
+// A plain function given at nodes: the root where it falls through zero, nearest to `near` if
+// given, else the best separating one. Empty if there is none; `roots` counts them.
+std::optional<double> falling_root(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y,
+                                   std::optional<double> near = {}, int* roots = nullptr);
+
+// Floater-Hormann interpolation of y(x) at one point.
+double interpolate(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double at);
+
+}  // namespace rewise

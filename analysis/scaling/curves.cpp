@@ -1,0 +1,119 @@
+#include "analysis/scaling/curves.hpp"
+
+#include <cmath>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+using Eigen::Index;
+
+// Columns [member, k] of graph values at one temperature, k = the moments.
+MomentRows moments_at(const MomentTable& graphs, Index k) {
+  MomentRows rows(graphs.table[0].rows(), Index{kMomentCount});
+  for (std::size_t m = 0; m < graphs.table.size(); ++m) {
+    rows.col(static_cast<Index>(m)) = graphs.table[m].col(k);
+  }
+  return rows;
+}
+
+JackknifeCurve empty_curve(int sample, const MomentTable& graphs) {
+  const Index points = graphs.temperature.size(), members = graphs.table[0].rows();
+  return {sample, graphs.sites, graphs.temperature, Eigen::ArrayXd(points),
+          Eigen::ArrayXXd(members, points)};
+}
+
+void set_point(JackknifeCurve& curve, Index k, const Jackknifed& number) {
+  curve.value[k] = number.value;
+  curve.left_out.col(k) = number.left_out.at(curve.sample);
+}
+
+}  // namespace
+
+Value JackknifeCurve::at(Index k) const {
+  Jackknifed number;
+  number.value = value[k];
+  number.left_out[sample] = left_out.col(k);
+  return estimate(number);
+}
+
+Eigen::ArrayXd temperature_grid(double low, double high, Index count) {
+  if (!(low > 0) || !(high > low) || count < 2) {
+    throw Error(ExitCode::internal, "temperature_grid: 0 < low < high and 2 points needed");
+  }
+  return Eigen::ArrayXd::LinSpaced(count, low, high);
+}
+
+MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayXd& temperature) {
+  if (graphs.empty()) throw Error(ExitCode::internal, "tabulate: no graph");
+  MomentTable result;
+  result.sites = graphs.front().sites();
+  result.temperature = temperature;
+  for (auto& table : result.table) {
+    table.resize(static_cast<Index>(graphs.size()), temperature.size());
+  }
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    if (graphs[g].sites() != result.sites) {
+      throw Error(ExitCode::internal, "tabulate: graphs of different sizes");
+    }
+    for (Index k = 0; k < temperature.size(); ++k) {
+      const Moments m = graphs[g].moments(1 / temperature[k]);
+      for (Index i = 0; i < kMomentCount; ++i) {
+        result.table[static_cast<std::size_t>(i)](static_cast<Index>(g), k) = m[i];
+      }
+    }
+  }
+  return result;
+}
+
+JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
+                                 const ControlVariates& controls) {
+  JackknifeCurve curve = empty_curve(sample, graphs);
+  for (Index k = 0; k < graphs.temperature.size(); ++k) {
+    const VectorFunction of_means = [&](const Eigen::VectorXd& mean) {
+      const double value = f(Moments(mean.array()), graphs.sites, graphs.temperature[k]);
+      return Eigen::VectorXd::Constant(1, value).eval();
+    };
+    set_point(curve, k, jackknife_controlled(sample, moments_at(graphs, k), controls, of_means)[0]);
+  }
+  return curve;
+}
+
+JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
+                             const MomentFunction& f, const ControlVariates& controls) {
+  JackknifeCurve curve = empty_curve(sample, graphs);
+  const auto members = static_cast<double>(curve.left_out.rows());
+  for (Index k = 0; k < graphs.temperature.size(); ++k) {
+    const double t = graphs.temperature[k];
+    const Moments mean = controlled_mean(moments_at(graphs, k), controls).array();
+    const MomentRows rows = moments_at(changes, k);
+    curve.value[k] = f(mean, graphs.sites, t);
+    for (Index g = 0; g < rows.rows(); ++g) {
+      curve.left_out(g, k) = f(mean + rows.row(g).transpose() / members, graphs.sites, t);
+    }
+  }
+  return curve;
+}
+
+JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
+                                 const Eigen::ArrayXd& temperature, const MomentFunction& f) {
+  if (graph.blocks() < 2) {
+    throw Error(ExitCode::internal, "curve_over_blocks: a MultiHistogram with blocks is needed");
+  }
+  JackknifeCurve curve{sample, graph.sites(), temperature, Eigen::ArrayXd(temperature.size()),
+                       Eigen::ArrayXXd(graph.blocks(), temperature.size())};
+  for (Index k = 0; k < temperature.size(); ++k) {
+    const double beta = 1 / temperature[k];
+    curve.value[k] = f(graph.moments(beta), graph.sites(), temperature[k]);
+    for (Index b = 0; b < graph.blocks(); ++b) {
+      curve.left_out(b, k) = f(graph.moments_without(b, beta), graph.sites(), temperature[k]);
+    }
+  }
+  return curve;
+}
+
+double binder_at(const Moments& m, double, double) { return binder(m); }
+double scaled_m2_at(const Moments& m, double sites, double) { return scaled_m2(m, sites); }
+
+}  // namespace rewise

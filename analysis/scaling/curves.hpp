@@ -1,0 +1,59 @@
+// Observables as functions of temperature, with their leave-one-out variants: what crossings,
+// collapses and plots are made from.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <functional>
+#include <span>
+
+#include "analysis/series/control_variate.hpp"
+#include "analysis/series/multi_histogram.hpp"
+
+namespace rewise {
+
+// One observable of one size at one p on a grid of temperatures.
+struct JackknifeCurve {
+  int sample = 0;  // curves of the same graphs carry the same number, all others different ones
+  double sites = 0;
+  Eigen::ArrayXd temperature;  // [K], ascending
+  Eigen::ArrayXd value;        // [K]
+  Eigen::ArrayXXd left_out;    // [members, K]
+
+  // Bias-corrected value and error at grid point k.
+  Value at(Eigen::Index k) const;
+};
+
+// The moments of each graph on the grid: table[moment] is [graph, K].
+struct MomentTable {
+  double sites = 0;
+  Eigen::ArrayXd temperature;  // [K], ascending
+  std::array<Eigen::ArrayXXd, kMomentCount> table;
+};
+
+// `count` temperatures, equally spaced, from low to high (both included).
+Eigen::ArrayXd temperature_grid(double low, double high, Eigen::Index count);
+
+MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayXd& temperature);
+
+// An observable as a function of averaged moments.
+using MomentFunction = std::function<double(const Moments&, double sites, double temperature)>;
+
+// Moments averaged over graphs (and corrected by the controls), then f.
+JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
+                                 const ControlVariates& controls = {});
+
+// The same averages, each graph's row changed by `changes` (a row per graph) in turn: left_out(g)
+// is f with graph g changed. For parts of a graph's noise that are known, such as the thermal one.
+JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
+                             const MomentFunction& f, const ControlVariates& controls = {});
+
+// One graph: the members are the blocks of its MultiHistogram.
+JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
+                                 const Eigen::ArrayXd& temperature, const MomentFunction& f);
+
+// Ready-made MomentFunctions.
+double binder_at(const Moments& m, double sites, double temperature);
+double scaled_m2_at(const Moments& m, double sites, double temperature);
+
+}  // namespace rewise

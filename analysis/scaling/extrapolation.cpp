@@ -1,0 +1,243 @@
+#include "analysis/scaling/extrapolation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+
+#include "analysis/series/distributions.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+using Eigen::Index;
+using Shift = double (*)(double smaller, double larger, ScalingExponents e);
+
+// Of the largest leading amplitude that every observable's neglected term is given.
+constexpr double kShare = 0.35;
+
+// What is extrapolated: one number per crossing that was found, with its abscissas: of the leading
+// term and of the next.
+struct Points {
+  std::vector<Crossing> crossings;
+  std::vector<std::size_t> origin;  // index in the caller's list
+  std::vector<Jackknifed> numbers;
+  std::vector<double> shift, next;
+};
+
+// The covariance of the neglected terms, for leading amplitudes `amplitude` [observable]: kNextTerm
+// of the leading term at the smallest pair. An observable whose leading term happens to be small
+// has a share of the largest one's.
+Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
+                                const std::map<int, double>& amplitude) {
+  const auto count = static_cast<Index>(rows.size());
+  std::size_t first = rows.front();  // the smallest pair
+  for (const std::size_t r : rows) {
+    if (points.crossings[r].smaller < points.crossings[first].smaller) first = r;
+  }
+  double largest = 0;
+  for (const auto& [observable, value] : amplitude) largest = std::max(largest, std::abs(value));
+  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(count, count);
+  for (Index i = 0; i < count; ++i) {
+    for (Index j = 0; j < count; ++j) {
+      const std::size_t a = rows[static_cast<std::size_t>(i)],
+                        b = rows[static_cast<std::size_t>(j)];
+      const int observable = points.crossings[a].observable;
+      if (observable != points.crossings[b].observable) continue;
+      const double width = kNextTerm * std::hypot(amplitude.at(observable), kShare * largest) *
+                           points.shift[first] / points.next[first];
+      covariance(i, j) = width * width * points.next[a] * points.next[b];
+    }
+  }
+  return covariance;
+}
+
+CrossingFit fit_points(const Points& points, double smallest) {
+  CrossingFit result;
+  result.smallest = smallest;
+  std::vector<std::size_t> rows;
+  std::set<int> observables;
+  for (std::size_t i = 0; i < points.crossings.size(); ++i) {
+    if (points.crossings[i].smaller < smallest) continue;
+    rows.push_back(i);
+    observables.insert(points.crossings[i].observable);
+  }
+  const auto amplitudes = static_cast<Index>(observables.size());
+  Eigen::MatrixXd design = Eigen::MatrixXd::Zero(static_cast<Index>(rows.size()), 1 + amplitudes);
+  std::vector<Jackknifed> used;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto row = static_cast<Index>(r);
+    const auto column =
+        std::distance(observables.begin(), observables.find(points.crossings[rows[r]].observable));
+    design(row, 0) = 1;
+    design(row, 1 + column) = points.shift[rows[r]];
+    used.push_back(points.numbers[rows[r]]);
+    result.used.push_back(points.origin[rows[r]]);
+  }
+  const Estimates data = estimates(used);
+  result.fit = fit_linear(design, data.value, data.covariance);
+  // Twice: the amplitudes of the first fit may be those of the neglected term.
+  for (int pass = 0; pass < 2 && result.fit.ok; ++pass) {
+    std::map<int, double> amplitude;
+    for (const int observable : observables) {
+      const auto number = static_cast<Index>(amplitude.size());
+      amplitude[observable] = result.fit.parameters[1 + number];
+    }
+    result.neglected = neglected_terms(points, rows, amplitude);
+    result.fit = fit_linear(design, data.value, data.covariance + result.neglected);
+  }
+  result.design = std::move(design);
+  return result;
+}
+
+// Of an error that is a sum over samples (Welch & Satterthwaite).
+double degrees_of_freedom(const Jackknifed& number) {
+  double sum = 0, squares = 0;
+  for (const auto& [sample, values] : number.left_out) {
+    const double n = static_cast<double>(values.size());
+    const double part = (n - 1) / n * (values - values.mean()).square().sum();
+    sum += part;
+    squares += part * part / (n - 1);
+  }
+  return squares > 0 ? sum * sum / squares : 0;
+}
+
+// The fits' weights, and `chosen`.
+void weigh(Extrapolation& result) {
+  std::vector<double> exponent;
+  const std::size_t most = result.fits.front().used.size();
+  for (const CrossingFit& f : result.fits) {
+    exponent.push_back(-0.5 * f.fit.chi2 - static_cast<double>(most - f.used.size()));
+  }
+  const double greatest = *std::max_element(exponent.begin(), exponent.end());
+  double sum = 0;
+  for (std::size_t i = 0; i < exponent.size(); ++i) {
+    result.fits[i].weight = std::exp(exponent[i] - greatest);
+    sum += result.fits[i].weight;
+    if (exponent[i] > exponent[result.chosen]) result.chosen = i;
+  }
+  for (CrossingFit& f : result.fits) f.weight /= sum;
+}
+
+Extrapolation extrapolate(const Points& points) {
+  Extrapolation result;
+  std::set<double> smallest;
+  for (const Crossing& c : points.crossings) smallest.insert(c.smaller);
+  for (const double size : smallest) {
+    CrossingFit fit = fit_points(points, size);
+    // A form that nothing tests is taken only where there is no other.
+    if (fit.fit.ok && (fit.fit.dof > 0 || result.fits.empty())) {
+      result.fits.push_back(std::move(fit));
+    }
+  }
+  if (result.fits.empty()) return result;
+  weigh(result);
+
+  Eigen::VectorXd gain = Eigen::VectorXd::Zero(static_cast<Index>(points.numbers.size()));
+  double misfit = 0, dof = 0, mean = 0, variance = 0;
+  for (const CrossingFit& f : result.fits) {
+    const Eigen::VectorXd g = f.fit.gain.row(0).transpose();
+    for (std::size_t i = 0; i < f.used.size(); ++i) {
+      const auto at = std::find(points.origin.begin(), points.origin.end(), f.used[i]);
+      gain[at - points.origin.begin()] += f.weight * g[static_cast<Index>(i)];
+    }
+    misfit += f.weight * (f.fit.dof > 0 ? std::max(1.0, f.fit.chi2 / f.fit.dof) : 1);
+    dof += f.weight * f.fit.dof;
+    variance += f.weight * g.dot(f.neglected * g);
+    mean += f.weight * f.fit.parameters[0];
+  }
+  double spread = 0;
+  for (const CrossingFit& f : result.fits) {
+    spread += f.weight * std::pow(f.fit.parameters[0] - mean, 2);
+  }
+  const std::function<double(const Eigen::VectorXd&)> limit = [&gain](const Eigen::VectorXd& y) {
+    return gain.dot(y);
+  };
+  result.limit = derive(points.numbers, limit);
+  result.value = estimate(result.limit);
+  result.members = degrees_of_freedom(result.limit);
+  const double few = few_members_factor(result.members, static_cast<int>(std::lround(dof)));
+  result.value.error *= std::sqrt(misfit) * few;
+  result.systematic = std::sqrt(variance * misfit + spread);
+  result.ok = true;
+  return result;
+}
+
+Points collect(const std::vector<Crossing>& crossings, bool heights, ScalingExponents e,
+               const Shift& shift) {
+  const ScalingExponents next{e.y, 2 * e.w};
+  Points points;
+  for (std::size_t i = 0; i < crossings.size(); ++i) {
+    const Crossing& c = crossings[i];
+    if (c.status != CrossingStatus::found) continue;
+    points.crossings.push_back(c);
+    points.origin.push_back(i);
+    points.numbers.push_back(heights ? c.height : c.temperature);
+    points.shift.push_back(shift(c.smaller, c.larger, e));
+    points.next.push_back(shift(c.smaller, c.larger, next));
+  }
+  return points;
+}
+
+}  // namespace
+
+ScalingExponents mean_field_exponents() { return {0.5, 0.5}; }
+
+ScalingExponents regular_exponents(int dim) {
+  switch (dim) {
+    case 2:
+      return {1.0 / 2, 1.75 / 2};
+    case 3:
+      return {1 / 0.629912 / 3, 0.8297 / 3};
+    case 4:
+      return mean_field_exponents();
+    default:
+      throw Error(ExitCode::usage, "no phase transition to extrapolate on a regular lattice of " +
+                                       std::to_string(dim) + " dimensions: 2, 3 or 4 allowed");
+  }
+}
+
+ScalingExponents potts_exponents(int dim, int q) {
+  if (q == 2) return regular_exponents(dim);
+  if (dim == 2 && q == 3) return {6.0 / 5 / 2, 4.0 / 5 / 2};
+  if (dim == 2 && q == 4) return {3.0 / 2 / 2, 1.0 / 2};
+  throw Error(ExitCode::usage, "no second-order transition of the Potts model with " +
+                                   std::to_string(q) + " states in " + std::to_string(dim) +
+                                   " dimensions");
+}
+
+double regular_m2_power(int dim, int q) {
+  const double eta = dim == 2 ? (q == 3 ? 4.0 / 15 : 0.25) : dim == 3 ? 0.03627 : 0;
+  return (dim - 2 + eta) / dim;
+}
+
+double crossing_shift(double smaller, double larger, ScalingExponents e) {
+  return (std::pow(smaller, -e.w) - std::pow(larger, -e.w)) /
+         (std::pow(larger, e.y) - std::pow(smaller, e.y));
+}
+
+double crossing_height_shift(double smaller, double larger, ScalingExponents e) {
+  return std::pow(smaller, -e.w) + std::pow(smaller, e.y) * crossing_shift(smaller, larger, e);
+}
+
+Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e) {
+  return extrapolate(collect(crossings, false, e, crossing_shift));
+}
+
+Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e) {
+  return extrapolate(collect(crossings, true, e, crossing_height_shift));
+}
+
+double few_members_factor(double members, int dof) {
+  if (members <= dof + 1) return std::numeric_limits<double>::infinity();
+  // The inverse of an estimated covariance is too large in the mean, and the weights that it gives
+  // follow its noise: what the fit says against what it scatters.
+  const double hidden = (members - 1) / (members - dof - 1) / (1 - dof / members);
+  return std::sqrt(hidden) * student_one_sigma(members);
+}
+
+}  // namespace rewise

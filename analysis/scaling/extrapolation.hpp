@@ -1,0 +1,99 @@
+// Crossing temperatures of size pairs, extrapolated to infinite size.
+//
+// Near Tc an observable that is size-independent there behaves as
+//   U(T, N) = U* + A (T - Tc) N^y + B N^-w,
+// so that the curves of N1 < N2 cross at
+//   T_x = Tc + (B/A) (N1^-w - N2^-w) / (N2^y - N1^y)                              (shift)
+//   U_x = U* + B [N1^-w + N1^y (N1^-w - N2^-w) / (N2^y - N1^y)]                   (height)
+// (Binder, Z. Phys. B 43, 119 (1981); Ferrenberg & Landau, Phys. Rev. B 44, 5081 (1991)).
+// Mean field, p > 0: y = w = 1/2 (y = 1/nu_bar, nu_bar = 2), the shift is 1/sqrt(N1 N2) exactly
+// and the height N1^-1/2 + N2^-1/2. Regular lattice: y = 1/(nu d), w = omega/d.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "analysis/scaling/crossing.hpp"
+#include "analysis/scaling/linear_fit.hpp"
+
+namespace rewise {
+
+// Exponents in powers of N (not of L).
+struct ScalingExponents {
+  double y = 0.5;
+  double w = 0.5;
+};
+
+ScalingExponents mean_field_exponents();
+
+// Regular Ising lattice in dim dimensions. 2D: nu = 1; the leading correction of U is L^-7/4, the
+// analytic background of chi (d - 2 y_h; Salas & Sokal, J. Stat. Phys. 98, 551 (2000)).
+// 3D: nu = 0.629912 (Ferrenberg, Xu & Landau 2018), omega = 0.8297 (Kos et al., JHEP 08 (2016)
+// 036). 4D: mean field with logarithms, which are left out: y = w = 1/2.
+// Error for dim 1, which has no transition.
+ScalingExponents regular_exponents(int dim);
+
+// Potts with q states on the square lattice, second order for q <= 4: nu = 5/6 and omega = 4/5 for
+// q = 3 (den Nijs, J. Phys. A 12, 1857 (1979); Nienhuis, J. Phys. A 15, 199 (1982)); nu = 2/3 for
+// q = 4, whose corrections are logarithms, which are left out: w = 1/2. q = 2 is Ising in any
+// dimension. Error elsewhere, where the transition is of first order.
+ScalingExponents potts_exponents(int dim, int q);
+
+// N^x <m^2> crosses at Tc: x = 1/2 in mean field, (d - 2 + eta)/d on the regular lattice, where
+// eta = 1/4 (square; q = 3: 4/15, q = 4: 1/4), 0.03627 (cubic; Kos et al. 2016), 0 (4D).
+inline constexpr double kMeanFieldM2Power = 0.5;
+double regular_m2_power(int dim, int q);
+
+double crossing_shift(double smaller, double larger, ScalingExponents e);
+double crossing_height_shift(double smaller, double larger, ScalingExponents e);
+
+// One fit: Tc + a_o s(N1, N2) with an amplitude per observable, to the pairs from some size on.
+struct CrossingFit {
+  double smallest = 0;            // sites of the smallest size used
+  LinearFit fit;                  // parameters: limit, then one amplitude per observable
+  Eigen::MatrixXd design;         // [used, parameters]
+  Eigen::MatrixXd neglected;      // [used, used]: covariance of the next term, which is left out
+  std::vector<std::size_t> used;  // indices of the crossings that went in
+  double weight = 0;              // in the average over fits
+};
+
+struct Extrapolation {
+  Jackknifed limit;  // the average over fits, with its correlations
+  Value value;       // bias-corrected; the statistical error
+  // From the neglected next term, and from the spread of the fits.
+  double systematic = 0;
+  double members = 0;             // degrees of freedom of the statistical error
+  std::size_t chosen = 0;         // index in fits: the one of greatest weight
+  std::vector<CrossingFit> fits;  // by smallest size, those that could be made
+  bool ok = false;                // false: too few crossings for the form, or none at all
+
+  // The value with both errors, added in quadrature.
+  Value total() const { return {value.value, std::hypot(value.error, systematic)}; }
+};
+
+// Crossings that were not `found` are skipped. Crossings of different observables (U and sqrt(N)
+// m^2) share Tc and have their own amplitudes a_o; the fit needs as many pairs as parameters.
+//
+// What the form leaves out is part of the error. The next term, b_o s2(N1, N2) with s2 the shift of
+// corrections N^(-2w), is given a normal prior: at the smallest pair it is kNextTerm times the
+// leading one, one standard deviation. Its covariance adds to that of the crossings, which takes
+// weight from small sizes (Bayesian fits of neglected terms: Lepage et al., Nucl. Phys. B Proc.
+// Suppl. 106, 12 (2002)). Fits from every smallest size on are averaged with weights
+// exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)): no threshold at
+// which the error jumps. Errors grow by sqrt(chi^2/dof) where that exceeds 1; for a covariance
+// that few graphs gave, by what a fit to it hides (Hartlap, Simon & Schneider, Astron. Astrophys.
+// 464, 399 (2007)); and to the 68% interval of Student's t.
+Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e);
+
+// The height of one observable's crossings, extrapolated likewise: U -> U*.
+Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);
+
+// Standard deviation of the neglected term over the leading one, at the smallest pair of a fit.
+inline constexpr double kNextTerm = 0.4;
+
+// By how much an error grows that rests on few members: on a covariance of `members` degrees of
+// freedom, in a fit with `dof`. Infinite where the fit has no fewer.
+double few_members_factor(double members, int dof);
+
+}  // namespace rewise

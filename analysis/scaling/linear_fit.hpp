@@ -1,0 +1,27 @@
+// Generalised least squares: y = X a, errors of y with full covariance C.
+//
+//   a = (X^T C^-1 X)^-1 X^T C^-1 y,  Cov(a) = (X^T C^-1 X)^-1,  chi^2 = r^T C^-1 r
+#pragma once
+
+#include <Eigen/Core>
+
+#include "analysis/series/statistics.hpp"
+
+namespace rewise {
+
+struct LinearFit {
+  Eigen::VectorXd parameters;  // [k]
+  Eigen::MatrixXd covariance;  // [k, k]
+  Eigen::MatrixXd gain;        // [k, points]: parameters = gain * y
+  double chi2 = 0;
+  int dof = 0;
+  double q = 1;     // P(chi^2 at least as large); 1 for dof = 0
+  bool ok = false;  // false: fewer points than parameters, or a singular covariance; rest is NaN
+
+  Value parameter(Eigen::Index i) const;
+};
+
+LinearFit fit_linear(const Eigen::MatrixXd& design, const Eigen::VectorXd& y,
+                     const Eigen::MatrixXd& covariance);
+
+}  // namespace rewise

@@ -1,0 +1,491 @@
+#include "analysis/scaling/peaks.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <tuple>
+
+#include "analysis/scaling/linear_fit.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+using Eigen::Index;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Index kTemperatures = 61;     // where a graph's C is looked at
+constexpr double kEmpty = 1e-3;         // of the peak: less in a valley is no samples
+constexpr double kLeastBarrier = 0.1;   // of two peaks
+constexpr double kSure = 3, kSeen = 2;  // standard errors
+constexpr std::size_t kLeastSizes = 3;
+// No latent heat above this may be left where a transition is called one of second order: that of
+// five states on the square lattice, hardly to be told from none, is 0.053.
+constexpr double kSmallHeat = 0.05;
+constexpr double kLeastQ = 0.01;  // of a fit that holds
+
+// Where the parabola through (-1, a), (0, b), (1, c) with b the largest has its maximum, and how
+// high.
+std::pair<double, double> vertex(double a, double b, double c) {
+  const double curvature = a - 2 * b + c;
+  if (!(curvature < 0)) return {0, b};
+  const double at = 0.5 * (a - c) / curvature;
+  return {at, b - 0.25 * (a - c) * at};
+}
+
+// [level], summing to 1.
+Eigen::ArrayXd weights_at(const EnergyLevels& levels, double beta) {
+  Eigen::ArrayXd log_weight = levels.log_density - beta * levels.energy;
+  const Eigen::ArrayXd weight = (log_weight - log_weight.maxCoeff()).exp();
+  return weight / weight.sum();
+}
+
+struct EnergyMoments {
+  double mean, variance;
+};
+EnergyMoments energy_at(const EnergyLevels& levels, double beta) {
+  const Eigen::ArrayXd weight = weights_at(levels, beta);
+  const double mean = (weight * levels.energy).sum();
+  return {mean, (weight * (levels.energy - mean).square()).sum()};
+}
+
+enum Number : Index { kHeatT, kHeat, kWeightsT, kLatent, kNumbers };
+
+// The graph's four numbers, temperatures moved to the edge of the window where they lie outside;
+// `outside` says so.
+Eigen::ArrayXd numbers_of(const EnergyLevels& levels, double sites, double low, double high,
+                          double states, bool& outside) {
+  const auto heat = [&](double t) { return energy_at(levels, 1 / t).variance / (sites * t * t); };
+  const double step = (high - low) / (kTemperatures - 1);
+  Eigen::ArrayXd c(kTemperatures);
+  for (Index k = 0; k < kTemperatures; ++k) c[k] = heat(low + step * static_cast<double>(k));
+  Index top = 0;
+  c.maxCoeff(&top);
+  outside = top == 0 || top == kTemperatures - 1;
+  double at = low + step * static_cast<double>(top), height = c[top];
+  if (!outside) {
+    const auto [shift, value] = vertex(c[top - 1], c[top], c[top + 1]);
+    at += shift * step;
+    height = value;
+  }
+  // How much more the energies below the cut weigh, in logarithms, than q times those above.
+  const double cut = energy_at(levels, 1 / at).mean;
+  const auto excess = [&](double t) {
+    const Eigen::ArrayXd weight = weights_at(levels, 1 / t);
+    const double below = (levels.energy < cut).select(weight, 0.0).sum();
+    return std::log(below / (1 - below) / states);
+  };
+  double colder = low, hotter = at;
+  if (!(excess(colder) > 0)) {
+    outside = true;
+    hotter = colder;
+  }
+  for (int i = 0; i < 50 && hotter > colder; ++i) {
+    const double middle = 0.5 * (colder + hotter);
+    (excess(middle) > 0 ? colder : hotter) = middle;
+  }
+  Eigen::ArrayXd result(Index{kNumbers});
+  result << at, height, 0.5 * (colder + hotter), 4 * at * at * height / sites;
+  return result;
+}
+
+Eigen::ArrayXd smoothed_histogram(const EnergyLevels& levels, double sites, double temperature,
+                                  const EnergyGrid& grid) {
+  const Eigen::ArrayXd weight = weights_at(levels, 1 / temperature);
+  Eigen::ArrayXd density = Eigen::ArrayXd::Zero(grid.energy.size());
+  const double first = grid.energy[0], step = grid.energy[1] - first;
+  const auto reach = static_cast<Index>(std::ceil(4 * grid.width / step));
+  const double height = 1 / (std::sqrt(2 * M_PI) * grid.width);
+  for (Index b = 0; b < levels.energy.size(); ++b) {
+    if (weight[b] < 1e-12) continue;
+    const double e = levels.energy[b] / sites;
+    const auto near = static_cast<Index>(std::lround((e - first) / step));
+    const Index from = std::max<Index>(near - reach, 0),
+                to = std::min<Index>(near + reach, density.size() - 1);
+    for (Index k = from; k <= to; ++k) {
+      const double d = (grid.energy[k] - e) / grid.width;
+      density[k] += weight[b] * height * std::exp(-0.5 * d * d);
+    }
+  }
+  return density;
+}
+
+Jackknifed mean_of(int sample, const std::vector<GraphPeaks>& graphs, double GraphPeaks::*number) {
+  Eigen::ArrayXXd rows(static_cast<Index>(graphs.size()), 1);
+  for (std::size_t g = 0; g < graphs.size(); ++g)
+    rows(static_cast<Index>(g), 0) = graphs[g].*number;
+  return jackknife_means(sample, rows, [](const Eigen::VectorXd& mean) { return mean; })[0];
+}
+
+// Two maxima and the lowest point between them.
+struct Valley {
+  Index left = 0, bottom = 0, right = 0;
+};
+
+Index climb(const Eigen::ArrayXd& p, Index k) {
+  while (true) {
+    const Index before = std::max<Index>(k - 1, 0), after = std::min<Index>(k + 1, p.size() - 1);
+    const Index higher = p[before] > p[after] ? before : after;
+    if (!(p[higher] > p[k])) return k;
+    k = higher;
+  }
+}
+
+Valley between(const Eigen::ArrayXd& p, Index left, Index right) {
+  Index lowest = 0;
+  p.segment(left, right - left + 1).minCoeff(&lowest);
+  return {left, left + lowest, right};
+}
+
+double depth(const Eigen::ArrayXd& p, const Valley& v) {
+  const double peak = std::min(p[v.left], p[v.right]);
+  return std::log(peak / std::max(p[v.bottom], kEmpty * peak));
+}
+
+std::optional<Valley> deepest_valley(const Eigen::ArrayXd& p) {
+  constexpr double least = 0.02;  // of the highest peak: further out is noise
+  std::vector<Index> maxima;
+  for (Index k = 1; k + 1 < p.size(); ++k) {
+    if (p[k] > p[k - 1] && p[k] >= p[k + 1] && p[k] > least * p.maxCoeff()) maxima.push_back(k);
+  }
+  std::optional<Valley> best;
+  for (std::size_t i = 0; i < maxima.size(); ++i) {
+    for (std::size_t j = i + 1; j < maxima.size(); ++j) {
+      const Valley v = between(p, maxima[i], maxima[j]);
+      if (!best || depth(p, v) > depth(p, *best)) best = v;
+    }
+  }
+  return best;
+}
+
+// By a parabola through ln p over twice the smoothing width on either side.
+double position(const Eigen::ArrayXd& p, Index top, const EnergyGrid& grid) {
+  const double step = grid.energy[1] - grid.energy[0];
+  const auto reach = std::max<Index>(1, std::lround(2 * grid.width / step));
+  const Index from = std::max<Index>(top - reach, 0),
+              to = std::min<Index>(top + reach, p.size() - 1);
+  Eigen::MatrixXd design(to - from + 1, 3);
+  Eigen::VectorXd y(to - from + 1);
+  for (Index k = from; k <= to; ++k) {
+    const double x = static_cast<double>(k - top);
+    design.row(k - from) << 1, x, x * x;
+    y[k - from] = std::log(std::max(p[k], 1e-300));
+  }
+  const Eigen::Vector3d a = (design.transpose() * design).ldlt().solve(design.transpose() * y);
+  const double shift = a[2] < 0 ? std::clamp(-0.5 * a[1] / a[2], -1.0 * static_cast<double>(reach),
+                                             1.0 * static_cast<double>(reach))
+                                : 0.0;
+  return grid.energy[top] + shift * step;
+}
+
+void find_two_peaks(int sample, const Eigen::ArrayXXd& rows, const EnergyGrid& grid,
+                    SizePeaks& result) {
+  const Index graphs = rows.rows();
+  const auto number = [&](double value) {
+    Jackknifed n;
+    n.value = value;
+    n.left_out[sample] = Eigen::ArrayXd::Constant(graphs, kNan);
+    return n;
+  };
+  result.ordered = result.disordered = number(kNan);
+  result.barrier = number(0);
+  result.barrier.left_out[sample].setZero();
+  const auto valley = deepest_valley(result.histogram);
+  if (!valley || graphs < 2) return;
+  result.ordered.value = position(result.histogram, valley->left, grid);
+  result.disordered.value = position(result.histogram, valley->right, grid);
+  result.barrier.value = depth(result.histogram, *valley);
+  const Eigen::ArrayXXd left_out = leave_one_out_means(rows);
+  for (Index g = 0; g < graphs; ++g) {
+    const Eigen::ArrayXd p = left_out.row(g).transpose();
+    const Index left = climb(p, valley->left), right = climb(p, valley->right);
+    result.ordered.left_out[sample][g] = position(p, left, grid);
+    result.disordered.left_out[sample][g] = position(p, right, grid);
+    result.barrier.left_out[sample][g] = left < right ? depth(p, between(p, left, right)) : 0;
+  }
+  const Value barrier = estimate(result.barrier);
+  result.two_peaks = barrier.value > kLeastBarrier && barrier.value > kSure * barrier.error;
+}
+
+struct Sized {
+  std::vector<double> sites;
+  std::vector<Value> values;
+};
+
+Sized of_sizes(const std::vector<const SizePeaks*>& sizes,
+               const std::function<std::optional<Value>(const SizePeaks&)>& number) {
+  Sized result;
+  for (const SizePeaks* size : sizes) {
+    if (const auto value = number(*size)) {
+      result.sites.push_back(size->sites);
+      result.values.push_back(*value);
+    }
+  }
+  return result;
+}
+
+double difference_error(Value a, Value b) { return std::hypot(a.error, b.error); }
+
+// Two peaks that stay apart, a valley that deepens and a jump of the energy that does not go away
+// even if it fell as slowly as N^-1/4.
+void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& result) {
+  const auto latent = of_sizes(
+      sizes, [](const SizePeaks& s) -> std::optional<Value> { return estimate(s.latent_squared); });
+  const SizeFit fast = fit_sizes("latent", latent.sites, latent.values, 1),
+                slow = fit_sizes("latent", latent.sites, latent.values, 0.5);
+  // What falls slower than 1/N ends below the line through 1/N.
+  const double stretch = std::sqrt(std::max(1.0, fast.chi2 / std::max(1, fast.dof)));
+  const double most = std::sqrt(std::max(fast.limit.value + 2 * stretch * fast.limit.error, 0.0));
+  result.latent_below = fast.dof > 0 ? most : kNan;
+  const SizePeaks &last = *sizes[sizes.size() - 1], &before = *sizes[sizes.size() - 2],
+                  &two_before = *sizes[sizes.size() - 3];
+  const Value deep = estimate(last.barrier),
+              shallow = estimate((two_before.two_peaks ? two_before : before).barrier);
+  const bool apart = last.two_peaks && before.two_peaks;
+  const bool deepens = deep.value - shallow.value > kSeen * difference_error(deep, shallow) ||
+                       deep.value > -0.9 * std::log(kEmpty);
+  // The slow form bounds the jump from below even where it does not fit the three largest sizes.
+  const bool stays =
+      (fast.ok || slow.ok) && slow.dof > 0 && slow.limit.value > kSure * slow.limit.error;
+  if (apart && deepens && stays) {
+    result.order = Order::first;
+    const SizeFit& used = fast.ok ? fast : slow;
+    const double heat = std::sqrt(used.limit.value);
+    result.latent_heat = {heat, used.limit.error / (2 * heat)};
+    const auto distance = of_sizes(sizes, [](const SizePeaks& s) -> std::optional<Value> {
+      if (!s.two_peaks) return std::nullopt;
+      return estimate(
+          derive({s.ordered, s.disordered}, [](const Eigen::VectorXd& x) { return x[1] - x[0]; }));
+    });
+    const SizeFit apart_by = fit_sizes("distance", distance.sites, distance.values, 1);
+    const double other = apart_by.dof > 0 ? apart_by.limit.value : distance.values.back().value;
+    const double off = other - heat,
+                 noise = std::hypot(result.latent_heat.error, apart_by.dof > 0
+                                                                  ? apart_by.limit.error
+                                                                  : distance.values.back().error);
+    result.latent_systematic = std::sqrt(std::max(off * off - noise * noise, 0.0));
+    result.order_reason = fmt::format(
+        "two peaks of the energy that stay apart; the valley between them deepens from {:.2f} to "
+        "{:.2f} (logarithms) and the jump does not vanish with size",
+        shallow.value, deep.value);
+    return;
+  }
+  const bool vanishes =
+      (fast.ok || slow.ok) && slow.dof > 0 && slow.limit.value <= kSeen * slow.limit.error;
+  if (!last.two_peaks && vanishes && most < kSmallHeat) {
+    result.order = Order::second;
+    result.order_reason = fmt::format(
+        "one peak of the energy at {:.0f} sites, and its width vanishes with size: a latent heat, "
+        "if there is one, is below {:.2g}",
+        last.sites, most);
+    return;
+  }
+  result.order = Order::undecided;
+  if (!last.two_peaks) {
+    result.order_reason = fmt::format(
+        "one peak of the energy; a latent heat, if there is one, is below {:.2g}", most);
+  } else {
+    result.order_reason =
+        apart && !deepens ? "two peaks of the energy, but the valley between them does not deepen"
+                          : "two peaks of the energy, whose distance may yet vanish";
+  }
+  result.order_reason += ": larger sizes are needed";
+}
+
+void find_temperature(const std::vector<const SizePeaks*>& sizes, double exponent,
+                      PottsTransition& result) {
+  const Sized of[] = {of_sizes(sizes,
+                               [](const SizePeaks& s) -> std::optional<Value> {
+                                 return estimate(s.weights_temperature);
+                               }),
+                      of_sizes(sizes,
+                               [](const SizePeaks& s) -> std::optional<Value> {
+                                 if (!s.heat.inside) return std::nullopt;
+                                 return estimate(s.heat.temperature);
+                               }),
+                      of_sizes(sizes, [](const SizePeaks& s) -> std::optional<Value> {
+                        if (!s.susceptibility.inside) return std::nullopt;
+                        return estimate(s.susceptibility.temperature);
+                      })};
+  const char* const names[] = {"weights", "specific_heat", "susceptibility"};
+  std::vector<double> exponents;
+  if (result.order != Order::second) exponents.push_back(1);
+  if (result.order != Order::first && exponent != 1) exponents.push_back(exponent);
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (const double x : exponents) {
+      result.fits.push_back(fit_sizes(names[k], of[k].sites, of[k].values, x));
+    }
+  }
+  // The weights of phases have the smallest corrections where the transition is of first order.
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < result.fits.size(); ++i) {
+    const SizeFit& fit = result.fits[i];
+    if (!fit.ok) continue;
+    const bool best = result.order == Order::first && fit.quantity == "weights";
+    const double rank = best ? 0 : fit.limit.error;
+    if (rank >= least) continue;
+    least = rank;
+    result.chosen = i;
+    result.found = true;
+  }
+  if (!result.found) {
+    result.reasons.emplace_back(
+        "no temperature (of the peaks of C and chi, of equal weights) follows its form over three "
+        "sizes: larger sizes or more graphs are needed");
+    return;
+  }
+  result.temperature = result.fits[result.chosen].limit;
+  for (const SizeFit& fit : result.fits) {
+    if (!fit.ok) continue;
+    const double off = fit.limit.value - result.temperature.value;
+    const double noise = difference_error(fit.limit, result.temperature);
+    result.systematic =
+        std::max(result.systematic, std::sqrt(std::max(off * off - noise * noise, 0.0)));
+  }
+}
+
+}  // namespace
+
+EnergyGrid energy_grid(double sites, double bonds_per_site, double temperature, double states) {
+  EnergyGrid grid;
+  grid.states = states;
+  grid.width = 0.4 * temperature / std::sqrt(sites);
+  const double low = -bonds_per_site - 4 * grid.width, high = 4 * grid.width;
+  const auto points = static_cast<Index>(std::ceil((high - low) / (0.5 * grid.width))) + 1;
+  grid.energy = Eigen::ArrayXd::LinSpaced(points, low, high);
+  return grid;
+}
+
+GraphPeaks peaks_of_graph(const MultiHistogram& graph, const EnergyGrid& grid) {
+  const Index blocks = graph.blocks();
+  if (blocks < 2) throw Error(ExitCode::internal, "peaks_of_graph: two blocks or more are needed");
+  const double low = 1 / graph.greatest_beta(), high = 1 / graph.least_beta();
+  const EnergyLevels levels = graph.levels();
+  GraphPeaks peaks;
+  Eigen::ArrayXd numbers = numbers_of(levels, graph.sites(), low, high, grid.states, peaks.outside);
+  peaks.histogram = smoothed_histogram(levels, graph.sites(), numbers[kHeatT], grid);
+  Eigen::ArrayXd left_out = Eigen::ArrayXd::Zero(Index{kNumbers});
+  for (Index b = 0; b < blocks; ++b) {
+    bool out = false;
+    left_out += numbers_of(graph.levels_without(b), graph.sites(), low, high, grid.states, out);
+  }
+  const auto n = static_cast<double>(blocks);
+  numbers += (n - 1) * (numbers - left_out / n);
+  peaks.heat_temperature = numbers[kHeatT];
+  peaks.heat_height = numbers[kHeat];
+  peaks.weights_temperature = numbers[kWeightsT];
+  peaks.latent_squared = numbers[kLatent];
+  return peaks;
+}
+
+Peak find_peak(const JackknifeCurve& curve) {
+  Peak peak;
+  const Index points = curve.value.size(), members = curve.left_out.rows();
+  Index top = 0;
+  curve.value.maxCoeff(&top);
+  peak.inside = top > 0 && top + 1 < points;
+  const double step = curve.temperature[1] - curve.temperature[0];
+  const auto at = [&](const Eigen::ArrayXd& y, Index from, Index to) {
+    Index best = 0;
+    y.segment(from, to - from + 1).maxCoeff(&best);
+    best += from;
+    if (best == 0 || best + 1 == points) return std::pair{curve.temperature[best], y[best]};
+    const auto [shift, height] = vertex(y[best - 1], y[best], y[best + 1]);
+    return std::pair{curve.temperature[best] + shift * step, height};
+  };
+  std::tie(peak.temperature.value, peak.height.value) = at(curve.value, top, top);
+  Eigen::ArrayXd temperatures(members), heights(members);
+  const Index from = std::max<Index>(top - points / 4, 0),
+              to = std::min<Index>(top + points / 4, points - 1);
+  for (Index g = 0; g < members; ++g) {
+    std::tie(temperatures[g], heights[g]) = at(curve.left_out.row(g).transpose(), from, to);
+  }
+  peak.temperature.left_out[curve.sample] = temperatures;
+  peak.height.left_out[curve.sample] = heights;
+  return peak;
+}
+
+SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
+                        const JackknifeCurve& susceptibility, const std::vector<GraphPeaks>& graphs,
+                        const EnergyGrid& grid) {
+  SizePeaks result;
+  result.sites = heat.sites;
+  result.heat = find_peak(heat);
+  result.susceptibility = find_peak(susceptibility);
+  result.heat_temperature = mean_of(sample, graphs, &GraphPeaks::heat_temperature);
+  result.weights_temperature = mean_of(sample, graphs, &GraphPeaks::weights_temperature);
+  result.latent_squared = mean_of(sample, graphs, &GraphPeaks::latent_squared);
+  const auto count = static_cast<Index>(graphs.size());
+  Eigen::ArrayXXd rows(count, grid.energy.size());
+  std::size_t outside = 0;
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    rows.row(static_cast<Index>(g)) = graphs[g].histogram.transpose();
+    outside += graphs[g].outside;
+  }
+  result.outside = static_cast<double>(outside) / static_cast<double>(graphs.size());
+  result.histogram = rows.colwise().mean().transpose();
+  const auto n = static_cast<double>(count);
+  result.histogram_error =
+      ((rows.rowwise() - result.histogram.transpose()).square().colwise().sum() / (n * (n - 1)))
+          .sqrt()
+          .transpose();
+  find_two_peaks(sample, rows, grid, result);
+  return result;
+}
+
+SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
+                  const std::vector<Value>& values, double exponent) {
+  SizeFit result;
+  result.quantity = quantity;
+  result.exponent = exponent;
+  for (std::size_t first = 0; first + kLeastSizes <= sites.size(); ++first) {
+    const auto count = static_cast<Index>(sites.size() - first);
+    Eigen::MatrixXd design(count, 2), covariance = Eigen::MatrixXd::Zero(count, count);
+    Eigen::VectorXd y(count);
+    for (Index k = 0; k < count; ++k) {
+      const std::size_t at = first + static_cast<std::size_t>(k);
+      design.row(k) << 1, std::pow(sites[at], -exponent);
+      y[k] = values[at].value;
+      covariance(k, k) = values[at].error * values[at].error;
+    }
+    if (!y.allFinite() || !covariance.allFinite()) return result;
+    const LinearFit fit = fit_linear(design, y, covariance);
+    if (!fit.ok) return result;
+    result.first = first;
+    result.limit = fit.parameter(0);
+    result.amplitude = fit.parameter(1);
+    result.chi2 = fit.chi2;
+    result.dof = fit.dof;
+    result.q = fit.q;
+    result.ok = fit.q >= kLeastQ;
+    if (result.ok) break;
+  }
+  return result;
+}
+
+PottsTransition find_transition(const std::vector<SizePeaks>& all, double exponent) {
+  PottsTransition result;
+  result.latent_below = kNan;
+  std::vector<const SizePeaks*> sizes;
+  for (const SizePeaks& size : all) {
+    if (size.usable && size.outside <= kMostOutside) sizes.push_back(&size);
+  }
+  if (sizes.size() < kLeastSizes) {
+    result.order_reason = "fewer than three sizes can be used";
+    result.reasons.push_back(fmt::format(
+        "{} of {} sizes can be used, three are needed (the others are not in equilibrium, or their "
+        "windows of temperature are too narrow)",
+        sizes.size(), all.size()));
+    return result;
+  }
+  find_order(sizes, result);
+  find_temperature(sizes, exponent, result);
+  return result;
+}
+
+}  // namespace rewise

@@ -1,0 +1,55 @@
+// Integrated autocorrelation times and honest errors of time averages by the Gamma method:
+// U. Wolff, Comput. Phys. Commun. 156, 143 (2004), with its automatic window.
+//
+//   tau_int = 1/2 + sum_(t=1)^W rho(t)      (1/2 for white noise; other tools say 0 or 1)
+//   error^2 of the mean = 2 tau_int Gamma(0) / n
+//
+// Times are in units of the spacing of the series (the caller multiplies by `every`).
+// Cost: O(n W): lags are summed one by one until the window closes.
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "analysis/series/statistics.hpp"
+
+namespace rewise {
+
+using RealSeries = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RealSeriesRef = Eigen::Ref<const RealSeries>;  // [time, replica]
+
+struct GammaResult {
+  Value mean;                 // of all replicas together
+  double error_of_error = 0;  // of mean.error
+  Value tau;                  // tau_int, eqs. (41), (42)
+  Eigen::Index window = 0;    // W
+  bool window_found = true;   // false: the series is too short for its tau; tau is a lower bound
+  double variance = 0;        // Gamma(0), bias-corrected
+  double replica_q = 1;  // P(spread of the replica means at least as large), eq. (39); 1 if one
+};
+
+inline constexpr double kWindowS = 1.5;
+
+// All replicas must have the same length (they do in a task). A constant series has tau = 1/2 and
+// no error. Needs 2 times; `s` is Wolff's S, the assumed ratio tau/tau_int, 1 to 2.
+GammaResult gamma_method(RealSeriesRef series, double s = kWindowS);
+
+// The same of a series that was interrupted: `starts`, ascending from 0, are the times at which a
+// stretch of it begins. No lag reaches across, and none beyond three quarters of the longest
+// stretch (half, of a whole series): a ranking of many replicas has pairs enough at such lags.
+GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts,
+                         double s = kWindowS);
+
+// f of the means of several observables, each [time, replica], through the gradient of f at the
+// means (central differences with steps of one standard error, as in UWerr.m). mean.value is
+// corrected for the bias of f where there are 2 replicas or more, eq. (49).
+GammaResult gamma_method_derived(const std::vector<RealSeries>& observables,
+                                 const std::function<double(const Eigen::VectorXd&)>& f,
+                                 double s = kWindowS);
+
+// rho(t), t = 0 .. max_lag, about the common mean of all replicas, without bias correction.
+Eigen::ArrayXd autocorrelation(RealSeriesRef series, Eigen::Index max_lag);
+
+}  // namespace rewise

@@ -1,0 +1,145 @@
+#include "analysis/series/control_variate.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+#include <cmath>
+#include <vector>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+using Eigen::Index;
+
+// With n graphs c controls inflate the variance by (n - 2)/(n - c - 2) before they reduce it.
+bool enough_graphs(Index graphs, Index controls) {
+  return controls > 0 && graphs >= 4 * (controls + 1);
+}
+
+void check_controls(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
+  if (controls.x.cols() == 0) return;
+  if (controls.x.rows() != rows.rows() || controls.mu.size() != controls.x.cols()) {
+    throw Error(ExitCode::internal, "control variates: one row per graph and one mean each needed");
+  }
+}
+
+// Columns of x that vary, centred on their known means and scaled to unit spread.
+struct Centred {
+  Eigen::MatrixXd x;         // [graph, control], about the sample mean
+  Eigen::VectorXd distance;  // [control], sample mean - mu
+  std::vector<Index> varying;
+};
+
+Centred centre(const ControlVariates& controls) {
+  const Index graphs = controls.x.rows();
+  std::vector<Index> varying;
+  Eigen::VectorXd mean(controls.x.cols()), spread(controls.x.cols());
+  for (Index c = 0; c < controls.x.cols(); ++c) {
+    mean[c] = controls.x.col(c).mean();
+    spread[c] = std::sqrt((controls.x.col(c) - mean[c]).square().mean());
+    if (spread[c] > 1e-12 * std::abs(mean[c])) varying.push_back(c);
+  }
+  const auto kept = static_cast<Index>(varying.size());
+  Centred result{Eigen::MatrixXd(graphs, kept), Eigen::VectorXd(kept), varying};
+  for (Index i = 0; i < kept; ++i) {
+    const Index c = varying[static_cast<std::size_t>(i)];
+    result.x.col(i) = (controls.x.col(c) - mean[c]) / spread[c];
+    result.distance[i] = (mean[c] - controls.mu[c]) / spread[c];
+  }
+  return result;
+}
+
+Eigen::ArrayXXd without_row(const Eigen::ArrayXXd& rows, Index i) {
+  Eigen::ArrayXXd rest(rows.rows() - 1, rows.cols());
+  rest.topRows(i) = rows.topRows(i);
+  rest.bottomRows(rest.rows() - i) = rows.bottomRows(rest.rows() - i);
+  return rest;
+}
+
+Eigen::VectorXd corrected_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
+  const Eigen::VectorXd mean = rows.colwise().mean().matrix().transpose();
+  const Centred c = centre(controls);
+  if (c.x.cols() == 0) return mean;
+  const Eigen::MatrixXd y = rows.matrix().rowwise() - mean.transpose();
+  // Pivoted and rank-revealing: two controls that say the same share the work.
+  const Eigen::MatrixXd b = c.x.completeOrthogonalDecomposition().solve(y);
+  return mean - b.transpose() * c.distance;
+}
+
+// All of them at once, as the corrected mean is a regression's value at the known means, whose
+// change without row i is known (Belsley, Kuh & Welsch, Regression Diagnostics, eq. 2.1):
+//   a + B^T x - x^T (X^T X)^-1 x_i e_i / (1 - h_i),   h_i = x_i^T (X^T X)^-1 x_i,   e_i the
+//   residual.
+// False where rows left out would leave the regression singular: leaving out row by row then.
+bool leave_out_by_residuals(const Eigen::ArrayXXd& rows, const ControlVariates& controls,
+                            Eigen::ArrayXXd& result) {
+  constexpr double least = 1e-4;
+  const Centred c = centre(controls);
+  const Index graphs = rows.rows(), kept = c.x.cols();
+  if (kept == 0) return false;
+  Eigen::MatrixXd design(graphs, kept + 1);
+  design << Eigen::VectorXd::Ones(graphs), c.x;
+  const Eigen::LLT<Eigen::MatrixXd> normal(design.transpose() * design);
+  if (normal.info() != Eigen::Success || normal.rcond() < least) return false;
+  Eigen::VectorXd at(kept + 1);
+  at << 1, -c.distance;
+  const Eigen::MatrixXd solved = normal.solve(design.transpose());  // [kept + 1, graph]
+  const Eigen::ArrayXd free = 1 - design.cwiseProduct(solved.transpose()).rowwise().sum().array();
+  if ((free < least).any()) return false;
+  const Eigen::MatrixXd fit = solved * rows.matrix();
+  const Eigen::ArrayXXd residual = rows - (design * fit).array();
+  const Eigen::ArrayXd weight = (solved.transpose() * at).array() / free;
+  result = (at.transpose() * fit).array().replicate(graphs, 1) - residual.colwise() * weight;
+  return true;
+}
+
+}  // namespace
+
+Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
+  check_controls(rows, controls);
+  if (!enough_graphs(rows.rows(), controls.x.cols())) {
+    return rows.colwise().mean().matrix().transpose();
+  }
+  return corrected_mean(rows, controls);
+}
+
+std::vector<Index> controls_in_use(const ControlVariates& controls) {
+  if (!enough_graphs(controls.x.rows(), controls.x.cols())) return {};
+  return centre(controls).varying;
+}
+
+Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
+                                               const ControlVariates& controls) {
+  check_controls(rows, controls);
+  // The full sample decides whether there are enough graphs, so that all members do the same.
+  if (!enough_graphs(rows.rows(), controls.x.cols())) return leave_one_out_means(rows);
+  Eigen::ArrayXXd result(rows.rows(), rows.cols());
+  if (leave_out_by_residuals(rows, controls, result)) return result;
+  for (Index i = 0; i < rows.rows(); ++i) {
+    const ControlVariates rest{without_row(controls.x, i), controls.mu};
+    result.row(i) = corrected_mean(without_row(rows, i), rest).transpose().array();
+  }
+  return result;
+}
+
+std::vector<Jackknifed> jackknife_controlled(int sample, const Eigen::ArrayXXd& rows,
+                                             const ControlVariates& controls,
+                                             const VectorFunction& f) {
+  const Eigen::VectorXd full = f(controlled_mean(rows, controls));
+  const Eigen::ArrayXXd left = leave_one_out_controlled_means(rows, controls);
+  std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
+  for (Index j = 0; j < full.size(); ++j) {
+    results[static_cast<std::size_t>(j)].value = full[j];
+    results[static_cast<std::size_t>(j)].left_out[sample].resize(left.rows());
+  }
+  for (Index i = 0; i < left.rows(); ++i) {
+    const Eigen::VectorXd value = f(left.row(i).matrix().transpose());
+    for (Index j = 0; j < full.size(); ++j) {
+      results[static_cast<std::size_t>(j)].left_out[sample][i] = value[j];
+    }
+  }
+  return results;
+}
+
+}  // namespace rewise

@@ -1,0 +1,75 @@
+#include "analysis/series/decorrelation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+}  // namespace
+
+Value decorrelated_rate(Value tau, Value seconds_per_cycle) {
+  const double rate = 1 / (2 * tau.value * seconds_per_cycle.value);
+  return {rate, rate * std::hypot(tau.error / tau.value,
+                                  seconds_per_cycle.error / seconds_per_cycle.value)};
+}
+
+Value typical_cost(std::vector<double> pieces, double least) {
+  if (pieces.empty()) throw Error(ExitCode::internal, "typical_cost: nothing was timed");
+  constexpr double median_error = 1.2533, mad_to_sigma = 1.4826;
+  const double n = static_cast<double>(pieces.size());
+  const double middle = median(pieces);
+  for (double& piece : pieces) piece = std::abs(piece - middle);
+  const double error = median_error * mad_to_sigma * median(std::move(pieces)) / std::sqrt(n);
+  return {middle, std::max(error, (n < 3 ? 0.2 : least) * middle)};
+}
+
+Value with_tail(Value summed, double window) {
+  if (!(window > summed.value)) {
+    throw Error(ExitCode::internal, "with_tail: the window is shorter than the sum");
+  }
+  // Half a lag more: exp(-t / tau) from there on is the area under the rest of the curve.
+  double tau = summed.value;
+  for (int k = 0; k < 100; ++k) tau = summed.value / -std::expm1(-(window + 0.5) / tau);
+  const double x = (window + 0.5) / tau;
+  return {tau, summed.error / (1 - std::exp(-x) * (1 + x))};
+}
+
+RateBounds rate_bounds(Value rate, double z) {
+  const double factor = std::exp(z * rate.error / rate.value);
+  return {rate.value / factor, rate.value * factor};
+}
+
+CurveTau curve_tau(RealSeriesRef curves, double times, double s) {
+  if (curves.cols() < 1) throw Error(ExitCode::internal, "curve_tau: no curve");
+  const Eigen::ArrayXd mean = curves.rowwise().mean();
+  const double n = times * static_cast<double>(curves.cols());
+  CurveTau result;
+  Eigen::Index window = 0;
+  double sum = 0;
+  while (window < mean.size() && !result.window_found) {
+    sum += mean[window++];
+    const double tau = sum <= 0 ? std::numeric_limits<double>::epsilon() : s / std::log1p(1 / sum);
+    const double t = static_cast<double>(window);
+    result.window_found = std::exp(-t / tau) - tau / std::sqrt(t * n) < 0;
+  }
+  std::vector<double> members;
+  for (Eigen::Index k = 0; k < curves.cols(); ++k) {
+    members.push_back(0.5 + curves.col(k).head(window).sum());
+  }
+  result.tau = mean_and_error(members);
+  // Anticorrelations that sum to nothing, or less: white noise is the safe estimate.
+  if (result.tau.value <= 0) result.tau.value = 0.5;
+  return result;
+}
+
+}  // namespace rewise

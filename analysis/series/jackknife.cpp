@@ -1,0 +1,176 @@
+#include "analysis/series/jackknife.hpp"
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// (n_s - 1)/n_s sum_g (a - mean a)(b - mean b) of one sample; 0 unless both have it.
+double covariance_in(int sample, const Jackknifed& a, const Jackknifed& b) {
+  const auto in_a = a.left_out.find(sample), in_b = b.left_out.find(sample);
+  if (in_a == a.left_out.end() || in_b == b.left_out.end()) return 0;
+  const Eigen::ArrayXd &left_a = in_a->second, &left_b = in_b->second;
+  if (left_a.size() != left_b.size()) {
+    throw Error(ExitCode::internal, "jackknife: one sample number stands for two samples");
+  }
+  const double n = static_cast<double>(left_a.size());
+  if (n < 2) return kNaN;
+  return (n - 1) / n * ((left_a - left_a.mean()) * (left_b - left_b.mean())).sum();
+}
+
+double covariance_of(const Jackknifed& a, const Jackknifed& b) {
+  double sum = 0;
+  for (const auto& member : a.left_out) sum += covariance_in(member.first, a, b);
+  return sum;
+}
+
+}  // namespace
+
+Value Estimates::operator[](Eigen::Index i) const {
+  return {value[i], std::sqrt(covariance(i, i))};
+}
+
+Jackknifed exact_number(double value) {
+  Jackknifed number;
+  number.value = value;
+  return number;
+}
+
+double jackknife_bias(const Jackknifed& number) {
+  double bias = 0;
+  for (const auto& [sample, left] : number.left_out) {
+    if (left.size() < 2) continue;
+    bias += static_cast<double>(left.size() - 1) * (left.mean() - number.value);
+  }
+  return bias;
+}
+
+Value estimate(const Jackknifed& number) {
+  const double bias = jackknife_bias(number);
+  return {std::isfinite(bias) ? number.value - bias : number.value,
+          std::sqrt(covariance_of(number, number))};
+}
+
+Estimates estimates(const std::vector<Jackknifed>& numbers) {
+  const auto k = static_cast<Eigen::Index>(numbers.size());
+  Estimates result{Eigen::VectorXd(k), Eigen::MatrixXd(k, k)};
+  for (Eigen::Index i = 0; i < k; ++i) {
+    const Jackknifed& a = numbers[static_cast<std::size_t>(i)];
+    result.value[i] = estimate(a).value;
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      const double c = covariance_of(a, numbers[static_cast<std::size_t>(j)]);
+      result.covariance(i, j) = result.covariance(j, i) = c;
+    }
+  }
+  return result;
+}
+
+Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers) {
+  const auto k = static_cast<Eigen::Index>(numbers.size());
+  Eigen::MatrixXd result(k, k);
+  for (Eigen::Index i = 0; i < k; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      result(i, j) = result(j, i) = covariance_in(sample, numbers[static_cast<std::size_t>(i)],
+                                                  numbers[static_cast<std::size_t>(j)]);
+    }
+  }
+  return result;
+}
+
+std::vector<Jackknifed> derive(const std::vector<Jackknifed>& inputs, const VectorFunction& f) {
+  const auto k = static_cast<Eigen::Index>(inputs.size());
+  Eigen::VectorXd x(k);
+  std::map<int, Eigen::Index> members;
+  for (Eigen::Index i = 0; i < k; ++i) {
+    const Jackknifed& input = inputs[static_cast<std::size_t>(i)];
+    x[i] = input.value;
+    for (const auto& [sample, left] : input.left_out) members[sample] = left.size();
+  }
+  const Eigen::VectorXd full = f(x);
+  std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
+  for (Eigen::Index j = 0; j < full.size(); ++j) {
+    results[static_cast<std::size_t>(j)].value = full[j];
+    for (const auto& [sample, n] : members) {
+      results[static_cast<std::size_t>(j)].left_out[sample].resize(n);
+    }
+  }
+  for (const auto& [sample, n] : members) {
+    for (Eigen::Index g = 0; g < n; ++g) {
+      Eigen::VectorXd y = x;
+      for (Eigen::Index i = 0; i < k; ++i) {
+        const auto& left = inputs[static_cast<std::size_t>(i)].left_out;
+        const auto found = left.find(sample);
+        if (found != left.end()) y[i] = found->second[g];
+      }
+      const Eigen::VectorXd value = f(y);
+      for (Eigen::Index j = 0; j < full.size(); ++j) {
+        results[static_cast<std::size_t>(j)].left_out[sample][g] = value[j];
+      }
+    }
+  }
+  return results;
+}
+
+Jackknifed derive(const std::vector<Jackknifed>& inputs,
+                  const std::function<double(const Eigen::VectorXd&)>& f) {
+  const VectorFunction as_vector = [&f](const Eigen::VectorXd& x) {
+    return Eigen::VectorXd::Constant(1, f(x)).eval();
+  };
+  return derive(inputs, as_vector).front();
+}
+
+Eigen::ArrayXXd leave_one_out_means(const Eigen::ArrayXXd& rows) {
+  if (rows.rows() < 2) {
+    throw Error(ExitCode::internal, "jackknife: 2 members are needed to leave one out");
+  }
+  const double n = static_cast<double>(rows.rows());
+  const Eigen::Array<double, 1, Eigen::Dynamic> mean = rows.colwise().mean();
+  // mean + (mean - row)/(n - 1), which is exact where all rows are equal
+  return (mean.replicate(rows.rows(), 1) - rows) / (n - 1) + mean.replicate(rows.rows(), 1);
+}
+
+std::vector<Jackknifed> jackknife_means(int sample, const Eigen::ArrayXXd& rows,
+                                        const VectorFunction& f) {
+  if (rows.rows() == 0) throw Error(ExitCode::internal, "jackknife: no members");
+  const Eigen::VectorXd full = f(rows.colwise().mean().matrix().transpose());
+  std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
+  for (Eigen::Index j = 0; j < full.size(); ++j) {
+    results[static_cast<std::size_t>(j)].value = full[j];
+    results[static_cast<std::size_t>(j)].left_out[sample] =
+        Eigen::ArrayXd::Constant(rows.rows(), kNaN);
+  }
+  if (rows.rows() < 2) return results;
+  const Eigen::ArrayXXd left = leave_one_out_means(rows);
+  for (Eigen::Index i = 0; i < left.rows(); ++i) {
+    const Eigen::VectorXd value = f(left.row(i).matrix().transpose());
+    for (Eigen::Index j = 0; j < full.size(); ++j) {
+      results[static_cast<std::size_t>(j)].left_out[sample][i] = value[j];
+    }
+  }
+  return results;
+}
+
+Estimates jackknife(const Eigen::ArrayXXd& rows, const VectorFunction& f) {
+  return estimates(jackknife_means(0, rows, f));
+}
+
+Eigen::ArrayXXd block_means(const Eigen::ArrayXXd& rows, Eigen::Index blocks) {
+  if (blocks < 1 || blocks > rows.rows()) {
+    throw Error(ExitCode::internal, "block_means: between 1 and as many blocks as rows needed");
+  }
+  const Eigen::Index length = rows.rows() / blocks;
+  const Eigen::Index start = rows.rows() - blocks * length;
+  Eigen::ArrayXXd means(blocks, rows.cols());
+  for (Eigen::Index b = 0; b < blocks; ++b) {
+    means.row(b) = rows.middleRows(start + b * length, length).colwise().mean();
+  }
+  return means;
+}
+
+}  // namespace rewise

@@ -1,0 +1,69 @@
+// Jackknife errors for anything that is computed from averages over independent graphs (or over
+// replicas, where there is one graph).
+//
+// A `Jackknifed` number carries its leave-one-out values, sorted by the sample they were left out
+// of. A sample is one set of independent members: the graphs of one size at one p. Numbers that
+// share a sample are correlated, and the leave-one-out values know it: covariances of crossings
+// that share a size, or of shifts that share Tc(0), need no further bookkeeping.
+//
+//   bias        = sum_s (n_s - 1) (mean_g theta_(s,g) - theta)
+//   covariance  = sum_s (n_s - 1)/n_s sum_g (theta_(s,g) - mean)(phi_(s,g) - mean)
+//
+// Efron & Tibshirani, An Introduction to the Bootstrap, ch. 11; the sum over independent samples
+// is the several-sample jackknife of Arvesen, Ann. Math. Stat. 40, 2076 (1969).
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "analysis/series/statistics.hpp"
+
+namespace rewise {
+
+// Several quantities with their covariance.
+struct Estimates {
+  Eigen::VectorXd value;       // [k], bias-corrected
+  Eigen::MatrixXd covariance;  // [k, k]
+  Value operator[](Eigen::Index i) const;
+};
+
+struct Jackknifed {
+  double value = 0;                        // with every member, not bias-corrected
+  std::map<int, Eigen::ArrayXd> left_out;  // sample -> [members]; no samples: an exact number
+};
+
+// A number known from elsewhere, without error.
+Jackknifed exact_number(double value);
+
+// Bias-corrected value and error. Error NaN where a leave-one-out value is not finite or a sample
+// has one member.
+Value estimate(const Jackknifed& number);
+double jackknife_bias(const Jackknifed& number);
+Estimates estimates(const std::vector<Jackknifed>& numbers);
+// One sample's part of their covariance: [k, k], zero where it has none.
+Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers);
+
+using VectorFunction = std::function<Eigen::VectorXd(const Eigen::VectorXd&)>;
+
+// f of several jackknifed numbers. Cost: one call of f per member of each sample involved.
+std::vector<Jackknifed> derive(const std::vector<Jackknifed>& inputs, const VectorFunction& f);
+Jackknifed derive(const std::vector<Jackknifed>& inputs,
+                  const std::function<double(const Eigen::VectorXd&)>& f);
+
+// f of the column means of `rows` [members, k]; n + 1 calls of f.
+std::vector<Jackknifed> jackknife_means(int sample, const Eigen::ArrayXXd& rows,
+                                        const VectorFunction& f);
+
+// The common case: one sample, values and covariance at once.
+Estimates jackknife(const Eigen::ArrayXXd& rows, const VectorFunction& f);
+
+// Column means with row i left out, for every i: [members, k]. Needs 2 rows.
+Eigen::ArrayXXd leave_one_out_means(const Eigen::ArrayXXd& rows);
+
+// Means over consecutive blocks of rows: [blocks, k]; rows beyond blocks*floor(n/blocks) are left
+// away at the start. For correlated rows: take blocks much longer than tau_int.
+Eigen::ArrayXXd block_means(const Eigen::ArrayXXd& rows, Eigen::Index blocks);
+
+}  // namespace rewise

@@ -1,0 +1,136 @@
+#include "analysis/series/moments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "analysis/series/jackknife.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr Eigen::Index kPairStretches = 8;  // of a single replica
+
+void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                  const SampleUnits& units) {
+  if (bond_sums.rows() != magnetisation_sums.rows() ||
+      bond_sums.cols() != magnetisation_sums.cols() || bond_sums.size() == 0) {
+    throw Error(ExitCode::data, "energy and magnetisation series differ in shape or are empty");
+  }
+  const double most = std::max(static_cast<double>(magnetisation_sums.maxCoeff()),
+                               -static_cast<double>(magnetisation_sums.minCoeff()));
+  if (most > units.order) {
+    throw Error(ExitCode::data, "magnetisation sum " + std::to_string(most) +
+                                    " exceeds the largest possible " + std::to_string(units.order));
+  }
+}
+
+// Averages of replica r over times first .. first + length - 1.
+Moments mean_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                        const SampleUnits& units, Eigen::Index r, Eigen::Index first,
+                        Eigen::Index length) {
+  Moments sum = Moments::Zero();
+  for (Eigen::Index t = first; t < first + length; ++t) {
+    sum += moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), units);
+  }
+  return with_squares(sum / static_cast<double>(length));
+}
+
+enum Derived : Eigen::Index { kBinder = kMomentCount, kC, kChi, kDerivedCount };
+
+Thermodynamics as_thermodynamics(const Estimates& e) {
+  return {e[kEnergy], e[kAbsMagnetisation], e[kM2], e[kM4], e[kBinder], e[kC], e[kChi]};
+}
+
+}  // namespace
+
+Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
+                          const SampleUnits& units) {
+  const double e = -static_cast<double>(bond_sum) / units.sites;
+  const double m = static_cast<double>(magnetisation_sum) / units.order;
+  Moments result;
+  result << e, e * e, std::abs(m), m * m, m * m * m * m, e * e, m * m;
+  return result;
+}
+
+Moments with_squares(Moments m) {
+  m[kEnergyPair] = m[kEnergy] * m[kEnergy];
+  m[kAbsPair] = m[kAbsMagnetisation] * m[kAbsMagnetisation];
+  return m;
+}
+
+// With d = x - mean x, whose sum is 0, what is left out of all products of two members counts
+// against the square of the mean; every member has the same number of partners.
+double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
+  const Eigen::Index n = x.size();
+  if (n < 2) return std::numeric_limits<double>::quiet_NaN();
+  const double mean = x.mean();
+  const Eigen::ArrayXd d = x - mean;
+  double left_out = d.square().sum();
+  Eigen::Index partners = n - 1;
+  if (in_time && n >= 4) {
+    for (Eigen::Index i = 0; i < n; ++i) left_out += 2 * d[i] * d[(i + 1) % n];
+    partners = n - 3;
+  }
+  return mean * mean - left_out / static_cast<double>(n * partners);
+}
+
+Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                     const SampleUnits& units) {
+  const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units);
+  Moments mean = of_replicas.colwise().mean().transpose();
+  const bool alone = of_replicas.rows() == 1;
+  const MomentRows parts =
+      alone ? block_moments(bond_sums, magnetisation_sums, units,
+                            std::min<Eigen::Index>(kPairStretches, bond_sums.rows()))
+            : of_replicas;
+  mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
+  mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);
+  return mean;
+}
+
+MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                         const SampleUnits& units, Eigen::Index blocks_per_replica) {
+  check_series(bond_sums, magnetisation_sums, units);
+  if (blocks_per_replica < 1 || blocks_per_replica > bond_sums.rows()) {
+    throw Error(ExitCode::internal, "block_moments: between 1 and as many blocks as times needed");
+  }
+  const Eigen::Index replicas = bond_sums.cols();
+  const Eigen::Index length = bond_sums.rows() / blocks_per_replica;
+  const Eigen::Index start = bond_sums.rows() - blocks_per_replica * length;
+  MomentRows rows(replicas * blocks_per_replica, Eigen::Index{kMomentCount});
+  for (Eigen::Index r = 0; r < replicas; ++r) {
+    for (Eigen::Index b = 0; b < blocks_per_replica; ++b) {
+      rows.row(r * blocks_per_replica + b) =
+          mean_of_stretch(bond_sums, magnetisation_sums, units, r, start + b * length, length);
+    }
+  }
+  return rows;
+}
+
+double binder(const Moments& m) { return 1 - m[kM4] / (3 * m[kM2] * m[kM2]); }
+
+double specific_heat(const Moments& m, double sites, double temperature) {
+  return sites * (m[kEnergySquared] - m[kEnergyPair]) / (temperature * temperature);
+}
+
+double susceptibility(const Moments& m, double sites, double temperature) {
+  return sites * (m[kM2] - m[kAbsPair]) / temperature;
+}
+
+double scaled_m2(const Moments& m, double sites) { return std::sqrt(sites) * m[kM2]; }
+
+Thermodynamics thermodynamics_of_graph(const MomentRows& rows, double sites, double temperature) {
+  const VectorFunction all = [&](const Eigen::VectorXd& mean) {
+    const Moments m = with_squares(mean.array());
+    Eigen::VectorXd result(Eigen::Index{kDerivedCount});
+    result << mean, binder(m), specific_heat(m, sites, temperature),
+        susceptibility(m, sites, temperature);
+    return result;
+  };
+  return as_thermodynamics(jackknife(rows, all));
+}
+
+}  // namespace rewise

@@ -1,0 +1,94 @@
+// From integer sums to e, |m|, m^2, m^4, and from those to C, chi and Binder's U (PHYSICS: J = 1,
+// k_B = 1, everything per site).
+//
+//   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
+//   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T
+//   U = 1 - [<m^4>] / (3 [<m^2>]^2): moments are averaged over graphs first
+//
+// <e>^2 and <|m|>^2 of a graph are squares of averages that have errors of their own: the squares
+// of what a short series gives are too large on average, by 2 tau_int/n of C and chi, and no number
+// of graphs mends it. They are taken from products of averages that are independent, so C and chi
+// are without bias however short the series, and linear in the moments: their average over graphs
+// is that of the averaged moments.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+#include "analysis/series/statistics.hpp"
+
+namespace rewise {
+
+// The last two stand for <e>^2 and <|m|>^2: products of averages of two different replicas,
+// averaged over all pairs; of a single replica, of two stretches of its time that are not
+// neighbours.
+enum Moment : Eigen::Index {
+  kEnergy,
+  kEnergySquared,
+  kAbsMagnetisation,
+  kM2,
+  kM4,
+  kEnergyPair,
+  kAbsPair,
+  kMomentCount
+};
+
+inline constexpr Eigen::Index kAveragedCount = kEnergyPair;  // those that samples have of their own
+
+using Moments = Eigen::Array<double, kMomentCount, 1>;
+using MomentRows = Eigen::Array<double, Eigen::Dynamic, kMomentCount>;  // [member, moment]
+
+using IntSeries = Eigen::Array<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using IntSeriesRef = Eigen::Ref<const IntSeries>;  // [time, replica], one temperature
+
+// A task file's series at one temperature, without copying: data[time * replicas + replica].
+inline Eigen::Map<const IntSeries> view_series(const std::int64_t* data, Eigen::Index times,
+                                               Eigen::Index replicas) {
+  return {data, times, replicas};
+}
+
+// What the sums of a sample are divided by: the sites, and the largest possible M (the sites, too,
+// unless it is said).
+struct SampleUnits {
+  SampleUnits(double n) : sites(n), order(n) {}  // NOLINT: a number of sites is enough for Ising
+  SampleUnits(double n, double most) : sites(n), order(most) {}
+  double sites, order;
+};
+
+// The moments of one sample: its pairs are squares.
+Moments moments_of_sample(std::int64_t bond_sum, std::int64_t magnetisation_sum,
+                          const SampleUnits& units);
+
+// With plain squares in the place of pairs: for averages without error, such as exact ones, and
+// where a jackknife removes the bias.
+Moments with_squares(Moments m);
+
+// The average of x_i x_j over different members of x [member]; NaN for one. `in_time`: members are
+// stretches of one series, and neighbours (the first and the last, too) make no pair where there
+// are four or more.
+double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
+
+// Averages over times and replicas.
+Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                     const SampleUnits& units);
+
+// One row per replica (its time average), or per block of times of a replica where there are few
+// replicas: [replicas * blocks_per_replica, moment], blocks of one replica adjacent. Pairs are
+// squares of the row's own averages.
+MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                         const SampleUnits& units, Eigen::Index blocks_per_replica = 1);
+
+double binder(const Moments& m);
+double specific_heat(const Moments& m, double sites, double temperature);
+double susceptibility(const Moments& m, double sites, double temperature);
+double scaled_m2(const Moments& m, double sites);  // sqrt(N) m^2, crosses at a mean-field Tc
+
+struct Thermodynamics {
+  Value energy, abs_magnetisation, m2, m4, binder, specific_heat, susceptibility;
+};
+
+// One graph: jackknife over the rows of block_moments. With one row every error is NaN. (The
+// jackknife's correction of C and chi over replicas is that of products of different replicas.)
+Thermodynamics thermodynamics_of_graph(const MomentRows& rows, double sites, double temperature);
+
+}  // namespace rewise

@@ -1,0 +1,102 @@
+// Multi-histogram reweighting: the samples of one graph at several temperatures, combined into
+// its moments at any temperature between them.
+//
+// Ferrenberg & Swendsen, Phys. Rev. Lett. 63, 1195 (1989); the free energies f_k = -ln Z(beta_k)
+// minimise the convex function of Shirts & Chodera, J. Chem. Phys. 129, 124105 (2008),
+//   A(f) = sum_b n_b ln sum_k N_k exp(f_k - beta_k E_b) - sum_k N_k f_k,
+// by Newton steps from a thermodynamic-integration start. Energies are integers, so samples of
+// equal energy share a bin b and nothing is lost by it (beyond 2^26 distinct energies, bins are
+// made wider by powers of two).
+// Cost: one pass over the samples, then O(bins x temperatures) per Newton step and per beta.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/series/moments.hpp"
+
+namespace rewise {
+
+// Weighted sums over a set of samples; sets can be subtracted.
+struct HistogramSums {
+  Eigen::ArrayXd samples;   // [temperature], N_k / g_k
+  Eigen::ArrayXd count;     // [bin]
+  Eigen::ArrayXXd moments;  // [bin, 3]: sums of |m|, m^2, m^4
+};
+
+// The density of states that samples amount to, at the energies that they have.
+struct EnergyLevels {
+  Eigen::ArrayXd energy;       // [level], ascending, of the whole graph
+  Eigen::ArrayXd log_density;  // [level], up to a constant: a state's weight is exp(-beta energy)
+};
+
+class MultiHistogram {
+ public:
+  // The series of one temperature. `inefficiency` = g_k = 2 tau_int (of the energy, say), at least
+  // 1: samples count as N_k/g_k when temperatures are weighed against each other. Leave it 1 where
+  // all tau are alike.
+  struct Input {
+    double beta;
+    IntSeriesRef bond_sums;           // [time, replica]
+    IntSeriesRef magnetisation_sums;  // [time, replica]
+    double inefficiency = 1;
+  };
+
+  // `blocks`: equal parts of the samples that can be left out one by one, for a jackknife within
+  // one graph: replica r of every temperature belongs to block r*blocks/replicas; where there are
+  // fewer replicas than blocks, each replica is cut into blocks/replicas (rounded down) stretches
+  // of time. 0: none, which is cheaper.
+  MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
+
+  // Thermal averages at beta, with squares in the place of pairs; sensible where effective_samples
+  // says so.
+  Moments moments(double beta) const { return moments(all_, beta); }
+
+  // The same with one block left out, free energies solved anew.
+  Moments moments_without(Eigen::Index block, double beta) const;
+
+  // Thermal averages at beta without the bias of short series to first order, by leaving out the
+  // blocks in turn: its pairs, too, so that C and chi have none. Needs blocks.
+  Moments unbiased_moments(double beta) const;
+
+  EnergyLevels levels() const { return levels(all_); }
+  EnergyLevels levels_without(Eigen::Index block) const;
+
+  // (sum w)^2 / sum w^2 of all samples (weighted by 1/g) at beta. Compare with the samples per
+  // temperature: far less means that beta is out of range.
+  double effective_samples(double beta) const;
+  // effective_samples over the (weighted) samples of the mean temperature.
+  double effective_fraction(double beta) const;
+
+  Eigen::Index blocks() const { return static_cast<Eigen::Index>(without_.size()); }
+  Eigen::Index bins() const { return energy_.size(); }
+  double sites() const { return sites_; }
+  double least_beta() const { return beta_.minCoeff(); }
+  double greatest_beta() const { return beta_.maxCoeff(); }
+  const Eigen::ArrayXd& free_energies() const { return all_.free_energy; }  // [temperature], 1st 0
+  bool converged() const { return converged_; }
+
+ private:
+  // A set of samples and what follows from it.
+  struct State {
+    HistogramSums sums;
+    Eigen::ArrayXd free_energy;    // [temperature]
+    Eigen::ArrayXd log_reference;  // [bin], ln sum_k N_k exp(f_k - beta_k E)
+  };
+
+  void solve(State& state);
+  Eigen::ArrayXd weights(const State& state, double beta) const;  // [bin], of one sample
+  Moments moments(const State& state, double beta) const;
+  EnergyLevels levels(const State& state) const;
+
+  double sites_;
+  Eigen::ArrayXd beta_;    // [temperature]
+  Eigen::ArrayXd energy_;  // [bin], ascending
+  State all_;
+  std::vector<State> without_;  // [block], all samples but those of the block
+  bool converged_ = true;
+};
+
+}  // namespace rewise

@@ -1,0 +1,50 @@
+// Histograms of whole numbers over logarithmic bins, and the power law n(s) ~ s^-a in them.
+//
+// A bin holds the whole numbers first[k] .. first[k+1] - 1. Densities are per whole number, so that
+// bins of any width lie on one curve. Every member (a replica's stretch of time) has a histogram of
+// its own; their spread gives the covariance of the bins, correlations in time and between bins
+// included.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <vector>
+
+#include "analysis/series/statistics.hpp"
+
+namespace rewise {
+
+// Bin borders from 1 to beyond `most`: [bins + 1], about `per_decade` bins per factor of ten, one
+// whole number each as long as that is wider.
+std::vector<std::uint64_t> logarithmic_bins(std::uint64_t most, int per_decade);
+// The bin of s, 1 <= s < borders.back().
+std::size_t bin_of(const std::vector<std::uint64_t>& borders, std::uint64_t s);
+
+struct SizeHistogram {
+  Eigen::ArrayXd size;            // [bin] geometric mean of the bin's first and last number
+  Eigen::ArrayXd density, error;  // [bin] share of the bin per whole number
+};
+
+// `counts` [member, bin], all members with equal totals.
+SizeHistogram size_histogram(const std::vector<std::uint64_t>& borders,
+                             const Eigen::ArrayXXd& counts);
+
+struct SizeLaw {
+  Value exponent;  // a
+  double amplitude = 0;
+  double from = 0, to = 0;  // the numbers fitted
+  int bins = 0;
+  double chi2 = 0;
+  int dof = 0;
+  double q = 1;
+  bool ok = false;  // fewer than 3 bins with counts, or too few members for their covariance
+};
+
+// Generalised least squares of ln(share) against ln(sum of s^-a over the bin), over the bins that
+// lie inside from..to and in which every tenth member at least has a count; the covariance is that
+// of the members, its inverse corrected for their number (Hartlap, Simon & Schneider, Astron.
+// Astrophys. 464, 399 (2007)). Needs 4 members per bin.
+SizeLaw fit_size_law(const std::vector<std::uint64_t>& borders, const Eigen::ArrayXXd& counts,
+                     double from, double to);
+
+}  // namespace rewise

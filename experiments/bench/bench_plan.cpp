@@ -1,0 +1,268 @@
+#include "experiments/bench/bench_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "experiments/console/options.hpp"
+#include "experiments/study/config.hpp"
+#include "experiments/tc/known_tc.hpp"
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+#include "src/bundle/bundle.hpp"
+#include "src/label/method.hpp"
+#include "src/packed/packed.hpp"
+#include "src/single/team.hpp"
+#include "src/single/wolff/wolff_method.hpp"
+
+namespace rewise {
+namespace {
+
+template <std::size_t N>
+std::vector<std::string> known_words(const std::string& text,
+                                     const std::array<std::string_view, N>& known, const char* what,
+                                     const std::string& origin) {
+  if (text.empty()) return {known.begin(), known.end()};
+  std::vector<std::string> words;
+  for (const std::string& part : split_list(text)) {
+    words.emplace_back(known[parse_word(part, known, what, origin)]);
+  }
+  return words;
+}
+
+std::vector<std::uint32_t> counts_of(const std::string& text, const std::string& origin) {
+  std::vector<std::uint32_t> counts;
+  if (text.empty()) return counts;
+  for (const std::string& part : split_list(text)) {
+    counts.push_back(static_cast<std::uint32_t>(parse_whole(part, 1, 1u << 20, origin)));
+  }
+  return counts;
+}
+
+// Those that have the model.
+std::vector<std::string> engines_of(const BenchOptions& options, ModelKind model) {
+  constexpr std::array<std::string_view, 3> engines{"bundle", "single", "packed"};
+  if (model == ModelKind::ising) return known_words(options.engine, engines, "engine", "--engine");
+  if (options.engine.empty()) return {"single"};
+  auto named = known_words(options.engine, engines, "engine", "--engine");
+  for (const std::string& engine : named) {
+    if (engine == "single") continue;
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--engine: the {} engine is for Ising only (single takes potts)", engine));
+  }
+  return named;
+}
+
+std::optional<double> plan_tc(const BenchPlan& plan, int dim, double p) {
+  return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q) : near_tc(dim, p);
+}
+
+bool holds(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::vector<Device> all_devices() {
+  std::vector<Device> devices{{"cpu", -1}};
+  for (const CudaDevice& cuda : cuda_devices()) {
+    devices.push_back(cuda_device(cuda.index));
+  }
+  return devices;
+}
+
+// An engine that was named must run on the devices that were named.
+std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
+  check_device_words(options.device, "--device", "all");
+  if (options.device == "all") return all_devices();
+  const auto choose = [&](const std::string& engine) {
+    return choose_devices(options.device, engine, "--device", cuda_report(), Teams::allowed);
+  };
+  if (!options.engine.empty()) {
+    for (const auto& engine : plan.engines) choose(engine);
+  }
+  return choose("single").devices;
+}
+
+// Error(usage) for a Wolff method that none of the devices has.
+void check_wolff_methods(const BenchPlan& plan) {
+  const bool cuda = std::any_of(plan.devices.begin(), plan.devices.end(),
+                                [](const Device& device) { return device.index >= 0; });
+  for (const std::string& method : plan.wolff_methods) {
+    if (!method.empty()) single::parse_wolff_method(method, cuda);
+  }
+}
+
+std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const std::string& engine) {
+  std::vector<BenchUpdate> updates;
+  for (const std::string& update : bench_updates(engine)) {
+    if (!holds(plan.updates, update)) continue;
+    const bool wolff = update == "wolff", labels = update == "swendsen-wang";
+    std::vector<std::string> methods{""};
+    if (engine == "single" && wolff) methods = plan.wolff_methods;
+    if (engine == "single" && labels) methods = plan.label_methods;
+    for (const std::string& method : methods) updates.push_back({update, method});
+  }
+  if (plan.effort.mix && engine != "packed") updates.push_back({"mix", ""});
+  return updates;
+}
+
+// Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
+// share their systems what they do together.
+std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph,
+                                    std::vector<BenchUpdate> updates) {
+  if (!device.team.empty()) {
+    std::erase_if(updates, [&](const BenchUpdate& update) {
+      if (update.name == "metropolis" || update.name == "glauber") return false;
+      return update.name != "swendsen-wang" ||
+             !single::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, update.method)
+                  .empty();
+    });
+  }
+  if (device.index >= 0) return updates;
+  std::erase_if(updates, [](const BenchUpdate& update) {
+    if (update.name != "wolff" || update.method.empty()) return false;
+    const std::string here = ", " + single::wolff_methods(false) + ",";
+    return here.find(", " + update.method + ",") == std::string::npos;
+  });
+  return updates;
+}
+
+// --replicas of the bundle engine, --systems of the others; where the bundle engine is not asked
+// for, replicas are systems.
+std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
+    const BenchOptions& options, const std::vector<std::string>& engines) {
+  auto replicas = counts_of(options.replicas, "--replicas");
+  auto systems = counts_of(options.systems, "--systems");
+  if (!holds(engines, "bundle") && !replicas.empty()) {
+    if (systems.empty()) return {{}, std::move(replicas)};
+    throw Error(ExitCode::usage,
+                fmt::format("--replicas: is --systems of the {} engine, which is given too",
+                            fmt::join(engines, " and the ")));
+  }
+  const char* origin = "--replicas (of the bundle engine; the others have --systems)";
+  for (const auto count : replicas) check_replicas("bundle", count, origin);
+  return {std::move(replicas), std::move(systems)};
+}
+
+// Enough replicas to keep the device busy, unless told how many.
+std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, const std::string& engine,
+                                       const Device& device, const GraphSpec& graph) {
+  const auto threads = static_cast<std::uint32_t>(plan.effort.threads);
+  if (engine == "bundle") {
+    if (!plan.replicas.empty()) return plan.replicas;
+    return {device.index < 0 ? 32 * threads : 1024};
+  }
+  if (!plan.systems.empty()) return plan.systems;
+  if (engine == "packed") return {1};
+  if (device.index < 0) return {threads};
+  double sites = 1;
+  for (const auto extent : graph.extents) sites *= extent;
+  return {static_cast<std::uint32_t>(std::clamp(16777216 / sites, 1.0, 4096.0))};
+}
+
+}  // namespace
+
+BenchPlan make_bench_plan(const BenchOptions& options) {
+  constexpr std::array<std::string_view, 5> updates{"metropolis", "glauber", "wolff",
+                                                    "swendsen-wang", "few-cluster"};
+  BenchPlan plan;
+  std::tie(plan.model, plan.q) = read_model(options);
+  plan.engines = engines_of(options, plan.model);
+  plan.updates = known_words(options.update, updates, "update", "--update");
+  plan.wolff_methods = split_list(options.wolff_method);
+  plan.label_methods = split_list(options.label_method);
+  LabelMethod tiled{};  // the one that --tile is for, if any is
+  for (const std::string& method : plan.label_methods) {
+    const LabelMethod parsed = parse_label_method(method, "--label-method");
+    if (!is_tiled(tiled)) tiled = parsed;
+  }
+  tile_edge(tiled, static_cast<int>(options.dim), static_cast<std::uint32_t>(options.tile),
+            "--tile");
+  plan.devices = devices_of(options, plan);
+  check_wolff_methods(plan);
+  for (const std::string& size : split_list(options.size)) {
+    const auto extents = parse_extents(size, static_cast<int>(options.dim), "--size");
+    if (plan.engines == std::vector<std::string>{"packed"}) {
+      packed_bytes(extents);
+    } else {
+      check_extents(extents, "--size");
+    }
+    for (const std::string& p : split_list(options.p)) {
+      plan.graphs.push_back({extents, parse_p(p, "--p"), Rule::rewire, options.seed});
+    }
+  }
+  if (!options.temperature.empty()) {
+    plan.temperatures = parse_temperatures(options.temperature, "--temperature");
+  } else if (!plan_tc(plan, static_cast<int>(options.dim), 0)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
+                            "not in {})",
+                            plan.model == ModelKind::potts ? "" : "and three ", options.dim));
+  }
+  std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
+  for (const std::string& part : split_list(options.graphs)) {
+    plan.graphs_together.push_back(
+        static_cast<std::uint32_t>(parse_whole(part, 1, kMostBatch, "--graphs")));
+  }
+  plan.effort.threads = thread_count(static_cast<int>(options.threads));
+  plan.effort.repeats = static_cast<int>(options.repeats);
+  plan.effort.seconds = parse_duration(options.seconds, "--seconds").count();
+  plan.effort.equilibrate = options.equilibrate;
+  plan.effort.cluster_updates = static_cast<std::uint32_t>(options.cluster_updates);
+  plan.effort.tile = static_cast<std::uint32_t>(options.tile);
+  plan.effort.seed = options.seed;
+  if (!options.schedule.empty()) plan.effort.mix = parse_schedule(options.schedule, "--schedule");
+  return plan;
+}
+
+std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& options) {
+  std::vector<BenchGroup> groups;
+  for (const std::string& engine : plan.engines) {
+    const auto updates = updates_of(plan, engine);
+    if (updates.empty()) {
+      if (options.engine.empty()) continue;
+      throw Error(ExitCode::usage,
+                  fmt::format("--update: the {} engine has no {} (it has {})", engine,
+                              options.update, fmt::join(bench_updates(engine), ", ")));
+    }
+    for (const GraphSpec& graph : plan.graphs) {
+      if (engine == "packed" && graph.p > 0) {
+        if (options.engine.empty()) continue;
+        throw Error(ExitCode::usage,
+                    fmt::format("--p: {}: the packed engine takes regular lattices, p = 0 (take "
+                                "--engine bundle or single)",
+                                graph.p));
+      }
+      auto temperatures = plan.temperatures;
+      if (temperatures.empty()) {
+        temperatures = {plan_tc(plan, static_cast<int>(options.dim), graph.p).value()};
+      }
+      for (const double temperature : temperatures) {
+        for (const Device& device : plan.devices) {
+          if (device.index >= 0 && !why_no_cuda(engine).empty()) continue;
+          if (!device.team.empty() && engine != "single") continue;
+          const auto here = updates_on(device, graph, updates);
+          if (here.empty()) continue;
+          for (const auto replicas : replicas_of(plan, engine, device, graph)) {
+            for (const auto together :
+                 engine == "bundle" ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
+              groups.push_back({engine, device, graph, temperature, replicas, together, here,
+                                plan.model, plan.q});
+            }
+          }
+        }
+      }
+    }
+  }
+  if (groups.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {}: nothing that was asked for runs there", options.device));
+  }
+  return groups;
+}
+
+}  // namespace rewise

@@ -1,0 +1,227 @@
+#include "experiments/console/need.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kMiB = 1 << 20, kGiB = 1 << 30;
+constexpr double kProcess = 24 * kMiB;  // program and libraries
+// Vectors that grow by doubling while they are filled hold so much more at most, on average.
+constexpr double kGrowing = 1.5;
+
+// The graph in numbers.
+struct Sizes {
+  double dim = 0, sites = 0, rewired = 0, removed = 0, modified = 0, ends = 0, build = 0;
+};
+
+Sizes sizes_of(const TaskSpec& spec) {
+  Sizes s;
+  if (spec.imported != nullptr) {
+    s.sites = static_cast<double>(spec.imported->sites());
+    s.dim = spec.imported->lattice().dim;
+    s.rewired = static_cast<double>(spec.imported->rewired_bonds().size());
+    s.modified = static_cast<double>(spec.imported->modified_sites().size());
+    s.ends = static_cast<double>(spec.imported->neighbours().size());
+    s.removed = s.dim > 0 ? s.rewired : 0;
+    return s;
+  }
+  s.dim = static_cast<double>(spec.graph.extents.size());
+  s.sites = 1;
+  for (const auto extent : spec.graph.extents) s.sites *= extent;
+  const double p = spec.graph.p, bonds = s.dim * s.sites;
+  const bool add = spec.graph.rule == Rule::add, ends = spec.graph.rule == Rule::rewire;
+  const double moved = ends ? 1 - (1 - p / 2) * (1 - p / 2) : p;  // share of the bonds
+  s.rewired = moved * bonds;
+  s.removed = add ? 0 : s.rewired;
+  // A site stays as it is when none of its bonds moves and no moved end comes.
+  const double stays =
+      add ? std::exp(-2 * s.dim * p) : std::pow(1 - moved, 2 * s.dim) * std::exp(-s.dim * p);
+  s.modified = (1 - stays) * s.sites;
+  s.ends = 2 * s.dim * s.modified + (add ? 2 * s.rewired : 0);
+  // The hash map of shortcuts, of the next power of two.
+  const double expected = (ends ? 1.02 : 1.02) * bonds * p;
+  if (p > 0) s.build = 9 * std::exp2(std::ceil(std::log2(std::max(2 * expected, 16.0))));
+  return s;
+}
+
+double bundle_engine(const TaskSpec& spec, const Sizes& s) {
+  const double bundles = static_cast<double>(spec.temperatures.size()) * spec.replicas / 32;
+  double bytes = 4 * s.sites * bundles;
+  bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
+  if (spec.schedule.cluster == 0) return bytes;
+  if (spec.cluster == ClusterUpdate::swendsen_wang) {
+    return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired;
+  }
+  return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
+         (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
+}
+
+double bundle_working(const TaskSpec& spec, const Sizes& s, double threads) {
+  const double bundles = static_cast<double>(spec.temperatures.size()) * spec.replicas / 32;
+  const double at_once = bundles >= threads ? threads : 1;
+  double bytes = at_once * 4 * s.modified;
+  if (spec.schedule.cluster == 0) return bytes;
+  if (spec.cluster == ClusterUpdate::swendsen_wang) {
+    return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) + threads * 5 * s.sites;
+  }
+  return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
+}
+
+double single_engine(const TaskSpec& spec, const Sizes& s) {
+  const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  return systems * s.sites + 12 * s.ends + 0.375 * s.sites +
+         kGrowing * (16 * s.rewired + 8 * s.removed);
+}
+
+double single_working(const TaskSpec& spec, const Sizes& s, double threads) {
+  const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  double each = s.modified;
+  if (spec.schedule.cluster > 0) {
+    if (spec.cluster == ClusterUpdate::swendsen_wang) {
+      each += (s.dim / 8 + 0.125 + 4.25 + 2.5) * s.sites + 33 * s.rewired;
+    } else {
+      each += (s.dim / 4 + 4) * s.sites;
+      if (spec.cluster == ClusterUpdate::few_cluster) each += 4 * s.sites;
+    }
+  }
+  return std::min(threads, systems) * each;
+}
+
+double state_bytes(const TaskSpec& spec, const Sizes& s) {
+  const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  return s.sites * systems * (spec.engine == "single" ? 1 : 0.125);
+}
+
+double series_bytes(const TaskSpec& spec) {
+  const double kinds = spec.schedule.cluster == 0                     ? 2
+                       : spec.cluster == ClusterUpdate::swendsen_wang ? 5
+                                                                      : 3;
+  return 8 * kinds * static_cast<double>(spec.temperatures.size()) * spec.replicas *
+         static_cast<double>(spec.measure);
+}
+
+// The number after a key in a file of "key: number kB" lines, in bytes.
+double kibibytes(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(key)) return 1024 * std::strtod(line.c_str() + key.size() + 1, nullptr);
+  }
+  return -1;
+}
+
+// A file that holds one number; none where it holds "max", or is not there.
+double number_in(const std::string& file) {
+  std::ifstream in(file);
+  double value = -1;
+  return in >> value ? value : -1;
+}
+
+void tighten(MemoryRoom& room, double bytes, const std::string& limit) {
+  if (bytes >= room.bytes) return;
+  room = {std::max(bytes, 0.0), limit};
+}
+
+void tighten_by_control_group(MemoryRoom& room) {
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    const auto second = line.find(':', line.find(':') + 1);
+    if (second == std::string::npos) continue;
+    const std::string path = line.substr(second + 1);
+    const bool unified = line.starts_with("0::");
+    if (!unified && line.find(":memory:") == std::string::npos) continue;
+    const std::string base = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    for (const std::string& folder : {base + path, base}) {
+      const double most = number_in(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes"));
+      const double used =
+          number_in(folder + (unified ? "/memory.current" : "/memory.usage_in_bytes"));
+      if (most >= 0 && most < 1e18 && used >= 0) tighten(room, most - used, "its control group");
+    }
+  }
+}
+
+}  // namespace
+
+double MemoryNeed::most() const {
+  return kProcess + graph + series + std::max(build, engine + std::max(working, saving));
+}
+
+MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool keeps_file) {
+  const Sizes s = sizes_of(spec);
+  MemoryNeed need;
+  const double state = state_bytes(spec, s), each = std::max(threads, 1);
+  need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec);
+  if (spec.engine == "packed") {
+    need.engine = on_device ? 0 : state;
+    need.device = on_device ? state : 0;
+    need.saving = (keeps_file ? 3 : 1) * state;
+    return need;
+  }
+  need.graph = 16 * s.rewired + 20 * s.modified + 12 * s.ends;
+  need.build = std::max(s.build, 13 * s.modified);
+  const bool single = spec.engine == "single";
+  need.engine = single ? single_engine(spec, s) : bundle_engine(spec, s);
+  need.working = single ? single_working(spec, s, each) : bundle_working(spec, s, each);
+  need.saving = (keeps_file ? 3 : 1) * state + (single ? 1 : 8) * s.sites;
+  if (on_device) {
+    need.device = 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired;
+    need.engine -= state;
+    need.working = state;  // the start, and what is copied there
+  }
+  return need;
+}
+
+double disk_need(const TaskSpec& spec) {
+  const Sizes s = sizes_of(spec);
+  return 64 * 1024 + state_bytes(spec, s) + series_bytes(spec) + 16 * s.rewired;
+}
+
+MemoryRoom memory_room() {
+  MemoryRoom room{std::numeric_limits<double>::infinity(), ""};
+  const double free = kibibytes("/proc/meminfo", "MemAvailable");
+  if (free >= 0) tighten(room, free, "the machine");
+  tighten_by_control_group(room);
+  rlimit limit{};
+  const double used = kibibytes("/proc/self/status", "VmSize");
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && used >= 0) {
+    tighten(room, static_cast<double>(limit.rlim_cur) - used, "ulimit -v");
+  }
+  return room;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 0.995 * kGiB) return fmt::format("{:.3g} GiB", bytes / kGiB);
+  return fmt::format("{:.0f} MiB", std::ceil(bytes / kMiB));
+}
+
+std::string need_text(const MemoryNeed& need) {
+  return fmt::format("about {} (graph {}, engine {}, updates {}, series {})",
+                     bytes_text(need.most()), bytes_text(need.graph), bytes_text(need.engine),
+                     bytes_text(need.working), bytes_text(need.series));
+}
+
+std::string check_memory(const MemoryNeed& need, std::size_t tasks) {
+  const MemoryRoom room = memory_room();
+  const double most = kProcess + (need.most() - kProcess) * static_cast<double>(tasks);
+  const std::string many = tasks > 1 ? fmt::format("{} tasks at a time, each ", tasks) : "";
+  if (most > room.bytes) {
+    throw Error(ExitCode::device,
+                fmt::format("memory: {}{} will not fit, {} leaves {} (reduce the size, "
+                            "temperatures, replicas or threads)",
+                            many, need_text(need), room.limit, bytes_text(room.bytes)));
+  }
+  if (most < kGiB && most < 0.25 * room.bytes) return "";
+  return fmt::format("memory: {}{}; {} leaves {}", many, need_text(need), room.limit,
+                     bytes_text(room.bytes));
+}
+
+}  // namespace rewise

@@ -1,0 +1,52 @@
+// `rewise plot`: every plot that a study or a task file allows, by analysis/rewise/plot.py.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/python.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Draw a study, a task file or curves.\n\n"
+    "Draws every plot that the data allow, as PNG and PDF, into the study's folder\n"
+    "plots/ (or beside the task file). Needs Python 3 with matplotlib and h5py; the\n"
+    "environment variable REWISE_PYTHON names another interpreter.";
+constexpr const char* kExamples = R"(
+Examples:
+  rewise plot studies/quickstart       Tc(p), crossings, moments of a study
+  rewise plot t.h5                     time series and autocorrelations of a run
+  rewise plot dec                      curves that decorrelate --out dec left (and so on)
+  rewise plot perc                     what percolate --out perc left)";
+
+ExitCode run_plot(const std::string& what, const std::string& out) {
+  if (!file_exists(what)) {
+    throw Error(ExitCode::io,
+                fmt::format("'{}' does not exist (a study's folder or a task file)", what));
+  }
+  std::vector<std::string> arguments{what};
+  if (!out.empty()) arguments.insert(arguments.end(), {"--out", out});
+  const int status = run_plot_script(arguments);
+  // plot.py keeps to the same exit codes.
+  return static_cast<ExitCode>(status);
+}
+
+}  // namespace
+
+AddedCommand add_plot_command(CLI::App& program) {
+  auto what = std::make_shared<std::string>();
+  auto out = std::make_shared<std::string>();
+  CLI::App& app = *program.add_subcommand("plot", kAbout);
+  app.footer(kExamples);
+  app.add_option("what", *what, "a study's folder, or a task file")
+      ->required()
+      ->type_name("DIR|FILE");
+  add_text(app, "--out", *out, "DIR", "where the plots go");
+  return {&app, [what, out] { return run_plot(*what, *out); }};
+}
+
+}  // namespace rewise

@@ -1,0 +1,159 @@
+#include "experiments/console/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace rewise {
+namespace {
+
+constexpr double kQuietStart = 0.5;  // seconds; what takes less needs no progress
+constexpr double kTerminalPause = 0.1, kLogPause = 30;  // seconds between two lines
+constexpr double kMostGuessed = 0.25;  // of the work to come, where that counts as known
+constexpr double kLeastMeasured = 2;   // seconds from which a speed follows
+constexpr double kLeastShare = 0.02;   // of all work: the first tasks are small, and tell little
+
+}  // namespace
+
+void Pace::add(double work, double now) {
+  done_ += work;
+  worked_ += work;
+  if (marks_.empty() || now - marks_.back().time >= std::max(0.05, 0.005 * now)) {
+    marks_.push_back({now, worked_});
+  }
+}
+
+void Pace::skip(double work) { done_ += work; }
+
+void Pace::begin_stage(double now) { marks_.assign(1, {now, worked_}); }
+
+bool Pace::known() const {
+  return total_ > 0 && guessed_ <= kMostGuessed * std::max(total_ - done_, 0.0);
+}
+
+std::optional<int> Pace::share() {
+  if (!known()) return std::nullopt;
+  const int now = static_cast<int>(std::floor(100 * std::clamp(done_ / total_, 0.0, 1.0)));
+  if (now < most_) return std::nullopt;
+  most_ = now;
+  return now;
+}
+
+// The speed is that of the last half of the time, or of the stage where that is shorter.
+std::optional<double> Pace::left(double now) const {
+  if (!known() || marks_.empty()) return std::nullopt;
+  if (worked_ < kLeastShare * total_ && now < 60) return std::nullopt;
+  const double from = std::min(now / 2, now - kLeastMeasured);
+  auto mark = std::partition_point(marks_.begin(), marks_.end(),
+                                   [&](const Mark& m) { return m.time <= from; });
+  if (mark != marks_.begin()) --mark;
+  const double seconds = now - mark->time, work = worked_ - mark->worked;
+  if (seconds < kLeastMeasured || !(work > 0)) return std::nullopt;
+  return seconds * std::max(total_ - done_, 0.0) / work;
+}
+
+using Clock = std::chrono::steady_clock;
+
+Progress::Progress(std::string title, double total, bool quiet)
+    : title_(std::move(title)),
+      quiet_(quiet),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      begin_(Clock::now()) {
+  pace_.set_total(total);
+  pace_.begin_stage(0);
+}
+
+double Progress::now() const {
+  return std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+void Progress::stage(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (name == stage_) return;
+  stage_ = name;
+  new_stage_ = true;
+  pace_.begin_stage(now());
+  draw(true);
+}
+
+void Progress::set_total(double total, double guessed) {
+  const std::lock_guard lock(mutex_);
+  pace_.set_total(total, guessed);
+}
+
+void Progress::add(double work) {
+  const std::lock_guard lock(mutex_);
+  pace_.add(work, now());
+  draw(false);
+}
+
+void Progress::skip(double work) {
+  const std::lock_guard lock(mutex_);
+  pace_.skip(work);
+}
+
+void Progress::line(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (quiet_) return;
+  erase();
+  fmt::print(stderr, "{}\n", text);
+}
+
+void Progress::finished() {
+  const std::lock_guard lock(mutex_);
+  ++finished_;
+  draw(false);
+}
+
+void Progress::close() {
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+// "tc-2d, 64x64: 40 %, 120 done, 2 min 5 s left"
+std::string Progress::text() {
+  const double seconds = now();
+  const auto share = pace_.share();
+  const auto left = pace_.left(seconds);
+  std::string text = stage_.empty() ? title_ : title_ + ", " + stage_;
+  text += share ? fmt::format(": {} %", *share) : fmt::format(": {}", duration_text(seconds));
+  if (finished_ > 0) text += fmt::format(", {} done", finished_);
+  if (left) text += fmt::format(", {} left", duration_text(*left));
+  return text;
+}
+
+void Progress::draw(bool force) {
+  if (quiet_) return;
+  const double seconds = now();
+  if (seconds < kQuietStart) return;
+  const double pause = terminal_ ? kTerminalPause : kLogPause;
+  if (!(terminal_ && force) && !(!terminal_ && new_stage_) && seconds - last_drawn_ < pause) return;
+  last_drawn_ = seconds;
+  new_stage_ = false;
+  if (!terminal_) {
+    fmt::print(stderr, "{}\n", text());
+    return;
+  }
+  drawn_ = true;
+  fmt::print(stderr, "\r\x1b[K{}", text());
+  std::fflush(stderr);
+}
+
+void Progress::erase() {
+  if (!drawn_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+std::string duration_text(double seconds) {
+  const auto s = static_cast<long>(std::lround(std::max(seconds, 0.0)));
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
+}
+
+}  // namespace rewise

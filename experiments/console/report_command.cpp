@@ -1,0 +1,43 @@
+// `rewise report`: the plots and the page of a study, by analysis/rewise/report.py.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/python.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Write a study's report.html again.\n\n"
+    "Draws the plots of a sweep or tc study again and writes DIR/report.html: numbers,\n"
+    "plots, checks of equilibrium, where the numbers come from and how to repeat them, on\n"
+    "one page that needs no network. Needs Python 3 with matplotlib and h5py.";
+constexpr const char* kExamples = R"(
+Example:
+  rewise report studies/quickstart     then open studies/quickstart/report.html)";
+
+ExitCode run_report(const std::string& folder) {
+  if (!folder_exists(folder)) {
+    throw Error(ExitCode::io, fmt::format("'{}' is no folder (of a study)", folder));
+  }
+  const int status = run_report_script(folder);
+  if (status == 0) fmt::print("{}\n", (std::filesystem::path(folder) / "report.html").string());
+  // report.py keeps to the same exit codes.
+  return static_cast<ExitCode>(status);
+}
+
+}  // namespace
+
+AddedCommand add_report_command(CLI::App& program) {
+  auto folder = std::make_shared<std::string>();
+  CLI::App& app = *program.add_subcommand("report", kAbout);
+  app.footer(kExamples);
+  app.add_option("folder", *folder, "a study's folder")->required()->type_name("DIR");
+  return {&app, [folder] { return run_report(*folder); }};
+}
+
+}  // namespace rewise

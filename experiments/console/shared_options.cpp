@@ -1,0 +1,53 @@
+#include "experiments/console/shared_options.hpp"
+
+#include <fmt/format.h>
+
+#include "experiments/console/engine_choice.hpp"
+#include "experiments/console/options.hpp"
+
+namespace rewise {
+
+void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& help) {
+  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattice, 1..4");
+  add_text(app, "--size", o.size, "L[,L..]", help.size);
+  add_text(app, "--p", o.p, help.p_type, help.p);
+  add_text(app, "--rule", o.rule, "RULE", "rewire, swap or add (see 'rewise graph --help')");
+  add_whole(app, "--graph-seed", o.graph_seed, 0, help.most_seed, help.seed);
+}
+
+GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead, bool packed) {
+  if (options.size.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--size is missing (an even edge such as 64{})", instead));
+  }
+  GraphSpec spec;
+  spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
+  if (!packed) check_extents(spec.extents, "--size");
+  spec.rule = choose_rule(options.rule, "--rule");
+  spec.seed = options.graph_seed;
+  return spec;
+}
+
+void add_first_site(CLI::App& app, std::string& first_site, const char* file_option) {
+  CLI::Option* option = add_text(app, "--first-site", first_site, "0|1",
+                                 "number of the first site of an edge list [0]");
+  if (file_option[0] == '-') option->needs(file_option);
+}
+
+FirstSite parse_first_site(const std::string& first_site) {
+  if (first_site.empty()) return FirstSite::unsaid;
+  return parse_whole(first_site, 0, 1, "--first-site") == 0 ? FirstSite::zero : FirstSite::one;
+}
+
+void add_model_options(CLI::App& app, ModelOptions& o) {
+  add_text(app, "--model", o.model, "ising|potts", "potts: single engine");
+  add_whole(app, "--q", o.q, 2, 255, "Potts states");
+}
+
+std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options) {
+  const ModelKind kind = parse_model(options.model, "--model");
+  check_states(kind, options.q, "--q");
+  return {kind, static_cast<std::uint32_t>(options.q)};
+}
+
+}  // namespace rewise

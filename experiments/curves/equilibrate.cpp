@@ -1,0 +1,183 @@
+#include "experiments/curves/equilibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "analysis/series/correlation_curve.hpp"
+#include "analysis/series/equilibrium_time.hpp"
+#include "experiments/console/options.hpp"
+#include "graphs/graph.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kNear = 0.05;
+
+// One start's curves, points of the grid in columns.
+struct StartCurves {
+  Eigen::ArrayXXd energy, abs_magnetisation;  // [graph and replica, point]
+  Eigen::ArrayXXd seconds;                    // [graph and repeat, point] since the start
+};
+
+// Repeats of the same moves, so that there are as many timings as were asked for.
+std::uint32_t repeats(const CurveSpec& spec) {
+  return (spec.timings + spec.graphs - 1) / spec.graphs;
+}
+
+StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, double temperature,
+                   const Mix& mix, Start start, const std::vector<std::uint64_t>& grid,
+                   const StopToken& stop) {
+  const auto rows = static_cast<Eigen::Index>(graphs.size() * spec.replicas);
+  const auto points = static_cast<Eigen::Index>(grid.size());
+  const auto runs = static_cast<Eigen::Index>(graphs.size() * repeats(spec));
+  const SampleUnits units = spec.units();
+  StartCurves curves{Eigen::ArrayXXd(rows, points), Eigen::ArrayXXd(rows, points),
+                     Eigen::ArrayXXd(runs, points)};
+  Observation seen;
+  for (Eigen::Index run = 0; run < runs; ++run) {
+    const auto g = static_cast<std::uint32_t>(run / repeats(spec));
+    const auto engine = curve_engine(spec, graphs[g], g, temperature, mix, start);
+    warm_up(*engine, mix.schedule, engine->save());
+    const Work before = engine->work();
+    Stepper stepper(*engine, mix.schedule);
+    for (Eigen::Index i = 0; i < points; ++i) {
+      check_stop(stop);
+      stepper.to(grid[static_cast<std::size_t>(i)]);
+      engine->measure(seen);
+      for (std::uint32_t r = 0; r < spec.replicas; ++r) {
+        const auto row = static_cast<Eigen::Index>(g * spec.replicas + r);
+        curves.energy(row, i) = -static_cast<double>(seen.bond_sum[r]) / units.sites;
+        curves.abs_magnetisation(row, i) =
+            std::abs(static_cast<double>(seen.magnetisation[r])) / units.order;
+      }
+      const Work work = engine->work();
+      curves.seconds(run, i) = (work.local_seconds + work.cluster_seconds - before.local_seconds -
+                                before.cluster_seconds) /
+                               spec.replicas;
+    }
+  }
+  return curves;
+}
+
+void add_mean(Curve& curve, const std::string& name, const Eigen::ArrayXXd& rows) {
+  const MeanCurve mean = mean_curve(rows);
+  curve.add(name, mean.value);
+  curve.add(name + "_error", mean.error);
+}
+
+// Of each run, since the point before.
+Eigen::ArrayXXd per_step(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& seconds) {
+  Eigen::ArrayXXd result(seconds.rows(), seconds.cols());
+  result.col(0) = seconds.col(0) / steps[0];
+  for (Eigen::Index i = 1; i < steps.size(); ++i) {
+    result.col(i) = (seconds.col(i) - seconds.col(i - 1)) / (steps[i] - steps[i - 1]);
+  }
+  return result;
+}
+
+// At the point nearest to `step`.
+Value value_at(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& rows, double step) {
+  Eigen::Index at = 0;
+  (steps - step).abs().minCoeff(&at);
+  const MeanCurve mean = mean_curve(rows.middleCols(at, 1));
+  return {mean.value[0], mean.error[0]};
+}
+
+Value last_of(const Eigen::ArrayXXd& rows) {
+  const MeanCurve mean = mean_curve(rows.rightCols(1));
+  return {mean.value[0], mean.error[0]};
+}
+
+// Points up to the first at which the mean gap is below kNear: small systems fluctuate by more.
+Eigen::Index first_near(const Eigen::ArrayXXd& gap) {
+  const Eigen::ArrayXd mean = gap.colwise().mean();
+  Eigen::Index at = 0;
+  while (at + 1 < mean.size() && mean[at] > kNear) ++at;
+  return at + 1;
+}
+
+void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
+              const StartCurves& hot, const StartCurves& cold) {
+  Curve& curve = set.table("energy").curves.emplace_back(Curve{keys, {}});
+  curve.add("steps", steps);
+  add_mean(curve, "energy_hot", hot.energy);
+  add_mean(curve, "energy_cold", cold.energy);
+  add_mean(curve, "m_hot", hot.abs_magnetisation);
+  add_mean(curve, "m_cold", cold.abs_magnetisation);
+  add_mean(curve, "seconds_hot", hot.seconds);
+  add_mean(curve, "seconds_cold", cold.seconds);
+  add_mean(curve, "step_seconds_hot", per_step(steps, hot.seconds));
+  add_mean(curve, "step_seconds_cold", per_step(steps, cold.seconds));
+
+  const EquilibriumTime found = equilibrium_time(steps, hot.energy, cold.energy);
+  const auto seconds_at = [&](double step) {
+    Eigen::Index at = 0;
+    while (at + 1 < steps.size() && steps[at] < step) ++at;
+    const MeanCurve then = mean_curve(hot.seconds.middleCols(at, 1));
+    return Value{then.value[0], std::isfinite(then.error[0]) ? then.error[0] : 0};
+  };
+  Value seconds = found.time;
+  if (found.reached) {
+    const Value then = seconds_at(found.time.value);
+    const double error = then.value * found.time.error / found.time.value;
+    seconds = {then.value, std::hypot(error, then.error)};
+  }
+  MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
+  row.add("equilibrium_steps", found.time);
+  row.add("equilibrium_seconds", seconds);
+  row.add("apart_until_steps", {found.last, 0});
+  row.add("apart_until_seconds", seconds_at(found.last));
+  // Of the mean of the last quarter of the points, from a cold start.
+  const double rest = cold.energy.rightCols((steps.size() + 3) / 4).mean();
+  const Eigen::ArrayXXd gap = (hot.energy - rest) / std::abs(rest);
+  const MeanCurve clock = mean_curve(hot.seconds);
+  const Eigen::Index near = first_near(gap);
+  row.add("steps_to_5%", time_to_level(steps.head(near), gap.leftCols(near), kNear));
+  row.add("seconds_to_5%", time_to_level(clock.value.head(near), gap.leftCols(near), kNear));
+  row.add("steps_end", {steps[steps.size() - 1], 0});
+  row.add("seconds_end", {clock.value[steps.size() - 1], clock.error[steps.size() - 1]});
+  row.add("energy_at_100", value_at(steps, hot.energy, 100));
+  row.add("energy_hot", last_of(hot.energy));
+  row.add("energy_cold", last_of(cold.energy));
+  const MeanCurve pace = mean_curve(per_step(steps, hot.seconds));
+  const Eigen::Index last = steps.size() - 1;
+  row.add("first_step_seconds", {pace.value[0], pace.error[0]});
+  row.add("last_step_seconds", {pace.value[last], pace.error[last]});
+}
+
+}  // namespace
+
+CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Progress& progress,
+                               KeptPoints& kept) {
+  CurveSet set;
+  set.kind = "equilibrate";
+  set.about = spec_json(spec);
+  const auto grid = step_grid(spec.steps, spec.points, spec.linear);
+  Eigen::ArrayXd steps(static_cast<Eigen::Index>(grid.size()));
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    steps[static_cast<Eigen::Index>(i)] = static_cast<double>(grid[i]);
+  }
+  std::vector<Graph> graphs;
+  for (std::uint32_t g = 0; g < spec.graphs; ++g)
+    graphs.push_back(build_graph(graph_spec(spec, g)));
+  for (const double temperature : spec.temperatures) {
+    for (const Mix& mix : spec.mixes) {
+      const auto measure = [&] {
+        const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
+        const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
+        CurveSet part;
+        conclude(part, curve_keys(temperature, mix), steps, hot, cold);
+        progress.add(1);
+        return part;
+      };
+      const std::string name = fmt::format("T {} {}", number_text(temperature), mix_text(mix));
+      append(set, kept.point(name, 1, progress, measure));
+    }
+  }
+  set.notes.push_back(
+      "equilibrium: hot and cold starts agree, averages over [t, 2t] within two errors");
+  return set;
+}
+
+}  // namespace rewise

@@ -1,0 +1,138 @@
+#include "experiments/reproduce/label_timer.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "src/single/single.hpp"
+
+namespace rewise {
+namespace {
+
+// beta_c of the Potts model, square lattice: ln(1 + sqrt q); cubic, q = 2: twice the Ising value,
+// since the bond probabilities 1 - exp(-2 beta) and 1 - exp(-beta) are the same there.
+double critical_beta(std::size_t dim, std::uint32_t q) {
+  if (dim == 2) return std::log(1 + std::sqrt(static_cast<double>(q)));
+  if (dim == 3 && q == 2) return 2 * 0.221654626;
+  throw Error(ExitCode::usage, fmt::format("beta_c is not known for dim = {}, q = {}", dim, q));
+}
+
+EngineSpec engine_spec_of(const FigureRun& run, const LabelSetting& setting,
+                          ClusterUpdate cluster) {
+  const double beta = setting.ratio * critical_beta(setting.extents.size(), setting.q);
+  EngineSpec spec;
+  spec.model = setting.q == 2 ? ModelKind::ising : ModelKind::potts;
+  spec.q = setting.q;
+  spec.betas = {setting.q == 2 ? beta / 2 : beta};
+  spec.replicas = 1;
+  spec.seed = run.spec.seed;
+  spec.cluster = cluster;
+  spec.start = Start::cold;
+  return spec;
+}
+
+// Of Wolff clusters: the sum over the sum, since each update flips another number of sites.
+Value per_flipped_site(const std::vector<Work>& marks) {
+  const auto updates = static_cast<double>(marks.size() - 1);
+  const auto sites = [](const Work& a, const Work& b) {
+    return static_cast<double>(b.cluster_sites - a.cluster_sites);
+  };
+  const double seconds = marks.back().cluster_seconds - marks.front().cluster_seconds;
+  const double all = sites(marks.front(), marks.back()), mean = seconds / all;
+  double off = 0;
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+    const double one = marks[i + 1].cluster_seconds - marks[i].cluster_seconds;
+    off += std::pow(one - mean * sites(marks[i], marks[i + 1]), 2);
+  }
+  return {1e9 * mean, 1e9 * std::sqrt(off * updates / (updates - 1)) / all};
+}
+
+// `marks`: the engine's work before the first update and after each.
+Times times_of(const std::vector<Work>& marks, double sites) {
+  const auto mean = [&](double unit, auto quantity) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+      values.push_back(unit * (quantity(marks[i + 1]) - quantity(marks[i])));
+    }
+    return mean_and_error(values);
+  };
+  const double ns = 1e9 / sites;
+  Times times;
+  times.total = mean(ns, [](const Work& w) { return w.cluster_seconds; });
+  times.measured = mean(ns, [](const Work& w) { return w.cluster_seconds + w.measure_seconds; });
+  times.activate = mean(ns, [](const Work& w) { return w.steps.activate; });
+  times.label = mean(ns, [](const Work& w) { return w.steps.label; });
+  times.merge = mean(ns, [](const Work& w) { return w.steps.merge; });
+  times.identify = mean(ns, [](const Work& w) { return w.steps.label + w.steps.merge; });
+  times.flip = mean(ns, [](const Work& w) { return w.steps.flip; });
+  times.flipped = per_flipped_site(marks);
+  times.passes = mean(1, [](const Work& w) { return static_cast<double>(w.label_passes); });
+  return times;
+}
+
+// Runs at most `updates` updates, for about a third of a second, after a few that warm up.
+Times time_engine(Engine& engine, double sites, std::uint64_t updates, bool core,
+                  const StopToken& stop) {
+  constexpr double enough = 0.3;  // seconds
+  const std::uint64_t warm = core ? 1 : 3, least = core ? 2 : 3;
+  Observation seen;
+  engine.advance({0, 1}, warm);
+  engine.measure(seen);
+  std::vector<Work> marks{engine.work()};
+  const auto spent = [&] {
+    return marks.back().cluster_seconds + marks.back().measure_seconds -
+           marks.front().cluster_seconds - marks.front().measure_seconds;
+  };
+  while (marks.size() <= least || (marks.size() <= updates && spent() < enough)) {
+    check_stop(stop);
+    engine.advance({0, 1}, 1);
+    engine.measure(seen);
+    marks.push_back(engine.work());
+  }
+  return times_of(marks, sites);
+}
+
+}  // namespace
+
+Times LabelTimer::time(const LabelSetting& setting, ClusterUpdate cluster, int device) {
+  prepare(setting);
+  EngineOptions options;
+  options.device = device;
+  options.threads = 1;
+  if (cluster == ClusterUpdate::swendsen_wang) {
+    options.label_method = setting.method;
+    options.label_tile = setting.tile;
+  }
+  EngineSpec spec = engine_spec_of(run_, setting, cluster);
+  if (cluster == ClusterUpdate::few_cluster) spec.few_cluster_tile = setting.tile;
+  const auto engine = make_single_engine(*graph_, spec, options);
+  engine->restore(state_);
+  return time_engine(*engine, static_cast<double>(graph_->sites()), run_.spec.measure, device < 0,
+                     stop_);
+}
+
+void LabelTimer::prepare(const LabelSetting& setting) {
+  if (!graph_ || extents_ != setting.extents) {
+    extents_ = setting.extents;
+    graph_ = std::make_unique<Graph>(
+        build_graph({extents_, run_.spec.p, run_.spec.rule, run_.spec.graph_seed}));
+    q_ = 0;
+  }
+  if (q_ == setting.q && ratio_ == setting.ratio) return;
+  q_ = setting.q;
+  ratio_ = setting.ratio;
+  EngineOptions options;
+  options.device = run_.spec.device;
+  options.threads = run_.spec.threads;
+  const auto engine = make_single_engine(
+      *graph_, engine_spec_of(run_, setting, ClusterUpdate::swendsen_wang), options);
+  for (std::uint64_t k = 0; k < run_.spec.equilibrate; ++k) {
+    check_stop(stop_);
+    engine->advance({0, 1}, 1);
+  }
+  Observation seen;
+  engine->measure(seen);  // leaves no sums behind
+  state_ = engine->save();
+}
+
+}  // namespace rewise

@@ -1,0 +1,203 @@
+// `rewise graph`: builds or reads a network, says what it looks like, writes it to a file.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/json_output.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "experiments/study/config.hpp"
+#include "experiments/tasks/task.hpp"
+#include "graphs/graph_io.hpp"
+#include "graphs/metrics.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint64_t kMetricsUpTo = std::uint64_t{1} << 24;  // sites, where nothing was said
+
+constexpr const char* kAbout =
+    "Build, inspect, export a network.\n\n"
+    "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
+    "bonds and its metrics: degrees, components, path lengths, 4-cycle clustering.";
+constexpr const char* kExamples = R"(
+Modified cells are sites whose neighbours are not those of the lattice. 4-cycle clustering,
+over up to 10000 sites: the squares that a site is on over those it could be on (Zhang et al.,
+Physica A 387, 6869 (2008), eq. 2); lattices have no triangles.
+
+Graphs from elsewhere (--from, 'run --graph', 'tune --graph', 'label'): GraphML, and edge lists
+as NetworkX writes them, by numbers from 0 (or 1: --first-site 1) or names. All bonds are
+alike and no site has a field: weights other than 1, fields other than 0 and numbers of
+unknown meaning are an error that names them.
+
+Examples:
+  rewise graph --dim 2 --size 64 --p 0.01 --seed 1
+  rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
+  rewise graph --dim 2 --size 32 --p 0.1 --out g.graphml
+  rewise graph --from friends.edges)";
+
+struct GraphOptions {
+  std::uint64_t dim = 2, seed = 1, sources = 16;
+  std::string size, p = "0", rule = "rewire", from, first_site, out, metrics = "auto";
+  bool json = false, overwrite = false, full = false;
+};
+
+Graph make_graph(const GraphOptions& options) {
+  if (!options.from.empty()) {
+    return read_graph(options.from, parse_first_site(options.first_site));
+  }
+  if (options.size.empty()) {
+    throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --from FILE)");
+  }
+  GraphSpec spec;
+  spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
+  check_extents(spec.extents, "--size");
+  spec.p = parse_p(options.p, "--p");
+  spec.rule = choose_rule(options.rule, "--rule");
+  spec.seed = options.seed;
+  return build_graph(spec);
+}
+
+bool wants_metrics(const GraphOptions& options, const Graph& graph) {
+  if (options.metrics == "on") return true;
+  if (options.metrics == "off") return false;
+  if (options.metrics != "auto") {
+    throw Error(ExitCode::usage,
+                fmt::format("--metrics: unknown word '{}' (auto, on or off)", options.metrics));
+  }
+  if (graph.sites() <= kMetricsUpTo) return true;
+  fmt::print(stderr, "rewise graph: no metrics for more than {} sites (--metrics on forces them)\n",
+             kMetricsUpTo);
+  return false;
+}
+
+Json metrics_json(const GraphMetrics& m) {
+  Json json;
+  json["mean_degree"] = m.mean_degree;
+  json["degree_variance"] = m.degree_variance;
+  json["degree_counts"] = m.degree_counts;
+  json["modified_share"] = m.modified_share;
+  json["rewired_share"] = m.rewired_share;
+  json["components"] = m.components;
+  json["largest_component"] = m.largest_component;
+  json["path_sources"] = m.path_sources;
+  json["mean_path"] = value_json({m.mean_path, m.mean_path_error});
+  json["diameter"] = m.diameter;
+  json["clustering_sites"] = m.clustering_sites;
+  json["square_clustering"] = value_json({m.square_clustering, m.square_clustering_error});
+  return json;
+}
+
+// Without an error where all of the graph was seen, or where sites are all alike.
+std::string metric_text(double value, double error) {
+  return error == 0 ? fmt::format("{:.6g}", value) : format_value({value, error});
+}
+
+void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
+  fmt::print("degree               mean {:.6g}, variance {:.4g}\n", m.mean_degree,
+             m.degree_variance);
+  fmt::print("  degree: sites     ");
+  for (std::size_t k = 0; k < m.degree_counts.size(); ++k) {
+    if (m.degree_counts[k] > 0) fmt::print("  {}: {}", k, m.degree_counts[k]);
+  }
+  fmt::print("\ncomponents           {} (the largest has {} sites)\n", m.components,
+             m.largest_component);
+  if (m.path_sources > 0) {
+    const bool exact = m.path_sources == sites;
+    fmt::print("mean path length     {} ({})\n", metric_text(m.mean_path, m.mean_path_error),
+               exact ? "exact" : fmt::format("from {} sampled sites", m.path_sources));
+    fmt::print("diameter             {}{}\n", exact ? "" : "at least ", m.diameter);
+  }
+  if (m.clustering_sites > 0) {
+    fmt::print("4-cycle clustering   {}\n",
+               metric_text(m.square_clustering, m.square_clustering_error));
+  }
+}
+
+ExitCode run_graph(const GraphOptions& options) {
+  if (!options.out.empty()) graph_format(options.out);  // complain before the work
+  if (options.full && (options.out.empty() || graph_format(options.out) != GraphFormat::h5)) {
+    throw Error(ExitCode::usage,
+                "--full: is for --out FILE.h5 (.graphml and .edges hold every bond anyway)");
+  }
+  const Graph graph = make_graph(options);
+  graph.validate();
+  if (!options.out.empty()) {
+    write_graph(graph, options.out, options.overwrite ? Overwrite::yes : Overwrite::no,
+                options.full ? H5Bonds::all : H5Bonds::rewired);
+  }
+  const GraphRecord record = graph_record(graph);
+  MetricsOptions wanted;
+  wanted.path_sources = options.sources;
+  const bool with_metrics = wants_metrics(options, graph);
+  const GraphMetrics metrics = with_metrics ? metrics_of(graph, wanted) : GraphMetrics{};
+  const std::string hash = graph_hash(graph);
+
+  if (options.json) {
+    Json json;
+    json["graph"] = graph_json(record, record.rewired());
+    json["graph"]["colours"] = graph.colours();
+    json["graph"]["hash"] = hash;
+    json["metrics"] = with_metrics ? metrics_json(metrics) : Json(nullptr);
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::done;
+  }
+  const auto percent = [](std::uint64_t part, std::uint64_t all) {
+    return all == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
+  };
+  fmt::print("{}\n", graph_title(record));
+  fmt::print("sites                {}\n", record.sites);
+  fmt::print("bonds                {}", record.bonds);
+  if (!record.extents.empty()) {
+    fmt::print(", rewired {} ({:.3g} %)", record.rewired(),
+               percent(record.rewired(), record.bonds));
+  }
+  fmt::print("\nmodified cells       {} ({:.3g} %)\n", record.modified,
+             percent(record.modified, record.sites));
+  fmt::print("colours              {}{}\n", graph.colours(),
+             graph.colours() == 2 ? " (bipartite)" : "");
+  if (with_metrics) print_metrics(metrics, record.sites);
+  fmt::print("hash                 {}\n", hash);
+  if (!options.out.empty()) fmt::print(stderr, "written to {}\n", options.out);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_graph_command(CLI::App& program) {
+  auto options = std::make_shared<GraphOptions>();
+  CLI::App& app = *program.add_subcommand("graph", kAbout);
+  app.footer(kExamples);
+  add_text(app, "--from", options->from, "FILE",
+           "read this graph (.edges, .graphml, .h5 or a\n"
+           "task file) instead of building one");
+  add_first_site(app, options->first_site, "--from");
+  add_whole(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4");
+  add_text(app, "--size", options->size, "L[,L..]",
+           "edge, or one extent per direction: even, 4 or more");
+  add_text(app, "--p", options->p, "P", "rewiring probability, 0..1");
+  add_text(app, "--rule", options->rule, "RULE",
+           "rewire: ends of bonds move with probability p/2;\n"
+           "swap: bonds exchange ends, every degree stays 2d;\n"
+           "add: with probability p per bond one more bond");
+  add_whole(app, "--seed", options->seed, 0, kMostSeed, "seed: same seed, same graph");
+  add_text(app, "--metrics", options->metrics, "auto|on|off", "auto: for up to 2^24 sites");
+  add_whole(app, "--sources", options->sources, 0, 0xFFFFFFFFu,
+            "sites from which path lengths are measured (0: none)");
+  add_text(app, "--out", options->out, "FILE",
+           "write the graph; the ending decides: .h5 (read by\n"
+           "h5py, and by --from), .graphml, .edges (\"u v\" lines)");
+  app.add_flag("--full", options->full,
+               "list every bond in .h5, too (dataset /graph/ends);\n"
+               "without it .h5 holds the lattice's extents and the\n"
+               "bonds that were rewired or added");
+  app.add_flag("--overwrite", options->overwrite, "replace FILE if it exists");
+  app.add_flag("--json", options->json, "print one JSON object, nothing else");
+  return {&app, [options, &app] {
+            refuse_beside(app, "--from", {"--dim", "--size", "--p", "--rule", "--seed"});
+            return run_graph(*options);
+          }};
+}
+
+}  // namespace rewise

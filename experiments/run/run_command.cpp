@@ -1,0 +1,230 @@
+// `rewise run`: one graph, some temperatures, one seed; numbers with errors, and a task file that
+// can be interrupted, resumed and extended.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/cpu_time.hpp"
+#include "experiments/console/device.hpp"
+#include "experiments/console/need.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/console/progress.hpp"
+#include "experiments/run/run_options.hpp"
+#include "experiments/run/run_report.hpp"
+#include "experiments/study/auto_schedule.hpp"
+#include "experiments/study/config.hpp"
+#include "experiments/tasks/packed_task.hpp"
+#include "experiments/tasks/task.hpp"
+#include "src/base/temporary.hpp"
+#include "src/single/team.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Simulate one graph at given temperatures.\n\n"
+    "Simulates the Ising or the Potts model on one graph at one or more temperatures and\n"
+    "prints energy, magnetisation, Binder's U, specific heat and susceptibility per site\n"
+    "with errors, and integrated autocorrelation times (tau, in cycles).";
+constexpr const char* kExamples = R"(
+A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
+the replicas start ordered, half random; a warning says where they still differ.
+
+--model potts takes spins with --q states: the energy is minus the number of bonds between
+equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
+few-cluster (Weigel 2011) grows the clusters of one seed per tile of the lattice and flips
+each with a probability below 1.
+
+With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGHUP or --time-limit write a
+checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command goes on
+where it stopped, bit for bit, on any number of threads. A finished file is never
+overwritten; the same command with a larger --measure adds to it.
+
+Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
+that takes much says so. --dry-run prints what a run would need, and does nothing else.
+
+Examples:
+  rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4,2.5
+  rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
+  rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5
+  rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
+
+std::string interrupted_text(const RunOptions& options, const TaskResult& result,
+                             const std::string& reason) {
+  if (options.out.empty()) {
+    return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
+                       reason, result.message);
+  }
+  return fmt::format("stopped by {} after {}; {}, the same command goes on from it", reason,
+                     result.message, result.kept ? "checkpoint written" : "no step was made");
+}
+
+// Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
+// together at every sweep; a cluster update or the heat bath is.
+std::string metropolis_warning(const TaskSpec& spec) {
+  // With more states than two, the proposals are random.
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.cluster > 0 || spec.q > 2) return "";
+  const char* cure = "take --local glauber, or cluster updates into the schedule";
+  const auto graph = is_packed(spec) ? nullptr : task_graph(spec);
+  if (graph == nullptr ? spec.graph.extents.size() == 1 : graph->lattice().dim == 1) {
+    return fmt::format(
+        "warning: Metropolis alone does not reach every configuration of a chain: {}\n", cure);
+  }
+  if (graph == nullptr) return "";
+  std::uint64_t isolated = 0;
+  const auto offsets = graph->offsets();
+  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) isolated += offsets[k] == offsets[k + 1];
+  if (isolated < 2) return "";
+  return fmt::format(
+      "warning: {} isolated sites flip together at every sweep of Metropolis alone: {}\n", isolated,
+      cure);
+}
+
+// --schedule auto, and the cluster update with it where that is left open: those of the task file,
+// so that a run goes on as it began; else tuned, for a tenth of the time that the run will take.
+Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
+                             const std::optional<TaskPaths>& paths, const TaskRun& run) {
+  constexpr double least = 1, most = 30;  // seconds
+  for (const auto& file : paths ? std::vector{paths->finished, paths->checkpoint}
+                                : std::vector<std::filesystem::path>{}) {
+    const auto stored = load_task(file, OpenAs::reader);
+    if (!stored) continue;
+    const auto& kept = stored->task.configuration;
+    const auto schedule = kept.find("sampling.schedule"), cluster = kept.find("sampling.cluster");
+    if (schedule == kept.end() || cluster == kept.end()) continue;
+    return {parse_schedule(schedule->second, file.string()),
+            any_cluster ? parse_cluster_update(cluster->second, file.string()) : spec.cluster};
+  }
+  const double budget = std::clamp(0.1 * cpu_seconds(spec, run.engine.threads), least, most);
+  const ChosenSchedule chosen = tuned_schedule(spec, any_cluster, run.engine, budget, run.stop);
+  const Candidate winner{chosen.schedule, chosen.cluster};
+  fmt::print(stderr, "schedule: {} ({})\n", candidate_text(winner), chosen.reason);
+  return winner;
+}
+
+// What several devices do together.
+void check_team(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
+  if (engine.devices.empty()) return;
+  if (options.schedule == "auto") {
+    throw Error(ExitCode::usage,
+                fmt::format("--schedule: auto: {} share a system by a schedule that is named "
+                            "(tune with one of them first)",
+                            options.device));
+  }
+  if (spec.schedule.cluster == 0) return;
+  const std::string why_not =
+      single::why_no_team(spec.graph.extents, spec.cluster, options.label_method);
+  if (!why_not.empty()) {
+    throw Error(ExitCode::usage, fmt::format("--device: {} {}", options.device, why_not));
+  }
+}
+
+// --dry-run: what the run would need.
+ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
+                    bool on_device, const RunOptions& options) {
+  const MemoryRoom room = memory_room();
+  fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
+             need.most() > room.bytes ? ": it will not fit" : "");
+  if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));
+  fmt::print("disk:   {}\n", options.out.empty()
+                                 ? "none (no --out)"
+                                 : fmt::format("at most {}, twice that while it is written",
+                                               bytes_text(disk_need(spec))));
+  if (options.schedule == "auto" && !is_packed(spec)) {
+    fmt::print("time:   not known before the schedule is tuned\n");
+  } else if (on_device) {
+    fmt::print("time:   not known of the device; {} on this CPU\n",
+               duration_text(cpu_seconds(spec, engine.threads)));
+  } else {
+    fmt::print("time:   about {} on {} thread(s), for clusters as near Tc\n",
+               duration_text(cpu_seconds(spec, engine.threads)), engine.threads);
+  }
+  return ExitCode::done;
+}
+
+ExitCode run_run(const RunOptions& options) {
+  if (options.temperature.empty()) {
+    throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
+  }
+  TaskSpec spec = run_spec(options);
+  const auto paths = run_paths(options.out);
+  TaskRun run;
+  run.engine = run_engine_options(options, spec);
+  run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                           : useful_threads(spec, thread_count(0));
+  const DeviceChoice device =
+      choose_device(options.device, spec.engine, "--device", cpu_seconds(spec, run.engine.threads),
+                    cuda_report(), Teams::allowed);
+  device.devices.front().choose(run.engine);
+  check_team(run.engine, options, spec);
+  run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
+  std::optional<std::chrono::duration<double>> limit;
+  if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
+  run.stop = StopToken(limit);
+  const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
+  const MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
+  if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
+  if (const std::string line = check_memory(need); !line.empty()) {
+    fmt::print(stderr, "{}\n", line);
+  }
+  tell_device(device);
+  if (options.schedule == "auto" && !is_packed(spec)) {
+    const Candidate best = automatic_schedule(spec, !run_cluster(options), paths, run);
+    spec.schedule = best.schedule;
+    spec.cluster = best.cluster;
+  }
+
+  if (paths) {  // what a killed run left
+    clear_temporaries(folder_of(paths->lease), fmt::format(".{}.", paths->lease.stem().string()));
+  }
+  Progress progress("run", static_cast<double>(spec.cycles()));
+  run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
+  run.note = [&](const std::string& line) { progress.line(line); };
+  const TaskResult result = run_task(spec, paths, run);
+  progress.close();
+  switch (result.outcome) {
+    case TaskOutcome::held:
+      throw Error(ExitCode::held, fmt::format("'{}' is held by {}", options.out, result.message));
+    case TaskOutcome::lost:
+      throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));
+    case TaskOutcome::interrupted:
+      throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
+    case TaskOutcome::already:
+      fmt::print(stderr,
+                 "'{}' holds this task already, with {} measurements; nothing was computed "
+                 "(a larger --measure adds to it)\n",
+                 options.out, result.data.energy.time());
+      break;
+    case TaskOutcome::finished:
+      break;
+  }
+  fmt::print(stderr, "{}{}", result_warnings(result.data), metropolis_warning(spec));
+  if (options.json) {
+    fmt::print("{}\n", run_json(result.data).dump(2));
+  } else {
+    fmt::print("{}", run_table(result.data));
+  }
+  if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
+    fmt::print(stderr, "written to {}\n", options.out);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+AddedCommand add_run_command(CLI::App& program) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App& app = *program.add_subcommand("run", kAbout);
+  app.footer(kExamples);
+  add_run_options(app, *options);
+  return {&app, [options, &app] {
+            check_run_options(app, *options);
+            return run_run(*options);
+          }};
+}
+
+}  // namespace rewise

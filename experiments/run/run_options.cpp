@@ -1,0 +1,189 @@
+#include "experiments/run/run_options.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <tuple>
+
+#include "experiments/study/config.hpp"
+#include "experiments/tasks/packed_task.hpp"
+#include "graphs/graph_io.hpp"
+#include "src/base/error.hpp"
+#include "src/label/method.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+void add_graph_options(CLI::App& app, RunOptions& o) {
+  add_text(app, "--graph", o.graph, "FILE",
+           "use this graph (.edges, .graphml, .h5) instead of\n"
+           "building one");
+  add_first_site(app, o.first_site, "--graph");
+  add_lattice_options(app, o);
+  for (const char* name :
+       {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site"}) {
+    app.get_option(name)->group("Graph");
+  }
+}
+
+void add_sampling_options(CLI::App& app, RunOptions& o) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;
+  app.option_defaults()->group("Sampling");
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, J = k_B = 1; or FROM:TO:COUNT");
+  add_text(app, "--schedule", o.schedule, "M:W",
+           "a cycle: M local sweeps, then W cluster updates;\n"
+           "auto: tuned first (see 'rewise tune')");
+  add_whole(app, "--replicas", o.replicas, 1, 1u << 20,
+            "independent systems per temperature; multiples of\n32 for the bundle engine; packed: "
+            "1 if not given");
+  add_whole(app, "--equilibrate", o.equilibrate, 0, most, "cycles before the first measurement");
+  add_whole(app, "--measure", o.measure, 1, most, "number of measurements");
+  add_whole(app, "--every", o.every, 1, most, "cycles per measurement");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
+  add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
+  add_model_options(app, o);
+  add_text(app, "--local", o.local, "WORD",
+           "metropolis, glauber or auto: glauber in one\ndimension, metropolis elsewhere");
+  add_text(app, "--cluster", o.cluster, "WORD",
+           "wolff, swendsen-wang, few-cluster (single engine), or\n"
+           "auto: the faster of the first two [beside a schedule\n"
+           "auto: auto, else wolff]");
+  add_whole(app, "--few-cluster-tile", o.seed_tile, 0, 0xFFFFFFFFu,
+            "edge of the tiles with one seed each; 0: a few tiles,\n4 x 4 in two dimensions");
+  add_text(app, "--few-cluster-flip", o.flip, "P", "chance that a cluster found flips, below 1");
+}
+
+void add_machine_options(CLI::App& app, RunOptions& o) {
+  app.option_defaults()->group("Machine");
+  add_text(
+      app, "--engine", o.engine, "WORD",
+      "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), packed (one bit "
+      "per site: one\nlarge lattice, p = 0, schedule M:0), or auto:\nbundle where it can");
+  add_text(app, "--device", o.device, "DEVICE",
+           "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
+           "cannot be used; auto takes a GPU where it can, unless\n"
+           "the CPU is done first, and says what it took. cuda:0+1:\n"
+           "GPUs share a large lattice (single engine, sweeps and\n"
+           "Swendsen-Wang)");
+  add_whole(app, "--threads", o.threads, 0, 4096,
+            "0: as many as help; the numbers do not depend on it");
+  add_text(app, "--wolff-method", o.wolff_method, "WORD",
+           "single engine, how clusters are grown: frontier or\n"
+           "ccl, on CUDA also frontier-local or persistent; the\n"
+           "device's fastest if not given");
+  add_text(app, "--label-method", o.label_method, "WORD",
+           "single engine, how clusters are labelled: fast (the\n"
+           "default), label-equivalence, kalentev, or TILE+MERGE:\n"
+           "bfs, union-find or self-label + relax or sew");
+  add_whole(app, "--tile", o.tile, 0, kMostTile,
+            "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
+  app.option_defaults()->group("Output");
+  add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
+  add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
+  add_text(app, "--time-limit", o.time_limit, "TIME",
+           "checkpoint and stop with status 75 after this time");
+  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+  app.add_flag("--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
+}
+
+void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
+  for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
+    if (app.count(name) == 0 || cluster == ClusterUpdate::few_cluster) continue;
+    throw Error(ExitCode::usage, fmt::format("{}: is for --cluster few-cluster, not {}", name,
+                                             cluster ? to_string(*cluster) : "auto"));
+  }
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+  add_graph_options(app, options);
+  add_sampling_options(app, options);
+  add_machine_options(app, options);
+}
+
+void check_run_options(const CLI::App& app, RunOptions& options) {
+  refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+  refuse_few_cluster_options(app, run_cluster(options));
+  if (options.engine == "packed" && app.count("--replicas") == 0) options.replicas = 1;
+}
+
+std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
+  return choose_cluster(options.cluster, schedule_or_auto(options.schedule, "--schedule"),
+                        "--cluster");
+}
+
+TaskSpec run_spec(const RunOptions& options) {
+  TaskSpec spec;
+  if (!options.graph.empty()) {
+    spec.imported = std::make_shared<const Graph>(
+        read_graph(options.graph, parse_first_site(options.first_site)));
+  } else {
+    spec.graph = lattice_spec(options, ", or --graph FILE", options.engine == "packed");
+    spec.graph.p = parse_p(options.p, "--p");
+  }
+  std::tie(spec.model, spec.q) = read_model(options);
+  const int dim = options.graph.empty() ? static_cast<int>(options.dim) : 0;
+  spec.local = choose_local_update(options.local, dim, "--local");
+  spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
+  spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);
+  spec.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
+  spec.engine = choose_engine(options.engine, spec.model, spec.cluster, "--engine", true);
+  spec.temperatures = parse_temperatures(options.temperature, "--temperature");
+  check_replicas(spec.engine, options.replicas, "--replicas");
+  spec.replicas = static_cast<std::uint32_t>(options.replicas);
+  spec.start = parse_start(options.start, "--start");
+  spec.seed = options.seed;
+  if (const auto schedule = schedule_or_auto(options.schedule, "--schedule")) {
+    spec.schedule = *schedule;
+  } else if (is_packed(spec)) {
+    spec.schedule = {1, 0};  // it has no other update
+  }
+  spec.equilibrate = options.equilibrate;
+  spec.measure = options.measure;
+  spec.every = options.every;
+  if (is_packed(spec)) check_packed_task(spec);
+  return spec;
+}
+
+std::optional<TaskPaths> run_paths(const std::string& out) {
+  if (out.empty()) return std::nullopt;
+  const std::filesystem::path file(out);
+  if (file.extension() != ".h5" || file.stem().empty()) {
+    throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .h5", out));
+  }
+  if (folder_exists(file)) {
+    throw Error(ExitCode::held, fmt::format("--out: '{}' is a folder", out));
+  }
+  check_output_file(file);
+  TaskPaths paths;
+  paths.finished = file;
+  paths.checkpoint = std::filesystem::path(file).replace_extension(".part.h5");
+  paths.lease = std::filesystem::path(file).replace_extension(".lease");
+  return paths;
+}
+
+EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec) {
+  const char* of_single = !options.wolff_method.empty()   ? "--wolff-method"
+                          : !options.label_method.empty() ? "--label-method"
+                          : options.tile > 0              ? "--tile"
+                                                          : nullptr;
+  if (spec.engine != "single" && of_single != nullptr) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: is for --engine single, not {}", of_single, spec.engine));
+  }
+  if (!options.wolff_method.empty() && spec.cluster != ClusterUpdate::wolff) {
+    throw Error(ExitCode::usage, fmt::format("--wolff-method: is for --cluster wolff, not {}",
+                                             to_string(spec.cluster)));
+  }
+  EngineOptions engine;
+  engine.wolff_method = options.wolff_method;
+  engine.label_method = options.label_method;
+  engine.label_tile = static_cast<std::uint32_t>(options.tile);
+  return engine;
+}
+
+}  // namespace rewise

@@ -1,0 +1,167 @@
+#include "experiments/study/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "experiments/console/device.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/study/config_grid.hpp"
+#include "experiments/study/size_curves.hpp"
+#include "experiments/study/toml_lists.hpp"
+#include "experiments/study/toml_reader.hpp"
+#include "src/base/error.hpp"
+#include "src/base/words.hpp"
+#include "src/store/signals.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  // TOML integers
+
+void read_schedules(const TomlSection& section, StudyConfig& config) {
+  const auto words = read_words(section, "schedule", "auto");
+  const std::string origin = section.origin("schedule");
+  if (words.size() == 1) {
+    const auto one = schedule_or_auto(words.front(), origin);
+    if (!one) return;
+    config.schedules.push_back(*one);
+  } else {
+    for (const auto& word : words) config.schedules.push_back(parse_schedule(word, origin));
+  }
+  config.schedule = config.schedules.front();
+}
+
+void read_sampling(const TomlSection& section, StudyConfig& config) {
+  config.model = parse_model(section.text("model", "ising"), section.origin("model"));
+  config.q = static_cast<std::uint32_t>(section.whole("q", 2, 255, 2));
+  check_states(config.model, config.q, section.origin("q"));
+  read_schedules(section, config);
+  config.local =
+      choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
+  config.cluster =
+      choose_cluster(section.text("cluster", ""), config.schedule, section.origin("cluster"));
+  config.engine =
+      choose_engine(section.text("engine", "auto"), config.model,
+                    config.cluster.value_or(ClusterUpdate::wolff), section.origin("engine"));
+  for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
+    if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
+    throw Error(ExitCode::usage, fmt::format("{}: is for cluster = \"few-cluster\", not \"{}\"",
+                                             section.origin(key), cluster_text(config)));
+  }
+  config.few_cluster_tile =
+      static_cast<std::uint32_t>(section.whole("few_cluster_tile", 0, 0xFFFFFFFFu, 0));
+  config.few_cluster_flip =
+      section.number("few_cluster_flip", 1e-6, 1 - 1e-6, config.few_cluster_flip);
+  config.replicas = static_cast<std::uint32_t>(section.whole("replicas", 1, 1u << 20, 32));
+  check_replicas(config.engine, config.replicas, section.origin("replicas"));
+  read_temperatures(section, config);
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;
+  config.equilibrate = section.whole_or_auto("equilibrate", 0, most);
+  config.measure = section.whole_or_auto("measure", 2, most);
+  config.every = section.whole_or_auto("every", 1, most);
+}
+
+void read_target(const TomlSection& section, StudyConfig& config) {
+  const auto* node = section.find("target_error");
+  if (node == nullptr) return;
+  if (node->is_string()) {
+    const std::string word = section.text("target_error", "");
+    if (word == "none") return;
+    section.fail("target_error", *node, fmt::format("'{}' (a number, or \"none\")", word));
+  }
+  config.target_error = section.number("target_error", 1e-9, 1, 1);
+}
+
+void read_observables(const TomlSection& section, StudyConfig& config) {
+  if (section.find("target_observables") == nullptr) return;
+  if (!config.target_error) {
+    throw Error(ExitCode::usage, fmt::format("{}: is for a target_error, which is not given",
+                                             section.origin("target_observables")));
+  }
+  std::vector<std::string_view> known;
+  for (const CurveObservable& observable : curve_observables()) known.push_back(observable.name);
+  config.target_observables = read_words(section, "target_observables", "");
+  for (const std::string& word : config.target_observables) {
+    parse_word(word, known, "observable", section.origin("target_observables"));
+  }
+}
+
+void read_run(const TomlSection& section, StudyConfig& config) {
+  config.device = section.text("device", "auto");
+  check_device_words(config.device, section.origin("device"));
+  config.threads = static_cast<int>(section.whole("threads", 0, 4096, 0));
+  config.checkpoint =
+      parse_duration(section.text("checkpoint", "5min"), section.origin("checkpoint")).count();
+  const std::string limit = section.text("time_limit", "none");
+  if (limit != "none") {
+    config.time_limit = parse_duration(limit, section.origin("time_limit")).count();
+  }
+}
+
+// A study's name is that of its folder, too.
+std::string read_name(const TomlSection& section) {
+  constexpr std::size_t most = 100;
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  std::string name = section.text("name", "study");
+  if (name.empty() || name.size() > most || name.front() == '.' || name.front() == '-' ||
+      !std::all_of(name.begin(), name.end(), plain)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' names no folder: 1 to {} of the letters a-z, A-Z, 0-9, '.', "
+                            "'_' and '-', of which '.' and '-' not first",
+                            section.origin("name"), name, most));
+  }
+  return name;
+}
+
+const toml::table& table_or_empty(const TomlSection& root, std::string_view key) {
+  static const toml::table empty;
+  const auto* node = root.find(key);
+  if (node == nullptr) return empty;
+  const auto* table = node->as_table();
+  if (table == nullptr) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}:{}:{}: '{}' is {} (a table, [{}], is expected)", root.file(),
+                            node->source().begin.line, node->source().begin.column, key,
+                            toml_type(*node), key));
+  }
+  return *table;
+}
+
+}  // namespace
+
+StudyConfig parse_study_config(std::string_view text, const std::string& file) {
+  const toml::table root_table = parse_toml(text, file);
+  const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"});
+  const TomlSection study(table_or_empty(root, "study"), "study", file, {"name", "seed"});
+  const TomlSection lattice(table_or_empty(root, "lattice"), "lattice", file,
+                            {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"});
+  const TomlSection sampling(
+      table_or_empty(root, "sampling"), "sampling", file,
+      {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "equilibrate",
+       "measure", "every", "target_error", "target_observables", "model", "q", "few_cluster_tile",
+       "few_cluster_flip"});
+  const TomlSection run(table_or_empty(root, "run"), "run", file,
+                        {"device", "threads", "checkpoint", "time_limit"});
+
+  StudyConfig config;
+  config.name = read_name(study);
+  config.seed = study.whole("seed", 0, kMostU64, 1);
+  read_target(sampling, config);
+  read_observables(sampling, config);
+  read_lattice(lattice, config.target_error ? 32 : 50, config);
+  read_sampling(sampling, config);
+  read_run(run, config);
+  return config;
+}
+
+StudyConfig read_study_config(const std::filesystem::path& file) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 22;
+  return parse_study_config(read_text_file(file, most), file.string());
+}
+
+}  // namespace rewise

@@ -1,0 +1,85 @@
+// A study's configuration: one immutable value, read from TOML (DESIGN.md section 7), every key
+// checked, every default known.
+//
+//   [study]     name = "study"   seed = 1
+//   [lattice]   dim = 2   sizes = [32, 64]   p = [0.0, 0.01]   rule = "rewire"   graphs = 50
+//               most_graphs = 10000   more_sizes = 1
+//   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
+//               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
+//               local = "auto"   cluster = "auto"   model = "ising"   q = 2
+//               few_cluster_tile = 0   few_cluster_flip = 0.9   target_observables = ["energy",
+//               "m2"]
+//   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
+//
+// Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
+// {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
+// per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
+// sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
+// target_observables). A sweep's grid may have several of each of `dim` (edges then
+// mean every dimension), `rule` and `schedule`: lists of them. `cluster` is "auto", Wolff and
+// Swendsen-Wang weighed against each other, where the schedule is (auto_schedule.hpp), "wolff"
+// where a schedule is given.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/console/engine_choice.hpp"
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+
+struct StudyConfig {
+  std::string name = "study";
+  std::uint64_t seed = 1;
+
+  std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites
+  std::vector<double> p;                          // ascending
+  Rule rule = Rule::rewire;                       // the first of `rules`
+  std::vector<Rule> rules{Rule::rewire};
+  std::vector<std::uint32_t> graphs;                   // [size]
+  std::uint64_t most_graphs = 10'000, more_sizes = 1;  // what a target may add: graphs of a size in
+                                                       // all, larger sizes
+
+  std::string engine = "bundle";
+  std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
+  std::vector<Schedule> schedules;   // empty: "auto"
+  ModelKind model = ModelKind::ising;
+  std::uint32_t q = 2;  // states
+  LocalUpdate local = LocalUpdate::metropolis;
+  std::optional<ClusterUpdate> cluster;  // nothing only beside a schedule "auto"
+  std::uint32_t few_cluster_tile = 0;    // as EngineSpec's
+  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
+  std::uint32_t replicas = 32;
+  std::vector<double> temperatures;  // ascending; empty: "auto"
+  std::optional<std::uint64_t> equilibrate, measure, every;
+  std::optional<double> target_error;  // relative, of every Tc(p) or, in a sweep, of every one of
+                                       // the observables; nothing: "none"
+  std::vector<std::string> target_observables;  // of a sweep; empty: not given
+
+  std::string device = "auto";       // as in experiments/console/device.hpp
+  int threads = 0;                   // 0: all cores
+  double checkpoint = 300;           // seconds
+  std::optional<double> time_limit;  // seconds
+  bool recompute_damaged = false;    // of the command line alone (task_group.hpp)
+
+  int dim() const { return static_cast<int>(sizes.front().size()); }  // of the first size
+  std::vector<int> dims() const;                                      // ascending
+};
+
+// `file` names the text in errors. Error(usage), one line, file:line:column and key.
+StudyConfig parse_study_config(std::string_view text, const std::string& file);
+// Error(io) where the file cannot be read.
+StudyConfig read_study_config(const std::filesystem::path& file);
+
+// The configuration as TOML with every default written out; parses to the same configuration.
+std::string to_toml(const StudyConfig& config);
+
+// The cluster update's name, or "auto".
+std::string_view cluster_text(const StudyConfig& config);
+
+}  // namespace rewise

@@ -1,0 +1,198 @@
+#include "experiments/study/config_grid.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+
+#include "experiments/console/options.hpp"
+#include "experiments/study/toml_lists.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint64_t kMostGraphs = 1'000'000;
+
+// One entry of `sizes`: a list of extents, or an edge, which stands for a lattice of each
+// dimension.
+std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
+                                                     const toml::node& node,
+                                                     const std::vector<std::size_t>& dims) {
+  std::vector<std::vector<std::uint32_t>> found;
+  const auto extent = [&](const toml::node& n) {
+    return static_cast<std::uint32_t>(section.whole_at("sizes", n, 4, 0xFFFFFFFFu));
+  };
+  if (const auto* list = node.as_array()) {
+    auto& extents = found.emplace_back();
+    for (const auto& n : *list) extents.push_back(extent(n));
+    if (std::find(dims.begin(), dims.end(), extents.size()) == dims.end()) {
+      section.fail("sizes", node,
+                   fmt::format("{} extents for dim = {} (one per direction)", extents.size(),
+                               fmt::join(dims, ", ")));
+    }
+  } else {
+    for (const auto dim : dims) found.emplace_back(dim, extent(node));
+  }
+  const auto& begin = node.source().begin;
+  for (const auto& extents : found) {
+    check_extents(extents,
+                  fmt::format("{}:{}:{}: lattice.sizes", section.file(), begin.line, begin.column));
+  }
+  return found;
+}
+
+std::vector<std::size_t> read_dims(const TomlSection& section) {
+  const auto* list = section.need("dim").as_array();
+  if (list == nullptr) return {static_cast<std::size_t>(section.whole("dim", 1, kMaxDim, 0))};
+  std::vector<std::size_t> dims;
+  for (const auto& node : need_list(section, "dim", "1..4 or a list such as [2, 3]")) {
+    const auto dim = static_cast<std::size_t>(section.whole_at("dim", node, 1, kMaxDim));
+    refuse_repeats(section, "dim", node, std::find(dims.begin(), dims.end(), dim) != dims.end(),
+                   fmt::format("{}", dim));
+    dims.push_back(dim);
+  }
+  std::sort(dims.begin(), dims.end());
+  return dims;
+}
+
+double site_count(const std::vector<std::uint32_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+// sizes and, beside them, graphs, both sorted by the number of sites.
+void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig& config) {
+  const auto dims = read_dims(section);
+  const auto& list = need_list(section, "sizes", "a list of even edges, such as [32, 64]");
+  std::vector<std::vector<std::uint32_t>> sizes;
+  std::vector<std::size_t> entry;  // [size] of the list, that it comes from
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const toml::node& node = list[k];
+    for (auto& extents : read_extents(section, node, dims)) {
+      refuse_repeats(section, "sizes", node,
+                     std::find(sizes.begin(), sizes.end(), extents) != sizes.end(),
+                     extents_text(extents));
+      sizes.push_back(std::move(extents));
+      entry.push_back(k);
+    }
+  }
+
+  std::vector<std::uint32_t> graphs(list.size(), otherwise);
+  if (const auto* node = section.find("graphs")) {
+    if (const auto* counts = node->as_array()) {
+      if (counts->size() != list.size()) {
+        section.fail(
+            "graphs", *node,
+            fmt::format("{} numbers for {} sizes (one for each)", counts->size(), list.size()));
+      }
+      for (std::size_t k = 0; k < graphs.size(); ++k) {
+        graphs[k] =
+            static_cast<std::uint32_t>(section.whole_at("graphs", *counts->get(k), 1, kMostGraphs));
+      }
+    } else {
+      std::fill(graphs.begin(), graphs.end(),
+                static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, kMostGraphs)));
+    }
+  }
+  config.most_graphs = section.whole("most_graphs", 1, kMostGraphs, config.most_graphs);
+  config.more_sizes = section.whole("more_sizes", 0, 16, config.more_sizes);
+
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return site_count(sizes[a]) < site_count(sizes[b]);
+  });
+  for (const auto k : order) {
+    config.sizes.push_back(sizes[k]);
+    config.graphs.push_back(graphs[entry[k]]);
+  }
+}
+
+// from, from * 10^(1/per_decade), .. up to `to`, each rounded to six digits.
+std::vector<double> read_log_range(const TomlSection& section, const toml::table& table) {
+  const TomlSection range(table, "lattice.p", section.file(), {"from", "to", "per_decade"});
+  range.need("from");
+  range.need("to");
+  const double from = range.number("from", 1e-12, 1, 0), to = range.number("to", 1e-12, 1, 0);
+  const auto per_decade = range.whole("per_decade", 1, 1000, 1);
+  if (to < from) section.fail("p", table, fmt::format("the range {}..{} is empty", from, to));
+  std::vector<double> p;
+  for (int k = 0;; ++k) {
+    const double exact =
+        from * std::pow(10.0, static_cast<double>(k) / static_cast<double>(per_decade));
+    if (exact > to * (1 + 1e-9)) return p;
+    p.push_back(std::strtod(fmt::format("{:.6g}", exact).c_str(), nullptr));
+  }
+}
+
+void read_p(const TomlSection& section, StudyConfig& config) {
+  const toml::node& node = section.need("p");
+  if (const auto* table = node.as_table()) {
+    config.p = read_log_range(section, *table);
+  } else {
+    for (const auto& entry : need_list(section, "p", "a list, or {from, to, per_decade}")) {
+      const double p = section.number_at("p", entry, 0, 1) + 0.0;  // -0 becomes 0
+      refuse_repeats(section, "p", entry,
+                     std::find(config.p.begin(), config.p.end(), p) != config.p.end(),
+                     fmt::format("{}", p));
+      config.p.push_back(p);
+    }
+  }
+  std::sort(config.p.begin(), config.p.end());
+}
+
+void read_rules(const TomlSection& section, StudyConfig& config) {
+  config.rules.clear();
+  for (const auto& rule : read_words(section, "rule", "rewire")) {
+    config.rules.push_back(choose_rule(rule, section.origin("rule")));
+  }
+  config.rule = config.rules.front();
+}
+
+}  // namespace
+
+void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config) {
+  read_sizes(section, graphs, config);
+  read_p(section, config);
+  read_rules(section, config);
+}
+
+void read_temperatures(const TomlSection& section, StudyConfig& config) {
+  constexpr double least = 1e-3, most = 1e6;
+  const auto* node = section.find("temperatures");
+  if (node == nullptr) return;
+  if (const auto* word = node->as_string(); word != nullptr && word->get() == "auto") return;
+  if (const auto* table = node->as_table()) {
+    const TomlSection range(*table, "sampling.temperatures", section.file(),
+                            {"from", "to", "count"});
+    for (const auto key : {"from", "to", "count"}) range.need(key);
+    const double from = range.number("from", least, most, 0),
+                 to = range.number("to", least, most, 0);
+    const auto count = range.whole("count", 1, 4096, 1);
+    if (to < from || (count > 1 && to == from)) {
+      section.fail("temperatures", *node, fmt::format("the range {}..{} is empty", from, to));
+    }
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const double exact =
+          count == 1 ? from
+                     : from + (to - from) * static_cast<double>(k) / static_cast<double>(count - 1);
+      config.temperatures.push_back(std::strtod(fmt::format("{:.8g}", exact).c_str(), nullptr));
+    }
+    return;
+  }
+  for (const auto& entry :
+       need_list(section, "temperatures", "\"auto\", a list, or {from, to, count}")) {
+    const double t = section.number_at("temperatures", entry, least, most);
+    refuse_repeats(section, "temperatures", entry,
+                   std::find(config.temperatures.begin(), config.temperatures.end(), t) !=
+                       config.temperatures.end(),
+                   fmt::format("{}", t));
+    config.temperatures.push_back(t);
+  }
+  std::sort(config.temperatures.begin(), config.temperatures.end());
+}
+
+}  // namespace rewise

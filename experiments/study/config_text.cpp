@@ -1,0 +1,96 @@
+// The configuration as TOML, every default written out (config.hpp).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "experiments/study/config.hpp"
+
+namespace rewise {
+namespace {
+
+std::string list_text(const std::vector<double>& values) {
+  std::vector<std::string> parts;
+  for (const double v : values) {
+    std::string text = fmt::format("{}", v);
+    if (text.find_first_of(".en") == std::string::npos) text += ".0";
+    parts.push_back(std::move(text));
+  }
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string number_or_auto(const std::optional<std::uint64_t>& value) {
+  return value ? fmt::format("{}", *value) : "\"auto\"";
+}
+
+// A value by itself, or the list of several.
+std::string one_or_list(const std::vector<std::string>& values) {
+  return values.size() == 1 ? values.front() : fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+}  // namespace
+
+std::vector<int> StudyConfig::dims() const {
+  std::vector<int> dims;
+  for (const auto& extents : sizes) dims.push_back(static_cast<int>(extents.size()));
+  std::sort(dims.begin(), dims.end());
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+  return dims;
+}
+
+std::string_view cluster_text(const StudyConfig& config) {
+  return config.cluster ? to_string(*config.cluster) : "auto";
+}
+
+std::string to_toml(const StudyConfig& config) {
+  std::vector<std::string> sizes;
+  for (const auto& extents : config.sizes) {
+    sizes.push_back(fmt::format("[{}]", fmt::join(extents, ", ")));
+  }
+  std::vector<std::string> dims, rules, schedules;
+  for (const int dim : config.dims()) dims.push_back(fmt::format("{}", dim));
+  for (const Rule rule : config.rules) rules.push_back(in_quotes(to_string(rule)));
+  for (const auto& s : config.schedules) schedules.push_back(in_quotes(to_string(s)));
+  if (schedules.empty()) schedules.push_back(in_quotes("auto"));
+  std::string out;
+  out += fmt::format("[study]\nname = {}\nseed = {}\n\n", in_quotes(config.name), config.seed);
+  out += fmt::format("[lattice]\ndim = {}\nsizes = [{}]\np = {}\nrule = {}\ngraphs = [{}]\n",
+                     one_or_list(dims), fmt::join(sizes, ", "), list_text(config.p),
+                     one_or_list(rules), fmt::join(config.graphs, ", "));
+  out +=
+      fmt::format("most_graphs = {}\nmore_sizes = {}\n\n", config.most_graphs, config.more_sizes);
+  out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
+                     in_quotes(config.engine), one_or_list(schedules),
+                     in_quotes(to_string(config.local)), in_quotes(cluster_text(config)));
+  out += fmt::format("model = {}\n", in_quotes(to_string(config.model)));
+  if (config.model == ModelKind::potts) out += fmt::format("q = {}\n", config.q);
+  if (config.cluster == ClusterUpdate::few_cluster) {
+    out += fmt::format("few_cluster_tile = {}\nfew_cluster_flip = {}\n", config.few_cluster_tile,
+                       config.few_cluster_flip);
+  }
+  out += fmt::format("replicas = {}\ntemperatures = {}\n", config.replicas,
+                     config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
+  out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n",
+                     number_or_auto(config.equilibrate), number_or_auto(config.measure),
+                     number_or_auto(config.every),
+                     config.target_error ? fmt::format("{}", *config.target_error) : "\"none\"");
+  if (!config.target_observables.empty()) {
+    out += fmt::format("target_observables = [\"{}\"]\n",
+                       fmt::join(config.target_observables, "\", \""));
+  }
+  out += fmt::format("\n[run]\ndevice = {}\nthreads = {}\ncheckpoint = \"{}s\"\ntime_limit = {}\n",
+                     in_quotes(config.device), config.threads, config.checkpoint,
+                     config.time_limit ? fmt::format("\"{}s\"", *config.time_limit) : "\"none\"");
+  return out;
+}
+
+}  // namespace rewise

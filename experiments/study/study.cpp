@@ -1,0 +1,357 @@
+#include "experiments/study/study.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "experiments/console/device.hpp"
+#include "experiments/console/need.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/study/ranks.hpp"
+#include "experiments/tasks/task_group.hpp"
+#include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kFirstWord = 5s, kNextWords = 60s;  // of a wait for others
+
+// One batch of tasks, worked on by several threads.
+class Batch {
+ public:
+  Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
+        bool recompute_damaged, Progress& progress, const TaskHandler& handle)
+      : folder_(folder),
+        tasks_(tasks),
+        run_(std::move(run)),
+        recompute_damaged_(recompute_damaged),
+        progress_(progress),
+        handle_(handle) {
+    pending_.resize(tasks.size());
+    std::iota(pending_.begin(), pending_.end(), std::size_t{0});
+    // The longest first, so that no thread is left alone with a long one at the end.
+    std::stable_sort(pending_.begin(), pending_.end(), [&](std::size_t a, std::size_t b) {
+      return tasks[a].seconds < tasks[b].seconds;
+    });
+  }
+
+  // One worker per entry: the device that its tasks run on.
+  void work(const std::vector<int>& workers) {
+    workers_ = workers.size();
+    std::vector<std::thread> threads;
+    for (std::size_t k = 1; k < workers.size(); ++k) {
+      try {
+        threads.emplace_back([this, device = workers[k]] { loop(device); });
+      } catch (const std::system_error& error) {  // the numbers do not depend on how many there are
+        progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers.size(),
+                                   error.code().message()));
+        break;
+      }
+    }
+    loop(workers.front());
+    for (auto& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  bool interrupted() const { return interrupted_; }
+  std::size_t computed() const { return computed_; }
+  // What files that are damaged or contradict themselves are like, one line each.
+  const std::vector<std::string>& damaged() const { return damaged_; }
+
+ private:
+  void loop(int device) {
+    try {
+      while (!over_) {
+        const auto group = take(device);
+        if (group.empty()) return;
+        attempt(group, device);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      over_ = true;
+    }
+  }
+
+  // The next task, on CUDA with as many like it as fill the device (but none that another worker
+  // should have).
+  std::vector<std::size_t> take(int device) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::size_t> group;
+    if (pending_.empty()) return group;
+    const TaskSpec& first = tasks_[pending_.back()].spec;
+    const std::size_t share = (pending_.size() + workers_ - 1) / workers_;
+    const std::size_t wanted = device < 0 ? 1 : std::min(filling_group(first), share);
+    for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
+      if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
+      group.push_back(pending_[k]);
+      pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    return group;
+  }
+
+  // Tasks that another process holds: to the end of the line, and a pause once nothing else is
+  // left to do. Whose lease is not renewed loses it in the end (lease.hpp): no wait is for ever.
+  void give_back(const std::vector<std::size_t>& held) {
+    using Clock = std::chrono::steady_clock;
+    bool only_held = false;
+    std::string word;
+    {
+      const std::lock_guard lock(mutex_);
+      pending_.insert(pending_.begin(), held.begin(), held.end());
+      held_in_a_row_ += held.size();
+      only_held = held_in_a_row_ >= pending_.size();
+      if (only_held) {
+        const auto now = Clock::now();
+        if (!waiting_since_) told_ = *(waiting_since_ = now);
+        if (now - told_ >= (told_ == *waiting_since_ ? kFirstWord : kNextWords)) {
+          told_ = now;
+          const std::chrono::duration<double> waited = now - *waiting_since_;
+          word = fmt::format("waiting for {} for {}: {} task(s) held by others, such as {}",
+                             holder_, duration_text(waited.count()), pending_.size(), waits_for_);
+        }
+      }
+    }
+    if (!word.empty()) progress_.line(word);
+    if (only_held) std::this_thread::sleep_for(200ms);
+    if (run_.stop.stop_requested()) over_ = interrupted_ = true;
+  }
+
+  void attempt(const std::vector<std::size_t>& group, int device) {
+    std::vector<std::size_t> left;  // of the group
+    for (const std::size_t index : group) {
+      const StudyTask& task = tasks_[index];
+      const TaskPaths paths = task_paths(folder_, task_id(task.spec));
+      std::optional<TaskData> data;
+      try {
+        data = read_finished(task.spec, paths.finished);
+      } catch (const Error& error) {  // whoever holds its lease may know of a good copy
+        if (error.exit_code() != ExitCode::data) throw;
+      }
+      if (!data) {
+        left.push_back(index);
+        continue;
+      }
+      clear_leftovers(paths, *data);
+      progress_.skip(task.seconds);
+      done();
+      handle_(index, std::move(*data));
+    }
+    if (left.empty()) return;
+    TaskRun run = run_;
+    run.engine.device = device;
+    run.engine.threads = useful_threads(tasks_[left.front()].spec, run_.engine.threads);
+    std::vector<double> reported(left.size(), 0.0);
+    std::vector<TaskJob> jobs;
+    for (std::size_t k = 0; k < left.size(); ++k) jobs.push_back(job(left[k], reported[k]));
+    std::vector<TaskResult> results = run_tasks(std::move(jobs), run);
+    std::vector<std::size_t> held;
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      if (!book(left[k], reported[k], results[k])) held.push_back(left[k]);
+    }
+    for (const TaskResult& result : results) {
+      if (result.error) note_failure(result.error);
+    }
+    if (!held.empty()) give_back(held);
+  }
+
+  // A damaged file is one task's matter: the others go on, and all of them are named in the end.
+  void note_failure(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::data) throw;
+      const std::lock_guard lock(mutex_);
+      damaged_.emplace_back(error.what());
+    }
+  }
+
+  TaskJob job(std::size_t index, double& reported) {
+    const StudyTask& task = tasks_[index];
+    const auto progress = [this, &task, &reported](std::uint64_t cycles) {
+      const double part =
+          task.seconds * static_cast<double>(cycles) / static_cast<double>(task.spec.cycles());
+      reported += part;
+      progress_.add(part);
+    };
+    const auto note = [this, &task](const std::string& line) {
+      progress_.line(task.label + ": " + line);
+    };
+    return {task.spec, task_paths(folder_, task_id(task.spec)), progress, note, recompute_damaged_};
+  }
+
+  // False when somebody else is at it.
+  bool book(std::size_t index, double reported, TaskResult& result) {
+    const StudyTask& task = tasks_[index];
+    if (result.error) return true;
+    if (result.outcome == TaskOutcome::held || result.outcome == TaskOutcome::lost) {
+      if (result.outcome == TaskOutcome::lost) {
+        progress_.line(task.label + ": " + result.message);
+      }
+      const std::lock_guard lock(mutex_);
+      holder_ = result.outcome == TaskOutcome::held ? result.message : "its new owner";
+      waits_for_ = task.label;
+      return false;
+    }
+    if (result.outcome == TaskOutcome::interrupted) {
+      over_ = interrupted_ = true;
+      return true;
+    }
+    progress_.skip(task.seconds - reported);  // what a checkpoint had spared
+    if (result.outcome == TaskOutcome::finished) {
+      ++computed_;
+      progress_.finished();
+    }
+    done();
+    handle_(index, std::move(result.data));
+    return true;
+  }
+
+  void done() {
+    const std::lock_guard lock(mutex_);
+    held_in_a_row_ = 0;
+    waiting_since_.reset();
+  }
+
+  const std::filesystem::path& folder_;
+  const std::vector<StudyTask>& tasks_;
+  const TaskRun run_;
+  const bool recompute_damaged_;
+  Progress& progress_;
+  const TaskHandler& handle_;
+  std::mutex mutex_;
+  std::vector<std::size_t> pending_;  // taken from the back
+  std::size_t workers_ = 1;
+  std::size_t held_in_a_row_ = 0;
+  std::string holder_, waits_for_;  // who holds a task, and which
+  std::optional<std::chrono::steady_clock::time_point> waiting_since_;  // for nothing but others
+  std::chrono::steady_clock::time_point told_;
+  std::exception_ptr failure_;
+  std::vector<std::string> damaged_;
+  std::atomic<bool> over_ = false, interrupted_ = false;
+  std::atomic<std::size_t> computed_ = 0;
+};
+
+// Of what is no good and has no good copy: what its task said, and every other file of the folder
+// whose digest does not fit, so that one look is enough.
+std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> said) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder / "tasks", error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::filesystem::path& file = entry->path();
+    const std::string name = file.string();
+    if (file.extension() != ".h5" || std::any_of(said.begin(), said.end(), [&](const auto& line) {
+          return line.find(name) != std::string::npos;
+        })) {
+      continue;
+    }
+    const SealedRead read = read_sealed(file);
+    if (read.state != SealState::damaged ||
+        read_sealed(previous_path(file)).state == SealState::good) {
+      continue;
+    }
+    said.push_back(fmt::format("{} ({})", name, read.problem));
+  }
+  return fmt::format(
+      "{} damaged: {}; all other tasks that could be done now are done; "
+      "--recompute-damaged sets the damaged ones aside and computes them again",
+      said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
+      fmt::join(said, "; "));
+}
+
+}  // namespace
+
+namespace {
+
+// Fewer tasks at a time, each with more threads, where all of them would not fit. Error(device)
+// where one does not.
+std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on_cpu,
+                       std::vector<int>& workers) {
+  const auto need_of = [&](const StudyTask& task, std::size_t at_a_time) {
+    const int each = std::max(1, threads / static_cast<int>(at_a_time));
+    return memory_need(task.spec, useful_threads(task.spec, each), !on_cpu, true);
+  };
+  const auto largest =
+      std::max_element(tasks.begin(), tasks.end(), [&](const StudyTask& a, const StudyTask& b) {
+        return need_of(a, 1).most() < need_of(b, 1).most();
+      });
+  for (; on_cpu && workers.size() > 1; workers.pop_back()) {
+    try {
+      return check_memory(need_of(*largest, workers.size()), workers.size());
+    } catch (const Error&) {
+      continue;  // one less
+    }
+  }
+  return check_memory(need_of(*largest, workers.size()), workers.size());
+}
+
+}  // namespace
+
+Study::Study(StudyFolder place, std::vector<int> devices)
+    : place_(std::move(place)), devices_(std::move(devices)) {
+  const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  threads_ =
+      config().threads > 0 ? config().threads : threads_of(this_rank(), thread_count(0), all);
+  place_.claim();
+  // What killed processes left.
+  for (const auto& where : {folder(), folder() / "tasks", folder() / "schedules"}) {
+    if (this_rank().first()) clear_temporaries(where);
+  }
+}
+
+std::filesystem::path Study::finished_file(const TaskSpec& spec) const {
+  return task_paths(folder(), task_id(spec)).finished;
+}
+
+void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+                const TaskHandler& handle) {
+  if (tasks.empty()) return;
+  const bool on_cpu = devices_.front() < 0;
+  std::vector<int> workers =
+      on_cpu ? std::vector<int>(static_cast<std::size_t>(threads_), -1) : devices_;
+  workers.resize(std::min(workers.size(), tasks.size()));
+  const std::string memory = fit_memory(tasks, threads_, on_cpu, workers);
+  if (!memory.empty() && !std::exchange(told_memory_, true) && this_rank().first()) {
+    progress.line(memory);
+  }
+  TaskRun run;
+  run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
+  run.stop = stop;
+  run.checkpoint = config().checkpoint;
+  Batch batch(folder(), tasks, run, config().recompute_damaged, progress, handle);
+  batch.work(workers);
+  computed_ += batch.computed();
+  if (batch.interrupted()) {
+    wait_for_other_ranks(this_rank(), folder());
+    throw Error(
+        ExitCode::interrupted,
+        fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
+                    stop.reason()));
+  }
+  if (!batch.damaged().empty()) {
+    throw Error(ExitCode::data, damaged_text(folder(), batch.damaged()));
+  }
+}
+
+std::uint64_t derived_seed(std::uint64_t study_seed, const std::string& purpose) {
+  const std::string text = fmt::format("{}|{}", study_seed, purpose);
+  return XXH3_64bits(text.data(), text.size()) >> 1;
+}
+
+}  // namespace rewise

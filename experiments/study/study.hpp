@@ -1,0 +1,66 @@
+// A study's folder and the machinery that fills it (DESIGN.md section 7):
+//
+//   study.toml                  the resolved configuration
+//   tasks/<id>.h5, .part.h5     finished tasks, checkpoints
+//   summary.json, summary.csv   what `tc` concludes; plots/ what `plot` draws from them
+//
+// Tasks are found by what determines their numbers, so running again computes only what is missing,
+// and several processes may share the folder: each task is claimed by a lease.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/console/progress.hpp"
+#include "experiments/study/config.hpp"
+#include "experiments/study/study_state.hpp"
+#include "experiments/tasks/task.hpp"
+
+namespace rewise {
+
+struct StudyTask {
+  TaskSpec spec;
+  std::string label;   // "p = 0.01, 64x64, graph 3"
+  double seconds = 0;  // expected on one core; the unit of the progress line
+};
+
+// Takes each finished task, in any order, on any thread, one call at a time per task.
+using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
+
+class Study {
+ public:
+  // Claims the folder (study_state.hpp). `devices`: the CUDA devices that tasks are dealt out to;
+  // {-1}: the CPU.
+  explicit Study(StudyFolder place, std::vector<int> devices = {-1});
+
+  const StudyConfig& config() const { return place_.config(); }
+  const StudyFolder& place() const { return place_; }
+  const std::filesystem::path& folder() const { return place_.path(); }
+  const std::vector<int>& devices() const { return devices_; }
+  int threads() const { return threads_; }
+  std::filesystem::path finished_file(const TaskSpec& spec) const;
+
+  // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:
+  // several threads each), on CUDA as many alike per device as fill it. The numbers do not depend
+  // on it. Tasks that another process holds are waited for. Error(interrupted) when told to stop,
+  // after every running task wrote its checkpoint.
+  void run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+           const TaskHandler& handle);
+
+  std::size_t computed() const { return computed_; }  // tasks that were not there before
+
+ private:
+  StudyFolder place_;
+  std::vector<int> devices_;
+  int threads_ = 1;
+  std::size_t computed_ = 0;
+  bool told_memory_ = false;
+};
+
+// A seed of its own for every purpose, from the study's seed and words that name the purpose;
+// independent of the grid around it. 63 bit.
+std::uint64_t derived_seed(std::uint64_t study_seed, const std::string& purpose);
+
+}  // namespace rewise

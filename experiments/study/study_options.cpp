@@ -1,0 +1,229 @@
+#include "experiments/study/study_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "experiments/console/cpu_time.hpp"
+#include "experiments/console/need.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/console/python.hpp"
+#include "experiments/study/ranks.hpp"
+#include "src/base/clock.hpp"
+
+namespace rewise {
+namespace {
+
+// Says on standard error which devices it takes, where that is worth saying.
+DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
+  const DeviceChoice devices = share_of(
+      this_rank(),
+      choose_devices(
+          config.device, config.engine,
+          options.device.empty() ? options.study + ": run.device" : std::string("--device"),
+          cuda_report(), Teams::refused, cpu_seconds(config, thread_count(config.threads))),
+      config.device.find(':') != std::string::npos);
+  if (this_rank().first()) tell_device(devices);
+  return devices;
+}
+
+}  // namespace
+
+const char* const kScheduleHelp =
+    R"(schedule "auto" tunes M:W once for each p and size where the work is worth it (see
+'rewise tune') and keeps the choice in DIR/schedules; with cluster "auto" (the default
+there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
+)";
+
+const char* const kResultsHelp =
+    R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
+DIR/summary.json, DIR/summary.csv (averages at every temperature), of tc DIR/tc.csv (one
+row per p), DIR/plots, DIR/report.html. Running the same command again computes only what
+is missing; SIGINT, SIGTERM or a time limit write checkpoints, print the table of what is
+finished and end with status 75. Several processes may work on the same DIR, and so do the
+ranks of `mpirun -n K` or srun (one GPU each on a node). device "auto" takes a GPU unless
+the CPU is done with the whole study before a GPU has started.
+Averages over 8 graphs and more are corrected for what the number of rewired ends and the
+sum of squared degrees are off their exact means in this sample of graphs (control variates:
+smaller errors); the plain averages stand beside them, energy_plain and so on.
+)";
+
+void add_study_options(CLI::App& app, StudyOptions& options) {
+  app.add_option("study", options.study, "the study's configuration")
+      ->required()
+      ->type_name("STUDY.toml");
+  add_text(app, "--out", options.out, "DIR", "the study's folder [studies/NAME]");
+  add_text(app, "--device", options.device, "DEVICE",
+           "instead of run.device: auto, cpu, cuda, cuda:N, or\n"
+           "cuda:0,1 and so on to deal the tasks out to several");
+  add_whole(app, "--threads", options.threads, 0, 4096,
+            "instead of run.threads; the numbers do not depend on it");
+  add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
+  app.add_flag("--recompute-damaged", options.recompute_damaged,
+               "set results aside that are damaged and have no good copy,\n"
+               "and compute them again (else they end the command: 65)");
+  app.add_flag("!--no-plots", options.plots, "draw no plots, write no report.html");
+  app.add_flag("--json", options.json, "print summary.json instead of the table");
+  app.add_flag("--dry-run", options.dry_run,
+               "print the tasks that the study begins with, the memory, disk\n"
+               "and time that they need, and do nothing else");
+}
+
+StudyConfig configure(const StudyOptions& options) {
+  StudyConfig config = read_study_config(options.study);
+  if (!options.device.empty()) {
+    check_device_words(options.device, "--device");
+    config.device = options.device;
+  }
+  if (options.threads > 0) config.threads = static_cast<int>(options.threads);
+  if (!options.time_limit.empty()) {
+    config.time_limit = parse_duration(options.time_limit, "--time-limit").count();
+  }
+  config.recompute_damaged = options.recompute_damaged;
+  return config;
+}
+
+void print_partial(const StudyOptions& options, const std::function<Json()>& summary,
+                   const SummaryText& text) {
+  if (!this_rank().first()) return;
+  try {
+    Json so_far = summary();
+    if (so_far["points"].empty()) return;
+    so_far["partial"] = true;
+    if (!options.json) fmt::print("\nPARTIAL: stopped; the table of what is finished\n");
+    fmt::print("{}", text(so_far));
+    std::fflush(stdout);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "no table of what is finished: {}\n", error.what());
+  }
+}
+
+std::string write_outcome(const StudyFolder& place, StudyOutcome outcome) {
+  place.check_still_ours();
+  outcome.summary["configuration"] = place.hash();
+  const std::string summary = outcome.summary.dump(2) + "\n";
+  write_text_file(place.path() / "summary.json", summary);
+  write_text_file(place.path() / "summary.csv", outcome.csv);
+  if (!outcome.tc_csv.empty()) write_text_file(place.path() / "tc.csv", outcome.tc_csv);
+  return summary;
+}
+
+namespace {
+
+// The grid's tasks as far as the configuration says: what "auto" will choose is taken to be what it
+// mostly is, and named.
+ExitCode tell_study_needs(const StudyConfig& config) {
+  constexpr std::size_t kTemperatures = 13;
+  constexpr std::uint64_t kCycles = 1000, kMeasure = 100;
+  const int threads = config.threads > 0 ? config.threads : thread_count(0);
+  const Schedule schedule = config.schedule.value_or(Schedule{1, 1});
+  std::size_t tasks = 0;
+  double disk = 0;
+  fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n", "size", "p", "tasks", "memory each",
+             "disk each");
+  const std::size_t kinds = config.rules.size() * std::max<std::size_t>(1, config.schedules.size());
+  for (std::size_t size = 0; size < config.sizes.size(); ++size) {
+    for (const double p : config.p) {
+      TaskSpec spec;
+      spec.graph.extents = config.sizes[size];
+      spec.graph.p = p;
+      spec.graph.rule = config.rule;
+      spec.engine = config.engine;
+      spec.model = config.model;
+      spec.q = config.q;
+      spec.local = config.local;
+      spec.cluster = config.cluster.value_or(ClusterUpdate::wolff);
+      spec.schedule = schedule;
+      spec.replicas = config.replicas;
+      spec.temperatures = config.temperatures;
+      if (spec.temperatures.empty()) spec.temperatures.assign(kTemperatures, 1);
+      spec.equilibrate = config.equilibrate.value_or(kCycles);
+      spec.measure = config.measure.value_or(kMeasure);
+      spec.every = config.every.value_or(1);
+      const std::size_t count = kinds * config.graphs[size];
+      tasks += count;
+      disk += static_cast<double>(count) * disk_need(spec);
+      fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n",
+                 fmt::format("{}", fmt::join(config.sizes[size], "x")), number_text(p), count,
+                 bytes_text(memory_need(spec, useful_threads(spec, threads), false, true).most()),
+                 bytes_text(disk_need(spec)));
+    }
+  }
+  const MemoryRoom room = memory_room();
+  fmt::print("\n{} tasks, at most {} on disk; {} leaves {} of memory\n", tasks, bytes_text(disk),
+             room.limit, bytes_text(room.bytes));
+  const double seconds = cpu_seconds(config, threads);
+  if (std::isfinite(seconds)) {
+    fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(seconds), threads);
+  }
+  std::string unknown;
+  const auto assume = [&](bool automatic, const std::string& what) {
+    if (automatic) unknown += (unknown.empty() ? "" : ", ") + what;
+  };
+  assume(!config.schedule, "schedule 1:1");
+  assume(config.temperatures.empty(), fmt::format("{} temperatures", kTemperatures));
+  assume(!config.equilibrate, fmt::format("equilibrate {}", kCycles));
+  assume(!config.measure, fmt::format("measure {}", kMeasure));
+  assume(!config.every, "every 1");
+  if (!unknown.empty()) fmt::print("taken where the study says auto: {}\n", unknown);
+  if (config.target_error) {
+    fmt::print(
+        "not known yet: the time, and the graphs, measurements and sizes that target_error "
+        "will add\n");
+  }
+  if (config.schedules.empty() || config.temperatures.empty()) {
+    fmt::print("not counted: short runs that choose what is auto\n");
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+ExitCode run_study(const std::string& command, const StudyOptions& options,
+                   const StudyConfig& config, const StudyAnalysis& analysis,
+                   const SummaryText& text) {
+  if (options.dry_run) return this_rank().first() ? tell_study_needs(config) : ExitCode::done;
+  const double begin = now();
+  const auto folder = options.out.empty() ? std::filesystem::path("studies") / config.name
+                                          : std::filesystem::path(options.out);
+  const bool first = this_rank().first();
+  std::size_t computed = 0;
+  StudyFolder place(folder, config, command);
+  // Held to the end, so that what is printed is what this configuration gave.
+  if (place.holds_study()) place.claim();
+  std::optional<Study> study;
+  std::string summary;
+  if (!config.recompute_damaged && place.is_finished()) {
+    summary = read_text_file(folder / "summary.json");
+  } else {
+    std::optional<std::chrono::duration<double>> limit;
+    if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
+    const StopToken stop(limit);
+    study.emplace(std::move(place), study_devices(options, config).indices());
+    Progress progress(config.name, 0, !first);
+    StudyOutcome outcome = analysis(*study, stop, progress);
+    progress.close();
+    if (!first) return ExitCode::done;
+    outcome.summary["seconds"] = now() - begin;
+    summary = write_outcome(study->place(), std::move(outcome));
+    study->place().mark_finished();
+    computed = study->computed();
+  }
+  if (!first) return ExitCode::done;
+  fmt::print("{}", text(Json::parse(summary)));
+  std::fflush(stdout);
+  const double seconds = now() - begin;
+  if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
+    leave_report(folder);
+  }
+  fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", computed, duration_text(seconds),
+             folder.string());
+  return ExitCode::done;
+}
+
+}  // namespace rewise

@@ -1,0 +1,79 @@
+// What the subcommands that run a study share: their options, the study's folder, and what happens
+// before and after the tasks run.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/json_output.hpp"
+#include "experiments/study/ranks.hpp"
+#include "experiments/study/study.hpp"
+
+namespace rewise {
+
+struct StudyOptions {
+  std::string study, out, device, time_limit;
+  std::uint64_t threads = 0;
+  bool json = false, plots = true, recompute_damaged = false, dry_run = false;
+};
+
+// STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json, --dry-run.
+void add_study_options(CLI::App& app, StudyOptions& options);
+
+// Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline.
+extern const char* const kScheduleHelp;
+extern const char* const kResultsHelp;
+
+// The file's configuration with the command line over it.
+StudyConfig configure(const StudyOptions& options);
+
+struct StudyOutcome {
+  Json summary;
+  std::string csv;          // summary.csv
+  std::string tc_csv = {};  // tc.csv; "": none
+};
+// Runs the tasks, then analyses them; the latter on the first rank of a job alone (ranks.hpp).
+using StudyAnalysis =
+    std::function<StudyOutcome(Study& study, const StopToken& stop, Progress& progress)>;
+// What to print on standard output.
+using SummaryText = std::function<std::string(const Json& summary)>;
+
+// What the finished tasks of a study that was interrupted say, on standard output and marked as
+// partial ("partial": true in a JSON object). Never fails: the interruption is what is to be told.
+void print_partial(const StudyOptions& options, const std::function<Json()>& summary,
+                   const SummaryText& text);
+
+// summary.json, with the hash of its configuration, summary.csv and tc.csv; gives the text of the
+// first. Error(held) where the folder has become another configuration's.
+std::string write_outcome(const StudyFolder& place, StudyOutcome outcome);
+
+// Writes the summary between the rounds of a target, so that the folder holds one from the first
+// round on; rounds that only went through what was there leave the one of a later round alone.
+template <class Point>
+class InterimSummary {
+ public:
+  using Outcome = std::function<StudyOutcome(const std::vector<Point>&)>;
+  InterimSummary(const Study& study, Outcome outcome)
+      : study_(&study), outcome_(std::move(outcome)) {}
+
+  void operator()(const std::vector<Point>& points) {
+    if (!this_rank().first() || study_->computed() == computed_) return;
+    computed_ = study_->computed();
+    write_outcome(study_->place(), outcome_(points));
+  }
+
+ private:
+  const Study* study_;
+  Outcome outcome_;
+  std::size_t computed_ = 0;
+};
+
+// A study from its configuration to summary, plots and report, in --out or studies/NAME. Does
+// nothing but print where all of that is there already. `command`: tc, sweep.
+ExitCode run_study(const std::string& command, const StudyOptions& options,
+                   const StudyConfig& config, const StudyAnalysis& analysis,
+                   const SummaryText& text);
+
+}  // namespace rewise

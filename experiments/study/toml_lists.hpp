@@ -1,0 +1,25 @@
+// Lists in a TOML file, and keys that take one value or a list of them. Errors as
+// toml_reader.hpp's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/study/toml_reader.hpp"
+
+namespace rewise {
+
+// At least one entry and at most 10 000; `allowed` says what is expected.
+const toml::array& need_list(const TomlSection& section, std::string_view key,
+                             std::string_view allowed);
+
+// Error(usage) where `repeated`; `value`: what is given twice.
+void refuse_repeats(const TomlSection& section, std::string_view key, const toml::node& node,
+                    bool repeated, const std::string& value);
+
+// The words of a key that takes one or a list of them, each once.
+std::vector<std::string> read_words(const TomlSection& section, std::string_view key,
+                                    std::string_view otherwise);
+
+}  // namespace rewise

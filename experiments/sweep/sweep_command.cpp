@@ -1,0 +1,80 @@
+// `rewise sweep`: thermal averages on a grid of dimensions, sizes, p, rules, schedules and
+// temperatures.
+#include <memory>
+
+#include "experiments/study/ranks.hpp"
+#include "experiments/study/study_options.hpp"
+#include "experiments/sweep/sweep_report.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Thermal averages on a grid of lattices, p and temperatures.\n\n"
+    "Simulates every combination of dimension, size, p, rewiring rule and schedule that\n"
+    "STUDY.toml lists, many graphs each, and averages energy, magnetisation, its moments,\n"
+    "Binder's U, specific heat, susceptibility and cluster size over them, with errors.";
+constexpr const char* kKeys = R"(
+STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
+
+  [lattice]   dim = [2, 3]   sizes = [16, 32]   p = {from = 1e-3, to = 0.1, per_decade = 2}
+              rule = ["rewire", "swap"]   graphs = 8
+  [sampling]  schedule = ["1:1", "0:8"]   temperatures = {from = 2.0, to = 3.0, count = 21}
+
+(one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of
+each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or
+"auto": 13 around the transition of each size and p. equilibrate "auto": until pilots from
+ordered and from random starts agree; every "auto" follows from their tau_int; measure
+"auto" is 100.
+model = "potts" with q = 3, say, takes Potts spins (engine "single").
+)";
+constexpr const char* kTarget = R"(
+target_error = 1e-3 asks for that relative error of every observable in target_observables
+(["energy", "m2"] unless given; also abs_magnetisation, m4, binder, scaled_m2,
+specific_heat, susceptibility) at every temperature of every size: the study begins with
+`graphs` of each (32 unless given, at least 16) and adds, in rounds, graphs or measurements
+to those above the target, whichever takes less work, up to most_graphs. The progress line
+shows the time left to the target; one that cannot be reached is said to be missed, and why.
+A run that a time limit stops leaves the summary of its last round.
+
+)";
+constexpr const char* kExample = R"(
+Example:
+  rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
+
+ExitCode run_sweep(const StudyOptions& options) {
+  StudyConfig config = configure(options);
+  if (config.target_error && config.target_observables.empty()) {
+    config.target_observables = {"energy", "m2"};
+  }
+  const auto text = [&](const Json& summary) {
+    return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
+  };
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    const auto outcome = [&](const std::vector<SweepPoint>& points) {
+      return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points)};
+    };
+    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
+      progress.close();
+      print_partial(
+          options, [&] { return outcome(points).summary; }, text);
+    };
+    const auto points = search_sweep(study, stop, progress,
+                                     InterimSummary<SweepPoint>(study, outcome), interrupted);
+    return this_rank().first() ? outcome(points) : StudyOutcome{};
+  };
+  return run_study("sweep", options, config, analysis, text);
+}
+
+}  // namespace
+
+AddedCommand add_sweep_command(CLI::App& program) {
+  auto options = std::make_shared<StudyOptions>();
+  CLI::App& app = *program.add_subcommand("sweep", kAbout);
+  app.footer(std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
+  add_study_options(app, *options);
+  return {&app, [options] { return run_sweep(*options); }};
+}
+
+}  // namespace rewise

@@ -1,0 +1,187 @@
+#include "experiments/sweep/sweep_tasks.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+
+#include "experiments/console/options.hpp"
+#include "experiments/tasks/equilibrium.hpp"
+
+namespace rewise {
+namespace {
+
+double site_count(const std::vector<std::uint32_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+void note_speed(SweepWork& work, const TaskSpec& spec, const TaskData& data) {
+  const auto seconds = data.provenance.find("work.seconds");
+  if (seconds == data.provenance.end()) return;
+  const double cycles =
+      configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
+      configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
+  const double units = cycles * static_cast<double>(data.graph.sites) *
+                       static_cast<double>(spec.temperatures.size());
+  work.seconds_per_site_cycle = std::strtod(seconds->second.c_str(), nullptr) / units;
+}
+
+}  // namespace
+
+SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
+    : study_(study), config_(study.config()), stop_(stop), progress_(progress) {
+  const auto dims = config_.dims();
+  std::vector<std::optional<Schedule>> schedules(config_.schedules.begin(),
+                                                 config_.schedules.end());
+  if (schedules.empty()) schedules.emplace_back();
+  for (const int dim : dims) {
+    for (const Rule rule : config_.rules) {
+      for (const auto& schedule : schedules) {
+        std::string label;
+        if (dims.size() > 1) label += fmt::format("-{}d", dim);
+        if (config_.rules.size() > 1) label += fmt::format("-{}", to_string(rule));
+        if (schedules.size() > 1) {
+          label += fmt::format("-{}-{}", schedule->local, schedule->cluster);
+        }
+        if (!label.empty()) label.erase(0, 1);
+        for (const double p : config_.p) open(dim, rule, schedule, p, label);
+      }
+    }
+  }
+}
+
+void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedule, double p,
+                      const std::string& label) {
+  SweepWork work;
+  work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}, {}};
+  work.range = scan_range(dim, rule, p, config_.model, config_.q);
+  for (std::size_t k = 0; k < config_.sizes.size(); ++k) {
+    if (config_.sizes[k].size() != static_cast<std::size_t>(dim)) continue;
+    SizeData size;
+    size.extents = config_.sizes[k];
+    size.samples.sites = site_count(size.extents);
+    size.plan = first_plan(config_, schedule, p, size.samples.sites);
+    size.plan.temperatures = config_.temperatures;
+    work.point.sizes.push_back(std::move(size));
+    work.graphs.push_back(config_.target_error ? std::max(config_.graphs[k], kPilotGraphs)
+                                               : config_.graphs[k]);
+  }
+  work.single.resize(work.graphs.size());
+  works.push_back(std::move(work));
+}
+
+StudyTask SweepTasks::task_of(const SweepWork& work, std::size_t size, std::uint32_t graph,
+                              const SizePlan& plan, const std::string& purpose) const {
+  const SizeData& data = work.point.sizes[size];
+  StudyConfig config = config_;
+  config.rule = work.point.rule;
+  StudyTask task;
+  task.spec = plan_task(config, work.point.p, data.extents, graph, plan, purpose);
+  task.label = fmt::format("p = {}, {}{}{}, {} {}", number_text(work.point.p),
+                           extents_text(data.extents), work.point.label.empty() ? "" : ", ",
+                           work.point.label, purpose == "sweep" ? "graph" : purpose, graph + 1);
+  task.seconds = work.seconds_per_site_cycle * data.samples.sites *
+                 static_cast<double>(plan.temperatures.size() * task.spec.cycles());
+  return task;
+}
+
+void SweepTasks::run(const std::vector<StudyTask>& tasks, const std::vector<SweepWork*>& owners,
+                     const TaskHandler& handle) {
+  study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
+    {
+      const std::lock_guard lock(speed_);  // several tasks may end at once
+      note_speed(*owners[index], tasks[index].spec, data);
+    }
+    handle(index, std::move(data));
+  });
+}
+
+std::vector<SweepTasks::Missing> SweepTasks::missing(const SweepCell& cell) const {
+  const SizeData& size = cell.work->point.sizes[cell.size];
+  const auto& graphs = size.samples.graphs;
+  std::vector<Missing> list;
+  for (std::uint32_t g = 0; g < std::max<std::size_t>(cell.graphs, graphs.size()); ++g) {
+    const std::uint64_t done = g < graphs.size() ? graphs[g].discarded + graphs[g].measurements : 0;
+    if (done == size.plan.discard + size.plan.measure) continue;
+    list.push_back({task_of(*cell.work, cell.size, g, size.plan, "sweep"), g});
+    if (done == 0) continue;
+    StudyTask& task = list.back().task;  // it goes on where it was
+    task.seconds *=
+        static_cast<double>((size.plan.discard + size.plan.measure - done) * task.spec.every) /
+        static_cast<double>(task.spec.cycles());
+  }
+  return list;
+}
+
+double SweepTasks::seconds_to_fill(std::span<const SweepCell> cells) const {
+  double seconds = 0;
+  for (const SweepCell& cell : cells) {
+    for (const Missing& one : missing(cell)) seconds += one.task.seconds;
+  }
+  return seconds;
+}
+
+void SweepTasks::fill(std::span<const SweepCell> cells) {
+  fill_once(cells);
+  if (config_.equilibrate) return;
+  while (true) {  // what the pilots missed
+    std::vector<SweepCell> again;
+    for (const SweepCell& cell : cells) {
+      SizeData& size = cell.work->point.sizes[cell.size];
+      if (!compare_halves(size).agree && discard_more(size.plan)) again.push_back(cell);
+    }
+    if (again.empty()) return;
+    fill_once(again);
+  }
+}
+
+void SweepTasks::fill_once(std::span<const SweepCell> cells) {
+  std::vector<StudyTask> tasks;
+  std::vector<SweepWork*> owners;
+  std::vector<std::pair<std::size_t, std::uint32_t>> places;  // size, graph
+  for (const SweepCell& cell : cells) {
+    for (Missing& one : missing(cell)) {
+      tasks.push_back(std::move(one.task));
+      owners.push_back(cell.work);
+      places.emplace_back(cell.size, one.graph);
+    }
+    SizeData& size = cell.work->point.sizes[cell.size];
+    size.samples.graphs.resize(std::max<std::size_t>(size.samples.graphs.size(), cell.graphs));
+    size.samples.spec = task_of(*cell.work, cell.size, 0, size.plan, "sweep").spec.graph;
+  }
+  run(tasks, owners, [&](std::size_t index, TaskData&& data) {
+    const auto [k, graph] = places[index];
+    SizeData& size = owners[index]->point.sizes[k];
+    keep_first(data, tasks[index].spec.measure);
+    drop_first(data, size.plan.discard);
+    if (size.samples.graphs.size() == 1) owners[index]->single[k] = results_of(data);
+    GraphSample sample =
+        reduce(tasks[index].spec, std::move(data), {}, config_.target_error.has_value());
+    sample.discarded = size.plan.discard;
+    size.samples.graphs[graph] = std::move(sample);
+  });
+}
+
+void SweepTasks::expect(double now, double later, bool guessed) {
+  planned_ += now;
+  progress_.set_total(planned_ + later, guessed ? later : 0);
+}
+
+double SweepTasks::seconds_after(std::size_t size) const {
+  double seconds = 0;
+  for (const SweepWork& work : works) {
+    for (std::size_t other = size + 1; other < work.point.sizes.size(); ++other) {
+      const double cycles =
+          static_cast<double>(config_.equilibrate.value_or(60) +
+                              config_.measure.value_or(kSweepMeasure) * config_.every.value_or(5));
+      const double temperatures =
+          config_.temperatures.empty() ? 13 : static_cast<double>(config_.temperatures.size());
+      seconds += work.seconds_per_site_cycle * work.point.sizes[other].samples.sites * cycles *
+                 temperatures * work.graphs[other];
+    }
+  }
+  return seconds;
+}
+
+}  // namespace rewise

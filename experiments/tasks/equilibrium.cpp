@@ -1,0 +1,208 @@
+#include "experiments/tasks/equilibrium.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/tasks/task_results.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint32_t kPilots = 4;  // graphs
+constexpr std::size_t kPilotTemperatures = 3;
+constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 16, 32, ..
+constexpr std::uint64_t kFirstLength = 64;   // cycles of a pilot, at first
+constexpr std::uint64_t kMostLength = 2048;  // and at most; then Swendsen-Wang has to do it
+constexpr double kLarge = 1 << 18;           // sites from which on Swendsen-Wang is not waited for
+constexpr double kFar = 25;                  // standard errors: no near end of it
+constexpr double kPilotTaus = 10;            // a series this many tau_int long tells tau_int
+
+// A window of a pilot's time.
+struct Window {
+  std::uint64_t first = 0, count = 0;
+};
+
+// [8, 16), [16, 32), .. up to the end of the series.
+std::vector<Window> windows(std::uint64_t length) {
+  std::vector<Window> list;
+  for (std::uint64_t first = kFirstWindow; 2 * first <= length; first *= 2) {
+    list.push_back({first, first});
+  }
+  return list;
+}
+
+std::vector<double> some_of(const std::vector<double>& temperatures) {
+  if (temperatures.size() <= kPilotTemperatures) return temperatures;
+  return {temperatures.front(), temperatures[temperatures.size() / 2], temperatures.back()};
+}
+
+// One search under way: the pilots' plan and how long they are by now.
+class Trial {
+ public:
+  Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
+    if (search.sites >= kLarge && has_swendsen_wang()) {
+      begin_swendsen_wang();
+    } else {
+      begin(search.plan->schedule, search.plan->cluster, {});
+    }
+  }
+
+  bool open() const { return stage_ != Stage::done; }
+
+  std::vector<StudyTask> tasks() const {
+    std::vector<StudyTask> tasks;
+    const std::uint32_t count = stage_ == Stage::times ? 1 : std::min(kPilots, search_.graphs);
+    for (std::uint32_t g = 0; g < count; ++g) tasks.push_back(search_.pilot(g, pilot_));
+    return tasks;
+  }
+
+  void take(const std::vector<TaskData>& pilots) {
+    if (stage_ == Stage::times) return take_times(pilots);
+    const std::vector<Window> all = windows(pilot_.measure);
+    std::vector<HotCold> checks;
+    for (const Window& window : all) {
+      std::vector<Halves> graphs;
+      for (const TaskData& data : pilots) {
+        graphs.push_back(halves_of(data, window.first, window.count));
+      }
+      checks.push_back(compare_halves(graphs));
+    }
+    std::size_t agreed = checks.size();  // from this window on
+    while (agreed > 0 && checks[agreed - 1].agree) --agreed;
+    const double tau = longest_tau(pilots);
+    const bool seen = kPilotTaus * tau <= static_cast<double>(pilot_.measure) / 2;
+    // Two windows, lest the last one agreed by chance.
+    if (agreed + 2 <= checks.size() && seen) return found(2 * all[agreed].first, tau);
+    const bool sweeping = stage_ == Stage::measuring && has_swendsen_wang();
+    const bool far = std::abs(checks.back().worst_z) > kFar;
+    if (sweeping && (far || pilot_.measure >= kMostLength)) {
+      return begin_swendsen_wang();
+    }
+    if (pilot_.measure < kMostLength) {
+      pilot_.measure *= 2;
+      return;
+    }
+    search_.failed =
+        fmt::format("after {} cycles {} of hot and cold starts differ by {:.1f} standard errors",
+                    pilot_.measure, checks.back().observable, std::abs(checks.back().worst_z));
+    if (checks.back().agree) {
+      search_.failed = fmt::format("tau_int of m^2 is {:.0f} cycles, too long to be measured", tau);
+    }
+    found(kMostLength, tau);
+  }
+
+ private:
+  enum class Stage { measuring, swendsen_wang, times, done };
+
+  bool has_swendsen_wang() const {
+    return config_.engine != "packed" && search_.plan->cluster != ClusterUpdate::swendsen_wang;
+  }
+
+  void begin_swendsen_wang() {
+    stage_ = Stage::swendsen_wang;
+    begin({1, 1}, ClusterUpdate::swendsen_wang, {});
+  }
+
+  void begin(const Schedule& schedule, ClusterUpdate cluster, const WarmUp& warm_up) {
+    pilot_ = *search_.plan;
+    pilot_.temperatures = some_of(pilot_.temperatures);
+    pilot_.schedule = schedule;
+    pilot_.cluster = cluster;
+    pilot_.warm_up = warm_up;
+    pilot_.equilibrate = 0;
+    pilot_.discard = 0;
+    pilot_.measure = kFirstLength;
+    pilot_.every = 1;
+  }
+
+  // Of the second half of the series, over pilots and temperatures.
+  double longest_tau(const std::vector<TaskData>& pilots) const {
+    double longest = 0.5;
+    for (TaskData data : pilots) {
+      drop_first(data, data.energy.time() / 2);
+      for (std::size_t t = 0; t < data.temperature.size(); ++t) {
+        const double tau = tau_of_m2(data, t).value;
+        if (std::isfinite(tau)) longest = std::max(longest, tau);
+      }
+    }
+    return longest;
+  }
+
+  void found(std::uint64_t cycles, double tau) {
+    SizePlan& plan = *search_.plan;
+    if (stage_ == Stage::swendsen_wang) {
+      plan.warm_up = {cycles, {1, 1}, ClusterUpdate::swendsen_wang};
+      plan.equilibrate = 0;
+      stage_ = Stage::times;
+      return begin(plan.schedule, plan.cluster, plan.warm_up);
+    }
+    plan.warm_up = {};
+    plan.equilibrate = cycles;
+    take_tau(tau);
+  }
+
+  // After a warm-up the pilots have yet to tell how long the measuring schedule remembers.
+  void take_times(const std::vector<TaskData>& pilots) {
+    const double tau = longest_tau(pilots);
+    if (kPilotTaus * tau > static_cast<double>(pilot_.measure) / 2 &&
+        pilot_.measure < kMostLength) {
+      pilot_.measure *= 2;
+      return;
+    }
+    take_tau(tau);
+  }
+
+  void take_tau(double tau) {
+    SizePlan& plan = *search_.plan;
+    const std::uint64_t equilibrate = plan.equilibrate;
+    choose_times(config_, search_.p, tau, plan);
+    plan.equilibrate = equilibrate;
+    stage_ = Stage::done;
+  }
+
+  const StudyConfig& config_;
+  EquilibriumSearch& search_;
+  Stage stage_ = Stage::measuring;
+  SizePlan pilot_;
+};
+
+}  // namespace
+
+void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearch> searches,
+                           const RunPilots& run) {
+  std::vector<Trial> trials;
+  for (EquilibriumSearch& search : searches) trials.emplace_back(config, search);
+  while (std::any_of(trials.begin(), trials.end(), [](const Trial& t) { return t.open(); })) {
+    std::vector<StudyTask> tasks;
+    std::vector<std::size_t> whose, number;  // [task]
+    std::vector<std::vector<TaskData>> data(trials.size());
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (!trials[i].open()) continue;
+      for (StudyTask& task : trials[i].tasks()) {
+        tasks.push_back(std::move(task));
+        whose.push_back(i);
+        number.push_back(data[i].size());
+        data[i].emplace_back();
+      }
+    }
+    run(tasks, whose, [&](std::size_t index, TaskData&& finished) {
+      keep_first(finished, tasks[index].spec.measure);
+      data[whose[index]][number[index]] = std::move(finished);
+    });
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].open()) trials[i].take(data[i]);
+    }
+  }
+}
+
+bool discard_more(SizePlan& plan) {
+  // 0, m, then 3 m of 4 m, 7 m of 8 m: no more than three times.
+  if (8 * plan.discard >= 7 * plan.measure) return false;
+  plan.discard += plan.measure;
+  plan.measure *= 2;
+  return true;
+}
+
+}  // namespace rewise

@@ -1,0 +1,49 @@
+// Equilibrium is shown, not assumed: half of the replicas of every task start hot, half cold, and
+// what is measured counts once the halves agree in e, |m| and m^2.
+//
+// establish_equilibrium finds a size's times: pilot graphs run from both starts with the schedule
+// that measures, in doubling windows [c, 2c), [2c, 4c), .. of cycles, until the halves agree in a
+// window and in all later ones; twice the cycles at which that window begins are the equilibration.
+// Where that is far away (hot starts hardly move under Wolff updates, and local updates slow down
+// as L^2), the same is done with Swendsen-Wang updates, which move both starts at any temperature;
+// they are the tasks' warm-up then. What the pilots missed, the full set of graphs may still show:
+// discard_more() drops the measurements so far and asks for twice as many.
+// All decisions are functions of the measured integers: every device, thread count, restart and
+// process takes the same ones.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/study/study.hpp"
+#include "experiments/tasks/halves.hpp"
+#include "experiments/tc/tc_plan.hpp"
+
+namespace rewise {
+
+// One size at one p (of `tc`: of a point) whose times are to be found.
+struct EquilibriumSearch {
+  SizePlan* plan = nullptr;  // temperatures, schedule and cluster in; times out
+  double p = 0, sites = 0;
+  std::uint32_t graphs = 1;  // that the size has, at least
+  std::function<StudyTask(std::uint32_t graph, const SizePlan& plan)> pilot;
+  std::string failed;  // out: why equilibrium was not reached by the pilots, or ""
+};
+
+// Runs tasks of which number i belongs to search whose[i], in order, as Study::run does.
+using RunPilots =
+    std::function<void(const std::vector<StudyTask>& tasks, const std::vector<std::size_t>& whose,
+                       const TaskHandler& handle)>;
+
+// Sets warm_up, equilibrate, every and measure of each plan. For configurations without a fixed
+// `equilibrate`.
+void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearch> searches,
+                           const RunPilots& run);
+
+// Drops what was measured so far and asks for twice as much; false where that was done too often.
+bool discard_more(SizePlan& plan);
+
+}  // namespace rewise

@@ -1,0 +1,138 @@
+#include "experiments/tasks/graph_sample.hpp"
+
+#include <cmath>
+
+#include "experiments/tasks/task_results.hpp"
+#include "graphs/moments.hpp"
+
+namespace rewise {
+namespace {
+
+// Of the moments of the first half of the replicas and of the rest.
+Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
+                        const SampleUnits& units) {
+  const Eigen::Index half = bond_sums.cols() / 2, rest = bond_sums.cols() - half;
+  return (mean_moments(bond_sums.leftCols(half), magnetisations.leftCols(half), units) -
+          mean_moments(bond_sums.rightCols(rest), magnetisations.rightCols(rest), units)) /
+         2;
+}
+
+// A row per graph from one of its tables.
+MomentTable table_of(const SizeSamples& samples, const Eigen::ArrayXd& temperature,
+                     MomentRows GraphSample::*rows) {
+  MomentTable table;
+  table.sites = samples.sites;
+  table.temperature = temperature;
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  for (auto& moment : table.table) moment.resize(graphs, temperature.size());
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    const MomentRows& of_graph = samples.graphs[static_cast<std::size_t>(g)].*rows;
+    for (Eigen::Index k = 0; k < kMomentCount; ++k) {
+      table.table[static_cast<std::size_t>(k)].row(g) = of_graph.col(k).transpose();
+    }
+  }
+  return table;
+}
+
+Eigen::ArrayXd as_array(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::ArrayXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+}  // namespace
+
+GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid, bool thermal,
+                   std::uint64_t discard, const EnergyGrid* energies) {
+  drop_first(data, discard);
+  const SampleUnits units = units_of(data);
+  const auto count = static_cast<Eigen::Index>(data.temperature.size());
+  GraphSample sample;
+  sample.measurements = data.energy.time();
+  sample.simulated.resize(count, kMomentCount);
+  sample.tau.resize(count);
+  sample.discarded = discard;
+  sample.halves = halves_of(data, 0, data.energy.time());
+  sample.cluster_fraction.resize(count);
+  std::vector<MultiHistogram::Input> inputs;
+  for (std::size_t k = 0; k < data.temperature.size(); ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    const auto bond_sums = view_temperature(data.energy, k);
+    const auto magnetisations = view_temperature(data.magnetisation, k);
+    sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, units).transpose();
+    sample.tau(row) = tau_of_m2(data, k).value;
+    sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
+    inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
+    if (thermal && bond_sums.cols() > 1) {
+      sample.simulated_thermal.conservativeResize(count, kMomentCount);
+      sample.simulated_thermal.row(row) =
+          half_difference(bond_sums, magnetisations, units).transpose();
+    }
+  }
+  sample.fine.resize(grid.size(), kMomentCount);
+  if (energies != nullptr) {
+    constexpr Eigen::Index blocks = 4;
+    const MultiHistogram histogram(inputs, units, blocks);
+    for (Eigen::Index k = 0; k < grid.size(); ++k) {
+      sample.fine.row(k) = histogram.unbiased_moments(1 / grid(k)).transpose();
+    }
+    sample.peaks = peaks_of_graph(histogram, *energies);
+  } else if (grid.size() > 0) {
+    const MultiHistogram histogram(inputs, units, thermal ? 2 : 0);
+    const bool halves = histogram.blocks() == 2;
+    if (halves) sample.thermal.resize(grid.size(), kMomentCount);
+    for (Eigen::Index k = 0; k < grid.size(); ++k) {
+      const double beta = 1 / grid(k);
+      sample.fine.row(k) = histogram.moments(beta).transpose();
+      if (!halves) continue;
+      sample.thermal.row(k) =
+          (histogram.moments_without(0, beta) - histogram.moments_without(1, beta)).transpose() / 2;
+    }
+  }
+  const GraphMoments moments = moments_of(*task_graph(spec));
+  sample.rewired_ends = moments.rewired_ends;
+  sample.sum_k2 = moments.sum_k2;
+  return sample;
+}
+
+MomentTable fine_table(const SizeSamples& samples) {
+  return table_of(samples, samples.grid, &GraphSample::fine);
+}
+
+MomentTable thermal_table(const SizeSamples& samples) {
+  return table_of(samples, samples.grid, &GraphSample::thermal);
+}
+
+MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures) {
+  return table_of(samples, as_array(temperatures), &GraphSample::simulated);
+}
+
+MomentTable simulated_thermal_table(const SizeSamples& samples,
+                                    const std::vector<double>& temperatures) {
+  return table_of(samples, as_array(temperatures), &GraphSample::simulated_thermal);
+}
+
+ControlVariates controls(const SizeSamples& samples) {
+  const GraphMoments exact = exact_means(samples.spec);
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  // Few moved ends leave many graphs alike, and as long as hardly two of them meet at a site,
+  // sum k^2 says what their number says: fitting either would only add noise.
+  constexpr double least_ends = 5, least_meetings = 5;
+  const double meetings = exact.rewired_ends * exact.rewired_ends / samples.sites;
+  ControlVariates result;
+  const auto add = [&](const char* name, double mean, double GraphSample::*value) {
+    if (!std::isfinite(mean)) return;  // not known for this rule
+    const Eigen::Index k = result.x.cols();
+    result.x.conservativeResize(graphs, k + 1);
+    result.mu.conservativeResize(k + 1);
+    result.mu(k) = mean;
+    result.names.emplace_back(name);
+    for (Eigen::Index g = 0; g < graphs; ++g) {
+      result.x(g, k) = samples.graphs[static_cast<std::size_t>(g)].*value;
+    }
+  };
+  if (exact.rewired_ends >= least_ends)
+    add("rewired_ends", exact.rewired_ends, &GraphSample::rewired_ends);
+  if (meetings >= least_meetings) add("sum_k2", exact.sum_k2, &GraphSample::sum_k2);
+  return result;
+}
+
+}  // namespace rewise

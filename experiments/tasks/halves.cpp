@@ -1,0 +1,100 @@
+#include "experiments/tasks/halves.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "analysis/series/distributions.hpp"
+#include "experiments/tasks/task_results.hpp"
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+namespace {
+
+std::string_view name_of(Eigen::Index observable) {
+  static constexpr std::string_view names[] = {"energy", "abs_magnetisation", "m2"};
+  return names[observable];
+}
+
+}  // namespace
+
+Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {
+  const SampleUnits units = units_of(data);
+  const Start start = parse_start(data.configuration.at("sampling.start"), "task file");
+  const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
+  const auto replicas = static_cast<Eigen::Index>(data.replicas);
+  std::vector<Eigen::Index> of_start[2];  // cold, hot
+  for (Eigen::Index r = 0; r < replicas; ++r) {
+    of_start[starts_hot(start, static_cast<std::uint32_t>(r))].push_back(r);
+  }
+  Halves halves;
+  if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
+  halves.dof = static_cast<double>(replicas - 2);
+  const auto temperatures = static_cast<Eigen::Index>(data.temperature.size());
+  halves.difference.resize(temperatures, 3);
+  halves.variance.resize(temperatures, 3);
+  for (Eigen::Index t = 0; t < temperatures; ++t) {
+    const auto at = static_cast<std::size_t>(t);
+    const auto bond_sums = view_temperature(data.energy, at);
+    const auto magnetisations = view_temperature(data.magnetisation, at);
+    Eigen::ArrayX3d means(replicas, 3);  // of each replica
+    for (Eigen::Index r = 0; r < replicas; ++r) {
+      const Eigen::ArrayXd e =
+          bond_sums.col(r).segment(begin, length).cast<double>() / -units.sites;
+      const Eigen::ArrayXd m =
+          magnetisations.col(r).segment(begin, length).cast<double>().abs() / units.order;
+      means.row(r) << e.mean(), m.mean(), m.square().mean();
+    }
+    for (Eigen::Index o = 0; o < 3; ++o) {
+      Value of[2];
+      for (const int hot : {0, 1}) {
+        std::vector<double> values;
+        for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
+        of[hot] = mean_and_error(values);
+      }
+      halves.difference(t, o) = of[1].value - of[0].value;
+      halves.variance(t, o) = of[0].error * of[0].error + of[1].error * of[1].error;
+    }
+  }
+  return halves;
+}
+
+HotCold compare_halves(std::span<const Halves> graphs, double level) {
+  HotCold result;
+  result.level = level;
+  double least = 1;
+  const auto compare = [&](double difference, double variance, double dof, Eigen::Index o) {
+    ++result.checks;
+    const double z = variance > 0 ? difference / std::sqrt(variance) : difference == 0 ? 0 : 1e9;
+    const double chance = student_two_sided(z, dof);
+    if (chance > least || (chance == least && std::abs(z) <= std::abs(result.worst_z))) return;
+    least = chance;
+    result.worst_z = z;
+    result.observable = name_of(o);
+  };
+  Eigen::ArrayXXd difference, variance;
+  double dof = 0;
+  for (const Halves& graph : graphs) {
+    if (graph.difference.rows() == 0) continue;
+    if (dof == 0) {
+      difference = variance = Eigen::ArrayXXd::Zero(graph.difference.rows(), 3);
+    }
+    difference += graph.difference;
+    variance += graph.variance;
+    dof += graph.dof;
+    for (Eigen::Index t = 0; t < graph.difference.rows(); ++t) {
+      for (Eigen::Index o = 0; o < 3; ++o) {
+        compare(graph.difference(t, o), graph.variance(t, o), graph.dof, o);
+      }
+    }
+  }
+  if (graphs.size() > 1) {
+    for (Eigen::Index t = 0; t < difference.rows(); ++t) {
+      for (Eigen::Index o = 0; o < 3; ++o) compare(difference(t, o), variance(t, o), dof, o);
+    }
+  }
+  // Bonferroni: the comparisons are correlated, so the level is an upper bound.
+  result.agree = result.checks == 0 || least * result.checks >= level;
+  return result;
+}
+
+}  // namespace rewise

@@ -1,0 +1,46 @@
+#include "experiments/tasks/packed_task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/console/options.hpp"
+#include "src/base/error.hpp"
+#include "src/packed/packed.hpp"
+
+namespace rewise {
+
+void check_packed_task(const TaskSpec& spec) {
+  const auto refuse = [](const std::string& what, const char* who) {
+    throw Error(ExitCode::usage, fmt::format("{}: the packed engine makes Metropolis or Glauber "
+                                             "sweeps of Ising spins on regular lattices (take "
+                                             "--engine {})",
+                                             what, who));
+  };
+  if (spec.imported != nullptr) refuse("a graph from a file", "bundle or single");
+  if (spec.graph.p != 0) refuse(fmt::format("p = {}", spec.graph.p), "bundle or single");
+  if (spec.model != ModelKind::ising)
+    refuse(fmt::format("model {}", to_string(spec.model)), "single");
+  if (spec.schedule.cluster > 0) {
+    refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
+           "bundle or single, or a schedule such as 1:0");
+  }
+  packed_bytes(spec.graph.extents);
+}
+
+GraphRecord packed_record(const TaskSpec& spec) {
+  GraphRecord record;
+  record.extents = spec.graph.extents;
+  record.rule = to_string(spec.graph.rule);
+  record.seed = spec.graph.seed;
+  record.sites = 1;
+  for (const auto extent : spec.graph.extents) record.sites *= extent;
+  record.bonds = record.sites * spec.graph.extents.size();
+  return record;
+}
+
+std::unique_ptr<Engine> make_packed_task(const TaskSpec& spec, const EngineOptions& options) {
+  return make_packed_engine(spec.graph.extents, engine_spec(spec), options);
+}
+
+}  // namespace rewise

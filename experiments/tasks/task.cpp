@@ -1,0 +1,142 @@
+#include "experiments/tasks/task.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "experiments/console/options.hpp"
+#include "experiments/study/config.hpp"
+#include "experiments/tasks/task_check.hpp"
+#include "experiments/tasks/task_group.hpp"
+#include "src/base/error.hpp"
+#include "src/store/lease.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+
+TextMap task_configuration(const TaskSpec& spec) {
+  TextMap map;
+  if (spec.imported != nullptr) {
+    map["graph.hash"] = graph_hash(*spec.imported);
+  } else {
+    map["lattice.size"] = extents_text(spec.graph.extents);
+    map["lattice.p"] = number_text(spec.graph.p);
+    map["lattice.rule"] = to_string(spec.graph.rule);
+    map["lattice.graph_seed"] = fmt::format("{}", spec.graph.seed);
+  }
+  std::vector<std::string> temperatures;
+  for (const double t : spec.temperatures) temperatures.push_back(number_text(t));
+  map["sampling.engine"] = spec.engine;
+  map["sampling.model"] = to_string(spec.model);
+  map["sampling.q"] = fmt::format("{}", spec.q);
+  map["sampling.local"] = to_string(spec.local);
+  map["sampling.cluster"] = to_string(spec.cluster);
+  if (spec.cluster == ClusterUpdate::few_cluster) {
+    map["sampling.few_cluster_tile"] = fmt::format("{}", spec.few_cluster_tile);
+    map["sampling.few_cluster_flip"] = number_text(spec.few_cluster_flip);
+  }
+  map["sampling.temperatures"] = fmt::format("{}", fmt::join(temperatures, ","));
+  map["sampling.replicas"] = fmt::format("{}", spec.replicas);
+  map["sampling.start"] = to_string(spec.start);
+  map["sampling.seed"] = fmt::format("{}", spec.seed);
+  map["sampling.schedule"] = to_string(spec.schedule);
+  if (spec.warm_up.cycles > 0) {
+    map["sampling.warm_up"] = fmt::format("{}", spec.warm_up.cycles);
+    map["sampling.warm_up_schedule"] = to_string(spec.warm_up.schedule);
+    map["sampling.warm_up_cluster"] = to_string(spec.warm_up.cluster);
+  }
+  map["sampling.equilibrate"] = fmt::format("{}", spec.equilibrate);
+  map["sampling.measure"] = fmt::format("{}", spec.measure);
+  map["sampling.every"] = fmt::format("{}", spec.every);
+  return map;
+}
+
+std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
+
+std::shared_ptr<const Graph> task_graph(const TaskSpec& spec) {
+  if (spec.imported != nullptr) return spec.imported;
+  return std::make_shared<const Graph>(build_graph(spec.graph));
+}
+
+GraphRecord graph_record(const Graph& graph) {
+  GraphRecord record;
+  const GraphSpec& spec = graph.spec();
+  record.extents = spec.extents;
+  record.p = spec.p;
+  record.rule = to_string(spec.rule);
+  record.seed = spec.seed;
+  record.source = graph.source();
+  record.sites = graph.sites();
+  record.bonds = graph.bonds();
+  record.modified = graph.modified_sites().size();
+  for (const RewiredBond& bond : graph.rewired_bonds()) {
+    record.bond.push_back(bond.bond);
+    record.a.push_back(bond.a);
+    record.b.push_back(bond.b);
+  }
+  return record;
+}
+
+EngineSpec engine_spec(const TaskSpec& spec) {
+  EngineSpec engine;
+  engine.model = spec.model;
+  engine.q = spec.q;
+  for (const double t : spec.temperatures) engine.betas.push_back(1 / t);
+  engine.replicas = spec.replicas;
+  engine.seed = spec.seed;
+  engine.local = spec.local;
+  engine.cluster = spec.cluster;
+  engine.few_cluster_tile = spec.few_cluster_tile;
+  engine.few_cluster_flip = spec.few_cluster_flip;
+  engine.start = spec.start;
+  return engine;
+}
+
+int useful_threads(const TaskSpec& spec, int available) {
+  double sites = 1;
+  if (spec.imported != nullptr) {
+    sites = static_cast<double>(spec.imported->sites());
+  } else {
+    for (const auto extent : spec.graph.extents) sites *= extent;
+  }
+  const double per_word = spec.engine == "single" ? 1 : 32;
+  const double words =
+      sites * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
+  return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));
+}
+
+TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
+                    const TaskRun& run) {
+  TaskResult result = std::move(run_tasks({{spec, paths, run.progress, run.note}}, run).front());
+  if (result.error) std::rethrow_exception(result.error);
+  return result;
+}
+
+std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file) {
+  auto loaded = load_task(file, OpenAs::reader);
+  if (!loaded || loaded->source != file) return std::nullopt;
+  check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, file.string());
+  check_task(loaded->task, spec, file);
+  if (loaded->task.energy.time() < spec.measure) return std::nullopt;
+  return std::move(loaded->task);
+}
+
+void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
+  if (!file_exists(paths.lease) && !file_exists(paths.checkpoint) &&
+      !file_exists(previous_path(paths.checkpoint))) {
+    return;
+  }
+  const LeaseClaim claim = claim_lease(paths.lease);
+  if (!claim.lease) return;  // somebody lives and is at it
+  try {
+    const auto part = load_task(paths.checkpoint, OpenAs::reader);
+    if (part && part->task.state.cycles <= finished.state.cycles) {
+      remove_sealed(paths.checkpoint, &*claim.lease);
+    }
+  } catch (const Error&) {
+    // Damaged: whoever asks for more measurements will be told.
+  }
+}
+
+}  // namespace rewise

@@ -1,0 +1,237 @@
+#include "experiments/tasks/task_group.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <tuple>
+
+#include "experiments/console/options.hpp"
+#include "experiments/study/config.hpp"
+#include "experiments/tasks/packed_task.hpp"
+#include "experiments/tasks/task_member.hpp"
+#include "src/base/clock.hpp"
+#include "src/bundle/bundle.hpp"
+#include "src/single/single.hpp"
+
+namespace rewise {
+namespace {
+
+// Measurements of a replica that engines may hold before they are appended.
+constexpr std::size_t kMostHeld = std::size_t{1} << 21;
+// What keeps a device busy: words of a sweep, bundles of 32 clusters that grow at once (an H200
+// takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
+// Memory bounds the latter; and a group's series.
+constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
+constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
+
+// The tasks that are to be run, and their engines.
+class Group {
+ public:
+  Group(std::vector<TaskJob> jobs, const TaskRun& run) : run_(run) {
+    for (TaskJob& job : jobs) members_.emplace_back(std::move(job));
+    for (TaskMember& member : members_) member.guarded([&] { member.claim(); });
+  }
+
+  // To the end, or until told to stop; at least one step each time, so that the shortest time limit
+  // comes to an end some day. Who warms up does so together, then all measure.
+  void run() {
+    for (const bool warming : {true, false}) {
+      begin(warming);
+      const auto busy = [warming](const TaskMember* m) {
+        return m->open() && m->warming() == warming;
+      };
+      while (std::any_of(running_.begin(), running_.end(), busy)) round();
+      for (TaskMember* member : running_) {
+        if (member->open()) member->guarded([&] { member->detach(); });
+      }
+      batch_.reset();
+    }
+  }
+
+  std::vector<TaskResult> results() {
+    std::vector<TaskResult> results;
+    for (TaskMember& member : members_) results.push_back(std::move(member.result()));
+    return results;
+  }
+
+ private:
+  // Engines for those who warm up, or for those who have.
+  void begin(bool warming) {
+    running_.clear();
+    for (TaskMember& member : members_) {
+      if (member.open() && member.warming() == warming) running_.push_back(&member);
+    }
+    if (running_.empty() || !prepared([&] { batch_ = make_batch(); })) return;
+    for (std::size_t k = 0; k < running_.size(); ++k) {
+      running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
+    }
+    warming_ = warming;
+    budget_ = 1;
+    share_time();
+  }
+
+  // False where f was stopped in its preparations: no task has made a step with these engines.
+  template <class F>
+  bool prepared(const F& f) {
+    try {
+      f();
+      return true;
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::interrupted) throw;
+    }
+    for (TaskMember* member : running_) {
+      if (member->open()) member->guarded([&] { member->abandon(); });
+    }
+    return false;
+  }
+
+  std::unique_ptr<EngineBatch> make_batch() const {
+    const std::string& engine = running_.front()->spec().engine;
+    check_engine_name(engine, "engine", true);
+    EngineOptions options = run_.engine;
+    options.stop = [this] { return run_.stop.stop_requested(); };
+    std::vector<std::unique_ptr<Engine>> engines;
+    if (engine == "packed") {
+      for (const TaskMember* member : running_) {
+        engines.push_back(make_packed_task(member->spec(), options));
+      }
+      return make_plain_batch(std::move(engines));
+    }
+    std::vector<BundleTask> tasks;
+    for (const TaskMember* member : running_) {
+      tasks.push_back({member->graph(), member->engine_spec()});
+      check_spec(tasks.back().graph, tasks.back().spec);
+    }
+    if (engine == "bundle") return make_bundle_batch(tasks, options);
+    for (const BundleTask& task : tasks) {
+      engines.push_back(make_single_engine(task.graph, task.spec, options));
+    }
+    return make_plain_batch(std::move(engines));
+  }
+
+  // Tasks that take the same step next, and how often they all can.
+  struct Company {
+    std::vector<std::size_t> who;
+    std::size_t count = kMostHeld;
+  };
+  void round();
+  void advance(const Step& step, Company& company);
+  void share_time();
+
+  std::deque<TaskMember> members_;
+  std::vector<TaskMember*> running_;  // by number of their engines
+  std::unique_ptr<EngineBatch> batch_;
+  const TaskRun& run_;
+  bool warming_ = false;
+  std::uint64_t budget_ = 1;  // cycles per call of the engines
+  double last_ = now();
+};
+
+void Group::round() {
+  std::map<Step, Company> steps;
+  for (std::size_t k = 0; k < running_.size(); ++k) {
+    if (!running_[k]->open() || running_[k]->complete()) continue;
+    if (running_[k]->warming() != warming_) continue;  // it waits for the others
+    std::size_t count = 1;
+    Company& company = steps[running_[k]->next(budget_, count)];
+    company.who.push_back(k);
+    company.count = std::min(company.count, count);
+  }
+  bool stop = false;
+  for (auto& [step, company] : steps) {
+    if (!prepared([&] { advance(step, company); })) return;
+    stop = run_.stop.stop_requested();
+    if (stop) break;
+  }
+  share_time();
+  for (TaskMember* member : running_) {
+    if (!member->open()) continue;
+    member->guarded([&] {
+      if (member->complete()) {
+        member->finish();
+      } else if (stop) {
+        member->interrupt();
+      } else {
+        member->checkpoint_after(run_.checkpoint);
+      }
+    });
+  }
+}
+
+// About a tenth of a second of work.
+void Group::advance(const Step& step, Company& company) {
+  const double begin = now();
+  const TaskSpec& spec = running_[company.who.front()]->spec();
+  const Schedule& schedule = warming_ ? spec.warm_up.schedule : spec.schedule;
+  const std::size_t replicas = spec.temperatures.size() * spec.replicas * company.who.size();
+  const std::size_t count = std::min(company.count, std::max<std::size_t>(1, kMostHeld / replicas));
+  std::vector<std::vector<Observation>> taken(company.who.size());
+  std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
+  if (step.measured) {
+    taken = batch_->sample(company.who, schedule, step.cycles, count);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = taken[i].size();
+  } else {
+    const std::vector<bool> done = batch_->advance(company.who, schedule, step.cycles);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = done[i] ? 1 : 0;
+  }
+  const std::uint64_t cycles = step.cycles * count;
+  const double seconds = std::max(now() - begin, 1e-9);
+  budget_ = std::clamp<std::uint64_t>(
+      static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
+  for (std::size_t i = 0; i < company.who.size(); ++i) {
+    TaskMember& member = *running_[company.who[i]];
+    member.guarded([&] { member.take(step.cycles * times[i], taken[i]); });
+  }
+}
+
+// The time since the last call is that of the tasks still running.
+void Group::share_time() {
+  const auto open =
+      std::count_if(running_.begin(), running_.end(), [](auto* m) { return m->open(); });
+  const double seconds = now() - last_;
+  for (TaskMember* member : running_) {
+    if (member->open()) member->spend(seconds / static_cast<double>(open));
+  }
+  last_ = now();
+}
+
+double site_count(const TaskSpec& spec) {
+  if (spec.imported != nullptr) return static_cast<double>(spec.imported->sites());
+  double sites = 1;
+  for (const auto extent : spec.graph.extents) sites *= extent;
+  return sites;
+}
+
+}  // namespace
+
+bool run_together(const TaskSpec& a, const TaskSpec& b) {
+  const auto shape = [](const TaskSpec& s) {
+    return std::tuple(s.graph.extents, s.engine, s.model, s.local, s.cluster, s.temperatures.size(),
+                      s.replicas, s.schedule.local, s.schedule.cluster, s.warm_up.cycles > 0);
+  };
+  return a.engine == "bundle" && a.imported == nullptr && b.imported == nullptr &&
+         shape(a) == shape(b);
+}
+
+double filling_bundles(double sites) {
+  const double room = std::min(kFillingBundles, std::floor(kMostWords / sites));
+  return std::max({std::ceil(kFillingWords / sites), room, 1.0});
+}
+
+std::size_t filling_group(const TaskSpec& spec) {
+  if (spec.engine != "bundle" || spec.imported != nullptr) return 1;
+  const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  const double series = replicas * static_cast<double>(spec.measure) * 24;
+  const double tasks = std::ceil(filling_bundles(site_count(spec)) / (replicas / 32));
+  const double wanted = std::min(tasks, kMostSeries / series);
+  return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
+}
+
+std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run) {
+  Group group(std::move(jobs), run);
+  group.run();
+  return group.results();
+}
+
+}  // namespace rewise

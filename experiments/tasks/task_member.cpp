@@ -1,0 +1,262 @@
+#include "experiments/tasks/task_member.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/console/build_info.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/tasks/packed_task.hpp"
+#include "experiments/tasks/task_check.hpp"
+#include "src/base/error.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+// A number kept in provenance across restarts.
+double kept_number(const TextMap& provenance, const std::string& key) {
+  const auto found = provenance.find(key);
+  return found == provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+}  // namespace
+
+// A file of this task and its `.prev`. Error(data) where no good copy is left, unless it is to be
+// computed again; Error(held) where a finished file holds other physics.
+std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
+  try {
+    auto loaded = load_task(file, OpenAs::owner);
+    if (!loaded) return std::nullopt;
+    lease_->outgrow(loaded->term);
+    for (const auto& warning : loaded->warnings) say("warning: " + warning);
+    try {
+      check_same_physics(loaded->task.configuration, task_configuration(spec()), kMayGrow,
+                         file.string());
+    } catch (const Error& error) {
+      if (file != job_.paths->finished) throw;
+      throw Error(ExitCode::held,
+                  fmt::format("{}; it would be overwritten: choose another name", error.what()));
+    }
+    check_task(loaded->task, spec(), loaded->source);
+    return std::move(loaded->task);
+  } catch (const Error& error) {
+    if (!job_.recompute_damaged || error.exit_code() != ExitCode::data) throw;
+    for (const auto& copy : {file, previous_path(file)}) {
+      if (!file_exists(copy)) continue;
+      say(fmt::format("warning: {} is set aside as {} and computed again", copy.string(),
+                      set_aside(copy).string()));
+    }
+    return std::nullopt;
+  }
+}
+
+// What was stored, if anything: the finished file or the checkpoint, whichever went further.
+std::optional<TaskData> TaskMember::load_furthest() {
+  const TaskPaths& paths = *job_.paths;
+  source_ = paths.finished;
+  auto finished = load(paths.finished);
+  // A complete result wins over whatever a checkpoint holds.
+  if (finished && finished->energy.time() >= spec().measure) return finished;
+  auto part = load(paths.checkpoint);
+  if (finished && (!part || part->state.cycles <= finished->state.cycles)) return finished;
+  source_ = paths.checkpoint;
+  return part;
+}
+
+// What only shows once there are a graph and an engine, about the file that was read.
+void TaskMember::check_source(const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const Error& error) {
+    std::string what = fmt::format("{}: {}", source_.string(), error.what());
+    if (job_.recompute_damaged && error.exit_code() == ExitCode::data) {
+      what += fmt::format(" (set aside as {}: the same command computes it again)",
+                          set_aside(source_).string());
+    }
+    throw Error(error.exit_code(), what);
+  }
+}
+
+void TaskMember::claim() {
+  if (is_packed(spec())) check_packed_task(spec());
+  std::optional<TaskData> stored;
+  if (job_.paths) {
+    LeaseClaim claim = claim_lease(job_.paths->lease);
+    if (!claim.lease) return close(TaskOutcome::held, claim.holder);
+    if (!claim.note.empty()) say(claim.note);
+    lease_ = std::move(claim.lease);
+    stored = load_furthest();
+    replaces_ = file_exists(job_.paths->finished);
+  }
+  if (stored) {
+    data_ = std::move(*stored);
+    cycles_ = data_.state.cycles;
+    resumes_ = true;
+    result_.kept = true;
+    if (complete() && replaces_) {
+      result_.data = std::move(data_);
+      return close(TaskOutcome::already);
+    }
+    if (!replaces_) {  // asking a finished task for more is no news
+      say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
+    }
+  }
+  if (is_packed(spec())) return;
+  graph_ = task_graph(spec());
+  if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
+}
+
+EngineSpec TaskMember::engine_spec() const {
+  EngineSpec engine = rewise::engine_spec(spec());
+  if (warming()) engine.cluster = spec().warm_up.cluster;
+  return engine;
+}
+
+void TaskMember::attach(Engine& engine) {
+  engine_ = &engine;
+  counted_ = {};
+  if (resumes_) {
+    check_source([&] {
+      engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
+      const auto hash = data_.provenance.find("trajectory_hash");
+      if (source_.empty() || hash == data_.provenance.end() ||
+          hash->second == fmt::format("{:016x}", engine.trajectory_hash())) {
+        return;
+      }
+      throw Error(ExitCode::data, "its state has another hash than it says");
+    });
+  } else {
+    data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
+    data_.temperature = spec().temperatures;
+    data_.replicas = spec().replicas;
+    data_.shape_series();
+    data_.provenance["start"] = utc_time();
+  }
+  source_.clear();
+  data_.configuration = task_configuration(spec());
+}
+
+// From the warm-up's engine to the one that measures.
+void TaskMember::detach() {
+  pack();
+  resumes_ = warmed_up_ = true;
+}
+
+// Warm-up and equilibration end with a measurement that is dropped, and with it the cluster sums.
+Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
+  count = 1;
+  const std::uint64_t dropped = spec().discarded_cycles();
+  const bool equilibrating = cycles_ < dropped;
+  std::uint64_t target = dropped + (measurements() + 1) * spec().every;
+  if (equilibrating) target = warming() ? spec().warm_up.cycles : dropped;
+  const std::uint64_t left = target - cycles_;
+  if (left > budget) return {budget, false};
+  if (!equilibrating && left == spec().every) {
+    count = std::clamp<std::size_t>(budget / spec().every, 1, spec().measure - measurements());
+  }
+  return {left, true};
+}
+
+void TaskMember::take(std::uint64_t cycles, const std::vector<Observation>& taken) {
+  const bool equilibrating = cycles_ < spec().discarded_cycles();
+  cycles_ += cycles;
+  if (job_.progress) job_.progress(cycles);
+  if (equilibrating) return;
+  for (const Observation& observation : taken) append(observation);
+}
+
+void TaskMember::append(const Observation& observation) {
+  data_.energy.append(observation.bond_sum);
+  data_.magnetisation.append(observation.magnetisation);
+  if (spec().schedule.cluster == 0) return;
+  data_.cluster_size.append(observation.cluster_size);
+  if (observation.cluster_quartic_low.empty()) return;
+  data_.cluster_quartic_low.append(observation.cluster_quartic_low);
+  data_.cluster_quartic_high.append(observation.cluster_quartic_high);
+}
+
+void TaskMember::finish() {
+  pack();
+  if (job_.paths) {
+    if (replaces_) {
+      save_task(job_.paths->finished, data_, &*lease_);
+    } else {
+      save_new_task(job_.paths->finished, data_, &*lease_);
+    }
+    remove_sealed(job_.paths->checkpoint, &*lease_);
+  }
+  result_.data = std::move(data_);
+  close(TaskOutcome::finished);
+}
+
+void TaskMember::interrupt() {
+  if (job_.paths) {
+    save(job_.paths->checkpoint);
+    result_.kept = true;
+  }
+  close(TaskOutcome::interrupted, progress_text());
+}
+
+void TaskMember::abandon() {
+  if (warmed_up_ && job_.paths) {
+    save_task(job_.paths->checkpoint, data_, &*lease_);
+    result_.kept = true;
+  }
+  close(TaskOutcome::interrupted, progress_text());
+}
+
+std::string TaskMember::progress_text() const {
+  return fmt::format("{} of {} measurements", measurements(), spec().measure);
+}
+
+// State and provenance into data_.
+void TaskMember::pack() {
+  data_.configuration["sampling.measure"] =
+      fmt::format("{}", std::max(spec().measure, measurements()));
+  EngineState state = engine_->save();
+  data_.state.engine = std::move(state.engine);
+  data_.state.step = state.step;
+  data_.state.bytes = std::move(state.bytes);
+  data_.state.cycles = cycles_;
+  note_provenance();
+}
+
+void TaskMember::note_provenance() {
+  TextMap& note = data_.provenance;
+  const Work work = engine_->work();
+  const auto add = [&](const char* key, double now, double& counted) {
+    note[key] = fmt::format("{:.17g}", kept_number(note, key) + now - counted);
+    counted = now;
+  };
+  add("work.seconds", seconds_, counted_.seconds);
+  add("work.update_seconds", work.local_seconds + work.cluster_seconds, counted_.updating);
+  add("work.measure_seconds", work.measure_seconds, counted_.measuring);
+  add("work.updates", static_cast<double>(work.local_attempts + work.cluster_sites),
+      counted_.updates);
+  add("work.activate_seconds", work.steps.activate, counted_.steps.activate);
+  add("work.label_seconds", work.steps.label, counted_.steps.label);
+  add("work.merge_seconds", work.steps.merge, counted_.steps.merge);
+  add("work.flip_seconds", work.steps.flip, counted_.steps.flip);
+  note["trajectory_hash"] = fmt::format("{:016x}", engine_->trajectory_hash());
+  note["device"] = engine_->device();
+  note["threads"] = fmt::format("{}", engine_->threads());
+  note["version"] = build_info().version;
+  note["revision"] = build_info().revision;
+  note["compiler"] = build_info().compiler;
+  note["host"] = host_name();
+  note["end"] = utc_time();
+}
+
+void TaskMember::checkpoint_after(double seconds) {
+  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - saved_;
+  if (job_.paths && age.count() >= seconds) save(job_.paths->checkpoint);
+}
+
+void TaskMember::save(const std::filesystem::path& file) {
+  pack();
+  save_task(file, data_, &*lease_);
+  saved_ = std::chrono::steady_clock::now();
+}
+
+}  // namespace rewise

@@ -1,0 +1,176 @@
+#include "experiments/tasks/task_results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "analysis/series/autocorrelation.hpp"
+#include "analysis/series/jackknife.hpp"
+#include "experiments/tasks/task.hpp"
+#include "src/engine/engine.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+using View = Eigen::Map<const IntSeries, 0, Eigen::OuterStride<>>;
+
+Value tau_of(const RealSeries& series, double every) {
+  if (series.rows() < 2) return {kNan, kNan};
+  const Value tau = gamma_method(series).tau;
+  return {tau.value * every, tau.error * every};
+}
+
+Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times) {
+  if (replicas >= kFewReplicas) return 1;
+  return std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, std::max<Eigen::Index>(times, 1));
+}
+
+Agreement compare_halves(const TaskData& task, const RealSeries& abs_m) {
+  if (task.configuration.at("sampling.start") != "mixed" || abs_m.cols() < 4) return {};
+  std::vector<double> means;
+  std::vector<char> cold;
+  for (Eigen::Index r = 0; r < abs_m.cols(); ++r) {
+    means.push_back(abs_m.col(r).mean());
+    cold.push_back(!starts_hot(Start::mixed, static_cast<std::uint32_t>(r)));
+  }
+  return compare_hot_cold(means, cold);
+}
+
+TemperatureResult result_at(const TaskData& task, std::size_t k) {
+  const View bond_sums = view_temperature(task.energy, k);
+  const View magnetisations = view_temperature(task.magnetisation, k);
+  const auto sites = static_cast<double>(task.graph.sites);
+  const double every = configured(task, "sampling.every", 1);
+
+  TemperatureResult result;
+  result.temperature = task.temperature[k];
+  result.replicas = task.replicas;
+  result.measurements = task.energy.time();
+  const SampleUnits units = units_of(task);
+  const Eigen::Index parts = stretches(bond_sums.cols(), bond_sums.rows());
+  if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
+  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
+  const auto means = thermodynamics_of_graph(rows, sites, result.temperature);
+  const RealSeries energy = bond_sums.cast<double>() / -sites;
+  const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
+  const RealSeries m2 = abs_m.square();
+  result.energy = {means.energy, tau_of(energy, every)};
+  result.abs_magnetisation = {means.abs_magnetisation, tau_of(abs_m, every)};
+  result.m2 = {means.m2, tau_of(m2, every)};
+  result.m4 = {means.m4, tau_of(m2.square(), every)};
+  result.binder = means.binder;
+  result.specific_heat = means.specific_heat;
+  result.susceptibility = means.susceptibility;
+  if (parts > 1) {
+    // Neighbouring stretches of time still know of each other, replicas do not.
+    const Moments whole = mean_moments(bond_sums, magnetisations, units);
+    result.specific_heat.value = specific_heat(whole, sites, result.temperature);
+    result.susceptibility.value = susceptibility(whole, sites, result.temperature);
+  }
+  result.clusters = cluster_moments_of(task, k);
+  result.cluster_fraction = result.clusters.m2;
+  result.hot_cold = compare_halves(task, abs_m);
+  return result;
+}
+
+}  // namespace
+
+View view_temperature(const Series<std::int64_t>& series, std::size_t temperature) {
+  const auto replicas = static_cast<Eigen::Index>(series.replicas());
+  return {series.values().data() + temperature * series.replicas(),
+          static_cast<Eigen::Index>(series.time()), replicas,
+          Eigen::OuterStride<>(replicas * static_cast<Eigen::Index>(series.temperatures()))};
+}
+
+std::vector<TemperatureResult> results_of(const TaskData& task) {
+  std::vector<TemperatureResult> results;
+  for (std::size_t k = 0; k < task.temperature.size(); ++k) results.push_back(result_at(task, k));
+  return results;
+}
+
+Value tau_of_m2(const TaskData& task, std::size_t temperature) {
+  const RealSeries m2 =
+      (view_temperature(task.magnetisation, temperature).cast<double>() / units_of(task).order)
+          .square();
+  return tau_of(m2, configured(task, "sampling.every", 1));
+}
+
+ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
+  const auto& sizes = task.cluster_size;
+  const Value none{kNan, kNan};
+  if (sizes.empty()) return {none, none, none};
+  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
+  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  const auto sites = static_cast<double>(task.graph.sites);
+  const bool wolff = task.configuration.at("sampling.cluster") == "wolff";
+  const double square = updates * sites * (wolff ? 1.0 : sites);
+  // The series holds the fourth moment of two states; the square of a single update's sum makes it
+  // that of any number.
+  const double q = configured(task, "sampling.q", 2);
+  const bool fourth = !task.cluster_quartic_low.empty() && (q == 2 || updates == 1);
+  const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
+                                                        static_cast<Eigen::Index>(sizes.time())));
+  const std::size_t length = sizes.time() / parts;
+  Eigen::ArrayXXd rows =
+      Eigen::ArrayXXd::Zero(static_cast<Eigen::Index>(sizes.replicas() * parts), fourth ? 2 : 1);
+  for (Eigen::Index row = 0; row < rows.rows(); ++row) {
+    const std::size_t r = static_cast<std::size_t>(row) / parts;
+    const std::size_t begin = static_cast<std::size_t>(row) % parts * length;
+    for (std::size_t t = begin; t < begin + length; ++t) {
+      const auto size = static_cast<double>(sizes.at(temperature, t, r));
+      rows(row, 0) += size / square;
+      if (!fourth) continue;
+      const double two =
+          std::ldexp(static_cast<double>(task.cluster_quartic_high.at(temperature, t, r)), 64) +
+          static_cast<double>(task.cluster_quartic_low.at(temperature, t, r));
+      rows(row, 1) += (two + (q - 2) * size * size) / (updates * (q - 1) * std::pow(sites, 4));
+    }
+  }
+  rows /= static_cast<double>(length);
+  const VectorFunction all = [](const Eigen::VectorXd& mean) {
+    Eigen::VectorXd result = mean;
+    if (mean.size() < 2) return result;
+    result.conservativeResize(3);
+    result[2] = 1 - mean[1] / (3 * mean[0] * mean[0]);
+    return result;
+  };
+  const Estimates found = jackknife(rows, all);
+  if (!fourth) return {found[0], none, none};
+  return {found[0], found[1], found[2]};
+}
+
+Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
+  return cluster_moments_of(task, temperature).m2;
+}
+
+void keep_first(TaskData& task, std::uint64_t measurements) {
+  task.energy.truncate(measurements);
+  task.magnetisation.truncate(measurements);
+  task.cluster_size.truncate(measurements);
+  task.cluster_quartic_low.truncate(measurements);
+  task.cluster_quartic_high.truncate(measurements);
+}
+
+void drop_first(TaskData& task, std::uint64_t measurements) {
+  task.energy.drop(measurements);
+  task.magnetisation.drop(measurements);
+  task.cluster_size.drop(measurements);
+  task.cluster_quartic_low.drop(measurements);
+  task.cluster_quartic_high.drop(measurements);
+}
+
+SampleUnits units_of(const TaskData& task) {
+  return sample_units(static_cast<double>(task.graph.sites),
+                      static_cast<std::uint32_t>(configured(task, "sampling.q", 2)));
+}
+
+double configured(const TaskData& task, const std::string& key, double otherwise) {
+  const auto found = task.configuration.find(key);
+  return found == task.configuration.end() ? otherwise
+                                           : std::strtod(found->second.c_str(), nullptr);
+}
+
+}  // namespace rewise

@@ -1,0 +1,78 @@
+// From a task's integer series to numbers with errors, one set per temperature (DESIGN.md section
+// 8): means with errors by jackknife over replicas (over stretches of time where there are few
+// replicas), tau_int by the Gamma method, energy = -bond sum / N.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/series/moments.hpp"
+#include "analysis/series/statistics.hpp"
+#include "src/store/task_file.hpp"
+
+namespace rewise {
+
+// With fewer replicas, each is cut into stretches of time; a stretch of kLeastStretch tau_int gives
+// errors about 13% too small, longer ones less.
+inline constexpr int kFewReplicas = 16;
+inline constexpr double kLeastStretch = 4;
+
+// A mean with its integrated autocorrelation time, in cycles: tau_int of the series times `every`,
+// so uncorrelated measurements give every/2.
+struct Timed {
+  Value value;
+  Value tau;
+};
+
+// Moments of the order parameter from cluster sizes; NaN where the update does not give them. For
+// Potts they are those of a vector (q = 2: of m itself):
+//   m^2 = (q sum_a N_a^2 / N^2 - 1) / (q - 1),  <m^2> = <sum n_c^2> / N^2   Wolff: <C> / N
+//   <m^4> = <(q + 1) (sum n_c^2)^2 - 2 sum n_c^4> / ((q - 1) N^4)           Swendsen-Wang;
+//           for more than two states only where each measurement covers one update
+// (spins as unit vectors with angles of equal cosine -1/(q - 1), averaged over the clusters'
+// states), U = 1 - <m^4> / (3 <m^2>^2).
+struct ClusterMoments {
+  Value m2, m4, binder;
+};
+
+struct TemperatureResult {
+  double temperature = 0;
+  std::uint32_t replicas = 0;
+  std::uint64_t measurements = 0;  // per replica
+  Timed energy, abs_magnetisation, m2, m4;
+  Value binder, specific_heat, susceptibility;
+  Value cluster_fraction;
+  ClusterMoments clusters;
+  // Measurements in each stretch of time that the jackknife leaves out; 0: it leaves out replicas.
+  // Errors are too small where a stretch is not several tau_int long.
+  std::uint64_t stretch = 0;
+  Agreement hot_cold;  // of <|m|> in replicas that started hot and cold; z = 0 where there are none
+};
+
+// The series of one temperature, [time, replica], without copying.
+Eigen::Map<const IntSeries, 0, Eigen::OuterStride<>> view_temperature(
+    const Series<std::int64_t>& series, std::size_t temperature);
+
+std::vector<TemperatureResult> results_of(const TaskData& task);
+
+// tau_int of m^2 at one temperature, in cycles.
+Value tau_of_m2(const TaskData& task, std::size_t temperature);
+
+ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
+// <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
+Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
+
+// Drops what was measured later. A finished file may hold more than a plan asks for; what is made
+// of it depends on the plan alone.
+void keep_first(TaskData& task, std::uint64_t measurements);
+
+// Drops the first measurements: those before equilibrium.
+void drop_first(TaskData& task, std::uint64_t measurements);
+
+// What the task's sums are divided by.
+SampleUnits units_of(const TaskData& task);
+
+// A value of the configuration, as a number; `otherwise` where the key is missing.
+double configured(const TaskData& task, const std::string& key, double otherwise);
+
+}  // namespace rewise

@@ -1,0 +1,269 @@
+#include "experiments/tc/tc_analysis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "experiments/console/options.hpp"
+#include "experiments/tc/tc_plan.hpp"
+
+namespace rewise {
+namespace {
+
+enum Observable { kBinder = 0, kScaledM2 = 1 };
+
+std::vector<Value> values_of(const JackknifeCurve& curve) {
+  std::vector<Value> values;
+  for (Eigen::Index k = 0; k < curve.value.size(); ++k) values.push_back(curve.at(k));
+  return values;
+}
+
+std::optional<double> known_tc(const StudyConfig& config, double p) {
+  if (config.model == ModelKind::potts) return potts_tc(config.dim(), p, config.q);
+  if (p == 0 && config.dim() == 2) return 2 / std::log(1 + std::sqrt(2.0));
+  return std::nullopt;
+}
+
+// PHYSICS.md: the square torus, the cubic lattice, and mean field for any p > 0.
+std::optional<double> known_binder(int dim, double p) {
+  if (p > 0) return 1 - std::pow(std::tgamma(0.25), 4) / (24 * M_PI * M_PI);
+  if (dim == 2) return 0.61069;
+  if (dim == 3) return 0.4655;
+  return std::nullopt;
+}
+
+bool cubic_shape(const std::vector<SizeData>& sizes) {
+  return std::all_of(sizes.begin(), sizes.end(), [](const SizeData& size) {
+    return std::adjacent_find(size.extents.begin(), size.extents.end(), std::not_equal_to<>()) ==
+           size.extents.end();
+  });
+}
+
+void find_crossings(const PointData& point, PointResult& result) {
+  for (const int observable : {kBinder, kScaledM2}) {
+    std::vector<JackknifeCurve> curves;
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      curves.push_back(observable_curve(static_cast<int>(k), point.sizes[k].samples, observable));
+      SizeCurves& fine = result.sizes[k].fine;
+      fine.temperatures.assign(curves[k].temperature.begin(), curves[k].temperature.end());
+      (observable == kBinder ? fine.binder : fine.scaled_m2) = values_of(curves[k]);
+    }
+    const auto crossings = consecutive_crossings(curves, observable);
+    result.crossings.insert(result.crossings.end(), crossings.begin(), crossings.end());
+  }
+}
+
+void extrapolate(const StudyConfig& config, PointResult& result) {
+  result.exponents = result.p > 0 ? mean_field_exponents()
+                                  : potts_exponents(config.dim(), static_cast<int>(config.q));
+  if (config.q == 4) {
+    result.warnings.push_back(
+        "four states: corrections of the size are logarithms, which are left out; Tc may be off by "
+        "more than its error");
+  }
+  std::vector<Crossing> of_binder;
+  for (const auto& crossing : result.crossings) {
+    if (crossing.observable == kBinder) of_binder.push_back(crossing);
+    if (crossing.status == CrossingStatus::found) continue;
+    result.warnings.push_back(fmt::format(
+        "{} of {} and {} sites: {}", crossing.observable == kBinder ? "U" : "N^x m^2",
+        crossing.smaller, crossing.larger,
+        crossing.status == CrossingStatus::none ? "no crossing in the window"
+                                                : "the crossing is not stable (too few graphs)"));
+  }
+  result.tc = extrapolate_temperature(result.crossings, result.exponents);
+  result.binder = extrapolate_height(of_binder, result.exponents);
+}
+
+// Of U of the two largest sizes; none where it is not found.
+const Crossing* last_crossing(const PointResult& result) {
+  const Crossing* last = nullptr;
+  for (const auto& crossing : result.crossings) {
+    if (crossing.observable == kBinder) last = &crossing;
+  }
+  return last != nullptr && last->status == CrossingStatus::found ? last : nullptr;
+}
+
+// "sizes with p N >= 100 are needed (L >= 320)"
+std::string larger_sizes(const StudyConfig& config, double p) {
+  if (p <= 0) return "add larger sizes";
+  const double edge = std::pow(100 / p, 1.0 / config.dim());
+  return fmt::format("sizes with p N >= 100 are needed (L >= {:.0f})", 2 * std::ceil(edge / 2));
+}
+
+// Small p needs large sizes: below the crossover a rewired lattice still behaves as a regular one,
+// and the mean-field form leads astray with a fair chi^2. U at the crossing tells.
+void check_binder(const StudyConfig& config, PointResult& result) {
+  constexpr double far = 0.25, near = 0.04, errors = 4;
+  if (!result.binder_expected) return;
+  const Crossing* last = last_crossing(result);
+  if (last == nullptr) return;
+  const Value height = estimate(last->height);
+  const double off = std::abs(height.value - *result.binder_expected);
+  if (off > far && off > errors * height.error) {
+    result.reasons.push_back(
+        {TcStatus::not_converged,
+         fmt::format(
+             "U at the crossing of the two largest sizes, T = {}, is {}, far from its limit "
+             "{:.4f}: the crossings still move; {}",
+             format_value(estimate(last->temperature)), format_value(height),
+             *result.binder_expected, larger_sizes(config, result.p))});
+    return;
+  }
+  if (!result.binder.ok) return;
+  const Value limit = result.binder.total();
+  const double miss = std::abs(limit.value - *result.binder_expected);
+  if (miss <= near || !(miss > errors * limit.error)) return;
+  result.reasons.push_back(
+      {TcStatus::not_converged,
+       fmt::format("U at Tc extrapolates to {}, its limit is {:.4f}; {}", format_value(limit),
+                   *result.binder_expected, larger_sizes(config, result.p))});
+}
+
+// What speaks against the extrapolation.
+void judge(const StudyConfig& config, const PointData& point, PointResult& result) {
+  const auto against = [&](TcStatus status, std::string text) {
+    result.reasons.push_back({status, std::move(text)});
+  };
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    const SizeData& size = point.sizes[k];
+    result.sizes[k].hot_cold = compare_halves(size);
+    const HotCold& halves = result.sizes[k].hot_cold;
+    fewest = std::min(fewest, size.samples.graphs.size());
+    if (halves.agree) continue;
+    against(TcStatus::not_equilibrated,
+            fmt::format("{}: replicas that started hot and cold differ in {} by {:.1f} standard "
+                        "errors; {}",
+                        extents_text(size.extents), halves.observable, std::abs(halves.worst_z),
+                        config.equilibrate ? "raise sampling.equilibrate, or leave it \"auto\""
+                                           : "ask for more measurements (sampling.measure)"));
+  }
+  if (last_crossing(result) == nullptr) {
+    against(TcStatus::no_window,
+            "U of the two largest sizes does not cross within the window, or not for every graph "
+            "left out; give sampling.temperatures, or more graphs");
+  } else if (!point.window.empty()) {
+    against(TcStatus::no_window, point.window);
+  }
+  if (fewest < kLeastGraphs) {
+    against(TcStatus::too_few_graphs,
+            fmt::format("{} graphs of a size do not tell their own spread: at least {} are needed "
+                        "(lattice.graphs)",
+                        fewest, kLeastGraphs));
+  }
+  check_binder(config, result);
+  if (!result.tc.ok || result.tc.fits[result.tc.chosen].fit.dof == 0) {
+    against(TcStatus::not_converged,
+            fmt::format("{} sizes cannot tell how their crossings move with size; add a larger one",
+                        point.sizes.size()));
+  } else if (!std::isfinite(result.tc.total().error)) {
+    against(TcStatus::too_few_graphs,
+            "the graphs are too few for an error of the extrapolation; more are needed "
+            "(lattice.graphs)");
+  }
+}
+
+PointResult analyse_point(const StudyConfig& config, const PointData& point) {
+  PointResult result = locate_tc(config, point);
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    result.sizes[k].simulated = simulated_curves(point.sizes[k]);
+  }
+  return result;
+}
+
+// What is known exactly makes better shifts than what was measured, which stands beside it.
+void take_tc0(const StudyConfig& config, TcResult& result) {
+  for (const auto& point : result.points) {
+    if (point.p == 0 && point.accepted()) result.measured_tc0 = point.tc.total();
+  }
+  if (config.dim() == 1) return;  // Tc(0) = 0: a shift would be Tc(p) itself
+  if (const auto exact = known_tc(config, 0)) {
+    result.tc0 = {*exact, 0};
+    result.tc0_source = "exact";
+  } else if (config.dim() == 3) {
+    // beta_c = 0.221654626(5), Ferrenberg, Xu & Landau 2018.
+    constexpr double beta = 0.221654626, error = 5e-9;
+    const double unit = config.model == ModelKind::potts ? 0.5 : 1;  // two states: Ising, 2 beta
+    result.tc0 = {unit / beta, unit * error / (beta * beta)};
+    result.tc0_source = "published";
+  } else if (result.measured_tc0) {
+    result.tc0 = *result.measured_tc0;
+    result.tc0_source = "measured";
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(TcStatus status) {
+  static constexpr std::string_view names[] = {"ok",        "no-transition",  "not-equilibrated",
+                                               "no-window", "too-few-graphs", "not-converged"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+TcStatus PointResult::status() const {
+  TcStatus gravest = TcStatus::ok;
+  for (const Reason& reason : reasons) {
+    if (gravest == TcStatus::ok || reason.status < gravest) gravest = reason.status;
+  }
+  return gravest;
+}
+
+std::optional<Value> PointResult::candidate() const {
+  if (tc.ok) return tc.total();
+  const Crossing* last = last_crossing(*this);
+  if (last == nullptr) return std::nullopt;
+  return estimate(last->temperature);
+}
+
+PointResult locate_tc(const StudyConfig& config, const PointData& point) {
+  PointResult result;
+  result.p = point.p;
+  result.warnings = point.warnings;
+  result.sizes.resize(point.sizes.size());
+  if (point.sizes.empty()) {
+    result.reasons.push_back(
+        {TcStatus::no_transition, "one dimension has no transition at p = 0 (Tc = 0)"});
+    return result;
+  }
+  find_crossings(point, result);
+  extrapolate(config, result);
+  result.exact = known_tc(config, point.p);
+  if (config.q == 2 && (cubic_shape(point.sizes) || point.p > 0)) {
+    result.binder_expected = known_binder(config.dim(), point.p);
+  }
+  judge(config, point, result);
+  return result;
+}
+
+TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points) {
+  TcResult result;
+  for (const auto& point : points) {
+    result.points.push_back(analyse_point(config, point));
+  }
+  take_tc0(config, result);
+  if (result.tc0_source.empty()) return result;
+
+  std::vector<double> p;
+  std::vector<Value> tc;
+  std::vector<PointResult*> rewired;
+  for (auto& point : result.points) {
+    if (point.p == 0 || !point.accepted()) continue;
+    p.push_back(point.p);
+    tc.push_back(point.tc.total());
+    rewired.push_back(&point);
+  }
+  if (p.empty()) return result;
+  result.shift = shifts(p, tc, result.tc0);
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    rewired[k]->shift = result.shift[static_cast<Eigen::Index>(k)];
+  }
+  if (p.size() < 2) return result;
+  result.local = local_exponents(result.shift);
+  result.power_laws = fit_power_law_ranges(result.shift);
+  return result;
+}
+
+}  // namespace rewise

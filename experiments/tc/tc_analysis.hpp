@@ -1,0 +1,78 @@
+// From the graphs of every size and p to Tc(p), its shift and local exponents (DESIGN.md section
+// 8). Knows nothing of files; tc_report prints what comes out.
+//
+// Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), extrapolated in
+// the mean-field form (p > 0) or the regular one (p = 0). Errors: jackknife over graphs, through to
+// the end, with control variates.
+//
+// A number that a check contradicts is no result: replicas that have not forgotten their start, a
+// crossing outside of the window, too few graphs or sizes, U at the crossing far from its limit.
+// Such a point keeps its number as a candidate, with reasons; shifts and exponents leave it out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/scaling/exponents.hpp"
+#include "analysis/scaling/extrapolation.hpp"
+#include "experiments/study/size_curves.hpp"
+#include "experiments/tc/tc_search.hpp"
+
+namespace rewise {
+
+struct SizeResult {
+  SizeCurves simulated, fine;  // fine: U and sqrt(N) m^2 only, reweighted
+  HotCold hot_cold;
+};
+
+// Why a point has no Tc, the gravest first.
+enum class TcStatus {
+  ok,
+  no_transition,
+  not_equilibrated,
+  no_window,
+  too_few_graphs,
+  not_converged,
+};
+std::string_view to_string(TcStatus status);
+
+struct Reason {
+  TcStatus status = TcStatus::ok;
+  std::string text;  // one line: what was found, and what to do
+};
+
+struct PointResult {
+  double p = 0;
+  std::vector<SizeResult> sizes;
+  std::vector<Crossing> crossings;  // of U, then of sqrt(N) m^2
+  ScalingExponents exponents;
+  Extrapolation tc, binder;     // Tc, and U at the crossing
+  std::vector<Reason> reasons;  // why `tc` is no result
+  std::optional<double> exact;  // Tc where it is known
+  std::optional<double> binder_expected;
+  std::optional<Value> shift;
+  std::vector<std::string> warnings;
+
+  bool accepted() const { return tc.ok && reasons.empty(); }
+  TcStatus status() const;
+  // The number that the reasons speak against: the extrapolation, or the last crossing of U.
+  std::optional<Value> candidate() const;
+};
+
+struct TcResult {
+  std::vector<PointResult> points;
+  std::optional<Value> measured_tc0;
+  Value tc0;
+  std::string tc0_source;  // "exact", "published", "measured", or "" where there is none
+  Shifts shift;
+  LocalExponents local;
+  std::vector<PowerLaw> power_laws;
+};
+
+// One point without `simulated` curves, checks of equilibrium and shift: what a target goes by.
+PointResult locate_tc(const StudyConfig& config, const PointData& point);
+
+TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points);
+
+}  // namespace rewise

@@ -1,0 +1,230 @@
+#include "experiments/tc/tc_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/study/summary_parts.hpp"
+
+namespace rewise {
+namespace {
+
+Json tc_size_json(const SizeData& size, const SizeResult& result, std::uint32_t replicas) {
+  Json json = size_json(size, result.simulated, result.hot_cold, replicas);
+  json["fine"]["temperatures"] = result.fine.temperatures;
+  json["fine"]["binder"] = curve_json(result.fine.binder);
+  json["fine"]["scaled_m2"] = curve_json(result.fine.scaled_m2);
+  json["scaled_m2_power"] = size.samples.m2_power;
+  return json;
+}
+
+std::string_view quantity(int observable) { return observable == 0 ? "binder" : "scaled_m2"; }
+
+const std::vector<std::uint32_t>& extents_of(const PointData& point, double sites) {
+  const auto found = std::find_if(point.sizes.begin(), point.sizes.end(),
+                                  [&](const SizeData& s) { return s.samples.sites == sites; });
+  return found->extents;
+}
+
+Json crossings_json(const PointData& point, const PointResult& result) {
+  constexpr std::string_view status[] = {"found", "none", "unstable"};
+  std::vector<std::size_t> used, height_used;  // the latter: of the crossings of U
+  if (result.tc.ok) used = result.tc.fits[result.tc.chosen].used;
+  if (result.binder.ok) height_used = result.binder.fits[result.binder.chosen].used;
+  const auto is_in = [](const std::vector<std::size_t>& list, std::size_t i) {
+    return std::find(list.begin(), list.end(), i) != list.end();
+  };
+  Json list = Json::array();
+  std::size_t of_binder = 0;
+  for (std::size_t i = 0; i < result.crossings.size(); ++i) {
+    const Crossing& c = result.crossings[i];
+    const bool known = c.status != CrossingStatus::none;
+    Json json;
+    json["quantity"] = quantity(c.observable);
+    json["extents"] = {extents_of(point, c.smaller), extents_of(point, c.larger)};
+    json["sites"] = {c.smaller, c.larger};
+    json["status"] = status[static_cast<std::size_t>(c.status)];
+    json["temperature"] = known ? printed_json(estimate(c.temperature)) : Json(nullptr);
+    json["height"] = known ? printed_json(estimate(c.height)) : Json(nullptr);
+    json["shift"] = crossing_shift(c.smaller, c.larger, result.exponents);
+    json["height_shift"] = crossing_height_shift(c.smaller, c.larger, result.exponents);
+    json["used"] = is_in(used, i);
+    if (c.observable == 0) json["height_used"] = is_in(height_used, of_binder++);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+// "error" is statistical; "total_error" and "text" hold what the extrapolation leaves out too. The
+// fit of greatest weight: limit + amplitude * (finite-size term), an amplitude per observable.
+Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Crossing>& crossings) {
+  if (!extrapolation.ok) return nullptr;
+  const Value total = extrapolation.total();
+  Json json = printed_json(total);
+  json["error"] = number_json(extrapolation.value.error);
+  json["systematic"] = number_json(extrapolation.systematic);
+  json["total_error"] = number_json(total.error);
+  const CrossingFit& chosen = extrapolation.fits[extrapolation.chosen];
+  json["form"] = "shifted";
+  json["chi2"] = chosen.fit.chi2;
+  json["dof"] = chosen.fit.dof;
+  json["q"] = number_json(chosen.fit.q);
+  json["smallest"] = chosen.smallest;
+  json["fit_limit"] = value_json(chosen.fit.parameter(0));
+  json["fit"] = Json::array();
+  std::vector<int> observables;
+  for (const auto i : chosen.used) observables.push_back(crossings[i].observable);
+  std::sort(observables.begin(), observables.end());
+  observables.erase(std::unique(observables.begin(), observables.end()), observables.end());
+  for (std::size_t k = 0; k < observables.size(); ++k) {
+    const auto parameter = static_cast<Eigen::Index>(k) + 1;
+    json["fit"].push_back({{"quantity", quantity(observables[k])},
+                           {"amplitude", value_json(chosen.fit.parameter(parameter))},
+                           {"covariance", number_json(chosen.fit.covariance(0, parameter))}});
+  }
+  return json;
+}
+
+// Tc as it was extrapolated; of a point that has none, what was refused.
+Json tc_json(const PointResult& result) {
+  Json json = extrapolated_json(result.tc, result.crossings);
+  json["method"] = result.p > 0 ? "mean-field" : "regular";
+  return json;
+}
+
+Json binder_json(const PointResult& result) {
+  std::vector<Crossing> of_binder;
+  for (const Crossing& c : result.crossings) {
+    if (c.observable == 0) of_binder.push_back(c);
+  }
+  return extrapolated_json(result.binder, of_binder);
+}
+
+Json candidate_json(const PointResult& result) {
+  if (result.accepted()) return nullptr;
+  if (result.tc.ok) return tc_json(result);
+  const auto last = result.candidate();
+  if (!last) return nullptr;
+  Json json = printed_json(*last);
+  json["systematic"] = nullptr;  // unknown
+  json["total_error"] = nullptr;
+  return json;
+}
+
+Json reasons_json(const PointResult& result) {
+  Json list = Json::array();
+  for (const Reason& reason : result.reasons) list.push_back(reason.text);
+  return list;
+}
+
+// null without a target.
+Json target_json(const PointData& point) {
+  if (!point.target) return nullptr;
+  const TargetState& target = *point.target;
+  Json json;
+  json["asked"] = target.asked;
+  json["error"] = number_json(target.reached);
+  json["reached"] = target.done;
+  json["stopped"] = target.stopped.empty() ? Json(nullptr) : Json(target.stopped);
+  json["rounds"] = target.rounds;
+  json["sizes"] = Json::array();
+  for (std::size_t k = 0; k < target.sizes.size(); ++k) {
+    const SizeTarget& size = target.sizes[k];
+    const SizeData& now = point.sizes[k];
+    json["sizes"].push_back({{"extents", now.extents},
+                             {"graphs_before", size.graphs_before},
+                             {"graphs_added", now.samples.graphs.size() - size.graphs_before},
+                             {"measurements_before", size.measurements_before},
+                             {"measurements_added", now.plan.measure - size.measurements_before},
+                             {"share", number_json(size.share)},
+                             {"thermal", number_json(size.thermal)}});
+  }
+  return json;
+}
+
+Json point_json(const StudyConfig& config, const PointData& point, const PointResult& result) {
+  Json json;
+  json["p"] = point.p;
+  json["sizes"] = Json::array();
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    json["sizes"].push_back(tc_size_json(point.sizes[k], result.sizes[k], config.replicas));
+  }
+  json["crossings"] = crossings_json(point, result);
+  json["tc"] = result.accepted() ? tc_json(result) : Json(nullptr);
+  json["status"] = to_string(result.status());
+  json["reasons"] = reasons_json(result);
+  json["candidate"] = candidate_json(result);
+  json["binder_limit"] = binder_json(result);
+  json["scaling"] = {{"y", result.exponents.y}, {"w", result.exponents.w}};
+  json["binder_expected"] = result.binder_expected ? Json(*result.binder_expected) : Json(nullptr);
+  json["tc_exact"] = result.exact ? Json(*result.exact) : Json(nullptr);
+  json["shift"] = result.shift ? printed_json(*result.shift) : Json(nullptr);
+  json["target"] = target_json(point);
+  json["warnings"] = result.warnings;
+  return json;
+}
+
+Json exponents_json(const TcResult& result) {
+  Json list = Json::array();
+  for (Eigen::Index k = 0; k < result.local.p.size(); ++k) {
+    list.push_back({{"p_low", result.shift.p(k)},
+                    {"p_high", result.shift.p(k + 1)},
+                    {"p", result.local.p(k)},
+                    {"exponent", printed_json(result.local.exponent[k])}});
+  }
+  return list;
+}
+
+Json power_laws_json(const TcResult& result) {
+  Json list = Json::array();
+  for (const auto& law : result.power_laws) {
+    if (!law.ok) continue;
+    list.push_back({{"p_first", law.p_first},
+                    {"p_last", law.p_last},
+                    {"amplitude", printed_json(law.amplitude)},
+                    {"exponent", printed_json(law.exponent)},
+                    {"covariance", number_json(law.covariance(0, 1))},
+                    {"chi2", number_json(law.chi2)},
+                    {"dof", law.dof},
+                    {"q", number_json(law.q)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json tc_summary(const StudyConfig& config, const std::vector<PointData>& points,
+                const TcResult& result, double seconds) {
+  Json json = summary_head(config, "tc", seconds);
+  json["points"] = Json::array();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    json["points"].push_back(point_json(config, points[i], result.points[i]));
+  }
+  if (result.tc0_source.empty()) {
+    json["tc0"] = nullptr;
+  } else {
+    json["tc0"] = printed_json(result.tc0);
+    json["tc0"]["source"] = result.tc0_source;
+    json["tc0"]["measured"] =
+        result.measured_tc0 ? printed_json(*result.measured_tc0) : Json(nullptr);
+  }
+  json["local_exponents"] = exponents_json(result);
+  json["power_laws"] = power_laws_json(result);
+  json["warnings"] = Json::array();
+  return json;
+}
+
+std::string tc_csv(const StudyConfig& config, const std::vector<PointData>& points,
+                   const TcResult& result) {
+  std::string out = csv_header();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t k = 0; k < points[i].sizes.size(); ++k) {
+      out += csv_rows(config, points[i].p, config.rule, points[i].sizes[k],
+                      result.points[i].sizes[k].simulated);
+    }
+  }
+  return out;
+}
+
+}  // namespace rewise

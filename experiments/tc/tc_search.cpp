@@ -1,0 +1,308 @@
+#include "experiments/tc/tc_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "analysis/scaling/crossing.hpp"
+#include "analysis/scaling/extrapolation.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/study/study_schedule.hpp"
+#include "experiments/study/target_work.hpp"
+#include "experiments/tasks/equilibrium.hpp"
+#include "experiments/tasks/task_results.hpp"
+#include "experiments/tc/tc_analysis.hpp"
+#include "experiments/tc/tc_potts.hpp"
+#include "experiments/tc/tc_rounds.hpp"
+#include "experiments/tc/tc_scan.hpp"
+#include "experiments/tc/tc_tasks.hpp"
+#include "experiments/tc/tc_window.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr int kMostMoves = 6;  // of a window
+constexpr Eigen::Index kFinePoints = 41;
+constexpr double kWide = 1.7;   // times the width, for sizes whose two crossings lie far apart
+constexpr int kWideCount = 10;  // temperatures then
+
+double site_count(const std::vector<std::uint32_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+MomentFunction crossing_function(const SizeSamples& samples, int observable) {
+  if (observable == 0) return binder_at;
+  return [power = samples.m2_power](const Moments& m, double sites, double) {
+    return std::pow(sites, power) * m(kM2);
+  };
+}
+
+class Search {
+ public:
+  Search(Study& study, const StopToken& stop, Progress& progress)
+      : tasks_(study, stop, progress), config_(study.config()) {
+    for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
+      if (config_.dim() > 1 || point(i).data.p > 0) all_.push_back(i);  // else Tc = 0
+    }
+  }
+
+  std::vector<PointData> run(const TcInterim& interim) {
+    if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
+    for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
+    if (config_.target_error) {
+      run_rounds(
+          tasks_, all_, [this](std::size_t k, const Who& who) { add_size(k, who); }, interim);
+    }
+    std::vector<PointData> data;
+    for (auto& point : tasks_.points) data.push_back(std::move(point.data));
+    return data;
+  }
+
+  std::vector<PointData> so_far() const {
+    std::vector<PointData> data;
+    for (const auto& point : tasks_.points) data.push_back(point.data);
+    return data;
+  }
+
+ private:
+  using Who = std::vector<std::size_t>;  // numbers of points
+
+  TcPoint& point(std::size_t i) { return tasks_.points[i]; }
+
+  // Size k of these points, up to the graphs that it begins with.
+  void grow(std::size_t k, const Who& who) {
+    tasks_.progress().stage(extents_text(tasks_.extents(k)));
+    for (const auto i : who) open_size(point(i), k);
+    choose_plan(k, who);
+    const std::uint32_t graphs = tasks_.first_graphs(k);
+    fill(k, std::min(graphs, kPilotGraphs), who);
+    if (config_.temperatures.empty()) settle(k, who);
+    fill(k, graphs, who);
+  }
+
+  // A larger one than the study has: Tc, or where sizes crossed last, says where its window lies.
+  void add_size(std::size_t k, const Who& who) {
+    for (const auto i : who) {
+      const auto found = locate_tc(config_, point(i).data).candidate();
+      if (found) point(i).centre = found->value;
+    }
+    grow(k, who);
+  }
+
+  void fill(std::size_t k, std::uint32_t graphs, const Who& who) {
+    std::vector<TcCell> cells;
+    for (const auto i : who) cells.push_back({i, k, graphs});
+    tasks_.fill(cells);
+  }
+
+  void open_size(TcPoint& point, std::size_t k) {
+    SizeData size;
+    size.extents = tasks_.extents(k);
+    size.plan = tasks_.first_plan(point, k);
+    size.samples.sites = site_count(size.extents);
+    size.samples.m2_power = point.data.p > 0
+                                ? kMeanFieldM2Power
+                                : regular_m2_power(config_.dim(), static_cast<int>(config_.q));
+    point.data.sizes.push_back(std::move(size));
+    point.wide = false;
+    place_window(point, k);
+    tune_schedule(point, k);
+  }
+
+  // Under schedule = "auto": at the middle of the first window, whatever becomes of it.
+  void tune_schedule(TcPoint& point, std::size_t k) {
+    if (config_.schedule) return;
+    SizePlan plan = point.data.sizes[k].plan;
+    plan.equilibrate = 60;  // a likely plan, for the work to come
+    plan.measure = 20;
+    plan.every = 5;
+    const StudyTask task = tasks_.task_of(point, k, 0, plan, "tune");
+    const double graphs = tasks_.first_graphs(k) * (config_.target_error ? kLikelyGrowth : 1);
+    ClassWork work{task.spec, graphs, task.seconds, {}};
+    if (k > 0) work.neighbour = tasks_.extents(k - 1);
+    take_schedule(tasks_.study(), work, tasks_.stop(), tasks_.progress(), point.data.sizes[k].plan);
+  }
+
+  // Lays the window of size k around point.centre; samples of another window are dropped.
+  void place_window(TcPoint& point, std::size_t k) {
+    SizeData& size = point.data.sizes[k];
+    point.half_width = half_window(config_, point.centre, point.data.p, size.samples.sites) *
+                       (point.wide ? kWide : 1);
+    size.plan.temperatures =
+        config_.temperatures.empty()
+            ? window_temperatures(point.centre, point.half_width, point.wide ? kWideCount : 6)
+            : config_.temperatures;
+    size.samples.grid = temperature_grid(size.plan.temperatures.front(),
+                                         size.plan.temperatures.back(), kFinePoints);
+    size.samples.graphs.clear();
+  }
+
+  // Equilibration, cycles per measurement, measurements.
+  void choose_plan(std::size_t k, const Who& who) {
+    const RunPilots run = [&](const std::vector<StudyTask>& tasks,
+                              const std::vector<std::size_t>& whose, const TaskHandler& handle) {
+      tasks_.expect(seconds_of(tasks), tasks_.seconds_from(k, who));
+      tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
+        const bool first = index == 0 || whose[index - 1] != whose[index];
+        if (first) tasks_.note_speed(point(who[whose[index]]), k, data);
+        handle(index, std::move(data));
+      });
+    };
+    if (config_.equilibrate) {
+      measure_tau(k, who, run);
+    } else {
+      std::vector<EquilibriumSearch> searches;
+      for (const auto i : who) {
+        TcPoint& at = point(i);
+        searches.push_back({&at.data.sizes[k].plan, at.data.p, at.data.sizes[k].samples.sites,
+                            tasks_.first_graphs(k),
+                            [this, &at, k](std::uint32_t graph, const SizePlan& plan) {
+                              return tasks_.task_of(at, k, graph, plan, "pilot");
+                            },
+                            ""});
+      }
+      establish_equilibrium(config_, searches, run);
+      for (std::size_t n = 0; n < who.size(); ++n) {
+        if (searches[n].failed.empty()) continue;
+        point(who[n]).data.warnings.push_back(fmt::format("{}: no equilibrium by pilots: {}",
+                                                          extents_text(tasks_.extents(k)),
+                                                          searches[n].failed));
+      }
+    }
+    tasks_.expect(tasks_.seconds_of_size(k, who), tasks_.seconds_from(k + 1, who));
+  }
+
+  // Where the configuration fixes the equilibration: tau_int from a short run at the middle of the
+  // window.
+  void measure_tau(std::size_t k, const Who& who, const RunPilots& run) {
+    std::vector<StudyTask> tasks;
+    std::vector<std::size_t> whose;
+    for (const auto i : who) {
+      whose.push_back(whose.size());
+      SizePlan plan = point(i).data.sizes[k].plan;
+      plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
+      plan.equilibrate = *config_.equilibrate;
+      plan.measure = 400;
+      plan.every = 1;
+      tasks.push_back(tasks_.task_of(point(i), k, 0, plan, "pilot"));
+    }
+    std::vector<double> tau(tasks.size());
+    run(tasks, whose,
+        [&](std::size_t index, TaskData&& data) { tau[index] = tau_of_m2(data, 0).value; });
+    for (std::size_t n = 0; n < who.size(); ++n) {
+      const TcPoint& at = point(who[n]);
+      choose_times(config_, at.data.p, tau[n], tasks_.points[who[n]].data.sizes[k].plan);
+    }
+  }
+
+  // Moves windows until the crossing with the size before is well inside.
+  void settle(std::size_t k, const Who& who) {
+    if (k == 0) return;
+    for (int move = 0; move <= kMostMoves; ++move) {
+      Who moved;
+      for (const auto i : who) {
+        TcPoint& at = point(i);
+        const auto& sizes = at.data.sizes;
+        const auto &small = sizes[k - 1].samples, &large = sizes[k].samples;
+        WindowShift wanted = wanted_shift(at.data.p, small, large, at.centre, at.half_width);
+        // Where the search may do more than the versions did whose studies fix the equilibration.
+        if (!config_.equilibrate && at.data.p > 0 && (move < kMostMoves || !wanted.settled)) {
+          wanted = wanted_shift_of_both(small, large, at.centre, at.half_width);
+          if (!wanted.settled && at.wide) wanted.wider = false;
+          at.wide = at.wide || wanted.wider;
+        }
+        if (wanted.settled) {
+          at.centre += wanted.shift;  // the best estimate so far is the next centre
+          at.data.window.clear();
+        } else if (move == kMostMoves) {
+          at.data.window = fmt::format(
+              "{}: no window was found with the crossing well inside; give "
+              "sampling.temperatures",
+              extents_text(tasks_.extents(k)));
+        } else {
+          move_window(at, k, wanted.shift);
+          moved.push_back(i);
+        }
+      }
+      if (moved.empty()) return;
+      if (k < config_.sizes.size()) fill(k - 1, tasks_.first_graphs(k - 1), moved);
+      fill(k, std::min(tasks_.first_graphs(k), kPilotGraphs), moved);
+    }
+  }
+
+  // The window of the size before follows where it would no longer cover the crossing, unless a
+  // target has filled it with graphs.
+  void move_window(TcPoint& point, std::size_t k, double shift) {
+    point.centre += std::clamp(shift, -1.2 * point.half_width, 1.2 * point.half_width);
+    const Eigen::ArrayXd& before = point.data.sizes[k - 1].samples.grid;
+    const double middle = 0.5 * (before(0) + before(before.size() - 1));
+    const double half = before(before.size() - 1) - middle;
+    if (std::abs(point.centre - middle) > kInside * half && k < config_.sizes.size()) {
+      place_window(point, k - 1);
+    }
+    place_window(point, k);
+  }
+
+  TcTasks tasks_;
+  const StudyConfig& config_;
+  Who all_;
+};
+
+}  // namespace
+
+void check_tc_config(const StudyConfig& config, const std::string& file) {
+  const auto one = [&](std::size_t count, const char* key) {
+    if (count <= 1) return;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {}: tc takes one, not {} (sweep takes lists)", file, key, count));
+  };
+  one(config.dims().size(), "lattice.dim");
+  one(config.rules.size(), "lattice.rule");
+  one(config.schedules.size(), "sampling.schedule");
+  if (!config.target_observables.empty()) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
+  }
+  if (by_peaks(config)) check_peaks_config(config, file);
+  if (config.sizes.size() < 2) {
+    throw Error(ExitCode::usage,
+                file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");
+  }
+  if (*std::min_element(config.graphs.begin(), config.graphs.end()) < 2) {
+    throw Error(ExitCode::usage, file +
+                                     ": lattice.graphs: tc needs two graphs or more of each size, "
+                                     "whose spread is the error");
+  }
+  if (config.temperatures.size() == 1) {
+    throw Error(ExitCode::usage,
+                file + ": sampling.temperatures: tc needs two temperatures or more, or \"auto\"");
+  }
+}
+
+std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
+                                 const TcInterim& interim, const TcInterim& interrupted) {
+  Search search(study, stop, progress);
+  try {
+    return search.run(interim);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(search.so_far());
+    throw;
+  }
+}
+
+JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {
+  return curve_over_graphs(sample, fine_table(samples), crossing_function(samples, observable),
+                           controls(samples));
+}
+
+JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable) {
+  return changed_curve(sample, fine_table(samples), thermal_table(samples),
+                       crossing_function(samples, observable), controls(samples));
+}
+
+}  // namespace rewise

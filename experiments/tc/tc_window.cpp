@@ -1,0 +1,89 @@
+#include "experiments/tc/tc_window.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/scaling/crossing.hpp"
+#include "experiments/tc/tc_plan.hpp"
+#include "experiments/tc/tc_search.hpp"
+
+namespace rewise {
+namespace {
+
+JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, int observable) {
+  SizeSamples first = samples;
+  first.graphs.resize(std::min<std::size_t>(samples.graphs.size(), kPilotGraphs));
+  return observable_curve(sample, first, observable);
+}
+
+// Without a crossing in sight: towards where it must be.
+double blind_shift(const SizeSamples& small, const SizeSamples& large, double centre,
+                   double half_width) {
+  const JackknifeCurve a = pilot_curve(0, small, 0), b = pilot_curve(1, large, 0);
+  const double low = std::max(a.temperature(0), b.temperature(0));
+  const double high =
+      std::min(a.temperature(a.temperature.size() - 1), b.temperature(b.temperature.size() - 1));
+  if (low >= high) {  // the windows do not even touch
+    return 0.5 * (a.temperature(0) + a.temperature(a.temperature.size() - 1)) - centre;
+  }
+  const double middle = 0.5 * (low + high);
+  const double difference =
+      interpolate(b.temperature, b.value, middle) - interpolate(a.temperature, a.value, middle);
+  return (difference > 0 ? 1.2 : -1.2) * half_width;
+}
+
+// Where an observable that is not seen to cross may do so: +1 above the window, -1 below.
+double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int observable) {
+  const JackknifeCurve a = pilot_curve(0, small, observable), b = pilot_curve(1, large, observable);
+  const double low = std::max(a.temperature(0), b.temperature(0));
+  const double high =
+      std::min(a.temperature(a.temperature.size() - 1), b.temperature(b.temperature.size() - 1));
+  if (low >= high) return 0;
+  const double middle = 0.5 * (low + high);  // the ends are the noisiest
+  return interpolate(b.temperature, b.value, middle) > interpolate(a.temperature, a.value, middle)
+             ? 1
+             : -1;
+}
+
+}  // namespace
+
+WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
+                                 double half_width) {
+  Crossing crossings[2];
+  for (const int o : {0, 1}) {
+    crossings[o] = find_crossing(pilot_curve(0, small, o), pilot_curve(1, large, o), o);
+  }
+  const auto seen = [&](int o) { return crossings[o].status != CrossingStatus::none; };
+  if (!seen(0) && !seen(1)) return {blind_shift(small, large, centre, half_width), false, false};
+  if (!seen(0) || !seen(1)) {
+    const int known = seen(0) ? 0 : 1;
+    const double at = crossings[known].temperature.value - centre;
+    const double side = side_of_crossing(small, large, 1 - known);
+    return {at + 0.5 * side * half_width, false, true};
+  }
+  const double a = crossings[0].temperature.value, b = crossings[1].temperature.value;
+  const double shift = 0.5 * (a + b) - centre, reach = 0.5 * std::abs(a - b);
+  return {shift, std::abs(shift) + reach <= 0.75 * half_width, reach > 0.5 * half_width};
+}
+
+WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
+                         double centre, double half_width) {
+  double sum[2] = {0, 0};  // of stable crossings, of all
+  int count[2] = {0, 0};
+  for (int observable = 0; observable < (p > 0 ? 2 : 1); ++observable) {
+    const Crossing crossing = find_crossing(pilot_curve(0, small, observable),
+                                            pilot_curve(1, large, observable), observable);
+    if (crossing.status == CrossingStatus::none) continue;
+    for (const int kind : {0, 1}) {
+      if (kind == 0 && crossing.status != CrossingStatus::found) continue;
+      sum[kind] += crossing.temperature.value;
+      ++count[kind];
+    }
+  }
+  if (count[1] == 0) return {blind_shift(small, large, centre, half_width), false, false};
+  const int kind = count[0] > 0 ? 0 : 1;
+  const double shift = sum[kind] / count[kind] - centre;
+  return {shift, std::abs(shift) <= kInside * half_width, false};
+}
+
+}  // namespace rewise

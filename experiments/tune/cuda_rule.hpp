@@ -1,0 +1,19 @@
+// A rule of thumb for schedules on a CUDA device: what `schedule = "auto"` takes where the work is
+// done before tuning would have paid (auto_schedule.hpp). For the bundle engine on a device that is
+// full, near Tc.
+#pragma once
+
+#include "experiments/tune/tune_trial.hpp"
+
+namespace rewise {
+
+// The schedule that the tuner found best at the measured lattice next in size and p, with the
+// cluster update of `spec`, or `any_cluster`: with whichever was better. Local sweeps alone, where
+// they won, only if `sweeps_alone` (auto_schedule.hpp).
+Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
+
+// Seconds that a cycle takes there, per replica: what a study's work is weighed by before anything
+// ran (short runs of small systems say little of a full device).
+double cuda_seconds(const Candidate& candidate, double p, double sites);
+
+}  // namespace rewise

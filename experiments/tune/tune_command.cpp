@@ -1,0 +1,307 @@
+// `rewise tune`: the schedule M:W that yields decorrelated measurements fastest, for one setting or
+// for a scan over p.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <tuple>
+
+#include "experiments/console/commands.hpp"
+#include "experiments/console/device.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/console/progress.hpp"
+#include "experiments/console/python.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "experiments/study/auto_schedule.hpp"
+#include "experiments/study/config.hpp"
+#include "experiments/tc/known_tc.hpp"
+#include "experiments/tc/tc_plan.hpp"
+#include "experiments/tune/tune_report.hpp"
+#include "graphs/graph_io.hpp"
+#include "src/store/syscalls.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kAbout =
+    "Find the schedule M:W that decorrelates fastest.\n\n"
+    "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
+    "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2 and of the\n"
+    "configuration, and ranks them by decorrelated measurements of m^2 per second of one\n"
+    "replica, 1 / (2 tau_int x seconds per cycle).";
+constexpr const char* kExamples = R"(
+Times are of one replica; tau_int is 1/2 for white noise, in cycles. "measured": with a
+measurement in each cycle. All candidates go on from one equilibrated state; one whose
+optimistic bound falls below the leader's pessimistic one gets no more time. Several p
+(or temperatures) make a scan: where does the optimum move?
+
+With --study the winner goes where schedule = "auto" of that study finds it (--cluster: the
+one that its configuration names, if it does); 'rewise tc' does the same by itself, once per
+p and size.
+
+Examples:
+  rewise tune --size 64 --p 0.01
+  rewise tune --size 128 --p 0,1e-3,1e-2,0.1 --budget 60s --out scan.json
+  rewise plot scan.json
+  rewise tune --dim 3 --size 16 --p 0.01 --engine single --budget 60s
+  rewise tune --size 64 --p 0.01 --candidates 1:0,1:3,1:5,0:1 --json)";
+
+struct TuneOptions : LatticeOptions, ModelOptions {
+  std::uint64_t seed = 1, replicas = 0, threads = 0;
+  std::string graph, first_site, temperature, engine = "auto", device = "auto", local = "auto";
+  std::string cluster = "auto", candidates, budget = "30s";
+  std::string wolff_method, label_method, out, study;
+  bool json = false, plots = true, keep_all = false, overwrite = false;
+};
+
+ClusterUpdate wanted_cluster(const TuneOptions& options) {
+  return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
+}
+
+std::string engine_of(const TuneOptions& options) {
+  return choose_engine(options.engine, read_model(options).first, wanted_cluster(options),
+                       "--engine");
+}
+
+std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
+  const std::string engine = engine_of(options);
+  const auto offered = clusters_of(engine);
+  if (options.cluster == "auto") return offered;
+  const ClusterUpdate one = wanted_cluster(options);
+  if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has seen to it
+  if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
+    throw Error(ExitCode::usage,
+                fmt::format("--cluster: the {} engine has no {} here", engine, options.cluster));
+  }
+  return {one};
+}
+
+std::vector<Candidate> candidates(const TuneOptions& options) {
+  const auto kinds = clusters(options);
+  if (options.candidates.empty()) return standard_candidates(kinds);
+  std::vector<Candidate> list;
+  for (const ClusterUpdate kind : kinds) {
+    for (const std::string& part : split_list(options.candidates)) {
+      const Candidate one{parse_schedule(part, "--candidates"), kind};
+      if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
+      if (std::find(list.begin(), list.end(), one) != list.end()) {
+        throw Error(ExitCode::usage, fmt::format("--candidates: {} is given twice", part));
+      }
+      list.push_back(one);
+    }
+  }
+  return list;
+}
+
+// Near Tc(p), where it is known; Potts with two states is Ising at half the temperature.
+std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
+  if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
+  if (spec.graph.rule != Rule::rewire) return std::nullopt;
+  std::optional<double> tc = near_tc(dim, spec.graph.p);
+  if (tc && spec.model == ModelKind::potts) *tc /= 2;
+  return tc;
+}
+
+double default_temperature(const TaskSpec& spec, int dim) {
+  const std::optional<double> t = known_temperature(spec, dim);
+  if (!t && spec.q > 2) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc of the Potts model with {} states is "
+                            "known here for two dimensions and p = 0)",
+                            spec.q));
+  }
+  if (!t) {
+    throw Error(ExitCode::usage,
+                fmt::format("--temperature is missing (Tc(p) is known here for rule rewire in two "
+                            "and three dimensions, not for {} in {})",
+                            to_string(spec.graph.rule), dim));
+  }
+  return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
+}
+
+// One setting for every p and temperature.
+std::vector<TaskSpec> specs(const TuneOptions& options) {
+  TaskSpec spec;
+  std::tie(spec.model, spec.q) = read_model(options);
+  spec.engine = engine_of(options);
+  spec.seed = options.seed;
+  const bool imported = !options.graph.empty();
+  const int dim = imported ? 0 : static_cast<int>(options.dim);
+  spec.local = choose_local_update(options.local, dim, "--local");
+  std::vector<double> temperatures;
+  if (!options.temperature.empty()) {
+    temperatures = parse_temperatures(options.temperature, "--temperature");
+  }
+  if (imported) {
+    spec.imported = std::make_shared<const Graph>(
+        read_graph(options.graph, parse_first_site(options.first_site)));
+    if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
+  } else {
+    spec.graph = lattice_spec(options, ", or --graph FILE");
+  }
+  std::vector<TaskSpec> list;
+  std::vector<double> given;
+  for (const std::string& p : split_list(options.p)) {
+    spec.graph.p = parse_p(p, "--p");
+    if (std::find(given.begin(), given.end(), spec.graph.p) != given.end()) {
+      throw Error(ExitCode::usage, fmt::format("--p: {} is given twice", p));
+    }
+    given.push_back(spec.graph.p);
+    auto at = temperatures;
+    if (at.empty()) at = {default_temperature(spec, dim)};
+    for (const double t : at) {
+      spec.temperatures = {t};
+      list.push_back(spec);
+    }
+  }
+  return list;
+}
+
+TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device) {
+  TuneSetting setting;
+  setting.options.device = device.devices.front().index;
+  spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
+                                       : tuning_replicas(spec, setting.options.device);
+  setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
+                                                : useful_threads(spec, thread_count(0));
+  setting.options.wolff_method = options.wolff_method;
+  setting.options.label_method = options.label_method;
+  setting.candidates = candidates(options);
+  if (options.keep_all) {
+    setting.rules.z = std::numeric_limits<double>::infinity();
+  }
+  setting.budget = parse_duration(options.budget, "--budget").count();
+  setting.spec = std::move(spec);
+  return setting;
+}
+
+void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
+  if (!options.study.empty()) {
+    for (const TuneResult& result : results) {
+      const auto file = store_schedule(options.study, result);
+      fmt::print(stderr, "schedule = \"auto\": {} in {}\n", candidate_text(result.best().candidate),
+                 file.string());
+    }
+  }
+  if (options.out.empty()) return;
+  write_text_file(options.out, tune_json(results).dump(2) + "\n");
+  fmt::print(stderr, "written to {}\n", options.out);
+  if (options.plots) draw_plots({options.out, "--quiet"});
+}
+
+void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
+  if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
+  if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
+    throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .json", options.out));
+  }
+  if (!options.out.empty()) {
+    check_output_file(options.out);
+    refuse_overwriting(options.out, options.overwrite);
+  }
+  if (!options.study.empty() && !options.graph.empty()) {
+    throw Error(ExitCode::usage, "--study and --graph exclude each other (a study builds graphs)");
+  }
+  if (options.study.empty()) return;
+  for (std::size_t k = 1; k < list.size(); ++k) {
+    if (list[k].graph.p == list[k - 1].graph.p) {
+      throw Error(ExitCode::usage,
+                  "--study: one temperature for each p (a study keeps one schedule for it)");
+    }
+  }
+  if (!file_exists(std::filesystem::path(options.study) / "study.toml")) {
+    throw Error(ExitCode::io,
+                fmt::format("--study: '{}' is no study's folder (no study.toml)", options.study));
+  }
+}
+
+ExitCode run_tune(const TuneOptions& options) {
+  const auto list = specs(options);
+  check(options, list);
+  candidates(options);
+  const DeviceChoice device = choose_device(options.device, engine_of(options), "--device",
+                                            parse_duration(options.budget, "--budget").count());
+  tell_device(device);
+  const StopToken stop;
+  Progress progress("tune", static_cast<double>(list.size()));
+  std::vector<TuneResult> results;
+  for (const TaskSpec& spec : list) {
+    const std::string name = fmt::format("p = {}, T = {}", number_text(spec.graph.p),
+                                         number_text(spec.temperatures.front()));
+    progress.stage(name);
+    const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
+    results.push_back(tune(setting_of(options, spec, device), stop, note));
+    progress.add(1);
+  }
+  progress.close();
+  if (options.json) {
+    fmt::print("{}\n", tune_json(results).dump(2));
+  } else {
+    for (const TuneResult& result : results) fmt::print("{}\n", tune_table(result));
+    if (results.size() > 1) fmt::print("{}", scan_table(results));
+  }
+  std::fflush(stdout);
+  keep(options, results);
+  return ExitCode::done;
+}
+
+void add_setting_options(CLI::App& app, TuneOptions& o) {
+  app.option_defaults()->group("Setting");
+  add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
+  add_first_site(app, o.first_site, "--graph");
+  LatticeHelp help;
+  help.p_type = "P[,P..]";
+  help.p = "rewiring probabilities, 0..1; several make a scan";
+  help.seed = "seed of the graphs";
+  add_lattice_options(app, o, help);
+  add_text(app, "--temperature", o.temperature, "T[,T..]",
+           "temperatures, or FROM:TO:COUNT [near Tc(p)]");
+  add_model_options(app, o);
+  add_text(app, "--engine", o.engine, "WORD", "bundle, single, or auto: bundle where it can");
+  add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");
+  add_text(app, "--cluster", o.cluster, "WORD",
+           "wolff, swendsen-wang, few-cluster (single engine), or\n"
+           "auto: the first two");
+  add_text(app, "--candidates", o.candidates, "M:W[,..]",
+           "schedules to compare [1:0, 64:1, 16:1, 8:1, .., 1:1,\n"
+           "1:2, .., 1:16, 1:64, 1:256, 1:1024, 0:1; with\n"
+           "Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1]");
+  add_whole(app, "--replicas", o.replicas, 0, 1u << 20,
+            "0: 32 of the bundle engine, on CUDA as many as fill\n"
+            "the device; 8 of the single engine, on CUDA 4");
+  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the runs");
+}
+
+void add_effort_options(CLI::App& app, TuneOptions& o) {
+  app.option_defaults()->group("Effort");
+  add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
+  app.add_flag("--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
+  add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
+  add_whole(app, "--threads", o.threads, 0, 4096, "0: as many as help");
+  add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: as 'rewise run'");
+  add_text(app, "--label-method", o.label_method, "WORD", "single engine: as 'rewise run'");
+  app.option_defaults()->group("Output");
+  add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
+  add_text(app, "--study", o.study, "DIR",
+           "keep the winners for schedule = \"auto\" of this study");
+  app.add_flag("--overwrite", o.overwrite, "replace FILE.json if it exists");
+  app.add_flag("!--no-plots", o.plots, "do not draw plots");
+  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+}
+
+}  // namespace
+
+AddedCommand add_tune_command(CLI::App& program) {
+  auto options = std::make_shared<TuneOptions>();
+  CLI::App& app = *program.add_subcommand("tune", kAbout);
+  app.footer(kExamples);
+  add_setting_options(app, *options);
+  add_effort_options(app, *options);
+  return {&app, [options, &app] {
+            refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
+            return run_tune(*options);
+          }};
+}
+
+}  // namespace rewise

@@ -1,0 +1,34 @@
+// What `rewise tune` prints and keeps: tables for people, and JSON:
+//
+//   {"format": "rewise tune", "format_version": 1,
+//    "settings": [{"graph": {..}, "temperature", "engine", "device", "threads", "local",
+//    "replicas",
+//                  "seconds", "budget", "equilibration": {"schedule", "cycles"}, "warnings": [..],
+//                  "winner": {"schedule", "cluster"}, "tied": [{"schedule", "cluster"}, ..],
+//                  "candidates": [{"schedule", "cluster", "rank", "dropped": turns or null,
+//                      "rate": {"value", "error"},   decorrelated measurements of m^2 per second
+//                      "seconds_per_cycle": {..},    of one replica, updates only
+//                      "seconds_per_cycle_measured": {..},   with a measurement in each cycle
+//                      "tau": {"energy", "abs_magnetisation", "m2", "configuration": {..}},  cycles
+//                      "tau_is_lower_bound", "every", "samples", "seconds"}]}]}
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/console/json_output.hpp"
+#include "experiments/tune/tune.hpp"
+
+namespace rewise {
+
+Json tune_json(const TuneResult& result);
+Json tune_json(const std::vector<TuneResult>& results);
+
+// One setting: candidates by rank, and the winner in a sentence.
+std::string tune_table(const TuneResult& result);
+// Settings side by side: rate of each candidate over that of the setting's best.
+std::string scan_table(const std::vector<TuneResult>& results);
+// "1:4: 2.1(1)e+03 decorrelated measurements of m^2 per second, 1.8(1) times as many as 1:1"
+std::string winner_text(const TuneResult& result);
+
+}  // namespace rewise

@@ -1,0 +1,315 @@
+#include "experiments/tune/tune_trial.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/series/autocorrelation.hpp"
+#include "analysis/series/decorrelation.hpp"
+#include "src/base/clock.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kFirstSamples = 16;
+constexpr double kLeastSamples = 4;                   // of a first turn
+constexpr std::size_t kEnoughToJudge = 64;            // samples, for `every`
+constexpr double kSoundLength = 20;                   // of a series of few replicas, in its tau
+constexpr double kManyReplicas = 32;                  // of which less will do, in proportion
+constexpr double kFoundWindow = 4, kKnownWindow = 2;  // in tau
+// Of the rate before all of that is there; or more.
+constexpr double kUnsoundError = 0.15;
+constexpr std::size_t kLags = 64;     // of the configuration correlation
+constexpr double kWatchShare = 0.25;  // of a turn, with configurations compared
+// What a cycle may cost less than its updates were expected to: launches shared by many updates.
+constexpr double kCheaper = 0.5;
+
+// On one thread of the CPU that thread's own time, which other programs hardly disturb; else the
+// clock on the wall.
+double working_time(const Engine& engine) {
+  if (engine.device() != "cpu" || engine.threads() != 1) return now();
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double update_seconds(const Work& work) { return work.local_seconds + work.cluster_seconds; }
+
+std::size_t even(double count) { return 2 * static_cast<std::size_t>(std::max(1.0, count / 2)); }
+
+// Few, spread over the hot and the cold halves; fewer where reading them takes long.
+std::vector<std::uint32_t> watched_replicas(std::uint64_t sites, std::uint32_t replicas) {
+  const std::uint32_t wanted = sites <= 65536 ? 8 : 4;
+  const std::uint32_t count = std::min(wanted, replicas);
+  std::vector<std::uint32_t> list;
+  for (std::uint32_t k = 0; k < count; ++k) list.push_back(k * replicas / count);
+  return list;
+}
+
+[[noreturn]] void throw_stopped() {
+  throw Error(ExitCode::interrupted, "stopped while tuning the schedule");
+}
+
+}  // namespace
+
+std::string candidate_text(const Candidate& candidate) {
+  const bool alone = candidate.schedule.cluster == 0 || candidate.cluster == ClusterUpdate::wolff;
+  const char* name = candidate.cluster == ClusterUpdate::swendsen_wang ? " SW" : " few";
+  return to_string(candidate.schedule) + (alone ? "" : name);
+}
+
+void TuneEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  const std::size_t who[] = {0};
+  if (!batch_->advance(who, schedule, cycles).front()) throw_stopped();
+}
+
+std::vector<Observation> TuneEngine::sample(const Schedule& schedule, std::uint64_t every,
+                                            std::size_t count) {
+  const std::size_t who[] = {0};
+  auto taken = std::move(batch_->sample(who, schedule, every, count).front());
+  if (taken.size() < count) throw_stopped();
+  return taken;
+}
+
+void TuneSeries::interrupt() {
+  const auto start = static_cast<Eigen::Index>(times());
+  if (starts_.empty() || starts_.back() != start) starts_.push_back(start);
+}
+
+std::size_t TuneSeries::longest_stretch() const {
+  std::size_t longest = 0, end = times();
+  for (std::size_t k = starts_.size(); k-- > 0; end = static_cast<std::size_t>(starts_[k])) {
+    longest = std::max(longest, end - static_cast<std::size_t>(starts_[k]));
+  }
+  return longest;
+}
+
+void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
+  if (starts_.empty()) interrupt();
+  for (std::uint32_t r = 0; r < replicas_; ++r) {
+    const double m = static_cast<double>(observation.magnetisation[r]) / units.order;
+    energy_.push_back(-static_cast<double>(observation.bond_sum[r]) / units.sites);
+    abs_m_.push_back(std::abs(m));
+    m2_.push_back(m * m);
+  }
+}
+
+void TuneSeries::halve() {
+  std::vector<std::size_t> kept;  // times
+  for (std::size_t k = 0; k < starts_.size(); ++k) {
+    const auto begin = static_cast<std::size_t>(starts_[k]);
+    const std::size_t end =
+        k + 1 < starts_.size() ? static_cast<std::size_t>(starts_[k + 1]) : times();
+    starts_[k] = static_cast<Eigen::Index>(kept.size());
+    for (std::size_t t = begin + 1 - (end - begin) % 2; t < end; t += 2) kept.push_back(t);
+  }
+  for (auto* values : {&energy_, &abs_m_, &m2_}) {
+    for (std::size_t t = 0; t < kept.size(); ++t) {
+      const auto from = values->begin() + static_cast<std::ptrdiff_t>(kept[t] * replicas_);
+      std::copy_n(from, replicas_, values->begin() + static_cast<std::ptrdiff_t>(t * replicas_));
+    }
+    values->resize(kept.size() * replicas_);
+  }
+}
+
+void TuneSeries::clear() {
+  for (auto* values : {&energy_, &abs_m_, &m2_}) values->clear();
+  starts_.clear();
+}
+
+SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable) {
+  const GammaResult gamma = gamma_method(observable, series.starts());
+  const double window = static_cast<double>(gamma.window);
+  SeriesTau result{gamma.tau, gamma.window_found, gamma.window_found};
+  if (result.found) return result;
+  result.known = window >= kKnownWindow * gamma.tau.value;
+  if (result.known) result.tau = with_tail(gamma.tau, window);
+  result.found = window >= kFoundWindow * result.tau.value;
+  return result;
+}
+
+TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected)
+    : candidate_(candidate),
+      engine_(engine),
+      expected_(expected),
+      series_(engine.replicas()),
+      correlation_(watched_replicas(engine.sites(), engine.replicas()).size(), kLags),
+      watched_(watched_replicas(engine.sites(), engine.replicas())) {}
+
+Standing TuneTrial::standing() const {
+  Standing standing;
+  const double replicas = engine_.replicas();
+  if (pieces_.empty() || tau_.tau.value == 0) {
+    // tau is at least half a cycle: never more than one measurement a cycle.
+    standing.most = replicas / (kCheaper * expected_);
+    standing.least_turn = kLeastSamples * expected_;
+    return standing;
+  }
+  standing.rate = rate();
+  const double length = kSoundLength * std::min(1.0, kManyReplicas / replicas);
+  standing.sound = tau_.found && pieces_.size() >= 3 &&
+                   static_cast<double>(series_.times()) >= length * tau_.tau.value;
+  standing.least_turn = 2 * sample_seconds();
+  if (!standing.sound) {
+    standing.rate.error = std::max(standing.rate.error, kUnsoundError * standing.rate.value);
+  }
+  if (tau_.known) standing.doubt = standing.rate.error / standing.rate.value;
+  return standing;
+}
+
+double TuneTrial::run(double seconds) {
+  const double begin = now();
+  piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
+  if (!engine_.enter(this)) series_.interrupt();
+  const double bulk = begin + (1 - kWatchShare) * seconds;
+  do {
+    // In several steps, each a timed piece.
+    const double room = std::min((bulk - now()), seconds / 4) / sample_seconds();
+    const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
+    step(even(std::clamp(room, series_.times() == 0 ? kLeastSamples : 2.0, wished)), false);
+    adapt();
+  } while (now() < bulk);
+  // Some at least: a machine that is busy otherwise may have eaten up the time.
+  const double least = correlation_.times() == 0 && series_.times() >= kEnoughToJudge ? 16 : 0;
+  const double room = (begin + seconds - now()) / (sample_seconds() + watching_seconds_);
+  const double watch = std::clamp(room, least, static_cast<double>(kLags));
+  if (watch >= 4) {
+    correlation_.interrupt();
+    step(even(watch), true);
+    adapt();
+  }
+  close_piece();
+  refresh();
+  return now() - begin;
+}
+
+// Only samples taken in one call of the engine are timed: a run makes them like that.
+void TuneTrial::step(std::size_t count, bool configurations) {
+  const SampleUnits units = engine_.units();
+  if (configurations) {
+    for (std::size_t k = 0; k < count; ++k) {
+      series_.add(engine_.sample(candidate_.schedule, every_, 1).front(), units);
+      const double begin = now();
+      take_configurations();
+      watching_seconds_ = now() - begin;
+    }
+    return;
+  }
+  const Engine& engine = engine_.engine();
+  const double updated = update_seconds(engine.work());
+  const double begin = now(), working = working_time(engine);
+  const auto taken = engine_.sample(candidate_.schedule, every_, count);
+  const double share = (update_seconds(engine.work()) - updated) / (now() - begin);
+  const double seconds = working_time(engine) - working;
+  book(count, seconds, (1 - std::clamp(share, 0.0, 1.0)) * seconds);
+  for (const Observation& observation : taken) series_.add(observation, units);
+}
+
+void TuneTrial::book(std::size_t count, double seconds, double measuring) {
+  open_.cycles += static_cast<double>(count * every_);
+  open_.measurements += static_cast<double>(count);
+  open_.measure_seconds += measuring;
+  open_.update_seconds += std::max(seconds - measuring, 1e-9);
+  if (open_.update_seconds + open_.measure_seconds >= piece_seconds_) close_piece();
+}
+
+void TuneTrial::close_piece() {
+  if (open_.cycles > 0) pieces_.push_back(open_);
+  open_ = {};
+}
+
+void TuneTrial::take_configurations() {
+  std::vector<std::uint8_t> spins(engine_.sites());
+  std::vector<SpinBits> bits;
+  for (const std::uint32_t r : watched_) {
+    engine_.engine().spins(0, r, spins);
+    bits.emplace_back(spins, engine_.states());
+  }
+  correlation_.add(std::move(bits));
+}
+
+// Seconds of one sample of all replicas, as far as known.
+double TuneTrial::sample_seconds() const {
+  const Piece& last = pieces_.empty() ? open_ : pieces_.back();
+  if (last.cycles == 0) return expected_ * static_cast<double>(every_);
+  return last.update_seconds / last.cycles * static_cast<double>(every_) +
+         last.measure_seconds / last.measurements;
+}
+
+void TuneTrial::refresh() {
+  if (series_.longest_stretch() >= 4) tau_ = series_tau(series_, series_.m2());
+}
+
+void TuneTrial::adapt() {
+  if (series_.longest_stretch() < kEnoughToJudge) return;
+  refresh();
+  if (tau_.tau.value > kMostTau || !tau_.found) {
+    series_.halve();
+    every_ *= 2;
+  } else if (tau_.tau.value < kLeastTau && every_ > 1) {
+    series_.clear();
+    every_ = std::max<std::uint64_t>(1, every_ / 4);
+  } else {
+    return;
+  }
+  correlation_.restart();
+  refresh();
+}
+
+// A short series may give a tau below that of white noise, which would be worth too much.
+Value TuneTrial::rate() const {
+  const double every = static_cast<double>(every_);
+  const Value tau{std::max(0.5, tau_.tau.value * every), tau_.tau.error * every};
+  return decorrelated_rate(tau, cost(false));
+}
+
+Value TuneTrial::cost(bool measured) const {
+  std::vector<double> updates, measurements;
+  for (const Piece& piece : pieces_) {
+    updates.push_back(piece.update_seconds / piece.cycles);
+    measurements.push_back(piece.measure_seconds / piece.measurements);
+  }
+  const double replicas = engine_.replicas();
+  const Value a = typical_cost(updates), b = typical_cost(measurements);
+  if (!measured) return {a.value / replicas, a.error / replicas};
+  return {(a.value + b.value) / replicas, std::hypot(a.error, b.error) / replicas};
+}
+
+void TuneTrial::dropped() {
+  last_ = figures();
+  is_dropped_ = true;
+}
+
+TrialFigures TuneTrial::figures() const {
+  if (is_dropped_) return last_;
+  TrialFigures f;
+  const Value unknown{kUnknown, kUnknown};
+  f.seconds = f.seconds_measured = f.rate = unknown;
+  f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_configuration = unknown;
+  f.every = every_;
+  f.samples = series_.times();
+  if (pieces_.empty() || tau_.tau.value == 0) return f;
+  const double every = static_cast<double>(every_);
+  const auto cycles = [every](Value samples) {
+    return Value{samples.value * every, samples.error * every};
+  };
+  f.seconds = cost(false);
+  f.seconds_measured = cost(true);
+  f.tau_energy = cycles(series_tau(series_, series_.energy()).tau);
+  f.tau_abs_m = cycles(series_tau(series_, series_.abs_m()).tau);
+  f.tau_m2 = cycles(tau_.tau);
+  f.tau_known = tau_.known;
+  f.rate = rate();
+  const RealSeries curves = correlation_.curves();
+  if (curves.rows() > 0) {
+    const CurveTau tau = curve_tau(curves, static_cast<double>(correlation_.times()));
+    if (tau.window_found) f.tau_configuration = cycles(tau.tau);
+  }
+  return f;
+}
+
+}  // namespace rewise

@@ -1,0 +1,231 @@
+// Local updates of small systems: a block keeps the words of kVec bundles of one graph in shared
+// memory and does sweep after sweep, colour after colour, without a launch between them.
+//
+// A warp takes 32 cells at a time, modified ones (which cost more) first, and queues what eight
+// digits leave open for itself alone, so that one barrier per colour suffices. The same cells,
+// draws and bits as in local.cu.
+#include <algorithm>
+
+#include "src/bundle/local/local_cells.cuh"
+#include "src/bundle/local/local_cuda.hpp"
+#include "src/cuda/launch.hpp"
+
+namespace rewise::bundle {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kMostWarps = 24;  // of a block, and of a multiprocessor: 80 registers each
+
+using WarpQueue = Queue<64>;  // about 15 of 128 words wait
+
+// What the warps of a block share, before its words.
+template <int kVec>
+struct Common {
+  CallWords call_words[2][kVec][8];  // by parity of the sweep
+  uint4 regular[kVec][kMostRegularClasses][kQuickCalls];
+};
+
+// What a warp needs to settle words, as settle_word() names it.
+template <int kVec>
+struct Known {
+  const CallWords (&call_words)[kVec][8];
+  const uint4 (&regular)[kVec][kMostRegularClasses][kQuickCalls];
+  WarpQueue& queue;
+};
+
+// The call words of one sweep, by the block's last threads.
+template <int kVec>
+__device__ __forceinline__ void make_calls(const Settle& s, std::uint32_t step,
+                                           CallWords (&calls)[kVec][8]) {
+  const unsigned k = blockDim.x - 1 - threadIdx.x;
+  if (k < kVec * 8u) {
+    calls[k / 8][k % 8] =
+        CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + k / 8, k % 8, step);
+  }
+}
+
+// Settles the last 32 words that wait in the warp's queue where there are `least`.
+template <int kVec>
+__device__ __forceinline__ void settle_warp(const Settle& s, const Known<kVec>& known,
+                                            unsigned least, std::uint32_t* spins) {
+  const unsigned lane = threadIdx.x % 32;
+  __syncwarp();
+  unsigned waiting = min(known.queue.count, WarpQueue::kSize);
+  if (waiting < least) return;
+  do {
+    const unsigned first = waiting > 32 ? waiting - 32 : 0;
+    if (first + lane < waiting) settle_waiting<kVec>(s, known, first + lane, spins);
+    waiting = first;
+  } while (waiting >= least);
+  __syncwarp();
+  if (lane == 0) known.queue.count = waiting;
+  __syncwarp();
+}
+
+template <int kDim, int kVec, bool kGlauber>
+__device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
+                                              const Settle& s, Known<kVec>& known, unsigned colour,
+                                              std::uint32_t* spins) {
+  const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
+  const std::uint32_t first = range[0], modified = (range[1] - first) / 32;
+  const std::uint32_t regular = kDim == 0 ? 0 : (g.regular_most[colour] + 31) / 32;
+  for (std::uint32_t task = threadIdx.x / 32; task < modified + regular; task += warps) {
+    if (task < modified) {
+      any_modified_cell<kVec>(cells, s, known, first + task * 32 + lane, spins);
+    } else if constexpr (kDim > 0) {
+      const std::uint32_t i =
+          regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
+      if (i != kNoPlace) {
+        regular_cell<kDim, kVec, kGlauber>(g, s, known, static_cast<int>(colour), i, spins);
+      }
+    }
+    settle_warp<kVec>(s, known, 32, spins);
+  }
+  settle_warp<kVec>(s, known, 1, spins);
+}
+
+template <int kDim, int kVec, bool kGlauber>
+__global__ void __launch_bounds__(kMostWarps * 32)
+    sweep_resident(const __grid_constant__ DeviceLattice g,
+                   const __grid_constant__ DeviceCells cells,
+                   const __grid_constant__ DeviceSweep sweep, std::uint32_t sweeps) {
+  extern __shared__ uint4 dynamic[];
+  auto& common = *reinterpret_cast<Common<kVec>*>(dynamic);
+  auto* words = reinterpret_cast<std::uint32_t*>(&common + 1);
+  auto* queues = reinterpret_cast<WarpQueue*>(words + g.words * kVec);
+  Settle s = settle_of<kVec>(sweep);
+  const std::uint32_t step = s.draw.step;
+  const auto vec = static_cast<std::uint32_t>(sweep.vec);
+  const std::uint32_t bundle = s.quad * kVec;
+  std::uint32_t* far =
+      sweep.spins + static_cast<std::size_t>(bundle / vec) * g.words * vec + bundle % vec;
+  for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
+    store<kVec>(words + slot * kVec, load<kVec>(far + std::size_t{slot} * vec));
+  }
+  if constexpr (kDim > 0) {
+    load_regular_digits<kVec>(s, common.regular, kGlauber ? 2 * kDim + 1 : kDim);
+  }
+  make_calls<kVec>(s, step, common.call_words[0]);
+  WarpQueue& queue = queues[threadIdx.x / 32];
+  if (threadIdx.x % 32 == 0) queue.count = 0;
+  __syncthreads();
+  for (std::uint32_t n = 0; n < sweeps; ++n) {
+    s.draw.step = step + n;
+    make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
+    Known<kVec> known{common.call_words[n % 2], common.regular, queue};
+    for (unsigned colour = 0; colour < cells.colours; ++colour) {
+      update_colour<kDim, kVec, kGlauber>(g, cells, s, known, colour, words);
+      __syncthreads();
+    }
+  }
+  for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
+    store<kVec>(far + std::size_t{slot} * vec, load<kVec>(words + slot * kVec));
+  }
+}
+
+struct Device {
+  int multiprocessors = 0, shared = 0;  // shared memory that a block may have
+};
+Device device_now() {
+  int device = 0;
+  Device now;
+  check_cuda(cudaGetDevice(&device));
+  check_cuda(cudaDeviceGetAttribute(&now.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  check_cuda(cudaDeviceGetAttribute(&now.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return now;
+}
+
+template <int kDim, int kVec>
+void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
+                const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
+  const auto go = [&](auto* kernel) {
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    device_now().shared));
+    const dim3 blocks(1, sweep.bundles / kVec, sweep.graphs);
+    kernel<<<blocks, r.threads, r.shared_bytes, stream>>>(g, cells, sweep, sweeps);
+  };
+  if (sweep.stream == static_cast<std::uint32_t>(Stream::glauber)) {
+    go(sweep_resident<kDim, kVec, true>);
+  } else {
+    go(sweep_resident<kDim, kVec, false>);
+  }
+}
+
+template <int kDim>
+void launch_dim(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
+                const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
+  if (r.vec == 4) return launch_vec<kDim, 4>(g, cells, sweep, r, sweeps, stream);
+  launch_vec<kDim, 1>(g, cells, sweep, r, sweeps, stream);
+}
+
+template <int kVec>
+std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
+  return sizeof(Common<kVec>) + std::size_t{words} * kVec * 4 + warps * sizeof(WarpQueue);
+}
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// About the microseconds of a sweep on an H200; what counts is which is less. `tasks`: warps' worth
+// of cells of a colour; blocks of up to kMostWarps share a multiprocessor's issue slots, not their
+// latency.
+double resident_time(std::uint64_t blocks, std::uint64_t multiprocessors, unsigned tasks,
+                     unsigned warps, int vec) {
+  const auto waves = static_cast<double>(ceil_div(blocks, multiprocessors * (kMostWarps / warps)));
+  const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
+  return 2.5 * waves + rounds * tasks * 0.06 * (1 + vec);
+}
+double launches_time(std::uint64_t bundles, std::uint64_t multiprocessors, unsigned tasks) {
+  return 11 + 0.09 * tasks * static_cast<double>(bundles) / static_cast<double>(multiprocessors);
+}
+
+}  // namespace
+
+Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> most_modified,
+                         std::uint32_t graphs, std::uint32_t bundles, int vec) {
+  unsigned tasks = 1;
+  for (std::size_t c = 0; c < most_modified.size(); ++c) {
+    const std::uint32_t regular = g.dim == 0 ? 0 : g.regular_most[c];
+    tasks = std::max(tasks, (most_modified[c] + 31) / 32 + (regular + 31) / 32);
+  }
+  const unsigned warps = std::min(kMostWarps, tasks);
+  const Device device = device_now();
+  const auto multiprocessors = static_cast<std::uint64_t>(device.multiprocessors);
+  const std::uint64_t all = std::uint64_t{graphs} * bundles;
+  Residence best;
+  double least = launches_time(all, multiprocessors, tasks);
+  for (int each = 1; each <= vec; each *= 4) {
+    const std::size_t bytes =
+        each == 4 ? shared_bytes<4>(g.words, warps) : shared_bytes<1>(g.words, warps);
+    const double time =
+        resident_time(all / static_cast<unsigned>(each), multiprocessors, tasks, warps, each);
+    if (bytes > static_cast<std::size_t>(device.shared) || time >= least) continue;
+    best = {each, warps * 32, bytes};
+    least = time;
+  }
+  return best;
+}
+
+void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
+                     const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
+  switch (g.dim) {
+    case 0:
+      launch_dim<0>(g, cells, sweep, r, sweeps, stream);
+      break;
+    case 1:
+      launch_dim<1>(g, cells, sweep, r, sweeps, stream);
+      break;
+    case 2:
+      launch_dim<2>(g, cells, sweep, r, sweeps, stream);
+      break;
+    case 3:
+      launch_dim<3>(g, cells, sweep, r, sweeps, stream);
+      break;
+    default:
+      launch_dim<4>(g, cells, sweep, r, sweeps, stream);
+  }
+  check_cuda(cudaGetLastError(), "launching resident sweeps");
+}
+
+}  // namespace rewise::bundle

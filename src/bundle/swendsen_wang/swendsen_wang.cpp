@@ -1,0 +1,271 @@
+#include "src/bundle/swendsen_wang/swendsen_wang.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/error.hpp"
+#include "src/base/stop.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/bundle/swendsen_wang/swendsen_wang.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "src/bundle/wolff/planes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::bundle {
+namespace HWY_NAMESPACE {
+
+using Geometry = SwendsenWangGeometry;
+
+// Replicas in which a vector of bonds is drawn, among those that ask.
+HWY_INLINE V32 drawn(const CallTable& calls, V32 bond, V32 asking, Threshold t) {
+  if (all_zero(asking)) return asking;
+  const D32 d;
+  const auto digit = [&](unsigned n)
+                         HWY_ATTR { return hn::Set(d, threshold_digit(t, n) ? ~0u : 0u); };
+  return draw_below(calls, SharedItems(calls, bond), asking, hn::Zero(d), digit);
+}
+
+// 32 words of 32 replicas become a word of every replica's plane k.
+HWY_INLINE void turn(const Geometry& g, std::uint32_t* tile, unsigned k, std::uint32_t w,
+                     std::uint32_t* planes) {
+  transpose(tile);
+  std::uint32_t* plane = planes + std::size_t{k} * kReplicas * g.plane_words + w;
+  for (std::size_t r = 0; r < kReplicas; ++r) plane[r * g.plane_words] = tile[r];
+}
+
+// Spins of 32 sites and of their neighbours ahead.
+struct Neighbourhood {
+  HWY_ALIGN std::uint32_t own[32], ahead[kMaxDim][32];
+
+  HWY_INLINE void load(const Geometry& g, const std::uint32_t* spins, std::uint32_t first) {
+    const Layout& l = g.layout;
+    const std::uint32_t length = 2 * l.half_row, last = std::min(first + 32, g.sites);
+    const std::size_t others = 2 * (g.dim - 1);
+    for (std::uint32_t site = first; site < last;) {
+      const std::uint32_t row = site / length, end = std::min(last, (row + 1) * length);
+      const unsigned parity = l.row_parity[row];
+      const std::uint32_t* field[2] = {spins + l.colour_base[parity],
+                                       spins + l.colour_base[1 - parity]};
+      std::uint32_t shift[kMaxDim]{};  // to the row ahead, modulo 2^32
+      for (unsigned k = 1; k < g.dim; ++k) {
+        const std::uint32_t next = l.row_neighbour[row * others + 2 * (k - 1)];
+        shift[k] = (next - row) * length;
+      }
+      const std::uint32_t wrap = (row + 1) * length - 1;
+      for (; site < end; ++site) {
+        const std::uint32_t i = site - first, odd = site & 1u;
+        own[i] = field[odd][site / 2];
+        ahead[0][i] = field[1 - odd][(site == wrap ? site + 1 - length : site + 1) / 2];
+        for (unsigned k = 1; k < g.dim; ++k) ahead[k][i] = field[1 - odd][(site + shift[k]) / 2];
+      }
+    }
+    for (std::uint32_t i = last - first; i < 32; ++i) own[i] = 0;
+  }
+};
+
+// The random bits of 64 sites; 16 calls of four words.
+HWY_INLINE void draw_flips(const Geometry& g, const CallTable& calls, std::uint32_t w,
+                           std::uint32_t* planes) {
+  const D32 d;
+  HWY_ALIGN std::uint32_t word[4][kGuard];
+  std::uint32_t tile[2][32];
+  for (std::uint32_t i = 0; i < 16; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const Vec4 x = SharedItems(calls, hn::Iota(d, 8 * w + i)).call(calls, 0);
+    hn::StoreU(x.w0, d, word[0] + i);
+    hn::StoreU(x.w1, d, word[1] + i);
+    hn::StoreU(x.w2, d, word[2] + i);
+    hn::StoreU(x.w3, d, word[3] + i);
+  }
+  for (std::uint32_t i = 0; i < 64; ++i) tile[i / 32][i % 32] = word[i % 4][i / 4];
+  turn(g, tile[0], g.dim, w, planes);
+  turn(g, tile[1], g.dim, w + 1, planes);
+}
+
+void DrawPlanes(const Geometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+                std::uint32_t first, std::uint32_t last, std::uint32_t* planes) {
+  const D32 d;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const CallTable bonds(at.seed, Stream::bond, at.who, at.step);
+  const CallTable flips(at.seed, Stream::cluster_flip, at.who, at.step);
+  Neighbourhood near;
+  for (std::uint32_t w = first; w < last; ++w) {
+    if (32 * std::uint64_t{w} >= g.sites) break;
+    if (w % 2 == 0) draw_flips(g, flips, w, planes);
+    if (g.dim == 0) continue;
+    near.load(g, spins, 32 * w);
+    for (unsigned k = 0; k < g.dim; ++k) {
+      HWY_ALIGN std::uint32_t open[32];
+      const std::uint32_t present = g.present[std::size_t{k} * g.plane_words + w];
+      for (std::uint32_t i = 0; i < 32; ++i) {
+        open[i] = ~(near.own[i] ^ near.ahead[k][i]) & (0u - (present >> i & 1u));
+      }
+      for (std::uint32_t i = 0; i < 32; i += lanes) {
+        const V32 site = hn::Iota(d, 32 * w + i);
+        const V32 bond = hn::Add(hn::Mul(site, hn::Set(d, g.dim)), hn::Set(d, k));
+        hn::StoreU(drawn(bonds, bond, hn::LoadU(d, open + i), t), d, open + i);
+      }
+      turn(g, open, k, w, planes);
+    }
+  }
+}
+
+void DrawListed(const Geometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+                std::uint32_t first, std::uint32_t last, std::uint32_t* open) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.a.data() + i)));
+    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, g.b.data() + i)));
+    const V32 equal = hn::Xor(hn::Xor(a, b), ones());
+    hn::StoreU(drawn(calls, hn::LoadU(d, g.bond.data() + i), equal, t), d, open + i);
+  }
+}
+
+void FlipPlanes(const Geometry& g, const std::uint32_t* planes, std::uint32_t first,
+                std::uint32_t last, std::uint32_t* spins) {
+  const std::uint32_t* flips = planes + std::size_t{g.dim} * kReplicas * g.plane_words;
+  std::uint32_t tile[32];
+  for (std::uint32_t w = first; w < last; ++w) {
+    const std::uint64_t begin = 32 * std::uint64_t{w};
+    const std::uint64_t end = std::min<std::uint64_t>(begin + 32, g.sites);
+    if (begin >= end) break;
+    for (std::size_t r = 0; r < kReplicas; ++r) tile[r] = flips[r * g.plane_words + w];
+    transpose(tile);
+    walk_sites(g.layout, begin, end,
+               [&](std::uint64_t i, std::uint64_t slot) HWY_ATTR { spins[slot] ^= tile[i]; });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::bundle
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise::bundle {
+HWY_EXPORT(DrawPlanes);
+HWY_EXPORT(DrawListed);
+HWY_EXPORT(FlipPlanes);
+
+void draw_planes(const SwendsenWangGeometry& g, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* planes) {
+  HWY_DYNAMIC_DISPATCH(DrawPlanes)(g, at, bond, spins, first, last, planes);
+}
+void draw_listed(const SwendsenWangGeometry& g, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* open) {
+  HWY_DYNAMIC_DISPATCH(DrawListed)(g, at, bond, spins, first, last, open);
+}
+void flip_planes(const SwendsenWangGeometry& g, const std::uint32_t* planes, std::uint32_t first,
+                 std::uint32_t last, std::uint32_t* spins) {
+  HWY_DYNAMIC_DISPATCH(FlipPlanes)(g, planes, first, last, spins);
+}
+
+SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
+    : layout(l),
+      sites(static_cast<std::uint32_t>(graph.sites())),
+      dim(static_cast<unsigned>(l.lattice.dim)) {
+  const Bond largest = l.lattice.bonds() + graph.rewired_bonds().size();
+  if (largest > 0xFFFFFFFFull) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} bonds are too many for Swendsen-Wang updates of the bundle engine "
+                            "(at most 2^32 - 1)",
+                            largest));
+  }
+  plane_words = (sites + 31) / 32 + 2;
+  plane_words = (plane_words + kGuard - 1) / kGuard * kGuard;
+  present.assign(std::size_t{dim} * plane_words, 0);
+  for (unsigned k = 0; k < dim; ++k) {
+    std::uint32_t* words = present.data() + std::size_t{k} * plane_words;
+    std::fill(words, words + sites / 32, ~0u);
+    if (sites % 32 != 0) words[sites / 32] = (1u << sites % 32) - 1;
+  }
+  for (const Bond index : l.removed.bond) {
+    const std::uint64_t site = index / dim;
+    present[index % dim * plane_words + site / 32] &= ~(1u << site % 32);
+  }
+  const RunTable runs(l.lattice, sites);
+  StopCheck check;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    bond.push_back(static_cast<std::uint32_t>(r.bond));
+    a.push_back(l.slot(r.a));
+    b.push_back(l.slot(r.b));
+    ends.push_back({runs.place(r.a), runs.place(r.b)});
+  }
+  const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
+  bond.resize(padded, 0);
+  a.resize(padded, kGuard);
+  b.resize(padded, kGuard);
+}
+
+void SwendsenWangUpdate::prepare(const Team& team, SwendsenWangScratch& scratch) const {
+  if (team.first()) {
+    scratch.planes.resize(std::size_t{geometry_.dim + 1} * kReplicas * geometry_.plane_words);
+    scratch.open.resize(geometry_.a.size());
+    while (scratch.labellers.size() < static_cast<std::size_t>(team.size)) {
+      scratch.labellers.push_back(
+          std::make_unique<LabelScratch>(geometry_.layout.lattice, geometry_.sites));
+    }
+    scratch.sums.fill({});
+  }
+  team.barrier();
+}
+
+void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t count,
+                             const Team& team, StopWatch& watch, SwendsenWangScratch& scratch,
+                             UpdatesAhead& ahead, std::uint32_t* spins) const {
+  const SwendsenWangGeometry& g = geometry_;
+  prepare(team, scratch);
+  const auto [first, last] = team.part(g.plane_words / 2);
+  const auto [first_listed, last_listed] =
+      team.part(static_cast<std::uint32_t>(g.a.size() / kGuard));
+  LabelScratch& labeller = *scratch.labellers[static_cast<std::size_t>(team.member)];
+  std::uint32_t* planes = scratch.planes.data();
+  Address here = at;
+  for (std::uint32_t n = 0; n < count; ++n, ++here.step) {
+    if (team.first()) scratch.next_replica = 0;
+    const std::uint32_t piece =
+        watch.active() ? static_cast<std::uint32_t>(watch.grain() / 64 + 1) : g.plane_words;
+    for (std::uint32_t w = first; w < last && !watch.stopped(); w += std::min(piece, last - w)) {
+      draw_planes(g, here, bond, spins, 2 * w, 2 * std::min(w + piece, last), planes);
+      watch.ends(std::uint64_t{64} * piece);
+    }
+    if (!watch.stopped()) {
+      draw_listed(g, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
+                  scratch.open.data());
+    }
+    if (team.agrees_to_end(watch)) return;  // no spin has changed
+    for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
+      const auto plane = [&](unsigned k) {
+        return planes + (std::size_t{k} * kReplicas + r) * g.plane_words;
+      };
+      if (ahead[r] > n || watch.stopped()) {  // flips nothing
+        std::fill_n(plane(g.dim), g.plane_words, 0u);
+        continue;
+      }
+      OpenBonds open{{}, scratch.open.data(), r};
+      for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(k);
+      const ClusterSums sums =
+          label_and_flip(g.layout.lattice, g.ends, open, plane(g.dim), labeller);
+      scratch.sums[r].square += sums.square;
+      scratch.sums[r].quartic += sums.quartic;
+      ahead[r] = n + 1;
+      watch.ends(g.sites);
+    }
+    team.barrier();
+    flip_planes(g, planes, 2 * first, 2 * last, spins);
+    watch.add(g.sites);
+    team.barrier();
+    if (!std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > n; })) {
+      return;
+    }
+  }
+}
+
+}  // namespace rewise::bundle
+#endif

@@ -1,0 +1,84 @@
+// Swendsen-Wang updates of a bundle (Swendsen & Wang 1987): in every replica, bonds between equal
+// spins are drawn with probability 1 - exp(-2 beta), and every cluster that they join flips with
+// probability 1/2. One draw per undirected bond and step, shared by all replicas bit by bit, the
+// same as a Wolff update's; the flip is addressed by the cluster's smallest site (rules.hpp), so
+// that any labelling gives the same trajectory.
+//
+//   1 draw   32 sites at a time: which bonds are open (drawn, and between equal spins), a word of
+//            32 replicas per bond, turned into a word of 32 bonds per replica; likewise a random
+//            bit per site, which flips the cluster if the site is its smallest
+//   2 label  replica by replica (swendsen_wang_label.hpp); the random bits become those to flip
+//   3 flip   turned back, 32 replicas to a word, and added to the spins
+//
+// Memory per bundle in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and thread.
+// Cost: some 9 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/bundle/layout.hpp"
+#include "src/bundle/rules.hpp"
+#include "src/bundle/swendsen_wang/swendsen_wang_label.hpp"
+#include "src/bundle/team.hpp"
+
+namespace rewise::bundle {
+
+// Bit planes in site order: plane k of replica r is [(k * 32 + r) * plane_words], bit s % 32 of
+// word s / 32 belongs to site s. Planes 0 .. dim - 1 hold open bonds by direction, plane dim flips.
+struct SwendsenWangGeometry {
+  SwendsenWangGeometry(const Graph& graph, const Layout& layout);
+
+  const Layout& layout;
+  std::uint32_t sites = 0;
+  unsigned dim = 0;
+  std::uint32_t plane_words = 0;       // 32-bit words per plane, padded to kGuard and two more
+  std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
+  // Rewired bonds and those of an imported graph.
+  std::vector<std::uint32_t> bond;  // [padded] index
+  std::vector<Slot> a, b;           // [padded] slots of its ends; padding joins a slot with itself
+  std::vector<PlacePair> ends;      // [bonds]
+};
+
+// Working memory of one bundle in progress.
+struct SwendsenWangScratch {
+  std::vector<std::uint32_t> planes;                     // [dim + 1][32][plane_words]
+  std::vector<std::uint32_t> open;                       // [padded] listed bonds
+  std::vector<std::unique_ptr<LabelScratch>> labellers;  // one per team member
+  std::atomic<std::uint32_t> next_replica{0};
+  std::array<ClusterSums, kReplicas> sums{};  // of this call
+};
+
+class SwendsenWangUpdate {
+ public:
+  SwendsenWangUpdate(const Graph& graph, const Layout& layout) : geometry_(graph, layout) {}
+
+  // `count` updates of all replicas by a team, from step at.step on; replica r has made ahead[r] of
+  // them already, and where the team was stopped it may be fewer than `count` at the end.
+  // scratch.sums holds their cluster sums per replica. Ends with a barrier.
+  void run(const Address& at, Threshold bond, std::uint32_t count, const Team& team,
+           StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+           std::uint32_t* spins) const;
+
+ private:
+  void prepare(const Team& team, SwendsenWangScratch& scratch) const;
+
+  const SwendsenWangGeometry geometry_;
+};
+
+// Step 1 for words [first, last) of every plane, multiples of 2; and for listed bonds
+// [first, last), multiples of kGuard.
+void draw_planes(const SwendsenWangGeometry& geometry, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* planes);
+void draw_listed(const SwendsenWangGeometry& geometry, const Address& at, Threshold bond,
+                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                 std::uint32_t* open);
+// Step 3 for words [first, last).
+void flip_planes(const SwendsenWangGeometry& geometry, const std::uint32_t* planes,
+                 std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
+
+}  // namespace rewise::bundle

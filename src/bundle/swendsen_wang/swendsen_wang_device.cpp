@@ -1,0 +1,168 @@
+#include "src/bundle/swendsen_wang/swendsen_wang_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/error.hpp"
+
+namespace rewise::bundle {
+namespace {
+
+constexpr std::uint64_t kMostItems = 1u << 26;  // blocks of a launch are up to 8 an item
+
+// Working memory of one bundle: masks, labels, ranks; nodes; listed bonds; sums.
+std::uint64_t bytes_of_bundle(const DeviceLabelTiles& g) {
+  const auto masks = static_cast<unsigned>(g.lattice.dim) + 1;
+  const std::uint64_t tile =
+      std::uint64_t{kLabelSites} * 4 * masks + 32 * (kLabelSites * 2 + kLabelRows * 8);
+  return g.count * tile + 32 * std::uint64_t{g.nodes_most} * 12 + std::uint64_t{g.listed_most} * 4 +
+         32 * sizeof(LabelSums);
+}
+
+double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); }
+
+}  // namespace
+
+SwendsenWangBatch::SwendsenWangBatch(std::span<const BooksView> books, const DeviceGraphs& graphs,
+                                     int device, cudaStream_t stream)
+    : graphs_(graphs) {
+  lay_graphs(books, stream);
+  make_room(device, stream);
+}
+
+void SwendsenWangBatch::lay_graphs(std::span<const BooksView> books, cudaStream_t stream) {
+  std::vector<SwendsenWangTiles> hosts;
+  std::vector<std::uint32_t> bonds, open_sites, node_first, listed_count, threshold;
+  for (const BooksView& b : books) {
+    hosts.emplace_back(b.graph, b.layout);
+    const SwendsenWangTiles& host = hosts.back();
+    seeds_.push_back(b.spec.seed);
+    tiles_.nodes_most = std::max(tiles_.nodes_most, host.node_first.back());
+    tiles_.listed_most =
+        std::max(tiles_.listed_most, static_cast<std::uint32_t>(host.listed.size()));
+    bonds.insert(bonds.end(), host.bonds.begin(), host.bonds.end());
+    open_sites.insert(open_sites.end(), host.open_sites.begin(), host.open_sites.end());
+    node_first.insert(node_first.end(), host.node_first.begin(), host.node_first.end());
+    listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
+    for (std::uint32_t k = 0; k < b.bundles; ++k) {
+      threshold.push_back(static_cast<std::uint32_t>(b.bond[k / b.groups]));
+    }
+  }
+  std::vector<LabelBond> listed;
+  std::vector<LabelEnds> ends;
+  for (std::size_t n = 1; const SwendsenWangTiles& host : hosts) {
+    listed.insert(listed.end(), host.listed.begin(), host.listed.end());
+    ends.insert(ends.end(), host.ends.begin(), host.ends.end());
+    listed.resize(n * tiles_.listed_most);
+    ends.resize(n++ * tiles_.listed_most);
+  }
+  const auto upload = [&]<class T>(const std::vector<T>& host) {
+    return DeviceBuffer<T>(std::span<const T>(host), stream);
+  };
+  bonds_ = upload(bonds);
+  open_sites_ = upload(open_sites);
+  node_first_ = upload(node_first);
+  listed_count_ = upload(listed_count);
+  threshold_ = upload(threshold);
+  listed_ = upload(listed);
+  ends_ = upload(ends);
+  check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
+  tiles_.lattice = graphs_.lattice({});
+  tiles_.bundles = graphs_.bundles();
+  std::copy_n(hosts.front().along, 4, tiles_.along);
+  tiles_.count = hosts.front().count;
+  tiles_.bonds = bonds_.data();
+  tiles_.open_sites = open_sites_.data();
+  tiles_.node_first = node_first_.data();
+  tiles_.listed_count = listed_count_.data();
+  tiles_.listed = listed_.data();
+  tiles_.ends = ends_.data();
+}
+
+void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
+  const std::uint32_t all = graphs_.graphs() * graphs_.bundles();
+  totals_ = DeviceBuffer<unsigned long long>(std::size_t{3} * all * kReplicas);
+  totals_.clear(stream);
+  const std::uint64_t each = bytes_of_bundle(tiles_), fixed = 64ull << 20;  // for the driver
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  // A quarter stays for others, unless one bundle needs it.
+  const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
+  const std::uint64_t room =
+      std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, 1));
+  group_ =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMostItems / tiles_.count}));
+  if (group_ == 0) {
+    throw Error(ExitCode::device,
+                fmt::format("cuda:{}: {:.1f} GiB are needed for the Swendsen-Wang update of {} "
+                            "sites x 32 replicas, {:.1f} GiB are free (reduce replicas, "
+                            "temperatures or the size, or take --cluster wolff)",
+                            device, gib(fixed + each), graphs_.sites(), gib(free)));
+  }
+  const std::size_t items = std::size_t{group_} * tiles_.count;
+  const auto dim = static_cast<std::size_t>(tiles_.lattice.dim);
+  using Words = DeviceBuffer<std::uint32_t>;
+  masks_ = Words(items * (dim + 1) * kLabelSites);
+  label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
+  rank_ = DeviceBuffer<LabelRank>(items * 32 * kLabelRows);
+  parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
+  key_ = Words(parent_.size());
+  size_ = Words(parent_.size());
+  listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
+  sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
+  label_.clear(stream);
+  sums_.clear(stream);
+  run_.threshold = threshold_.data();
+  run_.vec = graphs_.vec();
+  run_.masks = masks_.data();
+  run_.label = label_.data();
+  run_.rank = rank_.data();
+  run_.parent = parent_.data();
+  run_.key = key_.data();
+  run_.size = size_.data();
+  run_.listed_open = listed_open_.data();
+  run_.sums = sums_.data();
+  check_cuda(cudaStreamSynchronize(stream), "clearing");
+}
+
+std::uint32_t SwendsenWangBatch::launches() const {
+  const std::uint32_t all = graphs_.graphs() * graphs_.bundles();
+  return (all + group_ - 1) / group_ * (tiles_.listed_most > 0 ? 8 : 6);
+}
+
+void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* first_step,
+                              std::uint32_t step, std::uint32_t updates, std::uint32_t* spins,
+                              cudaStream_t stream) {
+  const std::size_t from = std::size_t{range.first} * graphs_.bundles();
+  const std::uint32_t all = range.count * graphs_.bundles();
+  DeviceLabelTiles tiles = tiles_;
+  const auto dim = static_cast<std::size_t>(tiles.lattice.dim);
+  tiles.bonds += std::size_t{range.first} * tiles.count * dim * kLabelRows;
+  tiles.open_sites += std::size_t{range.first} * tiles.count * kLabelRows;
+  tiles.node_first += std::size_t{range.first} * (tiles.count + 1);
+  tiles.listed_count += range.first;
+  tiles.listed += std::size_t{range.first} * tiles.listed_most;
+  tiles.ends += std::size_t{range.first} * tiles.listed_most;
+  for (std::uint32_t k = 0; k < range.count; ++k) {
+    tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
+    tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
+  }
+  DeviceLabelRun run = run_;
+  run.first_step = first_step;
+  run.threshold += from;
+  run.spins = spins + range.first * graphs_.words();
+  run.square = totals_.data() + from * kReplicas;
+  run.quartic_low = run.square + totals_.size() / 3;
+  run.quartic_high = run.quartic_low + totals_.size() / 3;
+  for (std::uint32_t first = 0; first < all; first += group_) {
+    run.first = first;
+    run.bundles = std::min(group_, all - first);
+    for (std::uint32_t u = 0; u < updates; ++u) {
+      run.step = step + u;
+      launch_swendsen_wang(tiles, run, stream);
+    }
+  }
+}
+
+}  // namespace rewise::bundle

@@ -1,0 +1,308 @@
+// The dense form of wolff.hpp: all replicas of a bundle at once.
+//
+// Step 1 draws, for every lattice bond of a row and for every shortcut, the replicas in which it
+// can be crossed: drawn, and both ends carry the seed's spin. A lattice bond is kept at its
+// colour-0 end. Step 2 grows the reached sets: a row pulls from its neighbouring rows and closes
+// itself along x; rows that changed wake their neighbours and the far ends of their shortcuts; rows
+// are visited up and down the lattice until none is awake. The fixed point does not depend on the
+// order. Graphs without rows of at least a vector (narrow or imported) relax a list of all bonds
+// instead.
+#include <algorithm>
+
+#include "src/bundle/wolff/wolff_dense.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/bundle/wolff/wolff_dense.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "src/bundle/local/count-inl.hpp"
+#include "src/bundle/local/rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rewise::bundle {
+namespace HWY_NAMESPACE {
+
+// Replicas in which a vector of bonds is drawn, among those that ask.
+HWY_INLINE V32 drawn(const CallTable& calls, V32 bond, V32 asking, Threshold t) {
+  if (all_zero(asking)) return asking;
+  const D32 d;
+  const auto digit = [&](unsigned n)
+                         HWY_ATTR { return hn::Set(d, threshold_digit(t, n) ? ~0u : 0u); };
+  return draw_below(calls, SharedItems(calls, bond), asking, hn::Zero(d), digit);
+}
+
+template <int kDim>
+struct RowBonds {
+  // The bond indices from the colour-0 sites of a vector to their neighbours k.
+  static HWY_INLINE V32 index(const Row<kDim>& row, V32 site, int k, std::uint32_t h) {
+    const D32 d;
+    V32 owner = site;
+    if (k == 1) {
+      owner = hn::Sub(site, hn::Set(d, 1));
+      if (!row.odd && h == 0) {
+        owner = hn::IfThenElse(hn::FirstN(d, 1), hn::Set(d, row.first_site + 2 * row.half_row - 1),
+                               owner);
+      }
+    } else if (k >= 3 && k % 2 == 1) {
+      // Same x in the row behind.
+      const auto shift = static_cast<std::uint32_t>(2 * (row.beside[k - 2] - row.start));
+      owner = hn::Add(site, hn::Set(d, shift));
+    }
+    const auto direction = static_cast<std::uint32_t>(k / 2);
+    return hn::Add(hn::Mul(owner, hn::Set(d, static_cast<std::uint32_t>(kDim))),
+                   hn::Set(d, direction));
+  }
+};
+
+template <int kDim>
+void draw_rows(const DenseGeometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+               std::uint32_t seed_spin, std::uint32_t active, std::uint32_t first,
+               std::uint32_t last, DenseScratch& scratch) {
+  const D32 d;
+  const Layout& layout = g.layout;
+  const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const V32 unlike = hn::Set(d, ~seed_spin), all = hn::Set(d, active);
+  const std::uint32_t* own_field = spins + layout.colour_base[0];
+  const std::uint32_t* other_field = spins + layout.colour_base[1];
+  for (std::uint32_t r = first; r < last; ++r) {
+    const Row<kDim> row(layout, r, 0);
+    const auto vector = [&](std::uint32_t h) HWY_ATTR {
+      const V32 own = hn::And(hn::Xor(hn::LoadU(d, own_field + row.start + h), unlike), all);
+      const V32 site = row.items(h);
+      for (int k = 0; k < 2 * kDim; ++k) {
+        const V32 other = hn::Xor(row.neighbour(other_field, k, h), unlike);
+        const V32 bond = RowBonds<kDim>::index(row, site, k, h);
+        hn::StoreU(drawn(calls, bond, hn::And(own, other), t), d,
+                   scratch.bond_field(k) + row.start + h);
+      }
+    };
+    for (std::uint32_t h = 0; h + lanes <= layout.half_row; h += lanes) vector(h);
+    if (layout.half_row % lanes != 0) vector(layout.half_row - lanes);
+  }
+}
+
+void DrawRows(const DenseGeometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
+              std::uint32_t seed_spin, std::uint32_t active, std::uint32_t first,
+              std::uint32_t last, DenseScratch& scratch) {
+  switch (g.layout.lattice.dim) {
+    case 1:
+      return draw_rows<1>(g, at, t, spins, seed_spin, active, first, last, scratch);
+    case 2:
+      return draw_rows<2>(g, at, t, spins, seed_spin, active, first, last, scratch);
+    case 3:
+      return draw_rows<3>(g, at, t, spins, seed_spin, active, first, last, scratch);
+    default:
+      return draw_rows<4>(g, at, t, spins, seed_spin, active, first, last, scratch);
+  }
+}
+
+// Bonds [first, last) of a list, in whole vectors.
+void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
+              const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
+              std::uint32_t first, std::uint32_t last, std::uint32_t* open) {
+  const D32 d;
+  const hn::RebindToSigned<D32> ds;
+  const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  const V32 unlike = hn::Set(d, ~seed_spin), all = hn::Set(d, active);
+  for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.a.data() + i)));
+    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.b.data() + i)));
+    const V32 asking = hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all);
+    hn::StoreU(drawn(calls, hn::LoadU(d, bonds.bond.data() + i), asking, t), d, open + i);
+  }
+}
+
+// Pulls into both colours of a row from its neighbours and along itself until nothing changes.
+// Returns whether anything did.
+template <int kDim>
+bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
+  const D32 d;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  const Row<kDim> rows[2] = {Row<kDim>(layout, r, 0), Row<kDim>(layout, r, 1)};
+  std::uint32_t* field[2] = {scratch.reached.data() + layout.colour_base[0],
+                             scratch.reached.data() + layout.colour_base[1]};
+  bool changed = false;
+  // What a vector of a colour gains through neighbours k in [from, to).
+  const auto pull = [&](int colour, std::uint32_t h, int from, int to) HWY_ATTR {
+    const Row<kDim>& row = rows[colour];
+    std::uint32_t* own = field[colour] + row.start + h;
+    const V32 before = hn::LoadU(d, own);
+    V32 now = before;
+    for (int k = from; k < to; ++k) {
+      const V32 far = row.neighbour(field[1 - colour], k, h);
+      const V32 open = colour == 0 ? hn::LoadU(d, scratch.bond_field(k) + row.start + h)
+                                   : row.neighbour(scratch.bond_field(k ^ 1), k, h);
+      now = or_and(now, far, open);
+    }
+    hn::StoreU(now, d, own);
+    return hn::Xor(now, before);
+  };
+  const auto pull_row = [&](int colour, int from, int to) HWY_ATTR {
+    V32 gained = hn::Zero(d);
+    std::uint32_t h = 0;
+    for (; h + lanes <= layout.half_row; h += lanes) {
+      gained = hn::Or(gained, pull(colour, h, from, to));
+    }
+    if (h < layout.half_row) {
+      gained = hn::Or(gained, pull(colour, layout.half_row - lanes, from, to));
+    }
+    return !all_zero(gained);
+  };
+  if (kDim > 1) {
+    changed = pull_row(0, 2, 2 * kDim);
+    changed = pull_row(1, 2, 2 * kDim) || changed;
+  }
+  while (true) {
+    const bool even = pull_row(0, 0, 2);
+    const bool odd = pull_row(1, 0, 2);
+    changed = changed || even || odd;
+    if (!odd) return changed;
+  }
+}
+
+template <int kDim>
+void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  const Layout& layout = g.layout;
+  constexpr std::size_t kOthers = 2 * (kDim - 1);
+  auto& awake = scratch.awake;
+  std::uint64_t waiting = layout.rows;
+  std::fill(awake.begin(), awake.end(), std::uint8_t{1});
+  const auto wake = [&](std::uint32_t r) {
+    waiting += awake[r] == 0;
+    awake[r] = 1;
+  };
+  for (unsigned pass = 0; waiting > 0; ++pass) {
+    const bool up = pass % 2 == 0;
+    for (std::uint32_t i = 0; i < layout.rows; ++i) {
+      const std::uint32_t r = up ? i : layout.rows - 1 - i;
+      if (!awake[r]) continue;
+      if (watch.ends(2 * layout.half_row)) return;
+      awake[r] = 0;
+      --waiting;
+      // A row that was changed from outside has news for its neighbours even if nothing is added.
+      const bool changed = close_row<kDim>(layout, r, scratch) || scratch.fresh[r] != 0;
+      scratch.fresh[r] = 0;
+      for (std::size_t k = 0; changed && k < kOthers; ++k) {
+        wake(layout.row_neighbour[std::size_t{r} * kOthers + k]);
+      }
+      if (!changed && pass > 0) continue;
+      for (std::uint32_t e = g.row_ends[r]; e < g.row_ends[r + 1]; ++e) {
+        const ShortcutEnd& end = g.shortcut_end[e];
+        const std::uint32_t open = scratch.open[end.shortcut];
+        const std::uint32_t gain = scratch.reached[end.near] & open & ~scratch.reached[end.far];
+        if (gain == 0) continue;
+        scratch.reached[end.far] |= gain;
+        scratch.fresh[end.far_row] = 1;
+        wake(end.far_row);
+      }
+    }
+  }
+}
+
+// Bonds of a list between two looks at the watch.
+constexpr std::uint32_t kPiece = 1 << 12;
+
+void relax_list(const DenseGeometry& bonds, StopWatch& watch, DenseScratch& scratch) {
+  std::uint32_t* reached = scratch.reached.data();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::uint32_t i = 0; i < bonds.count; ++i) {
+      if (i % kPiece == 0 && watch.ends(kPiece)) return;
+      const std::uint32_t gain = (reached[bonds.a[i]] ^ reached[bonds.b[i]]) & scratch.open[i];
+      if (gain == 0) continue;
+      reached[bonds.a[i]] |= gain;
+      reached[bonds.b[i]] |= gain;
+      changed = true;
+    }
+  }
+}
+
+void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  if (!g.by_rows) return relax_list(g, watch, scratch);
+  // A rewired lattice bond is crossed nowhere at its old place.
+  for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
+  std::fill(scratch.fresh.begin(), scratch.fresh.end(), std::uint8_t{0});
+  switch (g.layout.lattice.dim) {
+    case 1:
+      return close_rows<1>(g, watch, scratch);
+    case 2:
+      return close_rows<2>(g, watch, scratch);
+    case 3:
+      return close_rows<3>(g, watch, scratch);
+    default:
+      return close_rows<4>(g, watch, scratch);
+  }
+}
+
+void FlipReached(std::uint32_t first, std::uint32_t last, std::uint32_t* reached,
+                 std::uint32_t* spins) {
+  const D32 d;
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  for (std::uint32_t i = first; i < last; i += lanes) {
+    hn::StoreU(hn::Xor(hn::LoadU(d, spins + i), hn::LoadU(d, reached + i)), d, spins + i);
+    hn::StoreU(hn::Zero(d), d, reached + i);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rewise::bundle
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rewise::bundle {
+HWY_EXPORT(DrawRows);
+HWY_EXPORT(DrawList);
+HWY_EXPORT(GrowDense);
+HWY_EXPORT(FlipReached);
+
+DenseScratch::DenseScratch(const DenseGeometry& g)
+    : reached(g.layout.words, 0),
+      open(g.a.size(), 0),
+      awake(g.by_rows ? g.layout.rows : 0, 0),
+      fresh(awake.size(), 0) {
+  if (g.by_rows) {
+    field_stride = g.layout.sites / 2 + 2 * std::size_t{kGuard};
+    bond_fields.assign(field_stride * static_cast<std::size_t>(2 * g.layout.lattice.dim), 0);
+  }
+}
+
+void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
+                const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
+                const Team& team, StopWatch& watch, DenseScratch& scratch) {
+  // In pieces of a grain: f(first, last), of units of so many sites.
+  const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
+    auto [first, last] = team.part(units);
+    const auto piece = watch.active() ? static_cast<std::uint32_t>(watch.grain() / sites + 1)
+                                      : std::max(units, 1u);
+    for (; first < last && !watch.stopped(); first += std::min(piece, last - first)) {
+      f(first, first + std::min(piece, last - first));
+      watch.ends(std::uint64_t{piece} * sites);
+    }
+  };
+  if (g.by_rows) {
+    in_pieces(g.layout.rows, 2 * g.layout.half_row, [&](std::uint32_t first, std::uint32_t last) {
+      HWY_DYNAMIC_DISPATCH(DrawRows)
+      (g, at, bond, spins, seed_spin, active, first, last, scratch);
+    });
+  }
+  in_pieces(static_cast<std::uint32_t>(g.a.size()) / kGuard, kGuard,
+            [&](std::uint32_t first, std::uint32_t last) {
+              HWY_DYNAMIC_DISPATCH(DrawList)
+              (g, at, bond, spins, seed_spin, active, first * kGuard, last * kGuard,
+               scratch.open.data());
+            });
+}
+
+void dense_grow(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(GrowDense)(g, watch, scratch);
+}
+
+void dense_flip(const DenseGeometry& g, const Team& team, DenseScratch& scratch,
+                std::uint32_t* spins) {
+  const auto [first, last] = team.part(static_cast<std::uint32_t>(g.layout.words / kGuard));
+  HWY_DYNAMIC_DISPATCH(FlipReached)
+  (first * kGuard, last * kGuard, scratch.reached.data(), spins);
+}
+}  // namespace rewise::bundle
+#endif

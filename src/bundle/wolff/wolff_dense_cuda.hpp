@@ -1,0 +1,91 @@
+// Dense Wolff updates on the device (wolff.hpp says what they do; same bits as the sparse ones):
+// all 32 replicas of a bundle at once, any set of bundles of a row of graphs, each at its own step.
+//
+//   begin  finds the seeds, marks them reached and queues their tiles
+//   draw   decides for every lattice bond and listed bond in which replicas the clusters may cross
+//          it: drawn, and both ends carry the seed's spin
+//   grow   a warp takes a tile (wolff_tiles.hpp) off a queue, pulls what its neighbours have
+//   reached
+//          and what came over its listed bonds, closes the tile, and queues those that gain from
+//          it; ends when no tile is queued or at work. At its first visit a tile opens every bond
+//          whose ends are joined by the other three of a plaquette, which makes paths straight:
+//          half as many rounds of closure, and the same clusters
+//   flip   flips what was reached, counts it, leaves reached words and states zero
+//
+// A tile's words are written only by the warp that holds the tile; others read them at any time and
+// may see older ones. That loses nothing: growth is monotone, and whoever writes looks afterwards
+// whether a neighbour lacks something, and queues it.
+// Memory per bundle: (1 + dim) 4 bytes per site of all tiles, 12 per end. Cost: draw about 2.3
+// Philox calls per bond of 32 replicas; grow 4 (2 + dim) bytes per site and visit of a tile, and
+// 4 shared-memory accesses and 8 logical instructions per site and round of its closure.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "src/bundle/device_layout.hpp"
+#include "src/bundle/wolff/wolff_tiles.hpp"
+
+namespace rewise::bundle {
+
+// The WolffTiles of a range of graphs of one geometry; pointers are on the device.
+struct DeviceTiles {
+  DeviceLattice lattice;
+  DeviceSeeds seeds;          // of the runs
+  std::uint32_t bundles = 0;  // of each graph
+  std::uint32_t along0 = 1, along1 = 1, along2 = 1, along3 = 1;
+  std::uint32_t count = 0;                      // tiles
+  std::uint32_t listed_most = 0, ends = 0;      // of a graph, at most
+  const std::uint32_t* bonds = nullptr;         // [graphs][count][dim][32]
+  const std::uint32_t* end_first = nullptr;     // [graphs][2 count + 1]
+  const TileEnd* end = nullptr;                 // [graphs][ends]
+  const std::uint32_t* listed_count = nullptr;  // [graphs]
+  const ListedBond* listed = nullptr;           // [graphs][listed_most]
+};
+
+// Tiles that wait for a visit: a ring of item numbers, each at most once in it.
+struct DeviceTileQueue {
+  std::uint32_t* entry = nullptr;  // [mask + 1] item + 1, or 0
+  std::uint32_t mask = 0;
+  std::uint32_t* head = nullptr;             // tickets given to takers
+  unsigned long long* added_done = nullptr;  // entries added, and visits done in the upper half
+};
+
+// One update of bundles [first, first + bundles) of those of all the graphs in a row; the first of
+// them has number 0 in what is said to be of these bundles. Item = bundle * count + tile.
+struct DeviceDenseRun {
+  const std::uint32_t* first_step =
+      nullptr;  // on the device; the update is step *first_step + step
+  std::uint32_t step = 0;
+  const std::uint32_t* later = nullptr;      // [all bundles] steps to be added, or null
+  const std::uint32_t* active = nullptr;     // [all bundles] replicas that take part; null: all
+  const std::uint32_t* threshold = nullptr;  // [all bundles] below certainty
+  std::uint32_t first = 0, bundles = 0;      // first is a multiple of vec
+  int vec = 1;
+  std::uint32_t* spins = nullptr;      // all bundles, as in device_layout.hpp
+  std::uint32_t* seed_spin = nullptr;  // [bundles]
+  std::uint32_t* reached = nullptr;    // [items][32 rows][32], zero between updates
+  std::uint32_t* open = nullptr;       // [bundles][dim][count][1024]; direction 0 by columns
+  std::uint32_t* edge = nullptr;       // [items][first, last column][32 rows] of reached
+  std::uint32_t* open_end = nullptr;   // [bundles][ends]
+  std::uint32_t* sent = nullptr;       // [bundles][ends] what was let through this end
+  std::uint32_t* mail = nullptr;       // [bundles][ends] what came in by it
+  std::uint32_t* state = nullptr;      // [items], zero between updates
+  DeviceTileQueue queue;
+  unsigned grow_blocks = 1;               // resident at a time: dense_grow_blocks()
+  unsigned long long* flipped = nullptr;  // [all replicas] += flipped sites
+};
+
+// Blocks of growth that the current device holds at a time; not while work is captured.
+unsigned dense_grow_blocks(int dim);
+
+void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+
+// The four steps of it.
+void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+void launch_dense_grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+void launch_dense_flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+
+}  // namespace rewise::bundle

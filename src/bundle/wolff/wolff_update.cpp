@@ -1,0 +1,154 @@
+#include "src/bundle/wolff/wolff_update.hpp"
+
+#include <algorithm>
+
+#include "src/bundle/local/measure.hpp"
+
+namespace rewise::bundle {
+namespace {
+
+// Where the forms break even (tests/bench/RESULTS.md): the mean share of sites a cluster flips, and
+// that share times the updates of a cycle.
+constexpr double kDenseFraction = 0.07;
+constexpr double kPlaneFraction = 0.02;
+
+}  // namespace
+
+void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
+                      const Team& team, StopWatch& watch, WolffScratch& scratch,
+                      UpdatesAhead& ahead, std::uint32_t* spins) const {
+  if (team.first()) {
+    while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
+      scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites));
+    }
+    scratch.flipped.fill(0);
+  }
+  team.barrier();
+  const bool dense = options_.wolff_form == WolffForm::dense ||
+                     (options_.wolff_form == WolffForm::automatic &&
+                      (options_.dense_above > 0 || fraction > kDenseFraction));
+  if (!dense && fraction * count > kPlaneFraction) {
+    in_planes(at, bond, count, team, watch, scratch, ahead, spins);
+    return;
+  }
+  std::uint64_t limit = layout_.sites;
+  if (options_.wolff_form == WolffForm::dense) {
+    limit = 0;
+  } else if (dense) {
+    limit = options_.dense_above > 0 ? options_.dense_above : layout_.sites / 64;
+  }
+  Address here = at;
+  for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
+    if (!in_words(here, w, bond, limit, team, watch, scratch, ahead, spins)) return;
+  }
+}
+
+// All updates replica by replica on transposed spins.
+void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t count,
+                            const Team& team, StopWatch& watch, WolffScratch& scratch,
+                            UpdatesAhead& ahead, std::uint32_t* spins) const {
+  if (team.first()) {
+    scratch.planes.resize(std::size_t{kReplicas} * sparse_.plane_words);
+    scratch.next_replica = 0;
+  }
+  team.barrier();
+  const auto [first, last] = team.part(sparse_.plane_words);
+  words_to_planes(sparse_, spins, first, last, scratch.planes.data());
+  team.barrier();
+  WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
+  for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
+    std::uint32_t* plane = scratch.planes.data() + std::size_t{r} * sparse_.plane_words;
+    Address here = at;
+    for (here.step += ahead[r]; ahead[r] < count && !watch.stopped(); ++ahead[r], ++here.step) {
+      const std::uint64_t size = wolff_in_plane(sparse_, here, bond, r, watch, plane, queue);
+      if (size == 0) break;
+      scratch.flipped[r] += size;
+      watch.ends(size);
+    }
+  }
+  team.barrier();
+  planes_to_words(sparse_, scratch.planes.data(), first, last, spins);
+  team.barrier();
+}
+
+// Update number `w` of all replicas in the bundle's words; clusters beyond `limit` sites turn
+// dense. False where some replica was stopped.
+bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
+                           const Team& team, StopWatch& watch, WolffScratch& scratch,
+                           UpdatesAhead& ahead, std::uint32_t* spins) const {
+  const bool may_turn = limit < layout_.sites;
+  if (team.first()) {
+    if (may_turn && !scratch.dense) scratch.dense.emplace(dense_);
+    scratch.next_replica = 0;
+    scratch.outgrown = 0;
+  }
+  team.barrier();
+  std::uint32_t* reached = may_turn ? scratch.dense->reached.data() : nullptr;
+  WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
+  for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
+    if (ahead[r] > w || watch.stopped()) continue;
+    const std::uint64_t size =
+        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, limit, watch, queue, reached);
+    if (size == 0) continue;
+    if (size <= limit) {
+      scratch.flipped[r] += size;
+      ahead[r] = w + 1;
+    } else {
+      scratch.outgrown |= 1u << r;
+    }
+    watch.ends(size);
+  }
+  team.barrier();
+  const std::uint32_t outgrown = scratch.outgrown;
+  if (outgrown != 0) {
+    if (!turn_dense(at, bond, team, watch, scratch, spins)) return false;
+    if (team.first()) {
+      for (std::uint32_t r = 0; r < kReplicas; ++r) {
+        if (outgrown >> r & 1u) ahead[r] = w + 1;
+      }
+    }
+    team.barrier();
+  }
+  return std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > w; });
+}
+
+// Grows on, for all replicas that outgrew the limit at once, from what they have reached. False,
+// with their spins as they were, where the team was stopped.
+bool WolffUpdate::turn_dense(const Address& at, Threshold bond, const Team& team, StopWatch& watch,
+                             WolffScratch& scratch, std::uint32_t* spins) const {
+  const std::uint32_t active = scratch.outgrown;
+  DenseScratch& dense = *scratch.dense;
+  if (team.first()) {
+    scratch.seed_spin = 0;
+    for (std::uint32_t r = 0; r < kReplicas; ++r) {
+      scratch.seed_spin |= spins[layout_.slot(wolff_seed_site(at, r, sparse_.sites))] & 1u << r;
+    }
+  }
+  team.barrier();
+  dense_draw(dense_, at, bond, spins, scratch.seed_spin, active, team, watch, dense);
+  bool stopped = team.agrees_to_end(watch);
+  if (!stopped) {
+    if (team.first()) dense_grow(dense_, watch, dense);
+    stopped = team.agrees_to_end(watch);
+  }
+  if (stopped) {
+    const auto [first, last] = team.part(static_cast<std::uint32_t>(dense.reached.size()));
+    std::fill(dense.reached.begin() + first, dense.reached.begin() + last, 0u);
+    team.barrier();
+    return false;
+  }
+  if (team.first()) {
+    ReplicaSums size{};
+    count_bits(dense.reached.data(), 0, dense.reached.size(), size);
+    for (std::uint32_t r = 0; r < kReplicas; ++r) {
+      if (active >> r & 1u) scratch.flipped[r] += size[r];
+    }
+  }
+  team.barrier();
+  dense_flip(dense_, team, dense, spins);
+  watch.add(layout_.sites);
+  team.barrier();
+  return true;
+}
+
+}  // namespace rewise::bundle

@@ -1,0 +1,77 @@
+#include "src/label/percolation/occupy.hpp"
+
+#include <algorithm>
+
+#include "src/random/philox.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr std::uint32_t kNotOfTheLattice = 255;  // the call of a rewired bond's draw
+
+// Bit x: the draw of site 64 word + x is below the probability.
+std::uint64_t draw_word(std::uint64_t word, Threshold probability, const SampleKey& key,
+                        Stream stream, std::uint32_t call) {
+  std::uint64_t bits = 0;
+  for (std::uint64_t k = 0; k < 16; ++k) {
+    const Words4 words =
+        random_words(key.seed, stream, 16 * word + k, key.series, call, key.sample);
+    for (unsigned j = 0; j < 4; ++j) {
+      bits |= std::uint64_t{happens(words.w[j], probability)} << (4 * k + j);
+    }
+  }
+  return bits;
+}
+
+void draw_mask(std::uint64_t sites, Threshold probability, const SampleKey& key, Stream stream,
+               std::uint32_t call, std::vector<std::uint64_t>& mask) {
+  for (std::uint64_t word = 0; 64 * word < sites; ++word) {
+    mask[word] = draw_word(word, probability, key, stream, call);
+  }
+  if (sites % 64 != 0) mask[sites / 64] &= (std::uint64_t{1} << sites % 64) - 1;
+}
+
+// Bonds that rewired ones left are not of the lattice any more.
+void remove_gone(const Graph& graph, BondConfiguration& out) {
+  const auto d = static_cast<unsigned>(graph.lattice().dim);
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    if (d == 0 || r.bond >= graph.lattice().bonds()) break;
+    const std::uint64_t site = r.bond / d;
+    out.bonds[r.bond % d][site / 64] &= ~(std::uint64_t{1} << site % 64);
+  }
+}
+
+}  // namespace
+
+void draw_bonds(const Graph& graph, Threshold probability, const SampleKey& key,
+                BondConfiguration& out) {
+  const Stream stream = Stream::percolation_bond;
+  out.present_sites.clear();
+  out.extra.clear();
+  for (int k = 0; k < graph.lattice().dim; ++k) {
+    draw_mask(graph.sites(), probability, key, stream, static_cast<std::uint32_t>(k),
+              out.bonds[static_cast<std::size_t>(k)]);
+  }
+  remove_gone(graph, out);
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    const Words4 words =
+        random_words(key.seed, stream, r.bond / 4, key.series, kNotOfTheLattice, key.sample);
+    if (happens(words.w[r.bond % 4], probability)) out.extra.push_back({r.a, r.b});
+  }
+}
+
+void draw_sites(const Graph& graph, Threshold probability, const SampleKey& key,
+                BondConfiguration& out) {
+  out.present_sites.assign(out.words, 0);
+  draw_mask(graph.sites(), probability, key, Stream::percolation_site, 0, out.present_sites);
+  out.extra.clear();
+  for (int k = 0; k < graph.lattice().dim; ++k) {
+    auto& mask = out.bonds[static_cast<std::size_t>(k)];
+    std::fill(mask.begin(), mask.end(), ~std::uint64_t{0});
+  }
+  remove_gone(graph, out);
+  for (const RewiredBond& r : graph.rewired_bonds()) out.extra.push_back({r.a, r.b});
+  remove_bonds_of_absent_sites(out);
+}
+
+}  // namespace rewise

@@ -1,0 +1,159 @@
+// Label equivalence over the whole lattice, a thread per site, in two forms:
+//
+//   label-equivalence  Hawick, Leist & Playne 2010: scanning (a site that sees a smaller label next
+//                      to it notes it in the reference of its own), analysis (references of labels
+//                      that are their own site are followed to their end), labelling (a site takes
+//                      its label's reference)
+//   kalentev           Kalentev et al. 2011, as Komura & Okabe 2012 and 2013 use it: labels are
+//                      their own references, so that two kernels are left: scanning and analysis
+//
+// Pass by pass until scanning notes nothing. Rewired bonds are one more scan, a thread per bond.
+// Words that only fall are lowered by atomics, where the papers let threads overwrite each other.
+#include "src/single/device_plan.hpp"
+#include "src/single/labels/label_chain.cuh"
+#include "src/single/labels/label_kernels.hpp"
+
+namespace rewise::single {
+namespace {
+
+using namespace device;
+
+// `references`: label[] again, where there is no array of them.
+struct Equivalences {
+  std::uint32_t* label;
+  std::uint32_t* references;
+};
+
+__device__ __forceinline__ Equivalences equivalences(const LabelField& field, bool references,
+                                                     std::uint32_t who) {
+  return {field.of(field.label, who), field.of(references ? field.parent : field.label, who)};
+}
+
+// The smallest label of a site's neighbours.
+template <int kDim>
+__device__ __forceinline__ std::uint32_t least_around(const LabelField& field,
+                                                      const std::uint8_t* bonds,
+                                                      const std::uint32_t* label, Site site) {
+  const Geometry& g = field.geometry;
+  std::uint32_t c[kDim];
+  g.coordinates<kDim>(site, c);
+  const std::uint32_t mine = bonds[site];
+  std::uint32_t least = 0xFFFFFFFFu;
+#pragma unroll
+  for (int k = 0; k < kDim; ++k) {
+    if ((mine >> k & 1u) != 0) least = min(least, load(label + g.ahead(site, c[k], k)));
+    const Site behind = g.behind(site, c[k], k);
+    if ((bonds[behind] >> k & 1u) != 0) least = min(least, load(label + behind));
+  }
+  return least;
+}
+
+template <int kDim>
+__device__ __forceinline__ bool scan_site(const LabelField& field, bool references,
+                                          const Item& item) {
+  const Equivalences e = equivalences(field, references, item.who);
+  const auto site = static_cast<Site>(item.index);
+  const std::uint32_t least =
+      least_around<kDim>(field, field.of(field.bonds, item.who), e.label, site);
+  const std::uint32_t label = load(e.label + site);
+  if (least >= label) return false;
+  atomicMin(e.references + label, least);
+  return true;
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kLabelThreads)
+    scan_sites(const __grid_constant__ LabelField field, bool references, PassFlags flags,
+               SystemItems items) {
+  if (!goes_on(flags)) return;
+  const Item item = item_of(items);
+  report(flags, item.index < items.items && scan_site<kDim>(field, references, item));
+}
+
+__device__ __forceinline__ bool scan_shortcut(const LabelField& field, bool references,
+                                              const Item& item) {
+  if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return false;
+  const Equivalences e = equivalences(field, references, item.who);
+  const RewiredSlot bond = field.shortcuts[item.index];
+  const std::uint32_t a = load(e.label + bond.a), b = load(e.label + bond.b);
+  if (a == b) return false;
+  atomicMin(e.references + (a < b ? b : a), a < b ? a : b);
+  return true;
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    scan_shortcuts(const __grid_constant__ LabelField field, bool references, PassFlags flags,
+                   SystemItems items) {
+  if (!goes_on(flags)) return;
+  const Item item = item_of(items);
+  report(flags, item.index < items.items && scan_shortcut(field, references, item));
+}
+
+__device__ __forceinline__ void analyse_site(const LabelField& field, bool references,
+                                             const Item& item) {
+  const Equivalences e = equivalences(field, references, item.who);
+  if (!references) return take_end(e.label, item.index);
+  const std::uint32_t label = load(e.label + item.index);
+  if (label != item.index) return;
+  const std::uint32_t end = end_of_chain(e.references, label);
+  if (end != label) store(e.references + item.index, end);
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    analyse_sites(const __grid_constant__ LabelField field, bool references, PassFlags flags,
+                  SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items && *flags.changed != 0) analyse_site(field, references, item);
+}
+
+// Only with references; nobody changes them meanwhile.
+__device__ __forceinline__ void relabel_site(const LabelField& field, const Item& item) {
+  const Equivalences e = equivalences(field, true, item.who);
+  const std::uint32_t label = e.label[item.index], reference = e.references[label];
+  if (reference != label) e.label[item.index] = reference;
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    relabel_sites(const __grid_constant__ LabelField field, PassFlags flags, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items && *flags.changed != 0) relabel_site(field, item);
+}
+
+__device__ __forceinline__ void start_site(const LabelField& field, bool references,
+                                           const Item& item) {
+  const auto site = static_cast<Site>(item.index);
+  field.of(field.label, item.who)[site] = site;
+  if (references) field.of(field.parent, item.who)[site] = site;
+}
+
+__global__ void start_sites(const __grid_constant__ LabelField field, bool references,
+                            SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) start_site(field, references, item);
+}
+
+}  // namespace
+
+void launch_equivalence_start(const LabelField& field, bool references, cudaStream_t stream) {
+  const SystemItems items(field.sites);
+  launch(start_sites, items.shape(field.systems), stream, field, references, items);
+}
+
+void launch_equivalence(const LabelField& field, bool references, const PassFlags& flags,
+                        cudaStream_t stream) {
+  const SystemItems items(field.sites);
+  const LaunchShape shape = items.shape(field.systems);
+  with_dim(field.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) {
+      launch(scan_sites<kDim>, shape, stream, field, references, flags, items);
+    }
+  });
+  if (field.shortcut_count > 0) {
+    const SystemItems bonds(field.shortcut_count);
+    launch(scan_shortcuts, bonds.shape(field.systems), stream, field, references, flags, bonds);
+  }
+  launch(analyse_sites, shape, stream, field, references, flags, items);
+  if (references) launch(relabel_sites, shape, stream, field, flags, items);
+}
+
+}  // namespace rewise::single

@@ -1,0 +1,190 @@
+// Label relaxation (Weigel 2011, section II.3.1): for every occupied bond across tiles the roots of
+// its two ends are noted once (kernel prepare_relax() there); then, pass by pass, the labels of
+// both roots become the smaller one, until a pass changes nothing. Rewired bonds are more such
+// pairs. A thread per bond, not per tile: the paper's relax_multithread() goes over the same
+// pairs. The number of passes grows with the shortest path between tiles, about (L / B)^1.08 at
+// Tc; a label may go further in one pass where blocks run one after the other.
+#include <algorithm>
+
+#include "src/single/device_plan.hpp"
+#include "src/single/labels/label_grid.cuh"
+#include "src/single/labels/label_kernels.hpp"
+
+namespace rewise::single {
+namespace {
+
+using namespace device;
+
+// The bonds across tile borders of one system, by direction; a direction begins at a multiple of
+// 32, so that a warp has bonds of one direction. Wrapping bonds cross the last border.
+struct TileSeams {
+  std::uint64_t first[kMaxDim + 1]{};
+  FastDiv inner[kMaxDim]{};  // sites of a hyperplane below direction k
+};
+
+TileSeams tile_seams(const LabelField& field, const LabelTiles& tiles) {
+  TileSeams seams;
+  for (int k = 0; k < field.dim; ++k) {
+    const std::uint64_t bonds = field.sites / field.geometry.extent[k] * tiles.along[k].divisor;
+    seams.inner[k] = FastDiv(field.geometry.stride[k]);
+    seams.first[k + 1] = seams.first[k] + (bonds + 31) / 32 * 32;
+  }
+  return seams;
+}
+
+struct Ends {
+  bool joined = false;
+  Site a = 0, b = 0;
+};
+
+// Bond number `index` across borders along direction k.
+__device__ __forceinline__ Ends seam_ends(const LabelField& field, const LabelTiles& tiles,
+                                          const TileSeams& seams, const std::uint8_t* bonds, int k,
+                                          std::uint32_t index) {
+  const Geometry& g = field.geometry;
+  const std::uint32_t rest = seams.inner[k].quotient(index);
+  const std::uint32_t inner = index - rest * g.stride[k];
+  const std::uint32_t outer = tiles.along[k].quotient(rest);
+  const std::uint32_t border = rest - outer * tiles.along[k].divisor;
+  const std::uint64_t end = std::uint64_t{border + 1} * tiles.edge[k];
+  const std::uint32_t c = (end < g.extent[k] ? static_cast<std::uint32_t>(end) : g.extent[k]) - 1;
+  const std::uint64_t base = std::uint64_t{outer} * g.extent[k] * g.stride[k] + inner;
+  const std::uint64_t at = base + std::uint64_t{c} * g.stride[k];
+  if (at >= field.sites) return {};
+  const auto site = static_cast<Site>(at);
+  return {(bonds[site] >> k & 1u) != 0, site, g.ahead(site, c, k)};
+}
+
+// Notes the roots of a bond's ends where they differ, unless the lane before has the same.
+__device__ __forceinline__ void note(const LabelField& field, const RootPairs& pairs,
+                                     std::uint32_t who, const Ends& ends) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint32_t* parent = field.of(field.parent, who);
+  const Site a = ends.joined ? parent[ends.a] : 0, b = ends.joined ? parent[ends.b] : 0;
+  const Site left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
+  const bool known = lane != 0 && left_a == a && left_b == b;
+  const std::uint32_t all = __ballot_sync(~0u, a != b && !known);
+  if (all == 0) return;
+  unsigned long long begin = 0;
+  if (lane == 0) {
+    begin = atomicAdd(pairs.count + who, static_cast<unsigned long long>(__popc(all)));
+  }
+  begin = __shfl_sync(~0u, begin, 0);
+  if ((all >> lane & 1u) == 0) return;
+  const auto before = static_cast<unsigned>(__popc(all & ((1u << lane) - 1)));
+  Site* pair = pairs.pairs + 2 * (who * pairs.capacity + begin + before);
+  pair[0] = a;
+  pair[1] = b;
+}
+
+__device__ __forceinline__ void note_seam(const LabelField& field, const LabelTiles& tiles,
+                                          const TileSeams& seams, const RootPairs& pairs,
+                                          const Item& item) {
+  Ends ends;
+  if (item.index < seams.first[field.dim]) {
+    int k = 0;
+    while (item.index >= seams.first[k + 1]) ++k;
+    ends = seam_ends(field, tiles, seams, field.of(field.bonds, item.who), k,
+                     static_cast<std::uint32_t>(item.index - seams.first[k]));
+  }
+  note(field, pairs, item.who, ends);
+}
+
+__device__ __forceinline__ void note_shortcut(const LabelField& field, const RootPairs& pairs,
+                                              const Item& item) {
+  Ends ends;
+  const std::uint64_t count = field.shortcut_count;
+  if (item.index < count && field.shortcut_on[item.who * count + item.index] != 0) {
+    ends = {true, field.shortcuts[item.index].a, field.shortcuts[item.index].b};
+  }
+  note(field, pairs, item.who, ends);
+}
+
+__global__ void note_seams(const __grid_constant__ LabelField field,
+                           const __grid_constant__ LabelTiles tiles,
+                           const __grid_constant__ TileSeams seams,
+                           const __grid_constant__ RootPairs pairs, SystemItems items) {
+  note_seam(field, tiles, seams, pairs, item_of(items));
+}
+
+__global__ void note_shortcuts(const __grid_constant__ LabelField field,
+                               const __grid_constant__ RootPairs pairs, SystemItems items) {
+  note_shortcut(field, pairs, item_of(items));
+}
+
+__device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pair) {
+  const std::uint32_t a = load(label + pair[0]), b = load(label + pair[1]);
+  if (a == b) return false;
+  atomicMin(label + pair[a < b ? 1 : 0], a < b ? a : b);
+  return true;
+}
+
+// A system's threads stride over its pairs.
+__device__ __forceinline__ bool relax_system(const LabelField& field, const RootPairs& pairs,
+                                             std::uint32_t who, std::uint64_t thread,
+                                             std::uint64_t threads) {
+  std::uint32_t* label = field.of(field.label, who);
+  const Site* list = pairs.pairs + 2 * who * pairs.capacity;
+  const std::uint64_t count = pairs.count[who];
+  bool changed = false;
+  for (std::uint64_t i = thread; i < count; i += threads) {
+    changed = relax_pair(label, list + 2 * i) || changed;
+  }
+  return changed;
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    relax_pairs_once(const __grid_constant__ LabelField field,
+                     const __grid_constant__ RootPairs pairs, PassFlags flags, SystemItems items) {
+  if (!goes_on(flags)) return;
+  const Item item = item_of(items);
+  const std::uint64_t threads = std::uint64_t{items.blocks.per_system.divisor} * kLabelThreads;
+  report(flags, relax_system(field, pairs, item.who, item.index, threads));
+}
+
+__device__ __forceinline__ void resolve_site(const LabelField& field, const Item& item) {
+  const Site root = field.of(field.parent, item.who)[item.index];
+  if (root == item.index) return;
+  std::uint32_t* label = field.of(field.label, item.who);
+  label[item.index] = label[root];
+}
+
+__global__ void resolve_sites(const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) resolve_site(field, item);
+}
+
+}  // namespace
+
+std::uint64_t relax_pairs(const LabelField& field, const LabelTiles& tiles) {
+  return tile_seams(field, tiles).first[field.dim] + field.shortcut_count;
+}
+
+void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const RootPairs& pairs,
+                       cudaStream_t stream) {
+  check_cuda(cudaMemsetAsync(pairs.count, 0, field.systems * sizeof(*pairs.count), stream));
+  const TileSeams seams = tile_seams(field, tiles);
+  if (field.dim > 0) {
+    const SystemItems items(seams.first[field.dim]);
+    launch(note_seams, items.shape(field.systems), stream, field, tiles, seams, pairs, items);
+  }
+  if (field.shortcut_count > 0) {
+    const SystemItems items(field.shortcut_count);
+    launch(note_shortcuts, items.shape(field.systems), stream, field, pairs, items);
+  }
+}
+
+void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFlags& flags,
+                  cudaStream_t stream) {
+  constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
+  const SystemItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each));
+  launch(relax_pairs_once, items.shape(field.systems), stream, field, pairs, flags, items);
+}
+
+void launch_resolve(const LabelField& field, cudaStream_t stream) {
+  const SystemItems items(field.sites);
+  launch(resolve_sites, items.shape(field.systems), stream, field, items);
+}
+
+}  // namespace rewise::single

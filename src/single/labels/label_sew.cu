@@ -1,0 +1,283 @@
+// Hierarchical sewing (Weigel 2011, section II.3.2): level by level 2^d boxes of tiles become one,
+// a block for each; then the bonds around the lattice follow ("an additional step" there), then the
+// rewired bonds. The trees are those of the paper: the smaller is hung under the larger, every tile
+// root counts as one, paths are left as they are. A box's seams across direction 0 are 2^(d-1)
+// independent ones, those across direction 1 half as many, and so on; a warp has a seam.
+//
+// The paper gives a seam to a thread. Here all threads of a block look up the roots of a stretch of
+// its seams' bonds, and only the joining of trees is serial, by a warp for each seam, whose
+// registers learn of each join. Rewired bonds have no order in space: all of them are inserted at
+// once by compare-and-swap, the larger root under the smaller. Then every tile root looks up its
+// root, which learns its cluster's smallest site, a tile root too.
+#include <algorithm>
+
+#include "src/single/device_plan.hpp"
+#include "src/single/labels/label_grid.cuh"
+#include "src/single/labels/label_kernels.hpp"
+
+namespace rewise::single {
+namespace {
+
+using namespace device;
+
+constexpr unsigned kSewThreads = 512;  // of a block, at most
+
+// The boxes of one level.
+struct SewLevel {
+  std::uint32_t half[kMaxDim]{};  // extents of the boxes that are joined
+  FastDiv along[kMaxDim]{};       // boxes in each direction, after joining
+  std::uint32_t count = 1;
+};
+
+struct Ends {
+  Site a = 0, b = 0;  // equal: nothing to insert
+};
+
+// The trees of one system. Plain loads and stores: between two barriers all threads read, or no two
+// warps touch one tree.
+struct SewTrees {
+  std::uint32_t* parent;
+  std::uint32_t* size;
+
+  __device__ __forceinline__ std::uint32_t root(std::uint32_t site) const {
+    for (std::uint32_t up = parent[site]; up != site; up = parent[site]) site = up;
+    return site;
+  }
+
+  // By a warp: inserts bonds between what were the roots of their ends, some of them equal.
+  __device__ __forceinline__ void insert(const std::uint32_t* one, const std::uint32_t* two,
+                                         unsigned count) const {
+    for (unsigned n = threadIdx.x % 32; n < count; n += 32) {
+      std::uint32_t a = one[n], b = two[n];
+      if (a != b) {
+        a = root(a);
+        b = root(b);
+      }
+      for (std::uint32_t rest; (rest = __ballot_sync(~0u, a != b)) != 0;) {
+        const int next = static_cast<int>(lowest_lane(rest));
+        join(__shfl_sync(~0u, a, next), __shfl_sync(~0u, b, next), a, b);
+      }
+    }
+  }
+
+ private:
+  // By a warp: joins two trees; what the lane holds of them follows.
+  __device__ __forceinline__ void join(std::uint32_t one, std::uint32_t two, std::uint32_t& a,
+                                       std::uint32_t& b) const {
+    const std::uint32_t size_one = size[one], size_two = size[two];
+    __syncwarp();
+    const bool swap = size_two > size_one || (size_two == size_one && two < one);
+    const std::uint32_t keep = swap ? two : one, hang = swap ? one : two;
+    if (threadIdx.x % 32 == 0) {
+      parent[hang] = keep;
+      size[keep] = size_one + size_two;
+    }
+    __syncwarp();
+    if (a == hang) a = keep;
+    if (b == hang) b = keep;
+  }
+};
+
+__device__ __forceinline__ SewTrees trees_of(const LabelField& field, std::uint32_t who) {
+  return {field.of(field.parent, who), field.of(field.size, who)};
+}
+
+// The bonds ahead in direction k of the sites with begin[j] <= c[j] < begin[j] + length[j].
+template <int kDim>
+struct Seam {
+  std::uint32_t begin[kDim], length[kDim];
+  int direction;
+
+  __device__ __forceinline__ std::uint64_t count() const {
+    std::uint64_t product = 1;
+    for (int j = 0; j < kDim; ++j) product *= length[j];
+    return product;
+  }
+  __device__ __forceinline__ Ends ends(const Geometry& g, const std::uint8_t* bonds,
+                                       std::uint32_t index) const {
+    Site site = 0;
+#pragma unroll
+    for (int j = 0; j < kDim; ++j) {
+      const std::uint32_t rest = j + 1 < kDim ? index / length[j] : 0;
+      site += (begin[j] + index - rest * length[j]) * g.stride[j];
+      index = rest;
+    }
+    if ((bonds[site] >> direction & 1u) == 0) return {};
+    return {site, g.ahead(site, begin[direction], direction)};
+  }
+};
+
+// The seam across direction k of a box, between the halves in the directions after k that `part`
+// says; those in directions before k are joined already. No site where the lattice ends before.
+template <int kDim>
+__device__ __forceinline__ Seam<kDim> seam_of(const LabelField& field, const SewLevel& level,
+                                              const std::uint32_t* corner, int k, unsigned part) {
+  Seam<kDim> seam;
+  seam.direction = k;
+#pragma unroll
+  for (int j = 0; j < kDim; ++j) {
+    const std::uint64_t extent = field.geometry.extent[j];
+    std::uint64_t begin = corner[j], length = 2 * std::uint64_t{level.half[j]};
+    if (j == k) {
+      begin += level.half[j] - 1;
+      length = begin + 1 < extent ? 1 : 0;
+    } else if (j > k) {
+      begin += (part >> (j - k - 1) & 1u) * std::uint64_t{level.half[j]};
+      length = level.half[j];
+    }
+    const std::uint64_t left = begin < extent ? extent - begin : 0;
+    seam.begin[j] = static_cast<std::uint32_t>(begin);
+    seam.length[j] = static_cast<std::uint32_t>(length < left ? length : left);
+  }
+  return seam;
+}
+
+// Inserts the bonds of `seams` independent seams, a power of two of them, seam_at(part); the first
+// is the longest.
+template <int kDim, class F>
+__device__ __forceinline__ void insert_seams(const LabelField& field, std::uint32_t who,
+                                             unsigned seams, const F& seam_at) {
+  __shared__ std::uint32_t one[kSewThreads], two[kSewThreads];
+  const unsigned each = blockDim.x / seams, warp = threadIdx.x / 32;
+  const std::uint8_t* bonds = field.of(field.bonds, who);
+  const SewTrees trees = trees_of(field, who);
+  const Seam<kDim> mine = seam_at(threadIdx.x / each);
+  const std::uint64_t count = mine.count(), most = seam_at(0).count();
+  for (std::uint64_t begin = 0; begin < most; begin += each) {
+    const std::uint64_t index = begin + threadIdx.x % each;
+    Ends bond;
+    if (index < count) bond = mine.ends(field.geometry, bonds, static_cast<std::uint32_t>(index));
+    const bool occupied = bond.a != bond.b;
+    one[threadIdx.x] = occupied ? trees.root(bond.a) : 0;
+    two[threadIdx.x] = occupied ? trees.root(bond.b) : 0;
+    __syncthreads();
+    if (warp < seams) trees.insert(one + warp * each, two + warp * each, each);
+    __syncthreads();
+  }
+}
+
+template <int kDim>
+__device__ __forceinline__ void sew_box(const LabelField& field, const SewLevel& level,
+                                        std::uint32_t who, std::uint32_t box) {
+  std::uint32_t corner[kDim];
+#pragma unroll
+  for (int k = 0; k < kDim; ++k) {
+    const std::uint32_t rest = level.along[k].quotient(box);
+    corner[k] = (box - rest * level.along[k].divisor) * 2 * level.half[k];
+    box = rest;
+  }
+  for (int k = 0; k < kDim; ++k) {
+    insert_seams<kDim>(field, who, 1u << (kDim - 1 - k),
+                       [&](unsigned part) { return seam_of<kDim>(field, level, corner, k, part); });
+  }
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kSewThreads)
+    sew_boxes(const __grid_constant__ LabelField field, const __grid_constant__ SewLevel level,
+              FastDiv boxes_per_system) {
+  const std::uint32_t who = boxes_per_system.quotient(blockIdx.x);
+  sew_box<kDim>(field, level, who, blockIdx.x - who * boxes_per_system.divisor);
+}
+
+// The bonds around the lattice, by a block.
+template <int kDim>
+__device__ __forceinline__ void sew_around(const LabelField& field, std::uint32_t who) {
+  for (int k = 0; k < kDim; ++k) {
+    Seam<kDim> seam;
+    seam.direction = k;
+#pragma unroll
+    for (int j = 0; j < kDim; ++j) {
+      seam.begin[j] = j == k ? field.geometry.extent[j] - 1 : 0;
+      seam.length[j] = j == k ? 1 : field.geometry.extent[j];
+    }
+    insert_seams<kDim>(field, who, 1, [&](unsigned) { return seam; });
+  }
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kSewThreads)
+    sew_periodic(const __grid_constant__ LabelField field) {
+  sew_around<kDim>(field, blockIdx.x);
+}
+
+// A tile root's own root goes where its size was, and learns the name of a smaller tile root.
+// Parents do not change.
+__device__ __forceinline__ void name_root(const LabelField& field, const Item& item) {
+  const auto site = static_cast<Site>(item.index);
+  std::uint32_t* size = field.of(field.size, item.who);
+  if (size[site] == 0) return;  // no tile root
+  const Site root = trees_of(field, item.who).root(site);
+  size[site] = root;
+  std::uint32_t* name = field.of(field.label, item.who) + root;
+  if (site < root && site < load(name)) atomicMin(name, site);
+}
+
+__global__ void name_roots(const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) name_root(field, item);
+}
+
+// A site's parent is a tile root, whatever has been joined since.
+__device__ __forceinline__ void label_site(const LabelField& field, const Item& item) {
+  const Site parent = field.of(field.parent, item.who)[item.index];
+  const Site root = field.of(field.size, item.who)[parent];
+  std::uint32_t* label = field.of(field.label, item.who);
+  if (root != item.index) label[item.index] = label[root];
+}
+
+__global__ void label_sites(const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) label_site(field, item);
+}
+
+// A warp for every seam across direction 0, or more where seams are long.
+template <int kDim>
+unsigned sew_threads(const SewLevel& level) {
+  std::uint64_t longest = 1;
+  for (int j = 0; j + 1 < kDim; ++j) longest *= 2 * std::uint64_t{level.half[j]};
+  unsigned threads = 32u << (kDim - 1);
+  while (threads < kSewThreads && threads < longest) threads *= 2;
+  return threads;
+}
+
+template <int kDim>
+void sew_lattice(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream) {
+  const std::uint32_t* extent = field.geometry.extent;
+  std::uint32_t boxes[kMaxDim];
+  SewLevel level;
+  for (int k = 0; k < kDim; ++k) {
+    boxes[k] = tiles.along[k].divisor;
+    level.half[k] = tiles.edge[k];
+    level.count *= boxes[k];
+  }
+  while (level.count > 1) {
+    level.count = 1;
+    for (int k = 0; k < kDim; ++k) {
+      boxes[k] = (boxes[k] + 1) / 2;
+      level.along[k] = FastDiv(boxes[k]);
+      level.count *= boxes[k];
+    }
+    launch(sew_boxes<kDim>, {level.count * field.systems, sew_threads<kDim>(level)}, stream, field,
+           level, FastDiv(level.count));
+    for (int k = 0; k < kDim; ++k) {
+      const std::uint64_t whole = 2 * std::uint64_t{level.half[k]};
+      level.half[k] = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, extent[k]));
+    }
+  }
+  launch(sew_periodic<kDim>, {field.systems, kSewThreads}, stream, field);
+}
+
+}  // namespace
+
+void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream) {
+  with_dim(field.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) sew_lattice<kDim>(field, tiles, stream);
+  });
+  launch_unite_shortcuts(field, stream);
+  const SystemItems items(field.sites);
+  launch(name_roots, items.shape(field.systems), stream, field, items);
+  launch(label_sites, items.shape(field.systems), stream, field, items);
+}
+
+}  // namespace rewise::single

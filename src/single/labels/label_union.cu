@@ -1,0 +1,77 @@
+// Union-find by compare-and-swap (ECL-CC: Jaiganesh & Burtscher 2018): pairs of tile roots, or
+// shortcuts, are inserted all at once, the larger root under the smaller; then every site looks up
+// its root. With self-labelled tiles it is `fast` where nothing but bonds is given (Swendsen-Wang
+// has a faster one, swendsen_wang_cuda.hpp).
+#include <algorithm>
+
+#include "src/cuda/forest.cuh"
+#include "src/single/labels/label_grid.cuh"
+#include "src/single/labels/label_kernels.hpp"
+
+namespace rewise::single {
+namespace {
+
+using namespace device;
+
+// A system's threads stride over its pairs.
+__device__ __forceinline__ void unite_system(const LabelField& field, const RootPairs& pairs,
+                                             std::uint32_t who, std::uint64_t thread,
+                                             std::uint64_t threads) {
+  const ParentForest forest{field.of(field.parent, who)};
+  const Site* list = pairs.pairs + 2 * who * pairs.capacity;
+  const std::uint64_t count = pairs.count[who];
+  for (std::uint64_t i = thread; i < count; i += threads)
+    forest.unite(list[2 * i], list[2 * i + 1]);
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    unite_pairs(const __grid_constant__ LabelField field, const __grid_constant__ RootPairs pairs,
+                SystemItems items) {
+  const Item item = item_of(items);
+  unite_system(field, pairs, item.who, item.index,
+               std::uint64_t{items.blocks.per_system.divisor} * kLabelThreads);
+}
+
+__device__ __forceinline__ void unite_shortcut(const LabelField& field, const Item& item) {
+  if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return;
+  const RewiredSlot bond = field.shortcuts[item.index];
+  ParentForest{field.of(field.parent, item.who)}.unite(bond.a, bond.b);
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    unite_shortcuts(const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) unite_shortcut(field, item);
+}
+
+__device__ __forceinline__ void label_site(const LabelField& field, const Item& item) {
+  const std::uint32_t* parent = field.of(field.parent, item.who);
+  auto root = static_cast<Site>(item.index);
+  for (Site up = parent[root]; up != root; up = parent[root]) root = up;
+  field.of(field.label, item.who)[item.index] = root;
+}
+
+__global__ void __launch_bounds__(kLabelThreads)
+    label_sites(const __grid_constant__ LabelField field, SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) label_site(field, item);
+}
+
+}  // namespace
+
+void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream) {
+  if (field.shortcut_count == 0) return;
+  const SystemItems items(field.shortcut_count);
+  launch(unite_shortcuts, items.shape(field.systems), stream, field, items);
+}
+
+void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream) {
+  constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
+  const SystemItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each));
+  launch(unite_pairs, strides.shape(field.systems), stream, field, pairs, strides);
+  const SystemItems items(field.sites);
+  launch(label_sites, items.shape(field.systems), stream, field, items);
+}
+
+}  // namespace rewise::single

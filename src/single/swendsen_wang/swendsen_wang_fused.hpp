@@ -1,0 +1,128 @@
+// Swendsen-Wang updates of all systems on a CUDA device (swendsen_wang.hpp says what an update is;
+// same bits), the fast path: lattices of two to four dimensions whose rows are multiples of 64
+// sites, rewired or not. Two kernels per update:
+//
+//   tiles  a block of four warps per tile (tiles.hpp). The tile's nodes of the update before find
+//          their roots, and with what these draw the tile gets its new spins; then its bonds are
+//          drawn and its clusters labelled, in shared memory (fused_tile.cuh). A cluster that
+//          touches neither the tile's border nor a modified cell is closed: its size and its draw
+//          are final. The others become the tile's nodes in a forest over the whole lattice.
+//   join   bonds across tile borders and rewired bonds join that forest (fused_nodes.cuh)
+//
+// Ising spins are bytes before and after a run only: in between a tile's sites are two bytes each,
+// with the spin in bit 15 and below it the number of the site's node in its tile, or kClosed plus
+// the flip. Potts spins are bytes at all times, and a label names a node or kClosed plus the new
+// state; that is all that the models differ in (fused_models.cuh). A site's label is read by other
+// tiles only between the two kernels; the forest is read by other tiles until the next labelling is
+// done, so there are two, in turns.
+//
+// A root's site, the smallest of its cluster, addresses the draw (fused_nodes.cuh). Cost per site:
+// label read and written, the draws of its bonds (d/4 Philox calls), and no more memory than that
+// but at tile borders and modified cells; Potts: a quarter of a Philox call and a byte more.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/cuda/device_buffer.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
+
+namespace rewise::single {
+
+// Work space of all systems, by value to kernels. Of `common` only geometry, tiles, sums, copies
+// and drawn are used; of drawn only the words with bonds across tile borders.
+struct FusedLabels {
+  DeviceLabels common;
+  std::uint32_t capacity = 0;               // nodes of a tile, at most
+  bool early = false;                       // kernels may begin before those before them have ended
+  const std::uint32_t* gone = nullptr;      // as `drawn`: lattice bonds that are rewired; or null
+  const std::uint32_t* modified = nullptr;  // bit of site s: word s / 32, bit s % 32; or null
+  std::uint16_t* label = nullptr;           // [systems][tiles][kTileSites] by place
+  std::uint32_t* count = nullptr;           // [systems][tiles] nodes
+  // Two forests, in turns; [systems][tiles][capacity] each.
+  unsigned long long* node[2]{};  // parent | site << 32
+  std::uint16_t* own[2]{};        // sites of the node in its tile
+  std::uint32_t* size[2]{};       // at roots: sites of the cluster
+};
+
+// The sizes of a system's arrays.
+struct FusedSizes {
+  // Of `plan` only the numbers are used, here and below.
+  explicit FusedSizes(const DevicePlan& plan);
+
+  Tiles tiles;
+  std::uint32_t capacity;    // FusedLabels::capacity
+  std::uint64_t mask_words;  // of bonds, as drawn
+
+  // Calls array(pointer, elements of a system) for every array of FusedLabels that has a part for
+  // each system, in the order of its sites.
+  template <class F>
+  void for_each_array(FusedLabels& labels, F&& array) const {
+    const std::uint64_t nodes = std::uint64_t{tiles.count} * capacity;
+    array(labels.common.drawn, mask_words);
+    array(labels.label, std::uint64_t{tiles.count} * kTileSites);
+    array(labels.count, std::uint64_t{tiles.count});
+    for (int turn = 0; turn < 2; ++turn) {
+      array(labels.node[turn], nodes);
+      array(labels.own[turn], nodes);
+      array(labels.size[turn], nodes);
+    }
+  }
+  // Sets the numbers of `labels`.
+  void describe(const DevicePlan& plan, FusedLabels& labels) const;
+};
+
+// Which bonds are gone and which cells are modified, on the device that is current; nothing where
+// no bond is rewired.
+class FusedMasks {
+ public:
+  FusedMasks() = default;
+  FusedMasks(const DevicePlan& plan, FusedLabels& labels, cudaStream_t stream);
+
+ private:
+  DeviceBuffer<std::uint32_t> gone_, modified_;
+};
+
+class FusedSwendsenWang {
+ public:
+  // Whether the fast path takes such a system.
+  static bool takes(const DevicePlan& plan);
+  // Bytes of work space on the device.
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems);
+
+  // `plan` points to device memory that must outlive this.
+  FusedSwendsenWang(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream);
+
+  // As SwendsenWangCuda::run().
+  void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* quartic,
+           cudaStream_t stream);
+
+  const FusedLabels& labels() const { return labels_; }
+
+ private:
+  DevicePlan plan_;
+  FusedLabels labels_;
+  std::vector<DeviceBuffer<std::byte>> arrays_;
+  FusedMasks masks_;
+  DeviceBuffer<unsigned long long> sums_;
+};
+
+// The steps of an update, queued for all systems. `update` numbers it within a batch of
+// kUpdatesPerBatch, whose sums have a row each.
+//
+// First kernel of an update: spins come from bytes (update 0) or from the update before.
+void launch_fused_tiles(const DevicePlan& plan, const FusedLabels& labels,
+                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
+                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+// After the last update of a batch: spins become bytes.
+void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
+                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+// Once: the masks of gone bonds and modified cells.
+void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32_t* modified,
+                        cudaStream_t stream);
+
+}  // namespace rewise::single

@@ -1,0 +1,164 @@
+#include "analysis/scaling/extrapolation.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "src/base/error.hpp"
+#include "tests/analysis/transition.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using test::TransitionModel;
+
+namespace {
+
+std::vector<Crossing> both_crossings(const TransitionModel& model, int sizes, Eigen::Index graphs,
+                                     test::Dice& dice) {
+  std::vector<JackknifeCurve> u, m2;
+  for (int s = 0; s < sizes; ++s) {
+    const double sites = 256 << (2 * s);
+    const double half = 1.6 / std::sqrt(sites);
+    const auto grid = temperature_grid(model.tc - half - 0.01, model.tc + half + 0.01, 11);
+    const MomentTable table = test::make_table(model, sites, graphs, grid, dice);
+    u.push_back(curve_over_graphs(s, table, binder_at));
+    m2.push_back(curve_over_graphs(s, table, scaled_m2_at));
+  }
+  std::vector<Crossing> all = consecutive_crossings(u, 0);
+  for (const Crossing& c : consecutive_crossings(m2, 1)) all.push_back(c);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("mean-field crossings shift as 1/sqrt(N1 N2), heights as N1^-1/2 + N2^-1/2") {
+  const ScalingExponents e = mean_field_exponents();
+  CHECK(crossing_shift(1024, 4096, e) == Approx(1 / std::sqrt(1024.0 * 4096.0)));
+  CHECK(crossing_height_shift(1024, 4096, e) == Approx(1 / 32.0 + 1 / 64.0));
+}
+
+TEST_CASE("regular exponents: 2D shifts fall as L^-11/4, one dimension is refused") {
+  const ScalingExponents e = regular_exponents(2);
+  const double ratio = crossing_shift(32 * 32, 64 * 64, e) / crossing_shift(64 * 64, 128 * 128, e);
+  CHECK(ratio == Approx(std::pow(2.0, 2.75)));
+  CHECK(regular_exponents(3).y == Approx(1 / (3 * 0.629912)));
+  CHECK_THROWS_AS(regular_exponents(1), Error);
+}
+
+TEST_CASE("noise-free crossings with a correction extrapolate to Tc and U*") {
+  TransitionModel model;
+  model.correction = 2;
+  model.spread = 0;
+  model.noise = 1e-6;  // a covariance is needed
+  test::Dice dice(101);
+  const auto crossings = both_crossings(model, 5, 6, dice);
+  std::vector<Crossing> u(crossings.begin(), crossings.begin() + 4);
+  // The form is the leading term: the largest pair already lies within 1e-4 of Tc, and what is
+  // left after the fit of the three largest is smaller by a factor of at least ten.
+  std::vector<Crossing> large(u.begin() + 1, u.end());
+  const double before = std::abs(large.back().temperature.value - model.tc);
+  const Extrapolation t = extrapolate_temperature(large, mean_field_exponents());
+  REQUIRE(t.ok);
+  double best = 1;
+  for (const CrossingFit& f : t.fits) {
+    best = std::min(best, std::abs(f.fit.parameters[0] - model.tc));
+  }
+  CHECK(best < 0.1 * before);
+  const Extrapolation h = extrapolate_height(u, mean_field_exponents());
+  REQUIRE(h.ok);
+  double best_height = 1;
+  for (const CrossingFit& f : h.fits) {
+    best_height = std::min(best_height, std::abs(f.fit.parameters[0] - (1 - 2.19 / 3)));
+  }
+  CHECK(best_height < 2e-3);
+}
+
+// 400 studies with 60 graphs of a size and 400 with 10; the rms of z has an error of 0.035 where
+// errors are right, and errors may be too large, since they hold what the form leaves out.
+TEST_CASE("Tc from U and sqrt(N) m^2 together: errors are as large as the scatter") {
+  for (const Eigen::Index graphs : {60, 10}) {
+    for (const double correction : {0.0, 1.0}) {
+      TransitionModel model;
+      model.correction = correction;
+      test::Dice dice(102);
+      double joint = 0, binder_only = 0, statistical = 0;
+      constexpr int studies = 400;
+      for (int i = 0; i < studies; ++i) {
+        const auto crossings = both_crossings(model, 4, graphs, dice);
+        const auto z2 = [&](const Extrapolation& t) {
+          REQUIRE(t.ok);
+          return std::pow((t.value.value - model.tc) / t.total().error, 2) / studies;
+        };
+        const Extrapolation both = extrapolate_temperature(crossings, mean_field_exponents());
+        joint += z2(both);
+        statistical += std::pow((both.value.value - model.tc) / both.value.error, 2) / studies;
+        const std::vector<Crossing> u(crossings.begin(), crossings.begin() + 3);
+        binder_only += z2(extrapolate_temperature(u, mean_field_exponents()));
+      }
+      INFO(graphs << " graphs, correction " << correction << ": rms z " << std::sqrt(joint)
+                  << ", U " << std::sqrt(binder_only) << ", statistical "
+                  << std::sqrt(statistical));
+      CHECK(std::sqrt(joint) < 1.1);
+      CHECK(std::sqrt(joint) > 0.6);
+      CHECK(std::sqrt(binder_only) < 1.1);
+      CHECK(std::sqrt(binder_only) > 0.6);
+    }
+  }
+}
+
+// What the form leaves out makes the error, not the seed.
+TEST_CASE("small sizes with a second correction: the error holds the bias, and no error is zero") {
+  TransitionModel model;
+  model.correction = 4;
+  model.spread = 0.05;
+  model.noise = 1e-3;
+  test::Dice dice(105);
+  double z2 = 0;
+  constexpr int studies = 100;
+  for (int i = 0; i < studies; ++i) {
+    const auto crossings = both_crossings(model, 3, 40, dice);
+    const Extrapolation t = extrapolate_temperature(crossings, mean_field_exponents());
+    REQUIRE(t.ok);
+    CHECK(t.systematic > 0);
+    z2 += std::pow((t.value.value - model.tc) / t.total().error, 2) / studies;
+  }
+  INFO("rms z " << std::sqrt(z2));
+  CHECK(std::sqrt(z2) < 1.5);
+}
+
+TEST_CASE("few members make errors larger, and none where they cannot tell the covariance") {
+  CHECK(few_members_factor(1e6, 3) == Approx(1).epsilon(1e-4));
+  CHECK(few_members_factor(30, 0) == Approx(1.017).epsilon(2e-3));  // Student's t alone
+  CHECK(few_members_factor(30, 3) > 1.1);
+  CHECK(few_members_factor(7, 3) > few_members_factor(14, 3));
+  CHECK(std::isinf(few_members_factor(4, 3)));
+}
+
+TEST_CASE("crossings that were not found are skipped, one pair tells nothing about the limit") {
+  const TransitionModel model;
+  test::Dice dice(103);
+  auto crossings = both_crossings(model, 4, 30, dice);
+  crossings.resize(3);  // U only
+  crossings[0].status = CrossingStatus::none;
+  const Extrapolation two = extrapolate_temperature(crossings, mean_field_exponents());
+  REQUIRE(two.ok);
+  for (const CrossingFit& f : two.fits) {
+    for (const std::size_t i : f.used) CHECK(i > 0);
+  }
+  crossings[1].status = CrossingStatus::unstable;
+  CHECK_FALSE(extrapolate_temperature(crossings, mean_field_exponents()).ok);
+  crossings[2].status = CrossingStatus::none;
+  CHECK_FALSE(extrapolate_temperature(crossings, mean_field_exponents()).ok);
+  CHECK_FALSE(extrapolate_temperature({}, mean_field_exponents()).ok);
+}
+
+TEST_CASE("a limit keeps its correlations: a shift against the same sample has none of its error") {
+  const TransitionModel model;
+  test::Dice dice(104);
+  const auto crossings = both_crossings(model, 4, 30, dice);
+  const Extrapolation t = extrapolate_temperature(crossings, mean_field_exponents());
+  const auto difference =
+      derive({t.limit, t.limit}, [](const Eigen::VectorXd& x) { return x[0] - x[1]; });
+  CHECK(estimate(difference).error == 0);
+  CHECK(t.value.error >= estimate(t.limit).error);
+  CHECK(t.value.value == Approx(estimate(t.limit).value));
+}

@@ -1,0 +1,166 @@
+// Potts transitions by peaks: samples drawn from two Gaussian phases whose free energies are known.
+#include "analysis/scaling/peaks.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "tests/analysis/synthetic.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+// Energies per site of the phases and the variance of each, C/beta^2, at beta_t; q ordered phases
+// of the same weight as the disordered one there. Exactly consistent at every beta: phase a has
+// weight exp(-N e_a d + N c d^2 / 2) and mean energy N (e_a - c d), d = beta - beta_t.
+struct TwoPhases {
+  double sites, ordered, disordered;
+  double c = 0.5, states = 5, beta = 1.25;
+
+  double ordered_share(double at) const {
+    const double odds = states * std::exp(sites * (disordered - ordered) * (at - beta));
+    return odds / (1 + odds);
+  }
+
+  struct Samples {
+    IntSeries bond_sums, magnetisation_sums;
+  };
+  Samples sample(double at, Eigen::Index times, Eigen::Index replicas, test::Dice& dice) const {
+    Samples result{IntSeries(times, replicas), IntSeries(times, replicas)};
+    for (Eigen::Index t = 0; t < times; ++t) {
+      for (Eigen::Index r = 0; r < replicas; ++r) {
+        const bool cold = dice.uniform() < ordered_share(at);
+        const double mean = sites * ((cold ? ordered : disordered) - c * (at - beta));
+        result.bond_sums(t, r) = -std::lround(mean + std::sqrt(sites * c) * dice.normal());
+        result.magnetisation_sums(t, r) =
+            std::lround(sites * std::min(1.0, (cold ? 0.8 : 0.1) + 0.02 * std::abs(dice.normal())));
+      }
+    }
+    return result;
+  }
+};
+
+// A size as `tc` sees it: graphs with their peaks in a window around the transition.
+SizePeaks observe(int sample, const TwoPhases& phases, double half_window, int graphs,
+                  test::Dice& dice) {
+  const double middle = 1 / phases.beta;
+  const auto grid = temperature_grid(middle * (1 - half_window), middle * (1 + half_window), 61);
+  const EnergyGrid energies = energy_grid(phases.sites, 3, middle, phases.states);
+  std::vector<GraphPeaks> peaks;
+  MomentTable table;
+  table.sites = phases.sites;
+  table.temperature = grid;
+  for (auto& moment : table.table) moment.resize(graphs, grid.size());
+  for (int g = 0; g < graphs; ++g) {
+    std::vector<TwoPhases::Samples> samples;
+    std::vector<MultiHistogram::Input> inputs;
+    for (int k = 0; k < 6; ++k) {
+      const double t = grid[0] + (grid[60] - grid[0]) * k / 5;
+      samples.push_back(phases.sample(1 / t, 100, 8, dice));
+    }
+    for (int k = 0; k < 6; ++k) {
+      const auto& [bonds, m] = samples[static_cast<std::size_t>(k)];
+      inputs.push_back({1 / (grid[0] + (grid[60] - grid[0]) * k / 5), bonds, m});
+    }
+    const MultiHistogram histogram(inputs, phases.sites, 4);
+    for (Eigen::Index k = 0; k < grid.size(); ++k) {
+      const Moments m = histogram.unbiased_moments(1 / grid[k]);
+      for (std::size_t i = 0; i < kMomentCount; ++i) {
+        table.table[i](g, k) = m[static_cast<Eigen::Index>(i)];
+      }
+    }
+    peaks.push_back(peaks_of_graph(histogram, energies));
+  }
+  return peaks_of_size(sample, curve_over_graphs(sample, table, specific_heat),
+                       curve_over_graphs(sample, table, susceptibility), peaks, energies);
+}
+
+}  // namespace
+
+// False alarms: two numbers at 4 standard errors of 8 graphs (7 degrees of freedom), 1% in all; the
+// seed is fixed.
+TEST_CASE("two phases that stay apart: first order, with their latent heat and temperature") {
+  test::Dice dice(71);
+  std::vector<SizePeaks> sizes;
+  for (const double sites : {64., 128., 256., 512.}) {
+    sizes.push_back(
+        observe(static_cast<int>(sizes.size()), {sites, -1.5, -1.0}, 16 / sites, 8, dice));
+    CHECK(sizes.back().outside == 0);
+    CHECK(sizes.back().two_peaks);
+    const Value weights = estimate(sizes.back().weights_temperature);
+    INFO(sites << " sites: " << format_value(weights));
+    CHECK(std::abs(weights.value - 0.8) < 5 * weights.error);
+    const Value cold = estimate(sizes.back().ordered), warm = estimate(sizes.back().disordered);
+    CHECK(cold.value == Approx(-1.5).margin(0.08));
+    CHECK(warm.value == Approx(-1.0).margin(0.08));
+  }
+  const PottsTransition found = find_transition(sizes, 0.5);
+  INFO(found.order_reason);
+  CHECK(found.order == Order::first);
+  INFO("latent heat " << format_value(found.latent_heat) << ", systematic "
+                      << found.latent_systematic);
+  CHECK(std::abs(found.latent_heat.value - 0.5) <
+        4 * std::hypot(found.latent_heat.error, found.latent_systematic));
+  CHECK(found.latent_heat.error < 0.05);
+  REQUIRE(found.found);
+  INFO("T " << format_value(found.temperature) << ", systematic " << found.systematic);
+  CHECK(std::abs(found.temperature.value - 0.8) <
+        4 * std::hypot(found.temperature.error, found.systematic));
+  CHECK(found.temperature.error < 0.002);
+  CHECK(found.fits[found.chosen].quantity == "weights");
+}
+
+// Phases that approach each other as N^-1/2, as those of a second order transition of mean-field
+// kind do: C stays finite, and the peaks shift as N^-1/2.
+TEST_CASE("an energy without a jump: not of first order, and the latent heat is below a bound") {
+  test::Dice dice(72);
+  std::vector<SizePeaks> sizes;
+  for (const double sites : {64., 128., 256., 512.}) {
+    const double half_gap = 0.8 / std::sqrt(sites);
+    sizes.push_back(observe(static_cast<int>(sizes.size()),
+                            {sites, -1.25 - half_gap, -1.25 + half_gap}, 1.5 / std::sqrt(sites), 8,
+                            dice));
+    CHECK(!sizes.back().two_peaks);
+  }
+  const PottsTransition found = find_transition(sizes, 0.5);
+  INFO(found.order_reason);
+  CHECK(found.order == Order::second);
+  CHECK(found.latent_below < 0.1);
+}
+
+TEST_CASE("fits over sizes: as many of the largest as follow the form, none with two") {
+  const std::vector<double> sites{16, 64, 256, 1024};
+  std::vector<Value> values;
+  for (const double n : sites) values.push_back({2 + 3 / n + (n == 16 ? 0.5 : 0), 1e-3});
+  const SizeFit fit = fit_sizes("weights", sites, values, 1);
+  CHECK(fit.ok);
+  CHECK(fit.first == 1);
+  CHECK(fit.limit.value == Approx(2));
+  CHECK(fit.amplitude.value == Approx(3));
+  CHECK(!fit_sizes("weights", {16, 64}, {values[0], values[1]}, 1).ok);
+  CHECK(!fit_sizes("weights", sites, values, 0.25).ok);
+  const PottsTransition none = find_transition({}, 0.5);
+  CHECK(!none.found);
+  CHECK(none.order == Order::undecided);
+  CHECK(none.reasons.size() == 1);
+}
+
+TEST_CASE("the maximum of a curve, with its leave-one-out variants") {
+  JackknifeCurve curve{3, 16, temperature_grid(1, 2, 21), Eigen::ArrayXd(21),
+                       Eigen::ArrayXXd(2, 21)};
+  const auto parabola = [&](double top, double height) {
+    return (height - 3 * (curve.temperature - top).square()).eval();
+  };
+  curve.value = parabola(1.512, 4);
+  curve.left_out.row(0) = parabola(1.49, 4.1).transpose();
+  curve.left_out.row(1) = parabola(1.53, 3.9).transpose();
+  const Peak peak = find_peak(curve);
+  CHECK(peak.inside);
+  CHECK(peak.temperature.value == Approx(1.512));
+  CHECK(peak.height.value == Approx(4));
+  CHECK(peak.temperature.left_out.at(3)[1] == Approx(1.53));
+  CHECK(peak.height.left_out.at(3)[0] == Approx(4.1));
+  curve.value = curve.temperature;
+  CHECK(!find_peak(curve).inside);
+}

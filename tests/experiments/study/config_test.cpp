@@ -1,0 +1,105 @@
+// The configuration of a study: defaults, ranges, and that the resolved text reads back the same.
+#include "experiments/study/config.hpp"
+
+#include <filesystem>
+
+#include "src/base/error.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+const std::string kLeast = "[lattice]\ndim = 2\nsizes = [64, 32]\np = [0.1, 0]\n";
+
+}  // namespace
+
+TEST_CASE("everything but dim, sizes and p has a default") {
+  const StudyConfig config = parse_study_config(kLeast, "s.toml");
+  CHECK(config.name == "study");
+  CHECK(config.seed == 1);
+  CHECK(config.dim() == 2);
+  CHECK(config.sizes == std::vector<std::vector<std::uint32_t>>{{32, 32}, {64, 64}});
+  CHECK(config.p == std::vector<double>{0, 0.1});
+  CHECK(config.rule == Rule::rewire);
+  CHECK(config.graphs == std::vector<std::uint32_t>{50, 50});
+  CHECK(config.engine == "bundle");
+  CHECK(!config.schedule);
+  CHECK(!config.cluster);
+  CHECK(config.replicas == 32);
+  CHECK(config.temperatures.empty());
+  CHECK(!config.equilibrate);
+  CHECK(!config.measure);
+  CHECK(!config.every);
+  CHECK(!config.target_error);
+  CHECK(config.most_graphs == 10000);
+  CHECK(config.more_sizes == 1);
+  CHECK(config.device == "auto");
+  CHECK(config.threads == 0);
+  CHECK(config.checkpoint == 300);
+  CHECK(!config.time_limit);
+}
+
+TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the order of the sizes") {
+  const StudyConfig config = parse_study_config(
+      "[lattice]\ndim = 2\nsizes = [[64, 32], 16]\np = {from = 1e-3, to = 0.1, per_decade = 2}\n"
+      "graphs = [10, 90]\n[sampling]\ntemperatures = {from = 2.0, to = 3, count = 5}\n"
+      "schedule = \"1:8\"\n[run]\ntime_limit = \"1.5h\"\n",
+      "s.toml");
+  CHECK(config.sizes == std::vector<std::vector<std::uint32_t>>{{16, 16}, {64, 32}});
+  CHECK(config.graphs == std::vector<std::uint32_t>{90, 10});
+  CHECK(config.p == std::vector<double>{0.001, 0.00316228, 0.01, 0.0316228, 0.1});
+  CHECK(config.temperatures == std::vector<double>{2, 2.25, 2.5, 2.75, 3});
+  CHECK(config.schedule == Schedule{1, 8});
+  CHECK(config.time_limit == 5400.0);
+}
+
+TEST_CASE("the cluster update is open where the schedule is") {
+  const auto cluster = [](const std::string& sampling) {
+    return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").cluster;
+  };
+  CHECK(!cluster("cluster = \"auto\"\n"));
+  CHECK(!cluster("schedule = \"auto\"\n"));
+  CHECK(cluster("cluster = \"wolff\"\n") == ClusterUpdate::wolff);
+  CHECK(cluster("schedule = \"1:8\"\n") == ClusterUpdate::wolff);
+  CHECK(cluster("schedule = [\"1:8\", \"1:1\"]\n") == ClusterUpdate::wolff);
+  CHECK(cluster("cluster = \"few-cluster\"\n") == ClusterUpdate::few_cluster);
+  CHECK(cluster("cluster = \"swendsen-wang\"\nschedule = \"1:2\"\n") ==
+        ClusterUpdate::swendsen_wang);
+  CHECK_THROWS_AS(cluster("cluster = \"auto\"\nschedule = \"1:8\"\n"), Error);
+}
+
+TEST_CASE("a target begins with fewer graphs, unless they are given") {
+  const auto graphs = [](const std::string& rest) {
+    return parse_study_config(kLeast + rest, "s.toml").graphs;
+  };
+  using Graphs = std::vector<std::uint32_t>;
+  CHECK(graphs("[sampling]\ntarget_error = 1e-4\n") == Graphs{32, 32});
+  CHECK(graphs("graphs = 70\n[sampling]\ntarget_error = 1e-4\n") == Graphs{70, 70});
+  CHECK(graphs("[sampling]\ntarget_error = \"none\"\n") == Graphs{50, 50});
+  CHECK_THROWS_AS(graphs("[sampling]\ntarget_error = \"little\"\n"), Error);
+  CHECK_THROWS_AS(graphs("[sampling]\ntarget_error = 2\n"), Error);
+}
+
+TEST_CASE("the resolved configuration reads back the same") {
+  for (const std::string& text :
+       {kLeast,
+        kLeast + "[study]\nname = \"a.b-c_1\"\nseed = 9\n[sampling]\nmeasure = 7\n"
+                 "temperatures = [2.5, 1e-3, 1234567.0e-3]\ntarget_error = 1e-5\n",
+        kLeast + "[sampling]\nschedule = \"1:2\"\ncluster = \"swendsen-wang\"\n"}) {
+    const std::string written = to_toml(parse_study_config(text, "s.toml"));
+    INFO(written);
+    CHECK(to_toml(parse_study_config(written, "written.toml")) == written);
+  }
+}
+
+TEST_CASE("every configuration that comes with the program is sound") {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(REWISE_CONFIGS)) {
+    if (entry.path().extension() != ".toml") continue;
+    INFO(entry.path());
+    CHECK_NOTHROW(read_study_config(entry.path()));
+    ++count;
+  }
+  CHECK(count >= 1);
+}

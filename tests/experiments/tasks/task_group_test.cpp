@@ -1,0 +1,160 @@
+// Tasks that run together leave what each leaves by itself.
+#include "experiments/tasks/task_group.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "experiments/tasks/task_results.hpp"
+#include "src/base/error.hpp"
+#include "src/store/lease.hpp"
+#include "tests/experiments/program.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+// Alike in shape; other p, rules, seeds, temperatures, and times where `times` says so.
+std::vector<TaskSpec> some_tasks(bool times) {
+  std::vector<TaskSpec> specs;
+  for (std::uint64_t k = 0; k < 5; ++k) {
+    TaskSpec spec;
+    spec.graph = {{8, 6}, 0.1 * static_cast<double>(k), k == 3 ? Rule::add : Rule::rewire, k + 1};
+    spec.temperatures = {2.3 + 0.1 * static_cast<double>(k), 2.7};
+    spec.seed = 10 + k;
+    spec.schedule = {1, 2};
+    spec.equilibrate = times ? 5 * k : 10;
+    spec.measure = times ? 7 + k : 12;
+    spec.every = times && k == 2 ? 4 : 3;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+TaskRun plain_run() {
+  TaskRun run;
+  run.engine.threads = 1;
+  return run;
+}
+
+std::string digest_alone(const TaskSpec& spec) {
+  return content_digest(run_task(spec, {}, plain_run()).data);
+}
+
+std::vector<TaskJob> jobs_in(const std::string& folder, const std::vector<TaskSpec>& specs) {
+  std::vector<TaskJob> jobs;
+  for (const TaskSpec& spec : specs)
+    jobs.push_back({spec, task_paths(folder, task_id(spec)), {}, {}});
+  return jobs;
+}
+
+}  // namespace
+
+TEST_CASE("tasks in a group give the data of each alone, whatever their lengths") {
+  for (const bool times : {false, true}) {
+    const auto specs = some_tasks(times);
+    std::vector<TaskJob> jobs;
+    std::vector<std::uint64_t> cycles(specs.size(), 0);
+    for (std::size_t k = 0; k < specs.size(); ++k) {
+      jobs.push_back({specs[k], {}, [&cycles, k](std::uint64_t n) { cycles[k] += n; }, {}});
+    }
+    const auto results = run_tasks(jobs, plain_run());
+    REQUIRE(results.size() == specs.size());
+    for (std::size_t k = 0; k < specs.size(); ++k) {
+      CHECK(results[k].outcome == TaskOutcome::finished);
+      CHECK_FALSE(results[k].error);
+      CHECK(content_digest(results[k].data) == digest_alone(specs[k]));
+      CHECK(cycles[k] == specs[k].cycles());
+    }
+  }
+}
+
+TEST_CASE("an interrupted group goes on from its checkpoints, together or alone") {
+  oracle::Workplace place;
+  std::filesystem::create_directories(place / "tasks");
+  const auto specs = some_tasks(true);
+  int interrupted = 0;
+  for (double limit = 1e-6;; limit *= 2) {
+    TaskRun run = plain_run();
+    run.stop = StopToken(std::chrono::duration<double>(limit));
+    const auto results = run_tasks(jobs_in((place / "").string(), specs), run);
+    bool stopped = false;
+    for (const TaskResult& result : results) {
+      REQUIRE_FALSE(result.error);
+      stopped = stopped || result.outcome == TaskOutcome::interrupted;
+    }
+    if (!stopped) break;
+    ++interrupted;
+    if (interrupted == 2) {  // one of them by itself, to its end
+      CHECK(run_task(specs[4], task_paths((place / "").string(), task_id(specs[4])), plain_run())
+                .outcome == TaskOutcome::finished);
+    }
+  }
+  CHECK(interrupted >= 2);
+  for (const TaskSpec& spec : specs) {
+    const auto data =
+        read_finished(spec, task_paths((place / "").string(), task_id(spec)).finished);
+    REQUIRE(data);
+    CHECK(content_digest(*data) == digest_alone(spec));
+  }
+  for (const auto& file : place.files()) {
+    INFO(file);
+    CHECK(file.find(".part.") == std::string::npos);
+    CHECK(file.find(".lease") == std::string::npos);
+  }
+}
+
+TEST_CASE("a task that fails or is held leaves the others of its group alone") {
+  oracle::Workplace place;
+  std::filesystem::create_directories(place / "tasks");
+  const auto specs = some_tasks(false);
+  const auto jobs = jobs_in((place / "").string(), specs);
+  std::ofstream(jobs[1].paths->checkpoint) << "no task file";
+  const LeaseClaim other = claim_lease(jobs[2].paths->lease);
+  REQUIRE(run_task(specs[3], jobs[3].paths, plain_run()).outcome == TaskOutcome::finished);
+  const auto results = run_tasks(jobs, plain_run());
+  CHECK(results[0].outcome == TaskOutcome::finished);
+  REQUIRE(results[1].error);
+  try {
+    std::rethrow_exception(results[1].error);
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::data);
+  }
+  CHECK(results[2].outcome == TaskOutcome::held);
+  CHECK(results[3].outcome == TaskOutcome::already);
+  CHECK(results[4].outcome == TaskOutcome::finished);
+  for (const std::size_t k : {0u, 3u, 4u}) {
+    CHECK(content_digest(results[k].data) == digest_alone(specs[k]));
+  }
+}
+
+TEST_CASE("which tasks run together, and how many fill a device") {
+  const auto specs = some_tasks(true);
+  CHECK(run_together(specs[0], specs[4]));
+  for (int change = 0; change < 6; ++change) {
+    TaskSpec other = specs[0];
+    if (change == 0) other.graph.extents = {6, 8};
+    if (change == 1) other.engine = "single";
+    if (change == 2) other.temperatures = {2.3};
+    if (change == 3) other.replicas = 64;
+    if (change == 4) other.schedule = {1, 1};
+    if (change == 5) other.local = LocalUpdate::glauber;
+    INFO("change " << change);
+    CHECK_FALSE(run_together(specs[0], other));
+  }
+  TaskSpec spec;
+  spec.temperatures = {2.4};
+  spec.replicas = 256;
+  spec.graph.extents = {8192, 8192};
+  CHECK(filling_group(spec) == 1);
+  spec.graph.extents = {1024, 1024};
+  CHECK(filling_group(spec) == 4);
+  spec.graph.extents = {128, 128};
+  CHECK(filling_group(spec) == 32);
+  spec.graph.extents = {16, 16};
+  CHECK(filling_group(spec) == 256);
+  spec.measure = 10'000'000;
+  CHECK(filling_group(spec) == 1);
+  spec.engine = "single";
+  CHECK(filling_group(spec) == 1);
+}

@@ -1,0 +1,309 @@
+// The tuner on small systems: what its figures mean, how the spacing of samples adapts, and what a
+// user sees. No time is asserted.
+#include "experiments/tune/tune.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analysis/series/autocorrelation.hpp"
+#include "src/base/error.hpp"
+#include "tests/analysis/synthetic.hpp"
+#include "tests/experiments/program.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+TuneSetting setting(const std::string& engine, double p, double temperature) {
+  TuneSetting s;
+  s.spec.graph = {{8, 6}, p, Rule::rewire, 3};
+  s.spec.engine = engine;
+  s.spec.replicas = 32;
+  s.spec.temperatures = {temperature};
+  s.options.threads = 1;
+  const auto clusters = clusters_of(engine);
+  s.candidates = standard_candidates(clusters);
+  s.budget = 1;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("candidates: the papers' range and far beyond it, and Swendsen-Wang beside Wolff") {
+  const std::vector<ClusterUpdate> only_wolff{ClusterUpdate::wolff};
+  const auto wolff = standard_candidates(only_wolff);
+  CHECK(wolff.size() == 15);
+  CHECK(candidate_text(wolff.front()) == "1:0");
+  CHECK(candidate_text(wolff.back()) == "0:1");
+  CHECK(standard_candidates(clusters_of("bundle")).size() == 20);
+  const auto single = standard_candidates(clusters_of("single"));
+  const auto count = [&](const char* text) {
+    return std::count_if(single.begin(), single.end(),
+                         [&](const Candidate& c) { return candidate_text(c) == text; });
+  };
+  CHECK(count("1:0") == 1);  // the same with either
+  CHECK(count("0:1 SW") == 1);
+  CHECK(count("1:1 SW") == 1);
+  CHECK(count("1:1") == 1);
+  CHECK(count("1:2 SW") == 0);  // dearer than 1:1 by an update, and hardly faster
+}
+
+TEST_CASE("tune: figures hang together, for both engines") {
+  for (const std::string engine : {"bundle", "single"}) {
+    const TuneResult result = tune(setting(engine, 0.1, 2.769), StopToken(), {});
+    INFO(engine);
+    CHECK(result.rows.size() == standard_candidates(clusters_of(engine)).size());
+    std::vector<int> ranks;
+    for (const TuneRow& row : result.rows) {
+      ranks.push_back(row.rank);
+      const TrialFigures& f = row.figures;
+      if (!std::isfinite(f.rate.value)) continue;
+      CHECK(f.rate.value == Approx(1 / (2 * std::max(0.5, f.tau_m2.value) * f.seconds.value)));
+      CHECK(f.rate.error > 0);
+      CHECK(f.seconds_measured.value > f.seconds.value);
+      CHECK(f.samples >= 4);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    for (std::size_t k = 0; k < ranks.size(); ++k) CHECK(ranks[k] == static_cast<int>(k) + 1);
+    CHECK(result.best().rank == 1);
+    CHECK_FALSE(result.best().place.dropped);
+  }
+}
+
+// 32 replicas in equilibrium after long runs: tau of the trials agrees with that of a plain series
+// of the same schedule within 4 joint errors (false alarms 6e-5 for each).
+TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
+  TuneSetting s = setting("bundle", 0, 2.269185);
+  s.spec.graph = {{20, 20}, 0, Rule::rewire, 1};
+  s.candidates = {{{1, 0}, ClusterUpdate::wolff},
+                  {{0, 1}, ClusterUpdate::wolff},
+                  {{1, 1}, ClusterUpdate::wolff}};
+  s.rules.z = std::numeric_limits<double>::infinity();
+  s.rules.enough = 0.02;
+  s.budget = 2;
+  const TuneResult result = tune(s, StopToken(), {});
+  for (const TuneRow& row : result.rows) {
+    TaskSpec spec = s.spec;
+    spec.schedule = row.candidate.schedule;
+    spec.equilibrate = 500;
+    spec.measure = 4000;
+    spec.every = 1;
+    spec.seed = 77;
+    TaskRun one;
+    one.engine.threads = 1;
+    const TaskResult run = run_task(spec, std::nullopt, one);
+    const auto& m = run.data.magnetisation;
+    RealSeries m2(static_cast<Eigen::Index>(m.time()), 32);
+    for (std::size_t t = 0; t < m.time(); ++t) {
+      for (std::size_t r = 0; r < 32; ++r) {
+        const double value = static_cast<double>(m.at(0, t, r)) / 400;
+        m2(static_cast<Eigen::Index>(t), static_cast<Eigen::Index>(r)) = value * value;
+      }
+    }
+    const Value plain = gamma_method(m2).tau, tuned = row.figures.tau_m2;
+    INFO(candidate_text(row.candidate)
+         << ": " << plain.value << "(" << plain.error << ") and " << tuned.value << "("
+         << tuned.error << "), every " << row.figures.every);
+    // A spacing of up to half a tau (kLeastTau samples) makes tau up to 2% larger.
+    CHECK(std::abs(plain.value - tuned.value) <
+          4 * std::hypot(plain.error, tuned.error) + 0.02 * plain.value);
+    const double samples = tuned.value / static_cast<double>(row.figures.every);
+    CHECK(samples < 20);
+    CHECK((samples >= kLeastTau || row.figures.every == 1));
+  }
+  CHECK(result.rows[0].figures.every > 1);  // tau of Metropolis is above 14
+}
+
+TEST_CASE("series: every second time is kept, the last among them") {
+  for (const int times : {6, 7}) {
+    TuneSeries series(2);
+    for (int t = 0; t < times; ++t) {
+      Observation o;
+      o.bond_sum = {t, 10 + t};
+      o.magnetisation = {t, -t};
+      series.add(o, 1);
+    }
+    series.halve();
+    const int left = (times + 1) / 2;
+    REQUIRE(series.times() == static_cast<std::size_t>(left));
+    for (int t = 0; t < left; ++t) {
+      const double kept = times - 1 - 2 * (left - 1 - t);
+      CHECK(series.energy()(t, 0) == -kept);
+      CHECK(series.energy()(t, 1) == -10 - kept);
+      CHECK(series.abs_m()(t, 1) == kept);
+      CHECK(series.m2()(t, 1) == kept * kept);
+    }
+  }
+}
+
+TEST_CASE("series: stretches keep their ends when every second time goes") {
+  TuneSeries series(1);
+  Observation o;
+  for (int t = 0; t < 12; ++t) {  // times 0 to 2, 3 to 6, 7, 8 to 11
+    if (t == 3 || t == 7 || t == 8) series.interrupt();
+    o.bond_sum = {t};
+    o.magnetisation = {0};
+    series.add(o, 1);
+  }
+  CHECK(series.longest_stretch() == 4);
+  series.halve();
+  std::vector<double> kept;
+  for (std::size_t t = 0; t < series.times(); ++t) {
+    kept.push_back(-series.energy()(static_cast<Eigen::Index>(t), 0));
+  }
+  CHECK(kept == std::vector<double>{0, 2, 4, 6, 7, 9, 11});
+  const std::vector<Eigen::Index> starts(series.starts().begin(), series.starts().end());
+  CHECK(starts == std::vector<Eigen::Index>{0, 2, 4, 5});
+  CHECK(series.longest_stretch() == 2);
+  series.interrupt();
+  CHECK(series.longest_stretch() == 2);
+  series.clear();
+  CHECK(series.longest_stretch() == 0);
+}
+
+// AR(1) series of 64 replicas with tau = 9.5: how much is known of it from how long a stretch. Four
+// errors are allowed (false alarms 6e-5), and 5% for the exponential that tau_int is not.
+TEST_CASE("series: a tau from a short one is a bound, then about right, then found") {
+  test::Dice dice(5);
+  const double phi = 0.9, kick = std::sqrt(1 - phi * phi), truth = 9.5;
+  struct Expected {
+    int times;
+    bool known, found;
+  };
+  for (const Expected& e :
+       {Expected{12, false, false}, Expected{48, true, false}, Expected{120, true, true}}) {
+    TuneSeries series(64);
+    std::vector<double> x(64);
+    for (double& value : x) value = dice.normal();
+    Observation o;
+    o.magnetisation.assign(64, 0);
+    for (int t = 0; t < e.times; ++t) {
+      o.bond_sum.clear();
+      for (double& value : x) {
+        value = phi * value + kick * dice.normal();
+        o.bond_sum.push_back(static_cast<std::int64_t>(1e6 * value));
+      }
+      series.add(o, 1);
+    }
+    const SeriesTau tau = series_tau(series, series.energy());
+    INFO(e.times << " times: " << tau.tau.value << "(" << tau.tau.error << ")");
+    CHECK(tau.known == e.known);
+    CHECK(tau.found == e.found);
+    if (!tau.known) {
+      CHECK(tau.tau.value < truth);
+    } else {
+      CHECK(std::abs(tau.tau.value - truth) < 4 * tau.tau.error + 0.05 * truth);
+    }
+  }
+}
+
+TEST_CASE("Pearson correlation of configurations, bit by bit and by its definition") {
+  test::Dice dice(8);
+  for (int k = 0; k < 20; ++k) {
+    const std::size_t sites = 50 + static_cast<std::size_t>(100 * dice.uniform());
+    std::vector<std::uint8_t> a(sites), b(sites);
+    double sa = 0, sb = 0, sab = 0;
+    for (std::size_t i = 0; i < sites; ++i) {
+      a[i] = dice.uniform() < 0.7;
+      b[i] = dice.uniform() < 0.6 ? a[i] : dice.uniform() < 0.3;
+      const double x = 2.0 * a[i] - 1, y = 2.0 * b[i] - 1;
+      sa += x;
+      sb += y;
+      sab += x * y;
+    }
+    const double n = static_cast<double>(sites), ma = sa / n, mb = sb / n;
+    const double expected = (sab / n - ma * mb) / std::sqrt((1 - ma * ma) * (1 - mb * mb));
+    CHECK(pearson(SpinBits(a), SpinBits(b)) == Approx(expected));
+    CHECK(pearson(SpinBits(a), SpinBits(a)) == Approx(1));
+  }
+  const std::vector<std::uint8_t> up(64, 1), down(64, 0);
+  CHECK(pearson(SpinBits(up), SpinBits(up)) == 1);
+  CHECK(pearson(SpinBits(up), SpinBits(down)) == 0);
+}
+
+TEST_CASE("configuration correlation: pairs by lag, none across an interruption") {
+  const auto bits = [](std::initializer_list<int> spins) {
+    const std::vector<std::uint8_t> bytes(spins.begin(), spins.end());
+    return std::vector<SpinBits>{SpinBits(bytes)};
+  };
+  ConfigurationCorrelation correlation(1, 2);
+  correlation.add(bits({1, 1, 0, 0}));
+  correlation.add(bits({1, 0, 1, 0}));  // uncorrelated with the first
+  correlation.add(bits({1, 1, 0, 0}));
+  REQUIRE(correlation.curves().rows() == 2);
+  CHECK(correlation.curves()(0, 0) == Approx(0).margin(1e-15));
+  CHECK(correlation.curves()(1, 0) == Approx(1));
+  correlation.interrupt();
+  correlation.add(bits({0, 0, 1, 1}));
+  CHECK(correlation.curves()(0, 0) == Approx(0).margin(1e-15));
+  correlation.add(bits({1, 1, 0, 0}));
+  CHECK(correlation.curves()(0, 0) == Approx(-1.0 / 3));
+  CHECK(correlation.times() == 5);
+  correlation.restart();
+  CHECK(correlation.curves().rows() == 0);
+}
+
+TEST_CASE("rewise tune: table, JSON, file") {
+  const Workplace place;
+  const Output table =
+      place.run("tune --size 8 --p 0,0.1 --budget 0.5s --device cpu --out t.json --no-plots");
+  REQUIRE(table.status == 0);
+  CHECK(table.out.find("best: ") != std::string::npos);
+  CHECK(table.out.find("over those of the best") != std::string::npos);
+  const auto file = nlohmann::json::parse(place.read("t.json"));
+  CHECK(file["format"] == "rewise tune");
+  REQUIRE(file["settings"].size() == 2);
+  CHECK(file["settings"][1]["graph"]["p"] == 0.1);
+  CHECK(file["settings"][0]["temperature"] == Approx(2.26919));
+  CHECK(file["settings"][0]["candidates"].size() == 20);
+
+  const Output json = place.run(
+      "tune --size 8 --cluster wolff --candidates 1:0,1:3 --budget 1s --device cpu --json "
+      "--temperature 2.5 --keep-all");
+  REQUIRE(json.status == 0);
+  const auto one = nlohmann::json::parse(json.out)["settings"][0];
+  CHECK(one["candidates"][1]["schedule"] == "1:3");
+  CHECK(one["winner"]["cluster"] == "wolff");
+  int measured = 0;  // a busy machine may leave one out
+  for (const auto& c : one["candidates"]) {
+    if (c["tau"]["m2"]["value"].is_null()) continue;
+    CHECK(c["tau"]["m2"]["value"].get<double>() > 0);
+    ++measured;
+  }
+  CHECK(measured > 0);
+}
+
+TEST_CASE("rewise tune: bad input is one line") {
+  const Workplace place;
+  place.write("kept.json", "{}");
+  struct Bad {
+    std::string line;
+    int status;
+    std::string words;
+  };
+  for (const Bad& bad :
+       {Bad{"", 64, "--size is missing"}, Bad{"--size 7", 64, "--size"},
+        Bad{"--size 8 --p 2", 64, "--p"}, Bad{"--size 8 --budget soon", 64, "--budget"},
+        Bad{"--size 8 --candidates 0:0", 64, "0:0"},
+        Bad{"--size 8 --candidates 1:1,1:1", 64, "given twice"},
+        Bad{"--size 8 --engine bundle --cluster few-cluster", 64, "few-cluster"},
+        Bad{"--size 8 --dim 4", 64, "--temperature is missing"},
+        Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
+        Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"},
+        Bad{"--size 8 --p 0.1,0.1", 64, "given twice"},
+        Bad{"--size 8 --study misspelt", 74, "'misspelt' is no study's folder"},
+        Bad{"--size 8 --study kept.json", 74, "'kept.json' is no study's folder"},
+        Bad{"--size 8 --budget 1s --out absent/t.json", 74, "no folder 'absent'"},
+        Bad{"--size 8 --budget 1s --out kept.json", 73, "'kept.json' exists already"}}) {
+    const Output output = place.run("tune " + bad.line);
+    INFO(bad.line << ": " << output.err);
+    CHECK(output.status == bad.status);
+    CHECK(output.err.find(bad.words) != std::string::npos);
+    CHECK(lines(output.err) == 1);
+    CHECK(output.out.empty());
+    CHECK(place.files() == std::vector<std::string>{"kept.json"});
+    CHECK_FALSE(place.has("misspelt"));
+  }
+}
