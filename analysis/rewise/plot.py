@@ -13,6 +13,10 @@ import pathlib
 import signal
 import sys
 
+if not __package__:  # called as a script, by the program
+    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
+    __package__ = "rewise"
+
 EXIT_USAGE, EXIT_DATA, EXIT_IO = 64, 65, 74
 
 
@@ -22,23 +26,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def draw(target, out):
-    """Draws `target`; gives the paths written. Raises rewise_data.DataError and OSError."""
-    import plot_curves
-    import plot_study
-    import plot_task
-    import rewise_data
+    """Draws `target`; gives the paths written. Raises files.DataError and OSError."""
+    from . import files, plot_curves, plot_study, plot_task
 
     if target.suffix == ".json":
-        import plot_tune
-        return plot_tune.draw(rewise_data.read_tuning(target), target.stem, out or target.parent)
+        from . import plot_tune
+        return plot_tune.draw(files.read_tuning(target), target.stem, out or target.parent)
     if target.is_dir() and (target / "curves.json").exists():
         return plot_curves.draw(plot_curves.read(target), out or target / "plots")
     if target.is_dir() and (target / "percolation.json").exists():
-        import plot_percolation
+        from . import plot_percolation
         return plot_percolation.draw(plot_percolation.read(target), out or target / "plots")
     if target.is_dir():
-        return plot_study.draw(rewise_data.read_summary(target), out or target / "plots")
-    return plot_task.draw(rewise_data.read_task(target), out or target.parent)
+        return plot_study.draw(files.read_summary(target), out or target / "plots")
+    return plot_task.draw(files.read_task(target), out or target.parent)
 
 
 def main(arguments):
@@ -49,14 +50,14 @@ def main(arguments):
     parser.add_argument("--quiet", action="store_true", help="do not name the files")
     options = parser.parse_args(arguments)
     try:
-        import rewise_data
+        from . import files
 
         written = draw(options.target, options.out)
     except ImportError as error:
         print(f"plot.py: no plots: {error} (Debian: python3-matplotlib python3-h5py)",
               file=sys.stderr)
         return EXIT_IO
-    except rewise_data.DataError as error:
+    except files.DataError as error:
         print(f"plot.py: {error}", file=sys.stderr)
         return EXIT_DATA
     except OSError as error:

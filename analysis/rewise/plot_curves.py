@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-import plot_style as style
-from rewise_data import DataError, extents_label, read_json
+from . import plot_style as style
+from .files import DataError, extents_label, read_json
 
 # name: [panels]; every panel: table, x, y and what a panel of `reproduce` may have.
 PANELS = {

@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-import plot_style as style
-from rewise_data import array, extents_label, value_and_error, with_error
+from . import plot_style as style
+from .files import array, extents_label, value_and_error, with_error
 
 # What a temperature comes from: the entry of "peaks", and how it is called.
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",

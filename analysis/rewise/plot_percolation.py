@@ -5,8 +5,8 @@ import pathlib
 
 import numpy as np
 
-import plot_style as style
-from rewise_data import extents_label, read_json, value_and_error
+from . import plot_style as style
+from .files import extents_label, read_json, value_and_error
 
 OCCUPIED = {"bond": "occupied share of bonds", "site": "occupied share of sites"}
 PANELS = [("largest_share", r"largest cluster $\langle s_{\max}\rangle/N$"),

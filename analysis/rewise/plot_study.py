@@ -5,13 +5,12 @@ from functools import partial
 
 import numpy as np
 
-import plot_peaks
-import plot_style as style
-import plot_sweep
-from plot_sizes import (QUANTITIES, found, m2_scaling, p_label, plot_binder_limit,
-                        plot_extrapolation, tc_of, title_of)
-from rewise_data import (array, extents_label, in_formula, refused, schedule_label, status_of,
-                         value_and_error, whole_or_statistical, with_error)
+from . import plot_peaks, plot_sweep
+from . import plot_style as style
+from .plot_sizes import (QUANTITIES, found, m2_scaling, p_label, plot_binder_limit,
+                         plot_extrapolation, tc_of, title_of)
+from .files import (array, extents_label, in_formula, refused, schedule_label, status_of,
+                    value_and_error, whole_or_statistical, with_error)
 
 MOST_ANNOTATED = 6  # values written beside their points
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.

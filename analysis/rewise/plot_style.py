@@ -14,7 +14,7 @@ import matplotlib.collections
 import matplotlib.ticker
 import numpy as np
 
-from rewise_data import DataError, write_aside
+from .files import DataError, write_aside
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402

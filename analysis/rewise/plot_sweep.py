@@ -2,9 +2,9 @@
 
 from functools import partial
 
-import plot_style as style
-from plot_sizes import p_label, point_label
-from rewise_data import array, extents_label
+from . import plot_style as style
+from .plot_sizes import p_label, point_label
+from .files import array, extents_label
 
 QUANTITIES = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
 

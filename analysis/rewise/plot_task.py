@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
-import plot_style as style
-from rewise_data import extents_label, with_error
-from rewise_series import autocorrelation, jackknife, mean_and_error, tau_int
+from . import plot_style as style
+from .files import extents_label, with_error
+from .series import autocorrelation, jackknife, mean_and_error, tau_int
 
 MOST_CURVES = 6      # temperatures in one panel
 SHOWN_REPLICAS = 2   # of the series: the first starts cold, the second hot

@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-import plot_style as style
-from rewise_data import value_and_error
+from . import plot_style as style
+from .files import value_and_error
 
 MOST_PANELS = 8
 

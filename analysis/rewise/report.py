@@ -10,14 +10,17 @@ import pathlib
 import signal
 import sys
 
-from plot import EXIT_DATA, EXIT_IO, Parser
+if not __package__:  # called as a script, by the program
+    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
+    __package__ = "rewise"
+
+from .plot import EXIT_DATA, EXIT_IO, Parser  # noqa: E402
 
 
 def write(folder):
     """Plots and page; gives the page's path."""
-    import plot_study
-    import report_page
-    from rewise_data import read_summary
+    from . import plot_study, report_page
+    from .files import read_summary
 
     summary = read_summary(folder)
     if summary.get("kind") not in ("tc", "sweep"):
@@ -32,14 +35,14 @@ def main(arguments):
     parser.add_argument("folder", type=pathlib.Path, help="a study's folder")
     options = parser.parse_args(arguments)
     try:
-        import rewise_data
+        from . import files
 
         write(options.folder)
     except ImportError as error:
         print(f"report.py: no plots, no report: {error} (Debian: python3-matplotlib python3-h5py)",
               file=sys.stderr)
         return EXIT_IO
-    except rewise_data.DataError as error:
+    except files.DataError as error:
         print(f"report.py: {error}", file=sys.stderr)
         return EXIT_DATA
     except OSError as error:

@@ -7,9 +7,9 @@ import pathlib
 
 import numpy as np
 
-import report_tables
-from report_provenance import provenance_of
-from rewise_data import write_aside
+from . import report_tables
+from .report_provenance import provenance_of
+from .files import write_aside
 
 STYLE = """
 :root { color-scheme: light; }

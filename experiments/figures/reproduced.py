@@ -13,10 +13,10 @@ import PIL.Image
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "experiments" / "configs" / "reproduce" / "README.md"
-sys.path.insert(0, str(ROOT / "analysis/rewise"))
+sys.path.insert(0, str(ROOT / "analysis"))
 
-import plot_curves  # noqa: E402
-import plot_style  # noqa: E402
+from rewise import plot_curves  # noqa: E402
+from rewise import plot_style  # noqa: E402
 
 PLOTS = ["hawick-fig07", "hawick-fig09", "weigel-fig12"]
 SHADES = 8

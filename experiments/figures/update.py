@@ -9,10 +9,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "analysis/rewise"))
+sys.path.insert(0, str(ROOT / "analysis"))
 
-import plot_sizes  # noqa: E402
-import rewise_data  # noqa: E402
+from rewise import plot_sizes  # noqa: E402
+from rewise import files  # noqa: E402
 
 PLOTS = ["tc", "crossings-p0.1"]
 BEGIN, END = "<!-- result -->", "<!-- end of result -->"
@@ -21,17 +21,17 @@ BEGIN, END = "<!-- result -->", "<!-- end of result -->"
 def table(summary):
     lines = ["| p | Tc | Tc(p) - Tc(0) |", "|---|---|---|"]
     for point in summary["points"]:
-        tc = rewise_data.with_error(*plot_sizes.tc_of(point))
+        tc = files.with_error(*plot_sizes.tc_of(point))
         if point.get("tc_exact"):
             tc += f" (exact: {point['tc_exact']:.6f})"
-        shift = rewise_data.value_and_error(point.get("shift"))
-        shown = rewise_data.with_error(*shift) if point.get("shift") else "-"
+        shift = files.value_and_error(point.get("shift"))
+        shown = files.with_error(*shift) if point.get("shift") else "-"
         lines.append(f"| {point['p']:g} | {tc} | {shown} |")
     return "\n".join(lines)
 
 
 def main(study):
-    summary = rewise_data.read_summary(study)
+    summary = files.read_summary(study)
     for name in PLOTS:
         shutil.copyfile(study / "plots" / f"{name}.png", HERE / f"quickstart-{name}.png")
     readme = ROOT / "README.md"

@@ -7,11 +7,11 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis/rewise")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-import plot  # noqa: E402
-import plot_percolation  # noqa: E402
-import rewise_data  # noqa: E402
+from rewise import plot  # noqa: E402
+from rewise import plot_percolation  # noqa: E402
+from rewise import files  # noqa: E402
 
 QUANTITIES = ["wraps_one", "wraps_either", "wraps_all", "largest_share", "largest_ratio",
               "mean_size", "clusters_per_site"]
@@ -52,7 +52,7 @@ class Percolation(unittest.TestCase):
     def test_other_files_are_refused(self):
         for data in ({"format": "rewise tune"}, made_up(False) | {"format_version": 2}, []):
             self.write(data)
-            with self.assertRaises(rewise_data.DataError):
+            with self.assertRaises(files.DataError):
                 plot_percolation.read(self.folder)
         self.write({"format": "rewise percolation", "format_version": 1})
         self.assertEqual(plot.main([str(self.folder), "--quiet"]), 65)

@@ -14,17 +14,17 @@ import unittest.mock
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis/rewise")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-import plot  # noqa: E402
-import plot_sizes  # noqa: E402
-import plot_study  # noqa: E402
-import plot_style  # noqa: E402
-import plot_task  # noqa: E402
-import plot_tune  # noqa: E402
-import rewise_data  # noqa: E402
-import plot_peaks  # noqa: E402
-import rewise_series  # noqa: E402
+from rewise import plot  # noqa: E402
+from rewise import plot_sizes  # noqa: E402
+from rewise import plot_study  # noqa: E402
+from rewise import plot_style  # noqa: E402
+from rewise import plot_task  # noqa: E402
+from rewise import plot_tune  # noqa: E402
+from rewise import files  # noqa: E402
+from rewise import plot_peaks  # noqa: E402
+from rewise import series as rewise_series  # noqa: E402
 import synthetic  # noqa: E402
 
 # One rewired p has no local exponent and no power law, and is drawn all the same.
@@ -325,10 +325,10 @@ class Files(InFolder):
 
     def test_what_goes_wrong_in_another_process_is_told(self):
         def broken():
-            raise rewise_data.DataError("no such column")
+            raise files.DataError("no such column")
         jobs = self.jobs(3)
         for place in range(3):
-            with self.assertRaisesRegex(rewise_data.DataError, "no such column"):
+            with self.assertRaisesRegex(files.DataError, "no such column"):
                 plot_style.save_all(jobs[:place] + [broken] + jobs[place:2], self.folder,
                                     processes=3)
         with self.assertRaisesRegex(OSError, "ended with status"):
@@ -353,13 +353,13 @@ class Files(InFolder):
         taken.symlink_to(self.folder / "elsewhere")
         with unittest.mock.patch("secrets.token_hex", return_value="0" * 16):
             with self.assertRaises(FileExistsError):
-                rewise_data.write_aside(path, b"x")
+                files.write_aside(path, b"x")
         self.assertFalse(path.exists() or (self.folder / "elsewhere").exists())
         old, young = (self.folder / f".a[1].png.{digit * 16}.tmp" for digit in "12")
         for leftover in (old, young):
             leftover.write_bytes(b"half")
         os.utime(old, (1, 1))
-        rewise_data.write_aside(path, b"x")
+        files.write_aside(path, b"x")
         self.assertEqual(path.read_bytes(), b"x")
         self.assertFalse(old.exists())
         self.assertTrue(young.exists())  # somebody may be writing it
@@ -381,8 +381,8 @@ class OneTask(InFolder):
     def test_potts_tasks_have_their_own_unit_and_exact_energies(self):
         path = synthetic.write_task(self.folder / "t.h5", temperatures=(0.701231567930, 0.75),
                                     potts=10)
-        task = rewise_data.read_task(path)
-        plain = rewise_data.read_task(synthetic.write_task(self.folder / "u.h5",
+        task = files.read_task(path)
+        plain = files.read_task(synthetic.write_task(self.folder / "u.h5",
                                                            temperatures=(0.701231567930, 0.75)))
         self.assertEqual(task.states, 10)
         np.testing.assert_allclose(9 * task.magnetisation, plain.magnetisation)
@@ -402,7 +402,7 @@ class OneTask(InFolder):
         self.assertEqual(len(list((self.folder / "elsewhere").glob("t-*.png"))), 2)
 
     def test_read_task_gives_numbers_per_site(self):
-        task = rewise_data.read_task(synthetic.write_task(self.folder / "t.h5", edge=32))
+        task = files.read_task(synthetic.write_task(self.folder / "t.h5", edge=32))
         self.assertEqual(task.extents, [32, 32])
         self.assertEqual(task.sites, 1024)
         self.assertEqual(task.energy.shape, (4, 400, 32))
@@ -477,18 +477,18 @@ class Numbers(unittest.TestCase):
                                    (-6.02214e23, 1.4e19, "-6.02214(14)e23"),
                                    (0.5, np.nan, "0.5"), (np.nan, 1, "unknown"),
                                    (2.25, 0, "2.25")]:
-            self.assertEqual(rewise_data.with_error(value, error), text)
-        self.assertEqual(rewise_data.in_formula(1.303e-7, 2.1e-9), r"1.30(2)\times 10^{-7}")
-        self.assertEqual(rewise_data.in_formula(np.nan, 1), "unknown")
+            self.assertEqual(files.with_error(value, error), text)
+        self.assertEqual(files.in_formula(1.303e-7, 2.1e-9), r"1.30(2)\times 10^{-7}")
+        self.assertEqual(files.in_formula(np.nan, 1), "unknown")
 
     def test_whole_errors(self):
         for entry, wanted in (({"systematic": 4}, (2, 5)), ({}, (2, 3)),
                               ({"systematic": 4, "total_error": 6}, (2, 6))):
-            self.assertEqual(rewise_data.whole({"value": 2, "error": 3} | entry), wanted)
+            self.assertEqual(files.whole({"value": 2, "error": 3} | entry), wanted)
         unknown = {"value": 2, "error": 3, "systematic": None, "total_error": None}
-        self.assertTrue(np.isnan(rewise_data.whole(unknown)[1]))
-        self.assertEqual(rewise_data.whole_or_statistical(unknown), (2, 3))
-        self.assertTrue(np.isnan(rewise_data.whole(None)).all())
+        self.assertTrue(np.isnan(files.whole(unknown)[1]))
+        self.assertEqual(files.whole_or_statistical(unknown), (2, 3))
+        self.assertTrue(np.isnan(files.whole(None)).all())
 
     def test_tau_int_of_a_known_process(self):
         generator = np.random.default_rng(11)

@@ -14,11 +14,11 @@ import unittest
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis/rewise")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-import report  # noqa: E402
-import rewise_data  # noqa: E402
-import rewise_study  # noqa: E402
+from rewise import report  # noqa: E402
+from rewise import files  # noqa: E402
+from rewise.study import load  # noqa: E402
 import synthetic  # noqa: E402
 
 try:
@@ -100,7 +100,7 @@ class InFolder(unittest.TestCase):
 class Reading(InFolder):
     def test_columns_hold_every_number_of_the_summary(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
-        columns = rewise_study.load(self.write_study(summary)).columns()
+        columns = load(self.write_study(summary)).columns()
         self.assertEqual({len(values) for values in columns.values()}, {2 * 2 * 9})
         size = summary["points"][1]["sizes"][0]
         chosen = (columns["p"] == 0.1) & (columns["sites"] == 256)
@@ -111,26 +111,26 @@ class Reading(InFolder):
         self.assertTrue(np.isnan(columns["m4"]).all())  # not in this summary
 
     def test_one_curve(self):
-        study = rewise_study.load(self.write_study(synthetic.summary(ps=(0.0, 0.1),
+        study = load(self.write_study(synthetic.summary(ps=(0.0, 0.1),
                                                                      sizes=(16, 32))))
         self.assertEqual(study.curve(p=0.1).sites, 1024)
         curve = study.curve(p=0.1, size=16)
         self.assertEqual((curve.extents, curve.graphs, len(curve.binder)), ("16x16", 24, 9))
         self.assertEqual(study.curve(p=0.1, size=[16, 16]).sites, 256)
-        with self.assertRaisesRegex(rewise_data.DataError, "it has p, size: .*32x32"):
+        with self.assertRaisesRegex(files.DataError, "it has p, size: .*32x32"):
             study.curve(p=0.2)
 
     def test_curves_of_a_grid_are_told_apart(self):
-        study = rewise_study.load(self.write_study(sweep_summary()))
-        with self.assertRaisesRegex(rewise_data.DataError, "name rule="):
+        study = load(self.write_study(sweep_summary()))
+        with self.assertRaisesRegex(files.DataError, "name rule="):
             study.curve(p=0.1, size=16)
         self.assertEqual(study.curve(p=0.1, size=16, rule="swap").rule, "swap")
-        with self.assertRaisesRegex(rewise_data.DataError, "no Tc"):
+        with self.assertRaisesRegex(files.DataError, "no Tc"):
             study.critical_temperatures()
 
     def test_critical_temperatures_with_their_whole_errors(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
-        tc = rewise_study.load(self.write_study(summary)).critical_temperatures()
+        tc = load(self.write_study(summary)).critical_temperatures()
         np.testing.assert_array_equal(tc["p"], [0.0, 0.1])
         self.assertEqual(tc["tc"][1], summary["points"][1]["tc"]["value"])
         self.assertAlmostEqual(tc["tc_error"][1], np.hypot(2e-4, 1e-4))
@@ -138,7 +138,7 @@ class Reading(InFolder):
 
     def test_tasks_are_those_that_the_summary_was_made_of(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
-        study = rewise_study.load(self.write_study(summary))
+        study = load(self.write_study(summary))
         self.write_result(summary, "1", temperatures=[2.3], measure=400, equilibrate=300, every=1,
                           replicas=16)
         self.write_result(summary, "2", temperatures=np.linspace(2, 4, 20), measure=100,
@@ -156,10 +156,10 @@ class Reading(InFolder):
         self.assertEqual([task.name for task in study.tasks(purpose="scan")], ["2"])
         # What was measured before equilibrium is no part of the averages.
         summary["points"][0]["sizes"][0].update(discarded=15, measurements=480)
-        study = rewise_study.load(self.write_study(summary))
-        whole = rewise_data.read_task(self.folder / "tasks" / "0123.h5")
+        study = load(self.write_study(summary))
+        whole = files.read_task(self.folder / "tasks" / "0123.h5")
         np.testing.assert_array_equal(next(study.tasks()).energy, whole.energy[:, 15:495])
-        with self.assertRaisesRegex(rewise_data.DataError, "pilot"):
+        with self.assertRaisesRegex(files.DataError, "pilot"):
             next(study.tasks(purpose="pilots"))
         # A list of what was asked for is believed before all likeness.
         (self.folder / "tasks.json").write_text(json.dumps(
@@ -171,13 +171,13 @@ class Reading(InFolder):
     def test_a_refused_point_has_no_tc(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
         synthetic.refuse(summary["points"][1])
-        tc = rewise_study.load(self.write_study(summary)).critical_temperatures()
+        tc = load(self.write_study(summary)).critical_temperatures()
         self.assertTrue(np.isnan([tc["tc"][1], tc["tc_error"][1], tc["shift"][1]]).all())
         self.assertEqual(list(tc["status"]), ["ok", "not converged"])
 
     @unittest.skipIf(pandas is None, "pandas is not installed")
     def test_frames(self):
-        study = rewise_study.load(self.write_study(sweep_summary()))
+        study = load(self.write_study(sweep_summary()))
         frame = study.frame()
         self.assertEqual(len(frame), 2 * 2 * 2 * 9)
         peak = frame[(frame.p == 0.1) & (frame.rule == "swap")].groupby("extents").binder.max()
@@ -185,12 +185,12 @@ class Reading(InFolder):
         tasks = study.task_frame()
         self.assertEqual(len(tasks), 9)
         self.assertEqual(set(tasks.purpose), {"result"})
-        task = rewise_data.read_task(self.folder / "tasks" / "0123.h5")
+        task = files.read_task(self.folder / "tasks" / "0123.h5")
         self.assertAlmostEqual(tasks.m2[2], (task.magnetisation[2, :500]**2).mean())
 
     def test_no_study(self):
-        with self.assertRaisesRegex(rewise_data.DataError, "does not exist"):
-            rewise_study.load(self.folder)
+        with self.assertRaisesRegex(files.DataError, "does not exist"):
+            load(self.folder)
 
 
 class Report(InFolder):
@@ -217,7 +217,7 @@ class Report(InFolder):
         text = " ".join(page.text)
         summary = json.loads((self.folder / "summary.json").read_text("utf-8"))
         tc = summary["points"][1]["tc"]
-        shown = rewise_data.with_error(tc["value"], np.hypot(tc["error"], tc["systematic"]))
+        shown = files.with_error(tc["value"], np.hypot(tc["error"], tc["systematic"]))
         for wanted in (shown, "power law", "agree", "rewise tc study.toml", '"<b>&"'):
             self.assertIn(wanted, text)
 
@@ -248,7 +248,7 @@ class Report(InFolder):
                   ("No result, or a wrong one", "p = 0.1: U at the crossing is far", "Warnings",
                    "not stable", "Remarks", "decorrelated measurements: tau_int")]
         self.assertEqual(places, sorted(places))
-        candidate = rewise_data.with_error(*rewise_data.whole(summary["points"][1]["candidate"]))
+        candidate = files.with_error(*files.whole(summary["points"][1]["candidate"]))
         self.assertIn(f"– not converged; refused: {candidate}", text)
 
     def test_task_files_are_counted_by_what_they_were_for(self):

@@ -4,7 +4,7 @@ file that README.md links to exists.
     readme.py ROOT REWISE
 
 Commands stand in ```console blocks after "$ ", or in ```bash blocks, one a line (a backslash at
-the end continues it). ```python blocks run as they are, with analysis/rewise/ on the path. The
+the end continues it). ```python blocks run as they are, with analysis/ on the path. The
 commands of EXEMPT are not run: they would build everything again, or run this test.
 """
 
@@ -60,7 +60,7 @@ def dead_links(root, text):
 def run(command, root, folder, program):
     environment = dict(os.environ)
     environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
-    environment["PYTHONPATH"] = str(root / "analysis/rewise")
+    environment["PYTHONPATH"] = str(root / "analysis")
     return subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=TIMEOUT_S)

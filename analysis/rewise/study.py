@@ -1,12 +1,12 @@
 """A study as NumPy arrays, and as pandas frames where pandas is installed.
 
-    import rewise_study
-    study = rewise_study.load("studies/sweep")
+    import rewise
+    study = rewise.study.load("studies/sweep")
     study.columns()["susceptibility"]       # NumPy, one entry per p, size and temperature
     study.curve(p=0.1, size=16).binder      # NumPy, one entry per temperature
     study.frame()                           # all of it as a pandas DataFrame
     study.critical_temperatures()           # of a `tc` study: arrays p, tc, tc_error, shift, ..
-    for task in study.tasks(): ...          # every graph's own series (rewise_data.Task)
+    for task in study.tasks(): ...          # every graph's own series (files.Task)
     study.tasks(all=True)                   # pilot runs, scans and abandoned windows, too
 
 Needs numpy, h5py for tasks; pandas only for frame(), task_frame(). Files are only read.
@@ -18,8 +18,8 @@ import types
 
 import numpy as np
 
-import rewise_data
-from rewise_data import DataError, array, status_of, value_and_error, whole
+from . import files
+from .files import DataError, array, status_of, value_and_error, whole
 
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
@@ -39,7 +39,7 @@ class Purposes:
 
     def __init__(self, folder, summary):
         named = pathlib.Path(folder) / "tasks.json"
-        self._named = rewise_data.read_json(named, "rewise tasks", "list of tasks of a study",
+        self._named = files.read_json(named, "rewise tasks", "list of tasks of a study",
                                             "")["tasks"] if named.exists() else None
         self._sizes = []
         rule = summary.get("lattice", {}).get("rule")
@@ -194,15 +194,15 @@ class Study:
         if purpose not in PURPOSES:
             raise DataError(f"purpose '{purpose}': {', '.join(PURPOSES)} allowed")
         purposes = Purposes(self.folder, self.summary)
-        for path in rewise_data.task_files(self.folder):
+        for path in files.task_files(self.folder):
             try:
-                configuration, temperatures, _ = rewise_data.read_task_notes(path)
+                configuration, temperatures, _ = files.read_task_notes(path)
                 own, size = purposes.of(path.name.removesuffix(".h5"), configuration, temperatures)
             except (OSError, KeyError, ValueError):
                 own, size = purpose, None  # read_task() says what is wrong
             if not all and own != purpose:
                 continue
-            task = rewise_data.read_task(path)
+            task = files.read_task(path)
             task.purpose = own
             if size is not None and not all and size.get("measurements"):
                 task.keep(size.get("discarded", 0), size["measurements"])
@@ -230,4 +230,4 @@ class Study:
 def load(folder):
     """A study's folder. DataError where there is no summary.json, or it is none of a study."""
     folder = pathlib.Path(folder)
-    return Study(folder, rewise_data.read_summary(folder))
+    return Study(folder, files.read_summary(folder))

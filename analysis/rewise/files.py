@@ -1,8 +1,8 @@
 """Reads what rewise writes: the summary of a study and the files of its tasks.
 
-    import rewise_data
-    study = rewise_data.read_summary("studies/quickstart")     # see SUMMARY.md
-    task = rewise_data.read_task("t.h5")
+    from rewise import files
+    study = files.read_summary("studies/quickstart")     # see SUMMARY.md
+    task = files.read_task("t.h5")
     task.energy.mean(axis=(1, 2))                              # <e> at each temperature
 
 Needs numpy, and h5py for task files, which are only read. A task file is plain HDF5 behind a user
@@ -20,9 +20,7 @@ import time
 
 import numpy as np
 
-
-class DataError(Exception):
-    """A file that is damaged or is none of ours: one line that names it."""
+from .errors import DataError
 
 
 @dataclasses.dataclass
@@ -41,7 +39,7 @@ class Task:
     cluster_size: np.ndarray | None  # sums over the cluster updates between two measurements
     configuration: dict      # "lattice.p" -> "0.01"
     provenance: dict
-    purpose: str = ""        # in a study: what it was computed for (rewise_study.Study.tasks)
+    purpose: str = ""        # in a study: what it was computed for (Study.tasks)
 
     @property
     def states(self):

@@ -1,0 +1,9 @@
+"""Old name of rewise.series, for one version."""
+
+import sys
+import warnings
+
+import rewise.series
+
+warnings.warn("rewise_series is now rewise.series", DeprecationWarning, stacklevel=2)
+sys.modules[__name__] = rewise.series
