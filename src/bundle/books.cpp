@@ -74,7 +74,7 @@ Books::Books(const Graph& graph, const EngineSpec& spec)
       positions_(bundles_) {
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(layout_, beta, spec.local));
-    bond_.push_back(std::min(threshold(ising::bond_probability(beta)), kCertain - 1));
+    bond_.push_back(std::min(threshold(bond_probability(ModelKind::ising, beta)), kCertain - 1));
   }
 }
 

@@ -17,11 +17,10 @@
 
 #include "graphs/graph.hpp"
 #include "src/engine/schedule.hpp"
+#include "src/model/acceptance.hpp"
 
 namespace rewise {
 
-enum class ModelKind { ising, potts };
-enum class LocalUpdate { metropolis, glauber };
 enum class ClusterUpdate { wolff, swendsen_wang, few_cluster };
 // Even replicas start cold (ordered), odd ones hot (random): halves that agree are equilibrated.
 enum class Start { mixed, cold, hot };

@@ -24,7 +24,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "src/model/ising.hpp"
+#include "src/model/acceptance.hpp"
 #include "src/packed/layout.hpp"
 #include "src/random/philox_shared.hpp"
 #include "src/random/threshold.hpp"
@@ -57,8 +57,8 @@ struct ThresholdDigits {
   ThresholdDigits(int dim, double beta, bool glauber) {
     for (int disagreeing = 0; disagreeing < dim; ++disagreeing) {
       const int sh = 2 * dim - 2 * disagreeing;
-      const double probability =
-          glauber ? ising::glauber_probability(beta, sh) : ising::metropolis_probability(beta, sh);
+      const double probability = acceptance(
+          ModelKind::ising, glauber ? LocalUpdate::glauber : LocalUpdate::metropolis, beta, sh);
       const Threshold t = std::min(threshold(probability), kCertain - 1);
       for (unsigned k = 0; k < 32; ++k) {
         digit[k][disagreeing] = (t >> (31 - k) & 1u) != 0 ? ~0u : 0u;

@@ -5,32 +5,21 @@
 #include <cmath>
 
 #include "src/base/stop.hpp"
-#include "src/model/ising.hpp"
-#include "src/model/potts.hpp"
 
 namespace rewise::single {
 namespace {
 
-Tables potts_tables(double beta, int max_degree) {
-  Tables tables;
-  for (int lost = 0; lost <= max_degree; ++lost) {
-    tables.flip.push_back(threshold(potts::metropolis_probability(beta, lost)));
-    tables.weight.push_back(
-        static_cast<std::uint64_t>(std::nearbyint(std::ldexp(std::exp(-beta * lost), 40))));
-  }
-  tables.bond = threshold(potts::bond_probability(beta));
-  return tables;
-}
-
 Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
-  if (spec.model == ModelKind::potts) return potts_tables(beta, max_degree);
+  const bool potts = spec.model == ModelKind::potts;
   Tables tables;
-  for (int sh = -max_degree; sh <= max_degree; ++sh) {
-    tables.flip.push_back(threshold(spec.local == LocalUpdate::metropolis
-                                        ? ising::metropolis_probability(beta, sh)
-                                        : ising::glauber_probability(beta, sh)));
+  tables.bond = threshold(bond_probability(spec.model, beta));
+  for (int lost = potts ? 0 : -max_degree; lost <= max_degree; ++lost) {
+    const LocalUpdate rule = potts ? LocalUpdate::metropolis : spec.local;
+    tables.flip.push_back(threshold(acceptance(spec.model, rule, beta, lost)));
+    if (!potts) continue;
+    tables.weight.push_back(
+        static_cast<std::uint64_t>(std::nearbyint(std::ldexp(heat_bath_weight(beta, lost), 40))));
   }
-  tables.bond = threshold(ising::bond_probability(beta));
   return tables;
 }
 

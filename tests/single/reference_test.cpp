@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/model/ising.hpp"
-#include "src/model/potts.hpp"
+#include "src/model/acceptance.hpp"
 #include "src/single/rules.hpp"
 #include "src/single/single.hpp"
 #include "tests/support/catch.hpp"
@@ -74,14 +73,12 @@ class Reference {
           for (const Link& link : links_[site]) {
             lost += (spins[link.to] == spins[site]) - (spins[link.to] == state);
           }
-          const Threshold t = threshold(potts::metropolis_probability(beta, lost));
+          const Threshold t = threshold(acceptance(spec_.model, spec_.local, beta, lost));
           if (happens(slot_draw(key, Stream::single_local, slot), t)) spins[site] = state;
           continue;
         }
         const int sh = spins[site] ? h : -h;
-        const double p = spec_.local == LocalUpdate::metropolis
-                             ? ising::metropolis_probability(beta, sh)
-                             : ising::glauber_probability(beta, sh);
+        const double p = acceptance(spec_.model, spec_.local, beta, sh);
         const std::uint32_t draw = slot_draw(key, Stream::single_local, slot);
         if (happens(draw, threshold(p))) spins[site] ^= 1;
       }
@@ -176,7 +173,7 @@ class Reference {
       for (const Link& link : links_[members[k]]) {
         if (seen[link.to] || s[link.to] != s[first]) continue;
         const std::uint32_t draw = slot_draw(key, Stream::single_bond, slots.slot(link.bond));
-        const double p = potts() ? potts::bond_probability(beta) : ising::bond_probability(beta);
+        const double p = bond_probability(spec_.model, beta);
         if (!happens(draw, threshold(p))) continue;
         seen[link.to] = 1;
         members.push_back(link.to);

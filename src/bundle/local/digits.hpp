@@ -13,7 +13,7 @@
 
 #include "src/bundle/rules.hpp"
 #include "src/engine/engine.hpp"
-#include "src/model/ising.hpp"
+#include "src/model/acceptance.hpp"
 
 namespace rewise::bundle {
 
@@ -27,13 +27,11 @@ struct DegreeTable {
   DegreeTable(std::uint32_t k, double beta, LocalUpdate update) : degree(k) {
     for (std::uint32_t d = 0; d <= k; ++d) {
       const int sh = static_cast<int>(k) - 2 * static_cast<int>(d);
-      const bool glauber = update == LocalUpdate::glauber;
-      if (!glauber && sh <= 0) {
+      if (update == LocalUpdate::metropolis && sh <= 0) {
         acceptance.push_back(kCertain);
         continue;
       }
-      const double probability =
-          glauber ? ising::glauber_probability(beta, sh) : ising::metropolis_probability(beta, sh);
+      const double probability = rewise::acceptance(ModelKind::ising, update, beta, sh);
       acceptance.push_back(std::min(threshold(probability), kCertain - 1));
       ++classes;
     }
