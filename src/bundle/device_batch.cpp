@@ -17,10 +17,10 @@ constexpr std::size_t kMostCaptured = 64;
 
 }  // namespace
 
-DeviceBatch::DeviceBatch(std::vector<BooksView> books, const EngineOptions& options)
-    : options_(options), device_(use_device(options.device)), books_(std::move(books)) {
+DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options)
+    : options_(options), device_(use_device(options.device)), engines_(std::move(engines)) {
   check_memory();
-  graphs_ = std::make_unique<DeviceGraphs>(books_, stream_.get());
+  graphs_ = std::make_unique<DeviceGraphs>(engines_, stream_.get());
   replicas_ = std::size_t{graphs()} * graphs_->bundles() * kReplicas;
   spins_ = DeviceBuffer<std::uint32_t>(graphs() * graphs_->words());
   step_ = DeviceBuffer<std::uint32_t>(1);
@@ -34,23 +34,23 @@ DeviceBatch::DeviceBatch(std::vector<BooksView> books, const EngineOptions& opti
 // Spins, planes, graphs; before anything is allocated.
 void DeviceBatch::check_memory() const {
   std::uint64_t need = 0, replicas = 0;
-  for (const BooksView& b : books_) {
-    const std::uint64_t spins = std::uint64_t{b.bundles} * b.layout.words * 4;
-    const std::uint64_t graph = b.layout.modified_cells * 64 + b.layout.rewired.count() * 24 +
-                                b.layout.sites * 4 + b.layout.rows * 32ull;
-    need += 2 * spins + graph + b.bundles * std::uint64_t{kReplicas} * kSlots * kKinds * 8;
-    replicas += b.bundles * kReplicas;
+  for (const EngineView& e : engines_) {
+    const std::uint64_t spins = std::uint64_t{e.bundles} * e.layout.words * 4;
+    const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count() * 24 +
+                                e.layout.sites * 4 + e.layout.rows * 32ull;
+    need += 2 * spins + graph + e.bundles * std::uint64_t{kReplicas} * kSlots * kKinds * 8;
+    replicas += e.bundles * kReplicas;
   }
-  need += books_.front().layout.sites * 4;
+  need += engines_.front().layout.sites * 4;
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
   if (need > free) {
-    throw Error(
-        ExitCode::device,
-        fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, {:.1f} GiB "
-                    "are free (reduce replicas, temperatures or the size)",
-                    device_, static_cast<double>(need) / (1ull << 30), books_.front().layout.sites,
-                    replicas, static_cast<double>(free) / (1ull << 30)));
+    throw Error(ExitCode::device,
+                fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, {:.1f} GiB "
+                            "are free (reduce replicas, temperatures or the size)",
+                            device_, static_cast<double>(need) / (1ull << 30),
+                            engines_.front().layout.sites, replicas,
+                            static_cast<double>(free) / (1ull << 30)));
   }
 }
 
@@ -74,11 +74,12 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
 void DeviceBatch::prepare_clusters(const GraphRange& range, std::uint64_t updates) {
   if (is_swendsen_wang()) {
     if (swendsen_wang_) return;
-    swendsen_wang_ = std::make_unique<SwendsenWangBatch>(books_, *graphs_, device_, stream_.get());
+    swendsen_wang_ =
+        std::make_unique<SwendsenWangBatch>(engines_, *graphs_, device_, stream_.get());
     return;
   }
   if (!wolff_) {
-    wolff_ = std::make_unique<DeviceWolffBatch>(books_, *graphs_, options_, stream_.get());
+    wolff_ = std::make_unique<DeviceWolffBatch>(engines_, *graphs_, options_, stream_.get());
   }
   wolff_->count(range, updates);
 }

@@ -26,8 +26,8 @@ namespace rewise::bundle {
 class DeviceBatch {
  public:
   // Error(device) where the device's memory is too small: how much is needed, what to reduce.
-  // What `books` refer to must outlive the batch's work.
-  DeviceBatch(std::vector<BooksView> books, const EngineOptions& options);
+  // What `engines` refer to must outlive the batch's work.
+  DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options);
 
   int device() const { return device_; }
   const EngineOptions& options() const { return options_; }
@@ -72,7 +72,7 @@ class DeviceBatch {
   void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count);
   void queue_sweep(const GraphRange& range, std::uint32_t step);
   bool is_swendsen_wang() const {
-    return books_.front().spec.cluster == ClusterUpdate::swendsen_wang;
+    return engines_.front().spec.cluster == ClusterUpdate::swendsen_wang;
   }
   // Launches, about, of the cluster updates of a cycle.
   std::uint32_t cluster_launches(std::uint32_t updates) const;
@@ -87,7 +87,7 @@ class DeviceBatch {
 
   const EngineOptions options_;
   const int device_;
-  const std::vector<BooksView> books_;
+  const std::vector<EngineView> engines_;
   CudaStream stream_;
   CudaBranch branch_;  // modified cells, beside the regular ones
   CudaEvent measuring_{true}, measured_{true};

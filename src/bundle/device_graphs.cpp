@@ -46,16 +46,16 @@ struct CellLists {
 
 }  // namespace
 
-DeviceGraphs::DeviceGraphs(std::span<const BooksView> books, cudaStream_t stream)
-    : bundles_(books.front().bundles),
+DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream)
+    : bundles_(engines.front().bundles),
       vec_(bundles_ % 4 == 0 ? 4 : 1),
-      colours_(books.front().layout.colours),
-      stream_(static_cast<std::uint32_t>(books.front().tables.front().stream)) {
-  for (const BooksView& b : books) seeds_.push_back(b.spec.seed);
-  lay_lattice(books, stream);
-  lay_thresholds(books, stream);
-  lay_cells(books, stream);
-  lay_pairs(books, stream);
+      colours_(engines.front().layout.colours),
+      stream_(static_cast<std::uint32_t>(engines.front().tables.front().stream)) {
+  for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
+  lay_lattice(engines, stream);
+  lay_thresholds(engines, stream);
+  lay_cells(engines, stream);
+  lay_pairs(engines, stream);
 }
 
 DeviceLattice DeviceGraphs::lattice(const GraphRange& range) const {
@@ -108,8 +108,8 @@ DeviceMeasurement DeviceGraphs::measurement(const GraphRange& range,
   return m;
 }
 
-void DeviceGraphs::lay_lattice(std::span<const BooksView> books, cudaStream_t stream) {
-  const Layout& layout = books.front().layout;
+void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t stream) {
+  const Layout& layout = engines.front().layout;
   const Lattice& host = layout.lattice;
   lattice_.dim = host.dim;
   lattice_.extent0 = host.extent[0];
@@ -129,16 +129,16 @@ void DeviceGraphs::lay_lattice(std::span<const BooksView> books, cudaStream_t st
   lattice_.row_neighbour = row_neighbour_.data();
   lattice_.row_parity = row_parity_.data();
   const auto half = static_cast<std::uint32_t>(layout.sites / 2);
-  const bool whole = std::all_of(books.begin(), books.end(),
-                                 [](const BooksView& b) { return b.layout.modified_cells == 0; });
+  const bool whole = std::all_of(engines.begin(), engines.end(),
+                                 [](const EngineView& b) { return b.layout.modified_cells == 0; });
   for (std::size_t c = 0; c < 2; ++c) {
     lattice_.regular_most[c] = whole ? half : 0;
     if (whole) continue;
-    std::vector<std::uint32_t> places(books.size() * half, kNoPlace);
+    std::vector<std::uint32_t> places(engines.size() * half, kNoPlace);
     std::vector<std::uint8_t> modified(half);
-    for (std::size_t k = 0; k < books.size(); ++k) {
+    for (std::size_t k = 0; k < engines.size(); ++k) {
       std::fill(modified.begin(), modified.end(), std::uint8_t{0});
-      for (const Site site : books[k].graph.modified_sites()) {
+      for (const Site site : engines[k].graph.modified_sites()) {
         if (static_cast<std::size_t>(host.colour(site)) == c) modified[site / 2] = 1;
       }
       std::size_t at = k * half;
@@ -154,10 +154,10 @@ void DeviceGraphs::lay_lattice(std::span<const BooksView> books, cudaStream_t st
 }
 
 // A batch's bundles have thresholds for the degrees of any of its graphs.
-void DeviceGraphs::lay_thresholds(std::span<const BooksView> books, cudaStream_t stream) {
+void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStream_t stream) {
   std::map<std::uint32_t, std::uint32_t> classes;  // by degree
-  for (const BooksView& b : books) {
-    for (const DegreeTable& table : b.tables.front().by_degree) {
+  for (const EngineView& e : engines) {
+    for (const DegreeTable& table : e.tables.front().by_degree) {
       classes[table.degree] = table.classes;
     }
   }
@@ -166,11 +166,11 @@ void DeviceGraphs::lay_thresholds(std::span<const BooksView> books, cudaStream_t
     thresholds_.stride += count;
   }
   thresholds_.regular = offset_of_degree_[static_cast<std::uint32_t>(2 * lattice_.dim)];
-  const std::size_t count = books.size() * bundles_ * thresholds_.stride;
+  const std::size_t count = engines.size() * bundles_ * thresholds_.stride;
   std::vector<std::uint32_t> table(count, 0), digits(count * 32, 0);
-  for (std::size_t bundle = 0; bundle < books.size() * bundles_; ++bundle) {
-    const BooksView& b = books[bundle / bundles_];
-    for (const DegreeTable& degree : b.tables[bundle % bundles_ / b.groups].by_degree) {
+  for (std::size_t bundle = 0; bundle < engines.size() * bundles_; ++bundle) {
+    const EngineView& e = engines[bundle / bundles_];
+    for (const DegreeTable& degree : e.tables[bundle % bundles_ / e.groups].by_degree) {
       std::size_t at = bundle * thresholds_.stride + offset_of_degree_[degree.degree];
       for (std::uint32_t c = 0; c < degree.classes; ++c, ++at) {
         table[at] = static_cast<std::uint32_t>(degree.acceptance[c]);
@@ -186,19 +186,19 @@ void DeviceGraphs::lay_thresholds(std::span<const BooksView> books, cudaStream_t
   thresholds_.digit_table = digits_.data();
 }
 
-void DeviceGraphs::lay_cells(std::span<const BooksView> books, cudaStream_t stream) {
+void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t stream) {
   const auto colours = static_cast<std::size_t>(colours_);
   CellLists lists;
   most_modified_.assign(colours, 0);
-  for (const BooksView& b : books) {
-    auto group = b.layout.modified.begin();
+  for (const EngineView& e : engines) {
+    auto group = e.layout.modified.begin();
     for (std::size_t c = 0; c < colours; ++c) {
       const std::uint32_t first = lists.cells();
       lists.first.push_back(first);
-      for (; group != b.layout.modified.end() && static_cast<std::size_t>(group->colour) == c;
+      for (; group != e.layout.modified.end() && static_cast<std::size_t>(group->colour) == c;
            ++group) {
         lists.add(*group, offset_of_degree_[group->degree],
-                  b.tables.front().of(group->degree).classes);
+                  e.tables.front().of(group->degree).classes);
       }
       most_modified_[c] = std::max(most_modified_[c], lists.cells() - first);
     }
@@ -219,11 +219,11 @@ void DeviceGraphs::lay_cells(std::span<const BooksView> books, cudaStream_t stre
             static_cast<std::uint32_t>(colours_)};
 }
 
-void DeviceGraphs::lay_pairs(std::span<const BooksView> books, cudaStream_t stream) {
+void DeviceGraphs::lay_pairs(std::span<const EngineView> engines, cudaStream_t stream) {
   for (const std::size_t kind : {0, 1}) {
     std::vector<std::uint32_t> a, b, first{0};
-    for (const BooksView& book : books) {
-      const BondList& list = kind == 0 ? book.layout.removed : book.layout.rewired;
+    for (const EngineView& e : engines) {
+      const BondList& list = kind == 0 ? e.layout.removed : e.layout.rewired;
       const auto count = static_cast<std::uint32_t>(list.count());
       a.insert(a.end(), list.a.begin(), list.a.begin() + count);
       b.insert(b.end(), list.b.begin(), list.b.begin() + count);

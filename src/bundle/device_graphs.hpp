@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "src/bundle/books.hpp"
+#include "src/bundle/bundle_engine.hpp"
 #include "src/bundle/local/local_cuda.hpp"
 #include "src/bundle/local/measure_cuda.hpp"
 #include "src/cuda/device_buffer.hpp"
@@ -25,7 +25,7 @@ struct GraphRange {
 class DeviceGraphs {
  public:
   // Copies what it needs; waits for the stream.
-  DeviceGraphs(std::span<const BooksView> books, cudaStream_t stream);
+  DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream);
 
   std::uint32_t graphs() const { return static_cast<std::uint32_t>(seeds_.size()); }
   std::uint32_t bundles() const { return bundles_; }  // of each graph
@@ -49,10 +49,10 @@ class DeviceGraphs {
   DeviceMeasurement measurement(const GraphRange& range, const std::uint32_t* spins) const;
 
  private:
-  void lay_lattice(std::span<const BooksView> books, cudaStream_t stream);
-  void lay_cells(std::span<const BooksView> books, cudaStream_t stream);
-  void lay_thresholds(std::span<const BooksView> books, cudaStream_t stream);
-  void lay_pairs(std::span<const BooksView> books, cudaStream_t stream);
+  void lay_lattice(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_cells(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_thresholds(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_pairs(std::span<const EngineView> engines, cudaStream_t stream);
 
   std::uint32_t bundles_ = 0;
   int vec_ = 1, colours_ = 2;

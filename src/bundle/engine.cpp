@@ -12,8 +12,8 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
-#include "src/bundle/books.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/bundle/bundle_engine.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/bundle/engine_cuda.hpp"
 #endif
@@ -32,10 +32,10 @@ struct Clock {
 
 }  // namespace
 
-class CpuEngine final : public Books {
+class CpuEngine final : public BundleEngine {
  public:
   CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-      : Books(graph, spec),
+      : BundleEngine(graph, spec),
         options_(options),
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
         words_(bundles_),
@@ -86,25 +86,20 @@ class CpuEngine final : public Books {
       work_.local_seconds += seconds * total.local / both;
       work_.cluster_seconds += seconds * total.cluster / both;
     }
-    for (const Position& p : positions_) {
-      if (p.steps < steps) return false;
-    }
-    for (Position& p : positions_) p.steps -= static_cast<std::uint32_t>(steps);
-    book(schedule, cycles, flipped_.exchange(0));
+    if (!all_arrived(steps)) return false;
+    count(schedule, cycles, flipped_.exchange(0));
     return true;
   }
 
   void measure(Observation& out) override {
     const double start = now();
-    const std::size_t replicas = std::size_t{bundles_} * kReplicas;
-    out.bond_sum.assign(replicas, 0);
-    out.magnetisation.assign(replicas, 0);
+    std::vector<unsigned long long> unequal(replicas_), up(replicas_);
 #pragma omp parallel for schedule(dynamic) num_threads(threads_)
     for (std::uint32_t b = 0; b < bundles_; ++b) {
-      measure_bundle(b, out.bond_sum.data() + std::size_t{b} * kReplicas,
-                     out.magnetisation.data() + std::size_t{b} * kReplicas);
+      measure_bundle(b, unequal.data() + std::size_t{b} * kReplicas,
+                     up.data() + std::size_t{b} * kReplicas);
     }
-    close_sums(out);
+    report(unequal.data(), up.data(), out);
     work_.measure_seconds += now() - start;
   }
 
@@ -122,10 +117,9 @@ class CpuEngine final : public Books {
   // Brings a bundle to `steps` steps beyond step_; false where the team was stopped before.
   bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const Team& team,
            StopWatch& watch, Scratch& scratch, Clock& clock) {
-    Position& position = positions_[b];
     // Each member counts for itself, all alike.
-    std::uint64_t done = position.steps;
-    SweepPlace place = position.place;
+    std::uint64_t done = ahead_[b];
+    SweepPlace place = places_[b].sweep;
     bool stopped = false;
     double last = now();
     const auto spent = [&last] {
@@ -152,8 +146,8 @@ class CpuEngine final : public Books {
       clock.cluster += spent();
     }
     if (team.first()) {
-      position.steps = static_cast<std::uint32_t>(done);
-      position.place = place;
+      ahead_[b] = static_cast<std::uint32_t>(done);
+      places_[b].sweep = place;
     }
     return !stopped;
   }
@@ -161,7 +155,7 @@ class CpuEngine final : public Books {
   // Returns how many of `count` updates all replicas have made.
   std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
                                 const Team& team, StopWatch& watch, Scratch& scratch) {
-    UpdatesAhead& ahead = positions_[b].ahead;
+    UpdatesAhead& ahead = places_[b].ahead;
     if (is_swendsen_wang()) {
       swendsen_wang_->run(at, bond_[b / groups_], count, team, watch, scratch.swendsen_wang, ahead,
                           words_[b].data());
@@ -172,7 +166,7 @@ class CpuEngine final : public Books {
     const std::uint32_t done = std::min(count, *std::min_element(ahead.begin(), ahead.end()));
     team.barrier();
     if (team.first()) {
-      book_clusters(b, done, scratch);
+      add_clusters(b, done, scratch);
       for (std::uint32_t& updates : ahead) updates -= done;
     }
     team.barrier();
@@ -187,7 +181,7 @@ class CpuEngine final : public Books {
     }
   }
 
-  void book_clusters(std::uint32_t b, std::uint32_t updates, const Scratch& scratch) {
+  void add_clusters(std::uint32_t b, std::uint32_t updates, const Scratch& scratch) {
     std::uint64_t sum = 0;
     for (std::size_t r = 0; r < kReplicas; ++r) {
       const std::size_t replica = std::size_t{b} * kReplicas + r;
@@ -206,7 +200,7 @@ class CpuEngine final : public Books {
     flipped_ += sum;
   }
 
-  void measure_bundle(std::uint32_t b, std::int64_t* bond_sum, std::int64_t* magnetisation) const {
+  void measure_bundle(std::uint32_t b, unsigned long long* unequal, unsigned long long* ups) const {
     const std::uint32_t* spins = words_[b].data();
     ReplicaSums up{}, lattice{}, removed{}, rewired{};
     if (layout_.lattice.dim > 0) {
@@ -221,10 +215,8 @@ class CpuEngine final : public Books {
     count_disagreeing_list(layout_.removed, spins, removed);
     count_disagreeing_list(layout_.rewired, spins, rewired);
     for (std::size_t r = 0; r < kReplicas; ++r) {
-      const auto disagreeing = static_cast<std::int64_t>(lattice[r] - removed[r] + rewired[r]);
-      bond_sum[r] = static_cast<std::int64_t>(graph_.bonds()) - 2 * disagreeing;
-      magnetisation[r] =
-          2 * static_cast<std::int64_t>(up[r]) - static_cast<std::int64_t>(layout_.sites);
+      unequal[r] = lattice[r] - removed[r] + rewired[r];
+      ups[r] = up[r];
     }
   }
 

@@ -1,6 +1,5 @@
 // The bundle engine on a CUDA device: engines are members of a batch, which owns the device's
-// memory and runs them together (device_batch.hpp); an engine by itself is a batch of one. Here are
-// their books: step numbers, cluster sums, times.
+// memory and runs them together (device_batch.hpp); an engine by itself is a batch of one.
 #include "src/bundle/engine_cuda.hpp"
 
 #include <fmt/format.h>
@@ -20,11 +19,11 @@ static_assert(kMostBatch == kMostGraphs);
 
 }  // namespace
 
-class CudaEngine final : public Books {
+class CudaEngine final : public BundleEngine {
  public:
   using Members = std::span<CudaEngine* const>;  // of one batch, ascending
 
-  CudaEngine(const Graph& graph, const EngineSpec& spec) : Books(graph, spec) {}
+  CudaEngine(const Graph& graph, const EngineSpec& spec) : BundleEngine(graph, spec) {}
 
   // Before anything else.
   void join(std::shared_ptr<DeviceBatch> batch, std::uint32_t member) {
@@ -62,7 +61,6 @@ class CudaEngine final : public Books {
   };
   static std::vector<Run> runs_of(Members members);
   static void run_all(Members members, const Schedule& schedule, std::uint64_t cycles);
-  bool advance_on_cpu(const Schedule& schedule, std::uint64_t cycles);
 
   void read_words(std::uint32_t bundle, Words& out) const override {
     out.resize(layout_.words);
@@ -100,50 +98,36 @@ std::vector<CudaEngine::Run> CudaEngine::runs_of(Members members) {
   return runs;
 }
 
-// Where bundles stand at different places, as the CPU's engine leaves them when it is stopped.
-bool CudaEngine::advance_on_cpu(const Schedule& schedule, std::uint64_t cycles) {
-  EngineOptions options;
-  options.stop = batch_->options().stop;
-  const auto cpu = make_bundle_engine(graph_, spec_, options);
-  cpu->restore(save());
-  const bool done = cpu->advance(schedule, cycles);
-  restore(cpu->save());
-  return done;
-}
-
 std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& schedule,
                                           std::uint64_t cycles) {
   if (members.empty()) return {};
   CudaEngine& first = *members.front();
-  const std::uint32_t before = first.positions_.front().steps;
-  if (members.size() == 1 && !first.in_step()) return {first.advance_on_cpu(schedule, cycles)};
+  DeviceBatch& batch = *first.batch_;
+  if (members.size() == 1 && !first.in_step()) {
+    EngineOptions on_cpu;
+    on_cpu.stop = batch.options().stop;
+    return {
+        first.advance_on(make_bundle_engine(first.graph_, first.spec_, on_cpu), schedule, cycles)};
+  }
   const bool alike = std::all_of(members.begin(), members.end(), [&](const CudaEngine* e) {
-    return e->in_step() && e->positions_.front().steps == before;
+    return e->in_step() && e->ahead_.front() == first.ahead_.front();
   });
+  std::vector<bool> done(members.size());
   if (!alike) {
-    std::vector<bool> done;
-    for (CudaEngine* e : members) done.push_back(e->advance(schedule, cycles));
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      done[k] = members[k]->advance(schedule, cycles);
+    }
     return done;
   }
-  for (CudaEngine* e : members) {
-    e->step_ += before;
-    std::fill(e->positions_.begin(), e->positions_.end(), Position{});
-  }
-  std::uint64_t at = before;
-  DeviceBatch& batch = *first.batch_;
-  const bool done =
-      run_in_pieces(batch.options().stop, schedule, cycles, batch.pace, at,
-                    [&](const Schedule& part, std::uint64_t n) { run_all(members, part, n); });
-  for (CudaEngine* e : members) {
-    e->step_ -= at;
-    std::fill(e->positions_.begin(), e->positions_.end(),
-              Position{static_cast<std::uint32_t>(at), {}, {}});
-  }
-  return std::vector<bool>(members.size(), done);
+  const std::vector<EngineBase*> engines(members.begin(), members.end());
+  done.assign(members.size(), advance_together(engines, batch.pace, batch.options().stop, schedule,
+                                               cycles, [&](const Schedule& part, std::uint64_t n) {
+                                                 run_all(members, part, n);
+                                               }));
+  return done;
 }
 
 void CudaEngine::run_all(Members members, const Schedule& schedule, std::uint64_t cycles) {
-  for (const CudaEngine* e : members) e->check_steps(schedule, cycles);
   const double start = now();
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) {
@@ -158,7 +142,7 @@ void CudaEngine::run_all(Members members, const Schedule& schedule, std::uint64_
   }
   const double seconds = (now() - start) / static_cast<double>(members.size());
   for (CudaEngine* e : members) {
-    e->book(schedule, cycles, 0);
+    e->count(schedule, cycles, 0);
     if (!sums.empty()) e->take_clusters(sums.front());
     e->spend(schedule, seconds);
   }
@@ -208,7 +192,7 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
     for (std::size_t k = 0; k < members.size(); ++k) {
       CudaEngine& e = *members[k];
       for (const DeviceBatch::Sums& slot : sums) {
-        e.book(schedule, every, 0);
+        e.count(schedule, every, 0);
         e.take(slot, taken[k].emplace_back());
       }
       e.spend(schedule, seconds * each);
@@ -223,8 +207,8 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
 // Cluster sums since the last time.
 void CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
   if (sums.clusters == nullptr) return;
-  const std::size_t replicas = cluster_size_.size(), first = member_ * replicas;
-  for (std::size_t k = 0; k < replicas; ++k) {
+  const std::size_t first = member_ * replicas_;
+  for (std::size_t k = 0; k < replicas_; ++k) {
     cluster_size_[k] += sums.clusters[first + k];
     if (is_swendsen_wang()) {
       cluster_quartic_[k] +=
@@ -236,19 +220,8 @@ void CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
 }
 
 void CudaEngine::take(const DeviceBatch::Sums& sums, Observation& out) {
-  const std::size_t replicas = cluster_size_.size();
-  const unsigned long long* disagreeing = sums.disagreeing + member_ * replicas;
-  const unsigned long long* up = sums.up + member_ * replicas;
-  const auto bonds = static_cast<std::int64_t>(graph_.bonds());
-  const auto sites = static_cast<std::int64_t>(layout_.sites);
-  out.bond_sum.resize(replicas);
-  out.magnetisation.resize(replicas);
-  for (std::size_t k = 0; k < replicas; ++k) {
-    out.bond_sum[k] = bonds - 2 * static_cast<std::int64_t>(disagreeing[k]);
-    out.magnetisation[k] = 2 * static_cast<std::int64_t>(up[k]) - sites;
-  }
   take_clusters(sums);
-  close_sums(out);
+  report(sums.disagreeing + member_ * replicas_, sums.up + member_ * replicas_, out);
 }
 
 namespace {
@@ -256,12 +229,12 @@ namespace {
 class CudaBatch final : public EngineBatch {
  public:
   CudaBatch(std::span<const BundleTask> tasks, const EngineOptions& options) {
-    std::vector<BooksView> books;
+    std::vector<EngineView> views;
     for (const BundleTask& task : tasks) {
       engines_.push_back(std::make_unique<CudaEngine>(task.graph, task.spec));
-      books.push_back(engines_.back()->view());
+      views.push_back(engines_.back()->view());
     }
-    const auto batch = std::make_shared<DeviceBatch>(std::move(books), options);
+    const auto batch = std::make_shared<DeviceBatch>(std::move(views), options);
     for (std::uint32_t k = 0; k < engines_.size(); ++k) engines_[k]->join(batch, k);
   }
 

@@ -140,7 +140,8 @@ class Engine {
   virtual int threads() const = 0;
 
   // Runs `cycles` cycles of the schedule. Steps are numbered from the start of the run, so
-  // advance(s, 2) equals advance(s, 1) twice. Error(usage) once the step number would pass 2^32.
+  // advance(s, 2) equals advance(s, 1) twice. Error(usage) once the steps would be more than 2^32,
+  // or in a single call as many.
   // False where EngineOptions::stop said so: it stands anywhere on its way, save() keeps where, and
   // the same call goes on from there, bit for bit; until one has returned true nothing is measured.
   virtual bool advance(const Schedule& schedule, std::uint64_t cycles) = 0;

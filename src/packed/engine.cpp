@@ -8,21 +8,21 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/packed/books.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/packed/engine_cuda.hpp"
 #endif
 #include "src/packed/local.hpp"
 #include "src/packed/packed.hpp"
+#include "src/packed/packed_engine.hpp"
 
 namespace rewise {
 namespace {
 
 using namespace packed;
 
-class PackedEngine final : public Books {
+class CpuEngine final : public PackedEngine {
  public:
-  PackedEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
+  CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
 
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
@@ -49,9 +49,8 @@ class PackedEngine final : public Books {
   std::vector<Draws> draws_;                // [systems], of the current step
 };
 
-PackedEngine::PackedEngine(const Layout& layout, const EngineSpec& spec,
-                           const EngineOptions& options)
-    : Books(layout, spec),
+CpuEngine::CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
+    : PackedEngine(layout, spec),
       options_(options),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
   check_memory();
@@ -60,7 +59,7 @@ PackedEngine::PackedEngine(const Layout& layout, const EngineSpec& spec,
   start();
 }
 
-void PackedEngine::check_memory() const {
+void CpuEngine::check_memory() const {
   const double need = 4.0 * static_cast<double>(layout_.words()) * static_cast<double>(systems_);
   const double there =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -72,7 +71,7 @@ void PackedEngine::check_memory() const {
                           need / kGiB, layout_.sites(), systems_, there / kGiB));
 }
 
-void PackedEngine::start_strip(std::size_t who, int colour, std::uint64_t which) {
+void CpuEngine::start_strip(std::size_t who, int colour, std::uint64_t which) {
   std::uint32_t* words = system(who) + (colour == 0 ? 0 : layout_.colour_words());
   const std::uint64_t first = which * kStripWords;
   const std::uint64_t last = std::min(first + kStripWords, layout_.colour_words());
@@ -93,7 +92,7 @@ void PackedEngine::start_strip(std::size_t who, int colour, std::uint64_t which)
 }
 
 // The thread that starts a strip is mostly the one that updates it: its memory lies near.
-void PackedEngine::start() {
+void CpuEngine::start() {
   const std::uint64_t each = strips(layout_);
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads_)
@@ -101,9 +100,9 @@ void PackedEngine::start() {
   }
 }
 
-bool PackedEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const std::uint64_t each = strips(layout_);
-  return advance_by(
+  return advance_systems(
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
 #pragma omp parallel num_threads(threads_)
@@ -123,20 +122,22 @@ bool PackedEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
       });
 }
 
-void PackedEngine::measure(Observation& out) {
+void CpuEngine::measure(Observation& out) {
   const double begin = now();
-  shape(out);
+  std::vector<unsigned long long> unequal(systems_), up(systems_);
   const std::uint64_t each = strips(layout_);
   for (std::size_t who = 0; who < systems_; ++who) {
-    std::uint64_t unequal = 0, up = 0;
-#pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : unequal, up)
+    unsigned long long bonds = 0, sites = 0;
+#pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : bonds, sites)
     for (std::uint64_t k = 0; k < each; ++k) {
       const Counts counts = count_strip(layout_, k, system(who));
-      unequal += counts.unequal;
-      up += counts.up;
+      bonds += counts.unequal;
+      sites += counts.up;
     }
-    put(who, unequal, up, out);
+    unequal[who] = bonds;
+    up[who] = sites;
   }
+  report(unequal.data(), up.data(), out);
   work_.measure_seconds += now() - begin;
 }
 
@@ -167,7 +168,7 @@ std::unique_ptr<Engine> make_packed_engine(const std::vector<std::uint32_t>& ext
     throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif
   }
-  return std::make_unique<PackedEngine>(layout, spec, options);
+  return std::make_unique<CpuEngine>(layout, spec, options);
 }
 
 }  // namespace rewise

@@ -14,7 +14,7 @@
 namespace rewise::packed {
 namespace {
 
-class CudaEngine final : public Books {
+class CudaEngine final : public PackedEngine {
  public:
   CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
 
@@ -41,7 +41,7 @@ class CudaEngine final : public Books {
 };
 
 CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
-    : Books(layout, spec),
+    : PackedEngine(layout, spec),
       options_(options),
       device_(use_device(options.device)),
       device_name_(fmt::format("cuda:{}", device_)) {
@@ -69,7 +69,7 @@ void CudaEngine::check_memory() const {
 
 bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   use();
-  return advance_by(
+  return advance_systems(
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
         for (std::uint64_t n = 0; n < steps; ++n) {
@@ -85,15 +85,17 @@ bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 void CudaEngine::measure(Observation& out) {
   use();
   const double start = now();
-  shape(out);
   measured_.clear(stream_.get());
   for (std::size_t who = 0; who < systems_; ++who) {
     launch_count(layout_, system(who), measured_.data() + 2 * who, stream_.get());
   }
   const auto sums = measured_.to_host(stream_.get());
+  std::vector<unsigned long long> unequal(systems_), up(systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
-    put(who, sums[2 * who], sums[2 * who + 1], out);
+    unequal[who] = sums[2 * who];
+    up[who] = sums[2 * who + 1];
   }
+  report(unequal.data(), up.data(), out);
   work_.measure_seconds += now() - start;
 }
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "src/packed/books.hpp"
+#include "src/packed/packed_engine.hpp"
 
 namespace rewise::packed {
 

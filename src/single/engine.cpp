@@ -9,7 +9,6 @@
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
-#include "src/single/books.hpp"
 #include "src/single/wolff/few_cluster.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/single/engine_cuda.hpp"
@@ -19,8 +18,8 @@
 #include "src/single/local/metropolis.hpp"
 #include "src/single/local/observe.hpp"
 #include "src/single/local/potts_local.hpp"
-#include "src/single/plan.hpp"
 #include "src/single/single.hpp"
+#include "src/single/single_engine.hpp"
 #include "src/single/swendsen_wang/swendsen_wang.hpp"
 #include "src/single/wolff/wolff.hpp"
 #include "src/single/wolff/wolff_method.hpp"
@@ -42,11 +41,13 @@ struct Worker {
   std::unique_ptr<SwendsenWangScratch> swendsen_wang;
   std::unique_ptr<FewClusterScratch> few_cluster;
   Work work;
+  std::uint64_t cluster_size = 0;  // of the system in hand, as EngineBase has them
+  WideSum cluster_quartic = 0;
 };
 
-class SingleEngine final : public Books {
+class CpuEngine final : public SingleEngine {
  public:
-  SingleEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+  CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
@@ -57,15 +58,15 @@ class SingleEngine final : public Books {
   std::span<std::uint8_t> system(std::size_t who) {
     return {spins_.data() + who * plan_.sites, plan_.sites};
   }
-  void read_system(std::size_t who, std::span<std::uint8_t> out) const override {
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
     std::copy_n(spins_.data() + who * plan_.sites, plan_.sites, out.begin());
   }
-  void write_system(std::size_t who, std::span<const std::uint8_t> spins) override {
+  void write_part(std::size_t who, Bytes spins) override {
     std::copy(spins.begin(), spins.end(), system(who).begin());
   }
   void start();
-  void advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
-                      StopWatch& watch, Worker& worker);
+  std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
+                               StopWatch& watch, Worker& worker);
   // One update, false where it was stopped.
   bool local_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
   bool cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
@@ -84,8 +85,8 @@ class SingleEngine final : public Books {
   std::vector<Worker> workers_;      // [threads]
 };
 
-SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-    : Books(graph, spec),
+CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+    : SingleEngine(graph, spec),
       options_(options),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       wolff_method_(options.wolff_method.empty() ? WolffMethod::frontier
@@ -99,7 +100,7 @@ SingleEngine::SingleEngine(const Graph& graph, const EngineSpec& spec, const Eng
 }
 
 template <class F>
-void SingleEngine::for_each_system(F&& f) {
+void CpuEngine::for_each_system(F&& f) {
   std::exception_ptr failure;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads_)
   for (std::size_t who = 0; who < systems_; ++who) {
@@ -113,7 +114,7 @@ void SingleEngine::for_each_system(F&& f) {
   if (failure) std::rethrow_exception(failure);
 }
 
-void SingleEngine::start() {
+void CpuEngine::start() {
   for_each_system([&](std::size_t who, Worker&) {
     check_stop();
     const auto out = system(who);
@@ -130,18 +131,17 @@ void SingleEngine::start() {
   });
 }
 
-bool SingleEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& watch,
-                                Worker& worker) {
+bool CpuEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+                             Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
-  SweepPlace& place = positions_[who].place;
+  SweepPlace& place = places_[who];
   return plan_.potts ? potts_sweep(plan_, tables, spec_.local, key, watch, system(who), place)
                      : local_sweep(plan_, tables, key, watch, worker.local, system(who), place);
 }
 
-bool SingleEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,
-                                  Worker& worker) {
+bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+                               Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
-  Pending& pending = pending_[who];
   if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, watch, worker);
   const bool by_labels = !is_wolff() || wolff_method_ == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
@@ -153,34 +153,34 @@ bool SingleEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch
         by_labels ? wolff_by_labels(plan_, tables, key, watch, *worker.swendsen_wang, system(who),
                                     worker.work.steps)
                   : wolff_update(plan_, tables, key, watch, *worker.wolff, system(who));
-    pending.size += size;
+    worker.cluster_size += size;
     worker.work.cluster_sites += size;
     return size > 0;
   }
   const auto sums = swendsen_wang_update(plan_, tables, key, watch, *worker.swendsen_wang,
                                          system(who), worker.work.steps);
   if (!sums) return false;
-  pending.size += sums->square;
-  pending.quartic += sums->quartic;
+  worker.cluster_size += sums->square;
+  worker.cluster_quartic += sums->quartic;
   worker.work.cluster_sites += plan_.sites;
   return true;
 }
 
-bool SingleEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch,
-                                Worker& worker) {
+bool CpuEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch,
+                             Worker& worker) {
   if (!worker.few_cluster) worker.few_cluster = std::make_unique<FewClusterScratch>(plan_);
   const FewClusterSums sums =
       few_cluster_update(plan_, few_cluster_rule_, plan_.tables[who / spec_.replicas], key, watch,
                          *worker.few_cluster, system(who));
-  pending_[who].size += sums.square;
+  worker.cluster_size += sums.square;
   worker.work.cluster_sites += sums.visited;
   return sums.visited > 0;
 }
 
-// Brings a system to `steps` steps beyond step_, or where it is stopped.
-void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
-                                  StopWatch& watch, Worker& worker) {
-  std::uint32_t& done = positions_[who].steps;
+// Brings a system to `steps` steps beyond step_, or where it is stopped; how many these are.
+std::uint32_t CpuEngine::advance_system(std::size_t who, const Schedule& schedule,
+                                        std::uint64_t steps, StopWatch& watch, Worker& worker) {
+  std::uint32_t done = ahead_[who];
   DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
               static_cast<std::uint32_t>(step_ + done)};
   bool stopped = false;
@@ -188,18 +188,18 @@ void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std
     const std::uint64_t in_cycle = done % schedule.steps_per_cycle();
     auto begin = Clock::now();
     for (std::uint64_t m = in_cycle; m < schedule.local && !stopped; ++m) {
-      if (!local_update(who, key, watch, worker)) return;
+      if (!local_update(who, key, watch, worker)) return done;
       ++done;
       ++key.step;
       worker.work.local_attempts += plan_.sites;
       stopped = watch.stopped();
     }
     worker.work.local_seconds += seconds_since(begin);
-    if (stopped) return;
+    if (stopped) break;
     begin = Clock::now();
     for (std::uint64_t w = std::max<std::uint64_t>(in_cycle, schedule.local);
          w < schedule.steps_per_cycle() && !stopped; ++w) {
-      if (!cluster_update(who, key, watch, worker)) return;
+      if (!cluster_update(who, key, watch, worker)) return done;
       ++done;
       ++key.step;
       ++worker.work.cluster_updates;
@@ -207,16 +207,21 @@ void SingleEngine::advance_system(std::size_t who, const Schedule& schedule, std
     }
     worker.work.cluster_seconds += seconds_since(begin);
   }
+  return done;
 }
 
-bool SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  check_steps(schedule, cycles);
+bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+  const std::uint64_t steps = check_steps(schedule, cycles);
   const auto begin = Clock::now();
-  const std::uint64_t steps = cycles * schedule.steps_per_cycle();
   std::atomic<bool> stopped{false};
   for_each_system([&](std::size_t who, Worker& worker) {
     StopWatch watch(options_, stopped);
-    if (!watch.stopped()) advance_system(who, schedule, steps, watch, worker);
+    if (watch.stopped()) return;
+    worker.cluster_size = 0;
+    worker.cluster_quartic = 0;
+    ahead_[who] = advance_system(who, schedule, steps, watch, worker);
+    cluster_size_[who] += worker.cluster_size;
+    if (is_swendsen_wang()) cluster_quartic_[who] += worker.cluster_quartic;
   });
   // The threads' times overlap: they divide the wall-clock time between the two kinds.
   Work sum;
@@ -239,16 +244,13 @@ bool SingleEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   work_.local_seconds += share * sum.local_seconds;
   work_.cluster_seconds += share * sum.cluster_seconds;
   work_.steps += share * sum.steps;
-  for (const Position& p : positions_) {
-    if (p.steps < steps) return false;
-  }
-  for (Position& p : positions_) p.steps -= static_cast<std::uint32_t>(steps);
+  if (!all_arrived(steps)) return false;
   step_ += steps;
-  pending_updates_ += cycles * schedule.cluster;
+  cluster_updates_ += cycles * schedule.cluster;
   return true;
 }
 
-void SingleEngine::measure(Observation& out) {
+void CpuEngine::measure(Observation& out) {
   const auto begin = Clock::now();
   out.bond_sum.resize(systems_);
   out.magnetisation.resize(systems_);
@@ -256,7 +258,7 @@ void SingleEngine::measure(Observation& out) {
     out.bond_sum[who] = bond_sum(plan_, system(who));
     out.magnetisation[who] = magnetisation(plan_, system(who));
   });
-  close_sums(out);
+  report_sums(out);
   work_.measure_seconds += seconds_since(begin);
 }
 
@@ -279,7 +281,7 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
     throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif
   }
-  return std::make_unique<SingleEngine>(graph, spec, options);
+  return std::make_unique<CpuEngine>(graph, spec, options);
 }
 
 }  // namespace rewise

@@ -11,26 +11,26 @@
 #include "src/base/error.hpp"
 #include "src/cuda/stream.hpp"
 #include "src/cuda/use_device.hpp"
-#include "src/single/books.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/labels/swendsen_wang_labels_cuda.hpp"
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
+#include "src/single/single_engine.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/single/timer_cuda.hpp"
 #include "src/single/wolff/few_cluster_cuda.hpp"
 #include "src/single/wolff/wolff_cuda.hpp"
 
 namespace rewise::single {
-class CudaEngine final : public Books {
+class CudaEngine final : public SingleEngine {
  public:
   CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
-    return advance_together(options_, schedule, cycles,
-                            [this](const Schedule& part, std::uint64_t n) { run(part, n); });
+    return advance_systems(options_, schedule, cycles,
+                           [this](const Schedule& part, std::uint64_t n) { run(part, n); });
   }
   void measure(Observation& out) override;
 
@@ -43,13 +43,12 @@ class CudaEngine final : public Books {
   // `updates` updates from the systems' step on.
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
-  bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
-  // Cluster sums on the device go to pending_. Waits. Returns the sites of the clusters found, of
-  // Swendsen-Wang something else.
+  // Cluster sums on the device are added to those here. Waits. Returns the sites of the clusters
+  // found, of Swendsen-Wang something else.
   std::uint64_t fetch_sums();
 
-  void read_system(std::size_t who, std::span<std::uint8_t> out) const override;
-  void write_system(std::size_t who, std::span<const std::uint8_t> spins) override;
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const override;
+  void write_part(std::size_t who, Bytes spins) override;
 
   const EngineOptions options_;
   const int device_;
@@ -74,7 +73,7 @@ class CudaEngine final : public Books {
 };
 
 CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-    : Books(graph, spec),
+    : SingleEngine(graph, spec),
       options_(options),
       device_(use_device(options.devices.empty() ? options.device : options.devices.front())),
       device_name_(fmt::format("cuda:{}", device_)),
@@ -162,7 +161,6 @@ void CudaEngine::cluster_updates(std::uint32_t updates) {
 }
 
 void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
-  check_steps(schedule, cycles);
   use();
   if (schedule.cluster > 0) prepare_clusters();
   device_systems_.step = static_cast<std::uint32_t>(step_);
@@ -190,12 +188,7 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   const double seconds = now() - start, share = timer.cluster_share();
   work_.cluster_seconds += share * seconds;
   work_.local_seconds += (1 - share) * seconds;
-  work_.local_attempts += schedule.local * cycles * systems_ * plan_.sites;
-  work_.cluster_updates += schedule.cluster * cycles * systems_;
-  work_.cluster_sites +=
-      is_wolff() || is_few_cluster() ? found : schedule.cluster * cycles * systems_ * plan_.sites;
-  step_ += cycles * schedule.steps_per_cycle();
-  pending_updates_ += cycles * schedule.cluster;
+  count(schedule, cycles, found);
 }
 
 std::uint64_t CudaEngine::fetch_sums() {
@@ -205,8 +198,10 @@ std::uint64_t CudaEngine::fetch_sums() {
   for (std::size_t who = 0; who < systems_; ++who) {
     const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
     sites += is_few_cluster() ? quartic[0] : sums[who];
-    pending_[who].size += sums[who];
-    if (!is_few_cluster()) pending_[who].quartic += WideSum{quartic[1]} << 64 | quartic[0];
+    cluster_size_[who] += sums[who];
+    if (is_swendsen_wang()) {
+      cluster_quartic_[who] += WideSum{quartic[1]} << 64 | quartic[0];
+    }
   }
   return sites;
 }
@@ -225,17 +220,17 @@ void CudaEngine::measure(Observation& out) {
     launch_measure(graph_->plan(), geometry, device_systems_, unequal, up, stream_.get());
   }
   const auto sums = measured_.to_host(stream_.get());
-  report(sums, out);
+  report(sums.data(), sums.data() + systems_, out);
   work_.measure_seconds += now() - start;
 }
 
-void CudaEngine::read_system(std::size_t who, std::span<std::uint8_t> out) const {
+void CudaEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
   use();
   spins_.copy_out(out, stream_.get(), who * device_systems_.stride);
   stream_.wait();
 }
 
-void CudaEngine::write_system(std::size_t who, std::span<const std::uint8_t> spins) {
+void CudaEngine::write_part(std::size_t who, Bytes spins) {
   use();
   spins_.copy_in(spins, stream_.get(), who * device_systems_.stride);
   stream_.wait();

@@ -11,11 +11,11 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/single/books.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/labels/swendsen_wang_labels_team.hpp"
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
+#include "src/single/single_engine.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_team.hpp"
 #include "src/single/team.hpp"
 #include "src/single/timer_cuda.hpp"
@@ -31,15 +31,15 @@ struct Settled {
 
 }  // namespace
 
-class TeamEngine final : public Books {
+class TeamEngine final : public SingleEngine {
  public:
   TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
-    return advance_together(options_, schedule, cycles,
-                            [this](const Schedule& part, std::uint64_t n) { run(part, n); });
+    return advance_systems(options_, schedule, cycles,
+                           [this](const Schedule& part, std::uint64_t n) { run(part, n); });
   }
   void measure(Observation& out) override;
 
@@ -64,8 +64,8 @@ class TeamEngine final : public Books {
   }
   void fetch_sums();
 
-  void read_system(std::size_t who, std::span<std::uint8_t> out) const override;
-  void write_system(std::size_t who, std::span<const std::uint8_t> spins) override;
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const override;
+  void write_part(std::size_t who, Bytes spins) override;
 
   const EngineOptions options_;
   const DeviceTeam team_;
@@ -81,7 +81,7 @@ class TeamEngine final : public Books {
 };
 
 TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-    : Books(graph, spec),
+    : SingleEngine(graph, spec),
       options_(options),
       team_(options.devices),
       device_name_(fmt::format("cuda:{}", fmt::join(options.devices, "+"))),
@@ -189,7 +189,6 @@ void TeamEngine::cluster_updates(std::uint32_t updates) {
 }
 
 void TeamEngine::run(const Schedule& schedule, std::uint64_t cycles) {
-  check_steps(schedule, cycles);
   if (schedule.cluster > 0) prepare_clusters();
   for (DeviceSystems& share : shares_) share.step = static_cast<std::uint32_t>(step_);
   const double start = now();
@@ -216,11 +215,7 @@ void TeamEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   const double seconds = now() - start, share = timer.cluster_share();
   work_.cluster_seconds += share * seconds;
   work_.local_seconds += (1 - share) * seconds;
-  work_.local_attempts += schedule.local * cycles * systems_ * plan_.sites;
-  work_.cluster_updates += schedule.cluster * cycles * systems_;
-  work_.cluster_sites += schedule.cluster * cycles * systems_ * plan_.sites;
-  step_ += cycles * schedule.steps_per_cycle();
-  pending_updates_ += cycles * schedule.cluster;
+  count(schedule, cycles, 0);
 }
 
 void TeamEngine::fetch_sums() {
@@ -229,8 +224,8 @@ void TeamEngine::fetch_sums() {
   pending_sums_.clear(team_.stream(0));
   for (std::size_t who = 0; who < systems_; ++who) {
     const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
-    pending_[who].size += sums[who];
-    pending_[who].quartic += WideSum{quartic[1]} << 64 | quartic[0];
+    cluster_size_[who] += sums[who];
+    cluster_quartic_[who] += WideSum{quartic[1]} << 64 | quartic[0];
   }
 }
 
@@ -264,17 +259,17 @@ void TeamEngine::measure(Observation& out) {
     const auto* of_system = counts.data() + who * plan_.states;
     sums[systems_ + who] = *std::max_element(of_system, of_system + plan_.states);
   }
-  report(sums, out);
+  report(sums.data(), sums.data() + systems_, out);
   work_.measure_seconds += now() - start;
 }
 
-void TeamEngine::read_system(std::size_t who, std::span<std::uint8_t> out) const {
+void TeamEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
   team_.use(0);
   spins_.copy_out(std::as_writable_bytes(out), team_.stream(0), who * shares_.front().stride);
   team_.wait();
 }
 
-void TeamEngine::write_system(std::size_t who, std::span<const std::uint8_t> spins) {
+void TeamEngine::write_part(std::size_t who, Bytes spins) {
   team_.use(0);
   spins_.copy_in(std::as_bytes(spins), team_.stream(0), who * shares_.front().stride);
   team_.wait();

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdlib>
 
-#include "src/bundle/books.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/bundle/bundle_engine.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/instruction_sets.hpp"
 #include "tests/support/reference.hpp"
@@ -86,9 +86,9 @@ void check_sets_of_swendsen_wang(const Graph& graph, EngineSpec spec) {
 }
 
 // The engine's thresholds, on no device.
-class Tables final : public bundle::Books {
+class Tables final : public bundle::BundleEngine {
  public:
-  using Books::Books;
+  using BundleEngine::BundleEngine;
   std::size_t words() const {
     std::size_t sum = 0;
     for (const auto& tables : view().tables) {

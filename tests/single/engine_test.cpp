@@ -146,18 +146,6 @@ TEST_CASE("what is not there is a usage error") {
   CHECK(code_of(spec, options) == ExitCode::usage);
 }
 
-TEST_CASE("steps end at 2^32") {
-  const Graph graph = small_graph();
-  const auto engine = make_single_engine(graph, small_spec(ClusterUpdate::wolff), with_threads(1));
-  CHECK_THROWS_AS(engine->advance({1, 1}, (1ull << 31) + 1), Error);
-  EngineState state = engine->save();
-  state.step = (1ull << 32) - 3;
-  engine->restore(state);
-  engine->advance({1, 2}, 1);
-  CHECK(engine->save().step == 1ull << 32);
-  CHECK_THROWS_AS(engine->advance({1, 0}, 1), Error);
-}
-
 TEST_CASE("starts") {
   const Graph graph = small_graph();
   EngineSpec spec = small_spec(ClusterUpdate::wolff);

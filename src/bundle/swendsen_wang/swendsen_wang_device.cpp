@@ -24,20 +24,20 @@ double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 3
 
 }  // namespace
 
-SwendsenWangBatch::SwendsenWangBatch(std::span<const BooksView> books, const DeviceGraphs& graphs,
-                                     int device, cudaStream_t stream)
+SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
+                                     const DeviceGraphs& graphs, int device, cudaStream_t stream)
     : graphs_(graphs) {
-  lay_graphs(books, stream);
+  lay_graphs(engines, stream);
   make_room(device, stream);
 }
 
-void SwendsenWangBatch::lay_graphs(std::span<const BooksView> books, cudaStream_t stream) {
+void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
   std::vector<SwendsenWangTiles> hosts;
   std::vector<std::uint32_t> bonds, open_sites, node_first, listed_count, threshold;
-  for (const BooksView& b : books) {
-    hosts.emplace_back(b.graph, b.layout);
+  for (const EngineView& e : engines) {
+    hosts.emplace_back(e.graph, e.layout);
     const SwendsenWangTiles& host = hosts.back();
-    seeds_.push_back(b.spec.seed);
+    seeds_.push_back(e.spec.seed);
     tiles_.nodes_most = std::max(tiles_.nodes_most, host.node_first.back());
     tiles_.listed_most =
         std::max(tiles_.listed_most, static_cast<std::uint32_t>(host.listed.size()));
@@ -45,8 +45,8 @@ void SwendsenWangBatch::lay_graphs(std::span<const BooksView> books, cudaStream_
     open_sites.insert(open_sites.end(), host.open_sites.begin(), host.open_sites.end());
     node_first.insert(node_first.end(), host.node_first.begin(), host.node_first.end());
     listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
-    for (std::uint32_t k = 0; k < b.bundles; ++k) {
-      threshold.push_back(static_cast<std::uint32_t>(b.bond[k / b.groups]));
+    for (std::uint32_t k = 0; k < e.bundles; ++k) {
+      threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
     }
   }
   std::vector<LabelBond> listed;

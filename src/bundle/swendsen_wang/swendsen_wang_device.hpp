@@ -17,7 +17,7 @@ class SwendsenWangBatch {
  public:
   // Waits for the stream. Error(device) where not even one bundle fits into the memory that is
   // left.
-  SwendsenWangBatch(std::span<const BooksView> books, const DeviceGraphs& graphs, int device,
+  SwendsenWangBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs, int device,
                     cudaStream_t stream);
 
   // Queues `updates` updates of a range of graphs, steps *first_step + step and on.
@@ -32,7 +32,7 @@ class SwendsenWangBatch {
   std::uint32_t launches() const;
 
  private:
-  void lay_graphs(std::span<const BooksView> books, cudaStream_t stream);
+  void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
   void make_room(int device, cudaStream_t stream);
 
   const DeviceGraphs& graphs_;

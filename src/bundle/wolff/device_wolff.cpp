@@ -39,9 +39,9 @@ void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<ui
 
 }  // namespace
 
-DeviceWolffBatch::DeviceWolffBatch(std::span<const BooksView> books, const DeviceGraphs& graphs,
+DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
                                    const EngineOptions& options, cudaStream_t stream)
-    : books_(books),
+    : engines_(engines),
       graphs_(graphs),
       options_(options),
       replicas_(graphs.graphs() * graphs.bundles() * kReplicas),
@@ -59,7 +59,7 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const BooksView> books, const Devic
   lay_graphs(stream);
   if (mix_ != kDense) make_room(stream);
   if (mix_ != kSparse) {
-    dense_ = std::make_unique<DenseWolffBatch>(books_, graphs_, options_.device, stream);
+    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
   }
 }
 
@@ -71,26 +71,26 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   };
   std::vector<Start> starts;
   std::uint64_t bonds = 0;
-  for (const BooksView& b : books_) {
-    const WolffGeometry host(b.graph, b.layout);
+  for (const EngineView& e : engines_) {
+    const WolffGeometry host(e.graph, e.layout);
     wolff_.plane_words = host.plane_words;
     starts.push_back({special.size(), row.size(), more.size()});
     for (std::size_t w = 0; w < host.special.size(); ++w) {
       special.push_back(make_uint2(host.special[w], host.special_before[w]));
     }
     lay_rows(host, row, more);
-    for (std::uint32_t k = 0; k < b.bundles; ++k) {
-      bond.push_back(static_cast<std::uint32_t>(b.bond[k / b.groups]));
+    for (std::uint32_t k = 0; k < e.bundles; ++k) {
+      bond.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
     }
-    bonds = std::max(bonds, b.graph.bonds());
+    bonds = std::max(bonds, e.graph.bonds());
   }
   special_ = DeviceBuffer<uint2>(std::span<const uint2>(special), stream);
   row_ = DeviceBuffer<uint2>(std::span<const uint2>(row), stream);
   more_ = DeviceBuffer<uint2>(std::span<const uint2>(more), stream);
   bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
   std::vector<DeviceWolffGraph> graphs;
-  for (std::size_t k = 0; k < books_.size(); ++k) {
-    graphs.push_back({books_[k].spec.seed, special_.data() + starts[k].special,
+  for (std::size_t k = 0; k < engines_.size(); ++k) {
+    graphs.push_back({engines_[k].spec.seed, special_.data() + starts[k].special,
                       row_.data() + starts[k].row, more_.data() + starts[k].more});
   }
   wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
@@ -212,12 +212,12 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   std::fill(updates_.begin(), updates_.end(), 0);
   if (forms == dense_bundles_) return;
   if (!dense_) {
-    const std::uint64_t least = DenseWolffBatch::least_bytes(books_.front(), graphs_.vec());
+    const std::uint64_t least = DenseWolffBatch::least_bytes(engines_.front(), graphs_.vec());
     std::size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
     dense_fits_ = free / 2 > least;
     if (!dense_fits_) return;
-    dense_ = std::make_unique<DenseWolffBatch>(books_, graphs_, options_.device, stream);
+    dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
   }
   dense_bundles_ = forms;
   forms_.copy_in(dense_bundles_, stream);

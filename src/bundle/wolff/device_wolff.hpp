@@ -18,8 +18,8 @@ namespace rewise::bundle {
 class DeviceWolffBatch {
  public:
   // Waits for the stream. Error(device) where the memory that is left is too small.
-  // `books` outlive it; of the options, the device and the form count.
-  DeviceWolffBatch(std::span<const BooksView> books, const DeviceGraphs& graphs,
+  // `engines` outlive it; of the options, the device and the form count.
+  DeviceWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
                    const EngineOptions& options, cudaStream_t stream);
 
   // What queue() queues depends on: what is captured serves as long as this stays.
@@ -49,7 +49,7 @@ class DeviceWolffBatch {
                     std::uint32_t updates, std::uint32_t* spins, bool continues,
                     cudaStream_t stream);
 
-  const std::span<const BooksView> books_;
+  const std::span<const EngineView> engines_;
   const DeviceGraphs& graphs_;
   const EngineOptions options_;
   const std::uint32_t replicas_;  // of the whole batch

@@ -25,24 +25,24 @@ double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 3
 
 }  // namespace
 
-std::uint64_t DenseWolffBatch::least_bytes(const BooksView& books, int vec) {
-  const WolffTiles tiles(books.graph, books.layout);
+std::uint64_t DenseWolffBatch::least_bytes(const EngineView& engine, int vec) {
+  const WolffTiles tiles(engine.graph, engine.layout);
   return static_cast<unsigned>(vec) *
-         bytes_of_bundle(tiles.count, books.layout.lattice.dim, tiles.end.size());
+         bytes_of_bundle(tiles.count, engine.layout.lattice.dim, tiles.end.size());
 }
 
-DenseWolffBatch::DenseWolffBatch(std::span<const BooksView> books, const DeviceGraphs& graphs,
+DenseWolffBatch::DenseWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
                                  int device, cudaStream_t stream)
     : graphs_(graphs) {
-  lay_graphs(books, stream);
+  lay_graphs(engines, stream);
   make_room(device, stream);
 }
 
-void DenseWolffBatch::lay_graphs(std::span<const BooksView> books, cudaStream_t stream) {
+void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
   std::vector<WolffTiles> hosts;
-  for (const BooksView& b : books) {
-    hosts.emplace_back(b.graph, b.layout);
-    seeds_.push_back(b.spec.seed);
+  for (const EngineView& e : engines) {
+    hosts.emplace_back(e.graph, e.layout);
+    seeds_.push_back(e.spec.seed);
     tiles_.ends = std::max(tiles_.ends, static_cast<std::uint32_t>(hosts.back().end.size()));
     tiles_.listed_most =
         std::max(tiles_.listed_most, static_cast<std::uint32_t>(hosts.back().listed.size()));

@@ -27,11 +27,11 @@ class DenseWolffBatch {
  public:
   // Waits for the stream. Error(device) where not even one pack of bundles fits into the memory
   // that is left.
-  DenseWolffBatch(std::span<const BooksView> books, const DeviceGraphs& graphs, int device,
+  DenseWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs, int device,
                   cudaStream_t stream);
 
   // Bytes of working memory for one pack of bundles.
-  static std::uint64_t least_bytes(const BooksView& books, int vec);
+  static std::uint64_t least_bytes(const EngineView& engine, int vec);
 
   // Queues updates of a range of graphs.
   void queue(const GraphRange& range, const DenseUpdates& updates, cudaStream_t stream);
@@ -39,7 +39,7 @@ class DenseWolffBatch {
   std::uint32_t bundles_at_a_time() const { return group_; }
 
  private:
-  void lay_graphs(std::span<const BooksView> books, cudaStream_t stream);
+  void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
   void make_room(int device, cudaStream_t stream);
 
   const DeviceGraphs& graphs_;

@@ -1,0 +1,148 @@
+#include "src/bundle/bundle_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "src/base/error.hpp"
+#include "src/bundle/site_order.hpp"
+
+namespace rewise::bundle {
+namespace {
+
+const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
+  check_spec(graph, spec);
+  if (spec.model != ModelKind::ising) {
+    throw Error(ExitCode::usage,
+                "the bundle engine knows the Ising model only (take --engine single for Potts)");
+  }
+  if (spec.cluster == ClusterUpdate::few_cluster) {
+    throw Error(ExitCode::usage,
+                fmt::format("the bundle engine has no cluster update '{}' (allowed: wolff, "
+                            "swendsen-wang; take --engine single)",
+                            to_string(spec.cluster)));
+  }
+  if (spec.replicas % kReplicas != 0) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("replicas {} is no multiple of 32, which the bundle engine needs (next: "
+                    "{})",
+                    spec.replicas, (spec.replicas / kReplicas + 1) * kReplicas));
+  }
+  if (graph.sites() >= (1ull << 31) - 64) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} sites are too many for the bundle engine (below 2^31 - 64)",
+                            graph.sites()));
+  }
+  return spec;
+}
+
+// The degrees that occur, and that of an unmodified cell.
+std::set<std::uint32_t> degrees_of(const Layout& layout) {
+  std::set<std::uint32_t> degrees{static_cast<std::uint32_t>(2 * layout.lattice.dim)};
+  for (const ModifiedGroup& group : layout.modified) degrees.insert(group.degree);
+  return degrees;
+}
+
+LocalTables make_tables(const Layout& layout, double beta, LocalUpdate update) {
+  LocalTables tables;
+  tables.stream = update == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
+  for (const std::uint32_t degree : degrees_of(layout)) {
+    tables.by_degree.emplace_back(degree, beta, update);
+  }
+  return tables;
+}
+
+}  // namespace
+
+BundleEngine::BundleEngine(const Graph& graph, const EngineSpec& spec)
+    : EngineBase("bundle", checked(graph, spec), graph.sites(), graph.bonds(),
+                 spec.betas.size() * spec.replicas / kReplicas, 4 * graph.sites()),
+      graph_(graph),
+      layout_(graph),
+      groups_(spec.replicas / kReplicas),
+      bundles_(static_cast<std::uint32_t>(parts())),
+      places_(bundles_) {
+  for (const double beta : spec.betas) {
+    tables_.push_back(make_tables(layout_, beta, spec.local));
+    bond_.push_back(std::min(threshold(bond_probability(ModelKind::ising, beta)), kCertain - 1));
+  }
+}
+
+BundleEngine::Words BundleEngine::start_words(std::uint32_t bundle) const {
+  std::uint32_t hot = 0;
+  for (std::uint32_t r = 0; r < kReplicas; ++r) {
+    hot |= (starts_hot(spec_.start, r) ? 1u : 0u) << r;
+  }
+  Words words(layout_.words, 0);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    words[slot] = start_word(spec_.seed, bundle, site, hot);
+  });
+  return words;
+}
+
+void BundleEngine::read_part(std::size_t bundle, std::span<std::uint8_t> out) const {
+  Words words;
+  read_words(static_cast<std::uint32_t>(bundle), words);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    std::memcpy(out.data() + std::size_t{site} * 4, &words[slot], 4);
+  });
+}
+
+void BundleEngine::write_part(std::size_t bundle, Bytes spins) {
+  Words words(layout_.words, 0);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    std::memcpy(&words[slot], spins.data() + std::size_t{site} * 4, 4);
+  });
+  write_words(static_cast<std::uint32_t>(bundle), words);
+}
+
+void BundleEngine::read_replica(std::size_t replica, std::span<std::uint8_t> out) const {
+  Words words;
+  read_words(static_cast<std::uint32_t>(replica / kReplicas), words);
+  for_each_word(layout_, [&](Site site, Slot slot) {
+    out[site] = static_cast<std::uint8_t>(words[slot] >> replica % kReplicas & 1u);
+  });
+}
+
+// The sizes, then (Swendsen-Wang) the quartic sums, low and high, then the updates they cover.
+std::vector<std::uint64_t> BundleEngine::save_sums() const {
+  std::vector<std::uint64_t> words = cluster_size_;
+  for (const WideSum quartic : cluster_quartic_) {
+    words.push_back(static_cast<std::uint64_t>(quartic));
+    words.push_back(static_cast<std::uint64_t>(quartic >> 64));
+  }
+  words.push_back(cluster_updates_);
+  return words;
+}
+
+// Those of another cluster update will do where none wait.
+bool BundleEngine::restore_sums(std::span<const std::uint64_t> words) {
+  const std::size_t few = replicas_ + 1, with_quartic = 3 * replicas_ + 1;
+  if (words.size() != few && words.size() != with_quartic) return false;
+  const bool same_update = words.size() == (is_swendsen_wang() ? with_quartic : few);
+  if (!same_update && words.back() > 0) return false;
+  cluster_updates_ = words.back();
+  std::copy_n(words.begin(), replicas_, cluster_size_.begin());
+  for (std::size_t r = 0; r < cluster_quartic_.size(); ++r) {
+    const auto* quartic = words.data() + replicas_ + 2 * r;
+    cluster_quartic_[r] = same_update ? WideSum{quartic[1]} << 64 | quartic[0] : 0;
+  }
+  return true;
+}
+
+EngineBase::Bytes BundleEngine::place(std::size_t bundle) const {
+  return {reinterpret_cast<const std::uint8_t*>(&places_[bundle]), sizeof(Place)};
+}
+
+bool BundleEngine::set_place(std::size_t bundle, Bytes bytes) {
+  static_assert(sizeof(Place) == 4 * (2 + kReplicas));
+  Place& place = places_[bundle];
+  std::memcpy(&place, bytes.data(), sizeof place);
+  return place.sweep.colour < static_cast<std::uint32_t>(layout_.colours) &&
+         place.sweep.row <= layout_.sites;
+}
+
+}  // namespace rewise::bundle

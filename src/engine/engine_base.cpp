@@ -1,0 +1,232 @@
+#include "src/engine/engine_base.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+// The last word of a state that stands on its way.
+constexpr std::uint64_t kUnderWay = 0x7961775265646E55;  // "UndeRway"
+
+}  // namespace
+
+EngineBase::EngineBase(std::string_view name, const EngineSpec& spec, std::uint64_t sites,
+                       std::uint64_t bonds, std::size_t parts, std::size_t part_bytes)
+    : spec_(spec),
+      replicas_(spec.betas.size() * spec.replicas),
+      ahead_(parts, 0),
+      cluster_size_(replicas_, 0),
+      cluster_quartic_(is_swendsen_wang() ? replicas_ : 0, 0),
+      name_(name),
+      sites_(sites),
+      bonds_(bonds),
+      part_bytes_(part_bytes) {}
+
+// Steps
+
+std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
+  const std::uint64_t each = schedule.steps_per_cycle();
+  if (cycles > (kMostSteps - step_) / each || cycles * each == kMostSteps) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} cycles of {} after {} steps are too many (2^32 steps in a run, and "
+                            "fewer at a time; start another run with another seed)",
+                            cycles, to_string(schedule), step_));
+  }
+  return cycles * each;
+}
+
+bool EngineBase::in_step() const {
+  for (std::size_t part = 0; part < parts(); ++part) {
+    const Bytes at = place(part);
+    if (ahead_[part] != ahead_.front()) return false;
+    if (std::any_of(at.begin(), at.end(), [](std::uint8_t byte) { return byte != 0; }))
+      return false;
+  }
+  return true;
+}
+
+bool EngineBase::all_arrived(std::uint64_t steps) {
+  if (*std::min_element(ahead_.begin(), ahead_.end()) < steps) return false;
+  for (std::uint32_t& ahead : ahead_) ahead -= static_cast<std::uint32_t>(steps);
+  return true;
+}
+
+bool EngineBase::advance_together(std::span<EngineBase* const> engines, Pace& pace,
+                                  const std::function<bool()>& stop, const Schedule& schedule,
+                                  std::uint64_t cycles,
+                                  const std::function<void(const Schedule&, std::uint64_t)>& run) {
+  for (const EngineBase* e : engines) e->check_steps(schedule, cycles);
+  std::uint64_t at = engines.front()->ahead_.front();
+  for (EngineBase* e : engines) {
+    e->step_ += at;
+    std::fill(e->ahead_.begin(), e->ahead_.end(), 0);
+  }
+  const bool done = run_in_pieces(stop, schedule, cycles, pace, at, run);
+  for (EngineBase* e : engines) {
+    e->step_ -= at;
+    std::fill(e->ahead_.begin(), e->ahead_.end(), static_cast<std::uint32_t>(at));
+  }
+  return done;
+}
+
+bool EngineBase::advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule,
+                            std::uint64_t cycles) {
+  cpu->restore(save());
+  const bool done = cpu->advance(schedule, cycles);
+  restore(cpu->save());
+  return done;
+}
+
+void EngineBase::count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited) {
+  const std::uint64_t updates = schedule.cluster * cycles;
+  step_ += schedule.steps_per_cycle() * cycles;
+  cluster_updates_ += updates;
+  work_.local_attempts += schedule.local * cycles * replicas_ * sites_;
+  work_.cluster_updates += updates * replicas_;
+  work_.cluster_sites += is_swendsen_wang() ? updates * replicas_ * sites_ : visited;
+}
+
+// Measurements
+
+void EngineBase::report(const unsigned long long* unequal, const unsigned long long* up,
+                        Observation& out) {
+  const bool potts = spec_.model == ModelKind::potts;
+  const auto bonds = static_cast<std::int64_t>(bonds_), sites = static_cast<std::int64_t>(sites_);
+  out.bond_sum.resize(replicas_);
+  out.magnetisation.resize(replicas_);
+  for (std::size_t r = 0; r < replicas_; ++r) {
+    out.bond_sum[r] = bonds - (potts ? 1 : 2) * static_cast<std::int64_t>(unequal[r]);
+    out.magnetisation[r] = (potts ? spec_.q : 2) * static_cast<std::int64_t>(up[r]) - sites;
+  }
+  report_sums(out);
+}
+
+void EngineBase::report_sums(Observation& out) {
+  out.cluster_size.clear();
+  out.cluster_quartic_low.clear();
+  out.cluster_quartic_high.clear();
+  out.cluster_updates = cluster_updates_;
+  if (cluster_updates_ == 0) return;
+  out.cluster_size = cluster_size_;
+  for (const WideSum quartic : cluster_quartic_) {
+    out.cluster_quartic_low.push_back(static_cast<std::uint64_t>(quartic));
+    out.cluster_quartic_high.push_back(static_cast<std::uint64_t>(quartic >> 64));
+  }
+  std::fill(cluster_size_.begin(), cluster_size_.end(), 0);
+  std::fill(cluster_quartic_.begin(), cluster_quartic_.end(), 0);
+  cluster_updates_ = 0;
+}
+
+// States: the spins of all parts, the words of the cluster sums; where an advance() was stopped,
+// its way and kUnderWay.
+
+EngineState EngineBase::save() const {
+  EngineState state{std::string(name_), step_, {}};
+  const std::vector<std::uint64_t> sums = save_sums();
+  const std::vector<std::uint8_t> way = under_way() ? save_way() : std::vector<std::uint8_t>{};
+  const std::size_t spin_bytes = parts() * part_bytes_;
+  state.bytes.resize(spin_bytes + 8 * sums.size() + (way.empty() ? 0 : way.size() + 8));
+  for (std::size_t part = 0; part < parts(); ++part) {
+    read_part(part, std::span(state.bytes).subspan(part * part_bytes_, part_bytes_));
+  }
+  std::uint8_t* at = state.bytes.data() + spin_bytes;
+  if (!sums.empty()) std::memcpy(at, sums.data(), 8 * sums.size());
+  at = std::copy(way.begin(), way.end(), at + 8 * sums.size());
+  if (!way.empty()) std::memcpy(at, &kUnderWay, 8);
+  return state;
+}
+
+void EngineBase::restore(const EngineState& state) {
+  const Bytes bytes = state.bytes;
+  const std::size_t spin_bytes = parts() * part_bytes_;
+  std::vector<std::uint8_t> way(save_way().size(), 0);
+  std::size_t end = bytes.size();
+  if (end >= spin_bytes + way.size() + 8 &&
+      std::memcmp(bytes.data() + end - 8, &kUnderWay, 8) == 0) {
+    end -= way.size() + 8;
+    std::copy_n(bytes.data() + end, way.size(), way.data());
+  }
+  const std::size_t sum_bytes = std::max(end, spin_bytes) - spin_bytes;
+  std::vector<std::uint64_t> sums(sum_bytes / 8);
+  if (!sums.empty()) std::memcpy(sums.data(), bytes.data() + spin_bytes, 8 * sums.size());
+  if (state.engine != name_ || state.step > kMostSteps || end < spin_bytes || sum_bytes % 8 != 0 ||
+      !restore_sums(sums)) {
+    throw Error(ExitCode::data,
+                fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
+                            "(engine '{}' with {} bytes)",
+                            state.engine, bytes.size(), state.step, name_,
+                            spin_bytes + 8 * save_sums().size()));
+  }
+  check_spins(bytes.first(spin_bytes));
+  if (!restore_way(state.step, way)) {
+    throw Error(ExitCode::data,
+                fmt::format("state of engine '{}' stands on its way from step {} at no place of "
+                            "this run",
+                            name_, state.step));
+  }
+  for (std::size_t part = 0; part < parts(); ++part) {
+    write_part(part, bytes.subspan(part * part_bytes_, part_bytes_));
+  }
+  step_ = state.step;
+}
+
+// Of every part its steps, 32 bits, and its place.
+std::vector<std::uint8_t> EngineBase::save_way() const {
+  std::vector<std::uint8_t> way;
+  for (std::size_t part = 0; part < parts(); ++part) {
+    const auto* steps = reinterpret_cast<const std::uint8_t*>(&ahead_[part]);
+    const Bytes at = place(part);
+    way.insert(way.end(), steps, steps + 4);
+    way.insert(way.end(), at.begin(), at.end());
+  }
+  return way;
+}
+
+bool EngineBase::restore_way(std::uint64_t step, Bytes way) {
+  const std::size_t each = way.size() / parts();
+  for (std::size_t part = 0; part < parts(); ++part) {
+    const Bytes from = way.subspan(part * each, each);
+    std::memcpy(&ahead_[part], from.data(), 4);
+    if (step + ahead_[part] > kMostSteps || !set_place(part, from.subspan(4))) return false;
+  }
+  return true;
+}
+
+// Spins
+
+void EngineBase::spins(std::uint32_t temperature, std::uint32_t replica,
+                       std::span<std::uint8_t> out) const {
+  if (temperature >= spec_.betas.size() || replica >= spec_.replicas || out.size() != sites_) {
+    throw Error(ExitCode::internal, fmt::format("spins({}, {}) of {} sites: out of range",
+                                                temperature, replica, out.size()));
+  }
+  read_replica(std::size_t{temperature} * spec_.replicas + replica, out);
+}
+
+void EngineBase::hash_part(std::size_t part, const std::function<void(Bytes)>& hash) const {
+  std::vector<std::uint8_t> spins(part_bytes_);
+  read_part(part, spins);
+  hash(spins);
+}
+
+std::uint64_t EngineBase::trajectory_hash() const {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
+                                                                      &XXH3_freeState);
+  XXH3_64bits_reset(hash.get());
+  for (std::size_t part = 0; part < parts(); ++part) {
+    hash_part(part,
+              [&](Bytes spins) { XXH3_64bits_update(hash.get(), spins.data(), spins.size()); });
+  }
+  return XXH3_64bits_digest(hash.get());
+}
+
+}  // namespace rewise

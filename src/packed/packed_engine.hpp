@@ -1,0 +1,62 @@
+// What the packed engine is on every device: systems of one bit per site, laid out in two colours
+// (layout.hpp); the thresholds of all temperatures.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "src/engine/engine_base.hpp"
+#include "src/packed/rules.hpp"
+
+namespace rewise::packed {
+
+class PackedEngine : public EngineBase {
+ public:
+  PackedEngine(const Layout& layout, const EngineSpec& spec);
+
+ protected:
+  // Words of one system, [2][colour_words], from `first` on; to the host and back.
+  virtual void read_words(std::size_t who, std::uint64_t first,
+                          std::span<std::uint32_t> out) const = 0;
+  virtual void write_words(std::size_t who, std::uint64_t first,
+                           std::span<const std::uint32_t> words) = 0;
+
+  // Advances all systems by calls of run(first, last, step, steps): `steps` steps of systems
+  // [first, last) from step `step` on, done when it returns. Error(usage) for cluster updates.
+  bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
+                       const std::function<void(std::size_t first, std::size_t last,
+                                                std::uint64_t step, std::uint64_t steps)>& run);
+  Draws draws(std::size_t who, std::uint32_t step) const {
+    return make_draws(digits_[who / spec_.replicas], spec_.seed, static_cast<std::uint32_t>(who),
+                      step);
+  }
+  bool hot(std::size_t who) const {
+    return starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
+  }
+  bool glauber() const { return spec_.local == LocalUpdate::glauber; }
+
+  const Layout layout_;
+  const std::size_t systems_;                  // T * R
+  const std::vector<ThresholdDigits> digits_;  // [T]
+
+ private:
+  void read_part(std::size_t who, std::span<std::uint8_t> out) const final;
+  void write_part(std::size_t who, Bytes spins) final;
+  void hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const final;
+  void read_replica(std::size_t who, std::span<std::uint8_t> out) const final;
+  void check_spins(Bytes spins) const final;
+  std::vector<std::uint64_t> save_sums() const final { return {}; }
+  bool restore_sums(std::span<const std::uint64_t> words) final { return words.empty(); }
+  bool under_way() const final { return sweeps_ahead_ > 0; }
+  std::vector<std::uint8_t> save_way() const final;
+  bool restore_way(std::uint64_t step, Bytes way) final;
+
+  // Sweeps of single systems that an advance() which was stopped made beyond step_: all systems
+  // take a step in their order before the first takes the next.
+  std::uint64_t sweeps_ahead_ = 0;
+  double sweep_seconds_ = 0;  // of a system, 0 where it is not known
+};
+
+}  // namespace rewise::packed
