@@ -82,4 +82,21 @@ struct Lattice {
   }
 };
 
+// Calls f.template operator()<kDim>() with the lattice's dimension, 0 to 4 (host).
+template <class F>
+decltype(auto) with_dim(int dim, F&& f) {
+  switch (dim) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 3:
+      return f.template operator()<3>();
+    case 4:
+      return f.template operator()<4>();
+    default:
+      return f.template operator()<0>();
+  }
+}
+
 }  // namespace rewise

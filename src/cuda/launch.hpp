@@ -12,6 +12,7 @@
 #include <source_location>
 
 #include "src/cuda/check.hpp"
+#include "src/cuda/device_part.hpp"
 
 namespace rewise {
 
@@ -79,6 +80,15 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, detail::Str
   static_assert(sizeof...(Parameters) == sizeof...(Arguments), "as many arguments as parameters");
   detail::launch<Parameters...>(kernel, shape, at.stream, at.where,
                                 static_cast<Parameters>(arguments)...);
+}
+
+// Queues a kernel over blocks of systems: its last parameter is the SystemBlocks by which a block
+// finds its place. Nothing where there are none. `shape`: all but the number of blocks.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const SystemBlocks& blocks, LaunchShape shape,
+            detail::StreamAt at, const Arguments&... arguments) {
+  shape.blocks = blocks.count();
+  if (shape.blocks > 0) launch(kernel, shape, at, arguments..., blocks);
 }
 
 }  // namespace rewise

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "src/single/geometry.hpp"
+#include "graphs/geometry.hpp"
 
 namespace rewise::single {
 namespace {

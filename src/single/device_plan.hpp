@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/cuda/device_part.hpp"
 #include "src/single/cells.hpp"
 #include "src/single/rules.hpp"
-#include "src/single/share.hpp"
 
 namespace rewise::single {
 
@@ -83,14 +83,16 @@ struct DeviceSystems {
   // [systems] cluster sums since the last measurement: Wolff adds the sizes of flipped clusters,
   // Swendsen-Wang sum n^2.
   unsigned long long* pending = nullptr;
-  Share share = {};  // of every system that a launch takes (the kernels that engine_team.cpp uses)
+  DevicePart part = {};  // of every system, which the device works on
 
-  // The same without a share.
+  // The whole systems.
   DeviceSystems whole() const {
     DeviceSystems all = *this;
-    all.share = {};
+    all.part = {};
     return all;
   }
+  // Of a launch that has `blocks` for each whole system.
+  SystemBlocks blocks(std::uint64_t of_system) const { return {of_system, systems, part}; }
 
   RW_HD std::uint8_t* system(std::uint32_t who) const {
     return spins + static_cast<std::size_t>(who) * stride;
@@ -101,22 +103,5 @@ struct DeviceSystems {
     return {seed, who, step + ahead};
   }
 };
-
-// Calls f.template operator()<kDim>() with the lattice's dimension, 0 to 4 (host).
-template <class F>
-decltype(auto) with_dim(int dim, F&& f) {
-  switch (dim) {
-    case 1:
-      return f.template operator()<1>();
-    case 2:
-      return f.template operator()<2>();
-    case 3:
-      return f.template operator()<3>();
-    case 4:
-      return f.template operator()<4>();
-    default:
-      return f.template operator()<0>();
-  }
-}
 
 }  // namespace rewise::single

@@ -15,9 +15,8 @@
 #include "src/single/engine_team.hpp"
 #endif
 #include "src/single/labels/swendsen_wang_labels.hpp"
-#include "src/single/local/metropolis.hpp"
+#include "src/single/local/local.hpp"
 #include "src/single/local/observe.hpp"
-#include "src/single/local/potts_local.hpp"
 #include "src/single/single.hpp"
 #include "src/single/single_engine.hpp"
 #include "src/single/swendsen_wang/swendsen_wang.hpp"
@@ -135,8 +134,7 @@ bool CpuEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& wat
                              Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
   SweepPlace& place = places_[who];
-  return plan_.potts ? potts_sweep(plan_, tables, spec_.local, key, watch, system(who), place)
-                     : local_sweep(plan_, tables, key, watch, worker.local, system(who), place);
+  return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, system(who), place);
 }
 
 bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,

@@ -66,9 +66,7 @@ class CudaEngine final : public SingleEngine {
   DeviceBuffer<std::uint8_t> spins_;  // [systems][stride]
   // [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
   DeviceBuffer<unsigned long long> pending_sums_;
-  // [2][systems] bonds between unequal spins; spins up, or of Potts the most frequent state
-  DeviceBuffer<unsigned long long> measured_;
-  DeviceBuffer<unsigned long long> state_counts_;  // Potts: [systems][q] sites in each state
+  DeviceBuffer<unsigned long long> measured_;  // [systems] unequal, [systems][measured_counts()]
   DeviceSystems device_systems_;
 };
 
@@ -88,14 +86,13 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
   local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), spec.local, stream_.get());
   spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
   pending_sums_ = DeviceBuffer<unsigned long long>(3 * systems_);
-  measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
-  state_counts_ = DeviceBuffer<unsigned long long>(plan_.potts ? systems_ * plan_.states : 0);
+  measured_ =
+      DeviceBuffer<unsigned long long>(systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
   spins_.clear(stream_.get());
   pending_sums_.clear(stream_.get());
   device_systems_ = {spec.seed, systems(),     spec.replicas,       0,
                      stride,    spins_.data(), pending_sums_.data()};
-  (plan_.potts ? launch_start_potts : launch_start)(graph_->plan(), device_systems_, spec.start,
-                                                    stream_.get());
+  launch_start(graph_->plan(), device_systems_, spec.start, stream_.get());
   stream_.wait();
 }
 
@@ -142,7 +139,9 @@ void CudaEngine::prepare_clusters() {
 
 void CudaEngine::local_updates(std::uint32_t updates) {
   for (std::uint32_t m = 0; m < updates; ++m, ++device_systems_.step) {
-    local_->sweep(device_systems_, stream_.get());
+    for (int colour = 0; colour < local_->colours(); ++colour) {
+      local_->sweep_colour(colour, device_systems_, stream_.get());
+    }
   }
 }
 
@@ -211,16 +210,10 @@ void CudaEngine::measure(Observation& out) {
   const double start = now();
   measured_.clear(stream_.get());
   const Geometry geometry = Geometry::make(plan_.lattice);
-  unsigned long long *unequal = measured_.data(), *up = unequal + systems_;
-  if (plan_.potts) {
-    state_counts_.clear(stream_.get());
-    launch_measure_potts(graph_->plan(), geometry, device_systems_, unequal, state_counts_.data(),
-                         up, stream_.get());
-  } else {
-    launch_measure(graph_->plan(), geometry, device_systems_, unequal, up, stream_.get());
-  }
+  launch_measure(graph_->plan(), geometry, device_systems_, measured_.data(),
+                 measured_.data() + systems_, stream_.get());
   const auto sums = measured_.to_host(stream_.get());
-  report(sums.data(), sums.data() + systems_, out);
+  report(sums.data(), largest_counts(sums, systems_).data(), out);
   work_.measure_seconds += now() - start;
 }
 

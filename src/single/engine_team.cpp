@@ -1,7 +1,7 @@
 // The systems' spins lie in StripedMemory, a part of every system with each device; the graph is on
-// all of them. A device takes its share of a kernel's work (share.hpp), and reads what it needs of
-// the others' spins where they lie. All wait for all between two colours of a sweep, and between
-// the steps of an update.
+// all of them. A device takes its part of a kernel's work (device_part.hpp), and reads what it
+// needs of the others' spins where they lie. All wait for all between two colours of a sweep, and
+// between the steps of an update.
 #include "src/single/engine_team.hpp"
 
 #include <fmt/format.h>
@@ -48,8 +48,7 @@ class TeamEngine final : public SingleEngine {
   struct Member {
     std::unique_ptr<DeviceGraph> graph;
     std::unique_ptr<LocalCuda> local;
-    DeviceBuffer<unsigned long long> measured;      // [2][systems], as CudaEngine has them
-    DeviceBuffer<unsigned long long> state_counts;  // Potts: [systems][q]
+    DeviceBuffer<unsigned long long> measured;  // as CudaEngine has it
   };
 
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
@@ -98,9 +97,8 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
   team_.for_each([&](std::size_t part, cudaStream_t stream) {
     Member member;
     member.graph = std::make_unique<DeviceGraph>(plan_, stream);
-    member.measured = DeviceBuffer<unsigned long long>(2 * systems_);
-    member.state_counts =
-        DeviceBuffer<unsigned long long>(plan_.potts ? systems_ * plan_.states : 0);
+    member.measured = DeviceBuffer<unsigned long long>(
+        systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
     DeviceSystems share;
     share.seed = spec.seed;
     share.systems = systems();
@@ -108,11 +106,10 @@ TeamEngine::TeamEngine(const Graph& graph, const EngineSpec& spec, const EngineO
     share.stride = stride;
     share.spins = reinterpret_cast<std::uint8_t*>(spins_.data());
     share.pending = pending_sums_.data();
-    share.share = {static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(team_.size())};
+    share.part = {static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(team_.size())};
     member.local =
-        std::make_unique<LocalCuda>(plan_, member.graph->plan(), spec.local, stream, share.share);
-    (plan_.potts ? launch_start_potts : launch_start)(member.graph->plan(), share, spec.start,
-                                                      stream);
+        std::make_unique<LocalCuda>(plan_, member.graph->plan(), spec.local, stream, share.part);
+    launch_start(member.graph->plan(), share, spec.start, stream);
     members_.push_back(std::move(member));
     shares_.push_back(share);
   });
@@ -234,32 +231,16 @@ void TeamEngine::measure(Observation& out) {
   const Geometry geometry = Geometry::make(plan_.lattice);
   team_.for_each([&](std::size_t part, cudaStream_t stream) {
     Member& member = members_[part];
-    unsigned long long *unequal = member.measured.data(), *up = unequal + systems_;
     member.measured.clear(stream);
-    member.state_counts.clear(stream);
-    if (plan_.potts) {
-      launch_measure_potts(member.graph->plan(), geometry, shares_[part], unequal,
-                           member.state_counts.data(), up, stream);
-    } else {
-      launch_measure(member.graph->plan(), geometry, shares_[part], unequal, up, stream);
-    }
+    launch_measure(member.graph->plan(), geometry, shares_[part], member.measured.data(),
+                   member.measured.data() + systems_, stream);
   });
-  std::vector<unsigned long long> sums(2 * systems_), counts(systems_ * plan_.states);
-  const auto add = [](const DeviceBuffer<unsigned long long>& from, cudaStream_t stream,
-                      std::vector<unsigned long long>& to) {
-    const auto part = from.to_host(stream);
-    std::transform(part.begin(), part.end(), to.begin(), to.begin(), std::plus<>());
-  };
+  std::vector<unsigned long long> sums(members_.front().measured.size());
   team_.for_each([&](std::size_t part, cudaStream_t stream) {
-    add(members_[part].measured, stream, sums);
-    add(members_[part].state_counts, stream, counts);
+    const auto counted = members_[part].measured.to_host(stream);
+    std::transform(counted.begin(), counted.end(), sums.begin(), sums.begin(), std::plus<>());
   });
-  // A state that is the most frequent of all parts together need not be that of one.
-  for (std::size_t who = 0; plan_.potts && who < systems_; ++who) {
-    const auto* of_system = counts.data() + who * plan_.states;
-    sums[systems_ + who] = *std::max_element(of_system, of_system + plan_.states);
-  }
-  report(sums.data(), sums.data() + systems_, out);
+  report(sums.data(), largest_counts(sums, systems_).data(), out);
   work_.measure_seconds += now() - start;
 }
 

@@ -22,7 +22,12 @@ inline constexpr std::uint32_t kSlotsPerBlock = 64;
 inline constexpr std::uint32_t kCallsPerBlock = 16;
 
 RW_HD std::uint64_t slot_item(std::uint64_t slot) { return (slot >> 6) << 4 | (slot & 15u); }
-RW_HD int slot_word(std::uint64_t slot) { return static_cast<int>((slot >> 4) & 3u); }
+RW_HD std::uint32_t slot_word(const Words4& words, std::uint64_t slot) {
+  // Selected, not indexed: a device would put the words into memory.
+  const std::uint32_t low = (slot & 16u) != 0 ? words.w[1] : words.w[0];
+  const std::uint32_t high = (slot & 16u) != 0 ? words.w[3] : words.w[2];
+  return (slot & 32u) != 0 ? high : low;
+}
 
 // Who draws and when; with a stream and a slot, the address of a draw.
 struct DrawKey {
@@ -31,7 +36,7 @@ struct DrawKey {
 };
 
 RW_HD std::uint32_t slot_draw(const DrawKey& key, Stream stream, std::uint64_t slot) {
-  return random_words(key.seed, stream, slot_item(slot), key.who, 0, key.step).w[slot_word(slot)];
+  return slot_word(random_words(key.seed, stream, slot_item(slot), key.who, 0, key.step), slot);
 }
 
 // Slots of bonds. For an imported graph (dim 0) the slot is the bond's index.

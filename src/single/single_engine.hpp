@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/engine/engine_base.hpp"
-#include "src/single/local/metropolis.hpp"
+#include "src/single/local/local.hpp"
 #include "src/single/plan.hpp"
 
 namespace rewise::single {

@@ -17,7 +17,6 @@
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
-#include "src/single/swendsen_wang/swendsen_wang_kernels.hpp"
 
 namespace {
 

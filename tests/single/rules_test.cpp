@@ -11,10 +11,10 @@ using namespace rewise;
 using namespace rewise::single;
 
 TEST_CASE("slots have distinct addresses") {
-  std::set<std::pair<std::uint64_t, int>> seen;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> seen;
   for (std::uint64_t slot = 0; slot < 1000; ++slot) {
     CHECK(slot_item(slot) / kCallsPerBlock == slot / kSlotsPerBlock);
-    seen.insert({slot_item(slot), slot_word(slot)});
+    seen.insert({slot_item(slot), slot_word(Words4{{0, 1, 2, 3}}, slot)});
   }
   CHECK(seen.size() == 1000);
 }

@@ -118,8 +118,9 @@ void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& system
                              const LabelField& field, cudaStream_t stream) {
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      const SystemItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32, field.share);
-      launch_items(activate_bonds<kDim>, items, field.systems, stream, plan, systems, field);
+      const SystemItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32, field.systems,
+                              field.part);
+      launch_items(activate_bonds<kDim>, items, stream, plan, systems, field);
     }
   });
 }
@@ -127,8 +128,8 @@ void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& system
 void launch_activate_shortcuts(const DevicePlan& plan, const DeviceSystems& systems,
                                const LabelField& field, std::uint8_t* shortcut_on,
                                cudaStream_t stream) {
-  const SystemItems items(plan.rewired_count, field.share);
-  launch_items(activate_shortcuts, items, field.systems, stream, plan, systems, field, shortcut_on);
+  const SystemItems items(plan.rewired_count, field.systems, field.part);
+  launch_items(activate_shortcuts, items, stream, plan, systems, field, shortcut_on);
 }
 
 }  // namespace rewise::single

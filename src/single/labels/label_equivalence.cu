@@ -135,25 +135,24 @@ __global__ void start_sites(const __grid_constant__ LabelField field, bool refer
 }  // namespace
 
 void launch_equivalence_start(const LabelField& field, bool references, cudaStream_t stream) {
-  const SystemItems items(field.sites);
-  launch(start_sites, items.shape(field.systems), stream, field, references, items);
+  const SystemItems items(field.sites, field.systems);
+  launch_items(start_sites, items, stream, field, references);
 }
 
 void launch_equivalence(const LabelField& field, bool references, const PassFlags& flags,
                         cudaStream_t stream) {
-  const SystemItems items(field.sites);
-  const LaunchShape shape = items.shape(field.systems);
+  const SystemItems items(field.sites, field.systems);
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      launch(scan_sites<kDim>, shape, stream, field, references, flags, items);
+      launch_items(scan_sites<kDim>, items, stream, field, references, flags);
     }
   });
   if (field.shortcut_count > 0) {
-    const SystemItems bonds(field.shortcut_count);
-    launch(scan_shortcuts, bonds.shape(field.systems), stream, field, references, flags, bonds);
+    const SystemItems bonds(field.shortcut_count, field.systems);
+    launch_items(scan_shortcuts, bonds, stream, field, references, flags);
   }
-  launch(analyse_sites, shape, stream, field, references, flags, items);
-  if (references) launch(relabel_sites, shape, stream, field, flags, items);
+  launch_items(analyse_sites, items, stream, field, references, flags);
+  if (references) launch_items(relabel_sites, items, stream, field, flags);
 }
 
 }  // namespace rewise::single

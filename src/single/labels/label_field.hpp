@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "graphs/geometry.hpp"
+#include "src/cuda/device_part.hpp"
 #include "src/single/cells.hpp"
-#include "src/single/geometry.hpp"
-#include "src/single/share.hpp"
 
 namespace rewise::single {
 
@@ -29,7 +29,8 @@ struct LabelField {
   std::uint32_t* label = nullptr;             // [systems][stride]
   std::uint32_t* parent = nullptr;            // [systems][stride] work space
   std::uint32_t* size = nullptr;              // [systems][stride] work space
-  Share share = {};  // of every system that a launch takes (the kernels of label_parts.hpp's team)
+  DevicePart part =
+      {};  // of every system that a launch takes (the kernels that several devices use)
 
   // The first element of a system in an array of sites.
   template <class T>

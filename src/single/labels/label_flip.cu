@@ -185,16 +185,17 @@ void launch_cluster_sums(const DeviceSystems& systems, const LabelField& field,
 }
 
 void launch_count_clusters(const LabelField& field, cudaStream_t stream) {
-  const SystemItems items((field.sites + kSitesPerCount - 1) / kSitesPerCount, field.share);
-  launch_items(count_clusters, items, field.systems, stream, field);
+  const SystemItems items((field.sites + kSitesPerCount - 1) / kSitesPerCount, field.systems,
+                          field.part);
+  launch_items(count_clusters, items, stream, field);
 }
 
 void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 17;
-  const std::uint64_t begin = field.share.begin(field.sites), end = field.share.end(field.sites);
+  const std::uint64_t begin = field.part.begin(field.sites), end = field.part.end(field.sites);
   const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
-  const SystemItems items(std::min(end - begin, each));
-  launch_items(sum_clusters, items, field.systems, stream, field, begin, end, sums);
+  const SystemItems items(std::min(end - begin, each), field.systems);
+  launch_items(sum_clusters, items, stream, field, begin, end, sums);
 }
 
 void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,
@@ -214,16 +215,16 @@ void launch_draw_orientations(const DevicePlan& plan, const DeviceSystems& syste
   // Whole blocks of 64 slots; field.stride has room for them.
   const SystemItems draws(
       (field.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock / per_thread,
-      field.share);
-  launch_items(plan.potts ? draw_orientations<true> : draw_orientations<false>, draws,
-               field.systems, stream, plan, systems, field);
+      field.systems, field.part);
+  launch_items(plan.potts ? draw_orientations<true> : draw_orientations<false>, draws, stream, plan,
+               systems, field);
 }
 
 void launch_flip_sites(const DevicePlan& plan, const DeviceSystems& systems,
                        const LabelField& field, cudaStream_t stream) {
-  const SystemItems items(field.sites, field.share);
-  launch_items(plan.potts ? flip_sites_by_label<true> : flip_sites_by_label<false>, items,
-               field.systems, stream, systems, field);
+  const SystemItems items(field.sites, field.systems, field.part);
+  launch_items(plan.potts ? flip_sites_by_label<true> : flip_sites_by_label<false>, items, stream,
+               systems, field);
 }
 
 }  // namespace rewise::single

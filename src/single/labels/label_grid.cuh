@@ -13,23 +13,21 @@ namespace rewise::single {
 
 inline constexpr unsigned kLabelThreads = 256;
 
-// `items` of every system, or a share of them; a block has items of one system only.
+// `items` of every system, or a part of them; a block has items of one system only.
 struct SystemItems {
   std::uint64_t items;  // of the whole system
   SystemBlocks blocks;
 
-  explicit SystemItems(std::uint64_t count, const Share& share = {})
-      : items(count), blocks((count + kLabelThreads - 1) / kLabelThreads, share) {}
-
-  LaunchShape shape(std::uint32_t systems) const { return {blocks.count(systems), kLabelThreads}; }
+  SystemItems(std::uint64_t count, std::uint32_t systems, const DevicePart& part = {})
+      : items(count), blocks((count + kLabelThreads - 1) / kLabelThreads, systems, part) {}
 };
 
-// Launches a kernel whose last parameter is the items; nothing where a share has none.
+// Launches a kernel whose last parameter is the items; nothing where there are none.
 template <class... Parameters, class... Arguments>
-void launch_items(void (*kernel)(Parameters...), const SystemItems& items, std::uint32_t systems,
-                  detail::StreamAt stream, const Arguments&... arguments) {
-  if (items.blocks.per_system.divisor == 0) return;
-  launch(kernel, items.shape(systems), stream, arguments..., items);
+void launch_items(void (*kernel)(Parameters...), const SystemItems& items, detail::StreamAt stream,
+                  const Arguments&... arguments) {
+  if (items.blocks.count() == 0) return;
+  launch(kernel, {items.blocks.count(), kLabelThreads}, stream, arguments..., items);
 }
 
 namespace device {

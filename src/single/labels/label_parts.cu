@@ -16,15 +16,15 @@ namespace {
 
 using namespace device;
 
-// The sites of a device, whole blocks of SystemItems(field.sites, field.share); and how many of
+// The sites of a device, whole blocks of SystemItems(field.sites, ..); and how many of
 // them at each end may have a bond that leaves: a hyperplane across the slowest direction.
 struct Part {
   std::uint64_t begin, end, layer;
 
   explicit Part(const LabelField& field) : layer(field.geometry.stride[field.dim - 1]) {
     const std::uint64_t blocks = (field.sites + kLabelThreads - 1) / kLabelThreads;
-    begin = std::min(field.sites, field.share.begin(blocks) * kLabelThreads);
-    end = std::min(field.sites, field.share.end(blocks) * kLabelThreads);
+    begin = std::min(field.sites, field.part.begin(blocks) * kLabelThreads);
+    end = std::min(field.sites, field.part.end(blocks) * kLabelThreads);
   }
 
   __device__ __forceinline__ bool has(Site site) const { return site >= begin && site < end; }
@@ -161,39 +161,39 @@ __global__ void __launch_bounds__(kLabelThreads)
 }  // namespace
 
 void launch_part_start(const LabelField& field, cudaStream_t stream) {
-  launch_items(start_part, SystemItems(field.sites, field.share), field.systems, stream, field);
+  launch_items(start_part, SystemItems(field.sites, field.systems, field.part), stream, field);
 }
 
 void launch_part_equivalence(const LabelField& field, const PassFlags& flags, cudaStream_t stream) {
-  const SystemItems items(field.sites, field.share);
+  const SystemItems items(field.sites, field.systems, field.part);
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      launch_items(scan_part<kDim>, items, field.systems, stream, field, Part(field), flags);
+      launch_items(scan_part<kDim>, items, stream, field, Part(field), flags);
     }
   });
-  launch_items(analyse_part, items, field.systems, stream, field, flags);
+  launch_items(analyse_part, items, stream, field, flags);
 }
 
 void launch_border_scan(const LabelField& field, const PassFlags& flags, cudaStream_t stream) {
   const Part part(field);
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      launch_items(scan_borders<kDim>, SystemItems(part.border_sites()), field.systems, stream,
+      launch_items(scan_borders<kDim>, SystemItems(part.border_sites(), field.systems), stream,
                    field, part, flags);
     }
   });
-  launch_items(scan_shortcuts, SystemItems(field.shortcut_count, field.share), field.systems,
-               stream, field, flags);
+  launch_items(scan_shortcuts, SystemItems(field.shortcut_count, field.systems, field.part), stream,
+               field, flags);
 }
 
 void launch_border_analysis(const LabelField& field, const PassFlags& flags, cudaStream_t stream) {
   const Part part(field);
-  launch_items(analyse_borders, SystemItems(part.border_sites()), field.systems, stream, field,
+  launch_items(analyse_borders, SystemItems(part.border_sites(), field.systems), stream, field,
                part, flags);
 }
 
 void launch_part_end(const LabelField& field, cudaStream_t stream) {
-  launch_items(analyse_part, SystemItems(field.sites, field.share), field.systems, stream, field,
+  launch_items(analyse_part, SystemItems(field.sites, field.systems, field.part), stream, field,
                PassFlags{});
 }
 

@@ -2,7 +2,7 @@
 // 2013, section 3: Kalentev's two kernels within every device's part, then scanning and analysis of
 // the sites at its borders alone, then every site takes the end of its chain of labels. Their word
 // label_total_lattice, a device's number and a label there, is the site's number in the whole
-// lattice here. Each step is queued for field.share of all systems.
+// lattice here. Each step is queued for field.part of all systems.
 #pragma once
 
 #include <cuda_runtime_api.h>

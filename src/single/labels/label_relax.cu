@@ -165,12 +165,12 @@ void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const R
   check_cuda(cudaMemsetAsync(pairs.count, 0, field.systems * sizeof(*pairs.count), stream));
   const TileSeams seams = tile_seams(field, tiles);
   if (field.dim > 0) {
-    const SystemItems items(seams.first[field.dim]);
-    launch(note_seams, items.shape(field.systems), stream, field, tiles, seams, pairs, items);
+    const SystemItems items(seams.first[field.dim], field.systems);
+    launch_items(note_seams, items, stream, field, tiles, seams, pairs);
   }
   if (field.shortcut_count > 0) {
-    const SystemItems items(field.shortcut_count);
-    launch(note_shortcuts, items.shape(field.systems), stream, field, pairs, items);
+    const SystemItems items(field.shortcut_count, field.systems);
+    launch_items(note_shortcuts, items, stream, field, pairs);
   }
 }
 
@@ -178,13 +178,13 @@ void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFla
                   cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
   const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
-  const SystemItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each));
-  launch(relax_pairs_once, items.shape(field.systems), stream, field, pairs, flags, items);
+  const SystemItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
+  launch_items(relax_pairs_once, items, stream, field, pairs, flags);
 }
 
 void launch_resolve(const LabelField& field, cudaStream_t stream) {
-  const SystemItems items(field.sites);
-  launch(resolve_sites, items.shape(field.systems), stream, field, items);
+  const SystemItems items(field.sites, field.systems);
+  launch_items(resolve_sites, items, stream, field);
 }
 
 }  // namespace rewise::single

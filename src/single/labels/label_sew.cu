@@ -275,9 +275,9 @@ void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t s
     if constexpr (kDim > 0) sew_lattice<kDim>(field, tiles, stream);
   });
   launch_unite_shortcuts(field, stream);
-  const SystemItems items(field.sites);
-  launch(name_roots, items.shape(field.systems), stream, field, items);
-  launch(label_sites, items.shape(field.systems), stream, field, items);
+  const SystemItems items(field.sites, field.systems);
+  launch_items(name_roots, items, stream, field);
+  launch_items(label_sites, items, stream, field);
 }
 
 }  // namespace rewise::single

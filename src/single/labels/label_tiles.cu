@@ -136,8 +136,8 @@ void launch_tiles(const LabelField& field, const LabelTiles& tiles, cudaStream_t
 void launch_tile_labels(const LabelField& field, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream) {
   if (field.dim == 0) {
-    const SystemItems items(field.sites);
-    launch(start_sites, items.shape(field.systems), stream, field, items);
+    const SystemItems items(field.sites, field.systems);
+    launch_items(start_sites, items, stream, field);
     return;
   }
   with_dim(field.dim, [&]<int kDim>() {

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "src/single/geometry.hpp"
+#include "graphs/geometry.hpp"
 
 namespace rewise::single {
 

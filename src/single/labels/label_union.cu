@@ -61,17 +61,17 @@ __global__ void __launch_bounds__(kLabelThreads)
 
 void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream) {
   if (field.shortcut_count == 0) return;
-  const SystemItems items(field.shortcut_count);
-  launch(unite_shortcuts, items.shape(field.systems), stream, field, items);
+  const SystemItems items(field.shortcut_count, field.systems);
+  launch_items(unite_shortcuts, items, stream, field);
 }
 
 void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
   const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
-  const SystemItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each));
-  launch(unite_pairs, strides.shape(field.systems), stream, field, pairs, strides);
-  const SystemItems items(field.sites);
-  launch(label_sites, items.shape(field.systems), stream, field, items);
+  const SystemItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
+  launch_items(unite_pairs, strides, stream, field, pairs);
+  const SystemItems items(field.sites, field.systems);
+  launch_items(label_sites, items, stream, field);
 }
 
 }  // namespace rewise::single

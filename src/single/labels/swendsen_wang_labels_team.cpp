@@ -26,8 +26,8 @@ TeamLabels::TeamLabels(const DeviceTeam& team, const std::vector<DevicePlan>& pl
   team.for_each([&](std::size_t part, cudaStream_t) {
     fields_.push_back(shared);
     fields_.back().shortcuts = plans[part].rewired;
-    fields_.back().share = {static_cast<std::uint32_t>(part),
-                            static_cast<std::uint32_t>(team.size())};
+    fields_.back().part = {static_cast<std::uint32_t>(part),
+                           static_cast<std::uint32_t>(team.size())};
     within_.push_back(std::make_unique<FixedPoint>());
   });
   team.use(0);

@@ -1,11 +1,11 @@
-// Metropolis and Glauber sweeps on a CUDA device (metropolis.hpp says what they do; same bits).
+// Metropolis and Glauber sweeps on a CUDA device (local.hpp says what they do; same bits).
 //
 // Two kernels per colour (Hawick, Leist & Playne 2010, section 4): unmodified cells compute their
 // neighbours; a thread makes one Philox call and decides the four sites whose draws it holds, 32
 // sites apart. Modified cells are sorted by degree and cut into slices of 32, a slice's neighbours
 // stored column-wise, so that a warp reads whole lines and has one loop length; a call serves one
-// site there. Potts (potts_local.cu) makes two calls where Ising makes one, and a warp has a
-// modified cell of large degree to itself in the heat bath. Every thread writes sites of one colour
+// site there. Potts makes two calls where Ising makes one, and a warp has a modified cell of large
+// degree to itself in the heat bath. Every thread writes sites of one colour
 // and reads the others'.
 #pragma once
 
@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "graphs/geometry.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/single/device_plan.hpp"
-#include "src/single/geometry.hpp"
 #include "src/single/plan.hpp"
 
 namespace rewise::single {
@@ -44,22 +44,21 @@ inline constexpr std::uint32_t kFewNeighbours = 8;
 class LocalCuda {
  public:
   // `device` points to the plan's memory on the device; the copy waits for the stream. Of modified
-  // cells it has those of the share that its systems will have.
+  // cells it has those of the part that its systems will have.
   LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream,
-            const Share& share = {});
+            const DevicePart& part = {});
 
   // Bytes on the device.
   static std::uint64_t bytes(const Plan& plan);
 
-  // One sweep of all systems, queued.
-  void sweep(const DeviceSystems& systems, cudaStream_t stream) const;
-  // Of the systems' share, the sites of one colour; a sweep is all colours in order.
+  // The sites of one colour, of the systems' part, queued; a sweep is all colours in order.
   void sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
   int colours() const { return colours_; }
 
  private:
-  void sort_cells(const Plan& plan, const Share& share, cudaStream_t stream);
-  void sweep_colour_potts(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
+  void sort_cells(const Plan& plan, const DevicePart& part, cudaStream_t stream);
+  template <class Rule>
+  void sweep_by(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
 
   const LocalUpdate update_;
   DevicePlan plan_;

@@ -1,90 +1,178 @@
-#include "src/single/launch_share.hpp"
+// First configurations, and sums over all systems (observe_cuda.hpp). What the models count is
+// their counter's: IsingCounter the spins that point up, PottsCounter the sites in each state, by
+// runs of equal ones, so that a warp's counts in shared memory change seldom where domains are
+// large (and where they are not, states are many or the counts that it hits differ).
+#include "src/cuda/launch.hpp"
+#include "src/single/equal_bytes.hpp"
 #include "src/single/local/observe_cuda.hpp"
 
 namespace rewise::single {
 namespace {
 
 constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = kThreads / 32;
 constexpr unsigned kPieces = 4;  // per thread
 
 // Adds the sum over a block's threads; all of them must call.
 __device__ __forceinline__ void add_block(long long value, unsigned long long* sum) {
-  __shared__ long long parts[kThreads / 32];
+  __shared__ long long parts[kWarps];
   for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
   __syncthreads();
   if (threadIdx.x == 0) {
-    for (unsigned w = 1; w < kThreads / 32; ++w) value += parts[w];
+    for (unsigned w = 1; w < kWarps; ++w) value += parts[w];
     if (value != 0) atomicAdd(sum, static_cast<unsigned long long>(value));
   }
   __syncthreads();
 }
 
-struct Counts {
-  long long unequal = 0, up = 0;
+// Bytes are 0 or 1, so the bits of a word are its ones.
+class IsingCounter {
+ public:
+  struct Memory {};  // shared
+
+  __device__ __forceinline__ explicit IsingCounter(Memory&) {}
+  __device__ __forceinline__ void add(const uint4& spins) { up_ += ones(spins); }
+  __device__ __forceinline__ void add(std::uint8_t spin) { up_ += spin; }
+  __device__ __forceinline__ static int unequal(const uint4& a, const uint4& b) {
+    return ones(make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w));
+  }
+  __device__ __forceinline__ void finish(std::uint32_t who, std::uint32_t,
+                                         unsigned long long* counts) {
+    add_block(up_, counts + who);
+  }
+
+ private:
+  __device__ __forceinline__ static int ones(const uint4& v) {
+    return __popc(v.x) + __popc(v.y) + __popc(v.z) + __popc(v.w);
+  }
+  long long up_ = 0;
 };
 
-// Bytes are 0 or 1, so the bits of a word are its ones.
-__device__ __forceinline__ int ones(const uint4& v) {
-  return __popc(v.x) + __popc(v.y) + __popc(v.z) + __popc(v.w);
-}
+// Sites of one state that a thread has met one after the other.
+class RunCounter {
+ public:
+  __device__ __forceinline__ explicit RunCounter(std::uint32_t* count) : count_(count) {}
 
-__device__ __forceinline__ int differing(const uint4& a, const uint4& b) {
-  return ones(make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w));
-}
+  __device__ __forceinline__ void add(std::uint32_t state) {
+    if (state != state_) {
+      flush();
+      state_ = state;
+    }
+    ++run_;
+  }
+  __device__ __forceinline__ void add_four(std::uint32_t states) {
+    if (states == state_ * 0x01010101u) {
+      run_ += 4;
+      return;
+    }
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) add(states >> 8 * k & 0xffu);
+  }
+  __device__ __forceinline__ void flush() {
+    if (run_ > 0) atomicAdd(count_ + state_, run_);
+    run_ = 0;
+  }
 
-// Sixteen sites of a row, with their bonds forward.
-template <int kDim>
-__device__ __forceinline__ void count_piece(const Geometry& g, const std::uint8_t* spins, Site site,
-                                            Counts& counts) {
+ private:
+  std::uint32_t* const count_;  // [256] in shared memory, the warp's
+  std::uint32_t state_ = 0, run_ = 0;
+};
+
+class PottsCounter {
+ public:
+  struct Memory {
+    std::uint32_t count[kWarps][256];
+  };
+
+  __device__ __forceinline__ explicit PottsCounter(Memory& memory)
+      : memory_(memory), run_(memory.count[threadIdx.x / 32]) {
+    for (unsigned w = 0; w < kWarps; ++w) memory.count[w][threadIdx.x] = 0;
+    __syncthreads();
+  }
+  __device__ __forceinline__ void add(const uint4& states) {
+    run_.add_four(states.x);
+    run_.add_four(states.y);
+    run_.add_four(states.z);
+    run_.add_four(states.w);
+  }
+  __device__ __forceinline__ void add(std::uint8_t state) { run_.add(state); }
+  __device__ __forceinline__ static int unequal(const uint4& a, const uint4& b) {
+    const std::uint32_t equal = equal_bytes(a.x, b.x) | equal_bytes(a.y, b.y) << 4 |
+                                equal_bytes(a.z, b.z) << 8 | equal_bytes(a.w, b.w) << 12;
+    return 16 - __popc(equal);
+  }
+  __device__ __forceinline__ void finish(std::uint32_t who, std::uint32_t states,
+                                         unsigned long long* counts) {
+    run_.flush();
+    __syncthreads();
+    if (threadIdx.x >= states) return;
+    unsigned long long total = 0;
+    for (unsigned w = 0; w < kWarps; ++w) total += memory_.count[w][threadIdx.x];
+    if (total > 0) atomicAdd(counts + std::size_t{who} * states + threadIdx.x, total);
+  }
+
+ private:
+  Memory& memory_;
+  RunCounter run_;
+};
+
+// Sixteen sites of a row, with their bonds forward. Returns how many of these are unequal.
+template <int kDim, class Counter>
+__device__ __forceinline__ int count_piece(const Geometry& g, const std::uint8_t* spins, Site site,
+                                           Counter& counter) {
   const auto load = [&](Site at) { return *reinterpret_cast<const uint4*>(spins + at); };
   const uint4 here = load(site);
-  counts.up += ones(here);
+  counter.add(here);
   std::uint32_t c[kDim];
   g.coordinates<kDim>(site, c);
   const std::uint32_t next = spins[c[0] + 16 == g.extent[0] ? site - c[0] : site + 16];
-  counts.unequal += differing(
+  int sum = Counter::unequal(
       here, make_uint4(__funnelshift_r(here.x, here.y, 8), __funnelshift_r(here.y, here.z, 8),
                        __funnelshift_r(here.z, here.w, 8), __funnelshift_r(here.w, next, 8)));
 #pragma unroll
-  for (int k = 1; k < kDim; ++k) {
-    counts.unequal += differing(here, load(g.ahead(site, c[k], k)));
-  }
+  for (int k = 1; k < kDim; ++k) sum += Counter::unequal(here, load(g.ahead(site, c[k], k)));
+  return sum;
 }
 
-template <int kDim>
-__device__ __forceinline__ void count_site(const Geometry& g, const std::uint8_t* spins, Site site,
-                                           Counts& counts) {
+template <int kDim, class Counter>
+__device__ __forceinline__ int count_site(const Geometry& g, const std::uint8_t* spins, Site site,
+                                          Counter& counter) {
   const std::uint8_t here = spins[site];
-  counts.up += here;
+  int sum = 0;
+  counter.add(here);
   if constexpr (kDim > 0) {
     std::uint32_t c[kDim];
     g.coordinates<kDim>(site, c);
 #pragma unroll
-    for (int k = 0; k < kDim; ++k) counts.unequal += here ^ spins[g.ahead(site, c[k], k)];
+    for (int k = 0; k < kDim; ++k) sum += here != spins[g.ahead(site, c[k], k)];
   }
+  return sum;
 }
 
-template <int kDim, bool kWide>
+template <int kDim, bool kWide, class Counter>
 __global__ void __launch_bounds__(kThreads)
     count_lattice(const __grid_constant__ Geometry g, std::uint64_t pieces,
-                  const __grid_constant__ DeviceSystems systems, unsigned long long* unequal,
-                  unsigned long long* up, const __grid_constant__ SystemBlocks blocks) {
+                  const __grid_constant__ DeviceSystems systems, std::uint32_t states,
+                  unsigned long long* unequal, unsigned long long* counts,
+                  const __grid_constant__ SystemBlocks blocks) {
+  __shared__ typename Counter::Memory memory;
   const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint8_t* spins = systems.system(who);
-  Counts counts;
+  Counter counter(memory);
+  int sum = 0;
 #pragma unroll
   for (unsigned n = 0; n < kPieces; ++n) {
     const std::uint64_t piece = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
     if (piece >= pieces) break;
     if constexpr (kWide) {
-      count_piece<kDim>(g, spins, static_cast<Site>(16 * piece), counts);
+      sum += count_piece<kDim>(g, spins, static_cast<Site>(16 * piece), counter);
     } else {
-      count_site<kDim>(g, spins, static_cast<Site>(piece), counts);
+      sum += count_site<kDim>(g, spins, static_cast<Site>(piece), counter);
     }
   }
-  add_block(counts.unequal, unequal + who);
-  add_block(counts.up, up + who);
+  add_block(sum, unequal + who);
+  counter.finish(who, states, counts);
 }
 
 // What rewired bonds change: theirs, less those of the lattice bonds that are gone.
@@ -117,18 +205,14 @@ __global__ void __launch_bounds__(kThreads)
   add_block(sum, unequal + who);
 }
 
-std::uint64_t blocks_for(std::uint64_t items) {
-  return (items + kThreads * kPieces - 1) / (kThreads * kPieces);
-}
-
 // Four bits as four bytes.
 __device__ __forceinline__ std::uint32_t spread(std::uint32_t bits) {
   return ((bits & 15u) * 0x00204081u) & 0x01010101u;
 }
 
 __global__ void __launch_bounds__(kThreads)
-    start_systems(std::uint64_t groups, const __grid_constant__ DeviceSystems systems, bool odd_hot,
-                  bool even_hot, const __grid_constant__ SystemBlocks blocks) {
+    start_ising(std::uint64_t groups, const __grid_constant__ DeviceSystems systems, bool odd_hot,
+                bool even_hot, const __grid_constant__ SystemBlocks blocks) {
   const auto [who, block] = blocks.place(blockIdx.x);
   const std::uint64_t group = std::uint64_t{block} * kThreads + threadIdx.x;  // of 32 sites
   if (group >= groups) return;
@@ -148,39 +232,71 @@ __global__ void __launch_bounds__(kThreads)
   out[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
 }
 
+// Potts: a call has the draws of four sites.
+__device__ __forceinline__ void start_sites(const DeviceSystems& systems, std::uint64_t sites,
+                                            std::uint32_t states, std::uint32_t who, bool hot,
+                                            std::uint64_t call) {
+  std::uint8_t* spins = systems.system(who);
+  const Words4 words = random_words(systems.seed, Stream::single_start, call, who, 0, 0);
+  const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
+#pragma unroll
+  for (unsigned j = 0; j < 4; ++j) {
+    const std::uint64_t site = first + 16 * j;
+    if (site < sites) spins[site] = hot ? any_state(words.w[j], states) : std::uint8_t{1};
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    start_potts(std::uint64_t sites, std::uint32_t states,
+                const __grid_constant__ DeviceSystems systems, bool odd_hot, bool even_hot,
+                const __grid_constant__ SystemBlocks blocks) {
+  const auto [who, block] = blocks.place(blockIdx.x);
+  const bool hot = (who % systems.replicas) % 2 == 1 ? odd_hot : even_hot;
+  start_sites(systems, sites, states, who, hot, std::uint64_t{block} * kThreads + threadIdx.x);
+}
+
+std::uint64_t blocks_for(std::uint64_t items) {
+  return (items + kThreads * kPieces - 1) / (kThreads * kPieces);
+}
+
+template <class Counter>
+void launch_count(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
+                  unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
+  const bool wide = plan.lattice.dim > 0 && plan.lattice.extent[0] % 16 == 0;
+  const std::uint64_t pieces = wide ? plan.sites / 16 : plan.sites;
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    auto* kernel = count_lattice<kDim, false, Counter>;
+    if constexpr (kDim > 0) {
+      if (wide) kernel = count_lattice<kDim, true, Counter>;
+    }
+    launch(kernel, systems.blocks(blocks_for(pieces)), {.threads = kThreads}, stream, geometry,
+           pieces, systems, plan.states, unequal, counts);
+  });
+}
+
 }  // namespace
 
 void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start start,
                   cudaStream_t stream) {
+  const LaunchShape shape{.threads = kThreads};
+  const bool odd_hot = starts_hot(start, 1), even_hot = starts_hot(start, 0);
+  if (plan.potts) {
+    const std::uint64_t calls = (plan.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
+    launch(start_potts, systems.blocks((calls + kThreads - 1) / kThreads), shape, stream,
+           plan.sites, plan.states, systems, odd_hot, even_hot);
+    return;
+  }
   const std::uint64_t groups = (plan.sites + 31) / 32;  // a system's stride has room for the last
-  launch_share(start_systems, (groups + kThreads - 1) / kThreads, kThreads, systems, stream, groups,
-               systems, starts_hot(start, 1), starts_hot(start, 0));
+  launch(start_ising, systems.blocks((groups + kThreads - 1) / kThreads), shape, stream, groups,
+         systems, odd_hot, even_hot);
 }
 
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
-                    unsigned long long* unequal, unsigned long long* up, cudaStream_t stream) {
-  const bool wide = plan.lattice.dim > 0 && plan.lattice.extent[0] % 16 == 0;
-  const std::uint64_t pieces = wide ? plan.sites / 16 : plan.sites;
-  const std::uint64_t blocks = blocks_for(pieces);
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      if (wide) {
-        launch_share(count_lattice<kDim, true>, blocks, kThreads, systems, stream, geometry, pieces,
-                     systems, unequal, up);
-        return;
-      }
-    }
-    launch_share(count_lattice<kDim, false>, blocks, kThreads, systems, stream, geometry, pieces,
-                 systems, unequal, up);
-  });
-  launch_measure_rewired(plan, geometry, systems, unequal, stream);
-}
-
-void launch_measure_rewired(const DevicePlan& plan, const Geometry& geometry,
-                            const DeviceSystems& systems, unsigned long long* unequal,
-                            cudaStream_t stream) {
-  launch_share(count_rewired, blocks_for(plan.rewired_count), kThreads, systems, stream, plan,
-               geometry, systems, unequal);
+                    unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
+  (plan.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(plan, geometry, systems,
+                                                                         unequal, counts, stream);
+  launch(count_rewired, systems.blocks(blocks_for(plan.rewired_count)), {.threads = kThreads},
+         stream, plan, geometry, systems, unequal);
 }
 
 }  // namespace rewise::single

@@ -3,35 +3,43 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "graphs/geometry.hpp"
 #include "src/engine/engine.hpp"
 #include "src/single/device_plan.hpp"
-#include "src/single/geometry.hpp"
 
 namespace rewise::single {
 
-// Sets every spin: odd replicas hot where `mixed`, all or none where not. Queued.
+// Sets every spin of the systems' part. Queued.
 void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start start,
                   cudaStream_t stream);
 
-// Adds to unequal[who] the bonds between unequal spins (modulo 2^64) and to up[who] the spins that
-// point up, of every system. Queued. A lattice is counted whole, as if no bond had been rewired,
-// from rows of bytes, 16 at a time where rows are multiples of 16; then the rewired bonds are added
-// and those that are gone taken off.
+// What launch_measure() counts of a system beside its bonds.
+inline std::uint32_t measured_counts(bool potts, std::uint32_t states) {
+  return potts ? states : 1;
+}
+
+// Adds to unequal[who] the bonds between unequal spins (modulo 2^64), and to counts
+// [systems][measured_counts()] the spins that point up, or of Potts the sites in each state, of the
+// systems' part. Queued. A lattice is counted whole, as if no bond had been rewired, from rows of
+// bytes, 16 at a time where rows are multiples of 16; then the rewired bonds are added and those
+// that are gone taken off.
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
-                    unsigned long long* unequal, unsigned long long* up, cudaStream_t stream);
+                    unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream);
 
-// Adds to unequal[who] what rewired bonds change. Queued.
-void launch_measure_rewired(const DevicePlan& plan, const Geometry& geometry,
-                            const DeviceSystems& systems, unsigned long long* unequal,
-                            cudaStream_t stream);
-
-// The same for Potts. Adds the sites in every state to counts [systems][states], and writes the
-// largest of these sums to most[who].
-void launch_start_potts(const DevicePlan& plan, const DeviceSystems& systems, Start start,
-                        cudaStream_t stream);
-void launch_measure_potts(const DevicePlan& plan, const Geometry& geometry,
-                          const DeviceSystems& systems, unsigned long long* unequal,
-                          unsigned long long* counts, unsigned long long* most,
-                          cudaStream_t stream);
+// The largest of the counts of each system, [systems], from those of all parts: what
+// launch_measure() has counted, [systems] unequal and [systems][measured_counts()].
+inline std::vector<unsigned long long> largest_counts(
+    const std::vector<unsigned long long>& measured, std::size_t systems) {
+  const auto each = static_cast<std::ptrdiff_t>(measured.size() / systems - 1);
+  std::vector<unsigned long long> largest;
+  for (auto next = measured.begin() + static_cast<std::ptrdiff_t>(systems); next != measured.end();
+       next += each) {
+    largest.push_back(*std::max_element(next, next + each));
+  }
+  return largest;
+}
 
 }  // namespace rewise::single

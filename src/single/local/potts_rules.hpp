@@ -1,5 +1,5 @@
 // Potts, single-site updates where the neighbours' states are few enough to be kept sorted (host
-// and device): the outcomes are those of potts_local.cpp, which counts the neighbours of each of q
+// and device): the outcomes are those of local.cpp, which counts the neighbours of each of q
 // states.
 #pragma once
 

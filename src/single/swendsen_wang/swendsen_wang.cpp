@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "src/single/draws.hpp"
 #include "src/single/labels/swendsen_wang_labels.hpp"
-#include "src/single/step_clock.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/single/swendsen_wang/swendsen_wang.cpp"
@@ -64,6 +64,21 @@ HWY_EXPORT(flip_clusters_of);
 
 namespace rewise::single {
 namespace {
+
+// Wall-clock time between the steps of an update.
+class StepClock {
+ public:
+  // Adds the seconds since the step before.
+  void add_to(double& seconds) {
+    const auto now = std::chrono::steady_clock::now();
+    seconds += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+  void restart() { last_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 // Swendsen-Wang of Potts: every cluster takes a new state. Returns the number of clusters.
 std::uint64_t renew_runs(const Plan& plan, const DrawKey& key, SwendsenWangScratch& scratch,

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "src/single/local/potts_cuda.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
-#include "src/single/swendsen_wang/swendsen_wang_kernels.hpp"
 
 namespace rewise::single {
 namespace {
@@ -92,11 +90,7 @@ void SwendsenWangCuda::run(const DeviceSystems& systems, std::uint32_t updates,
     for (std::uint32_t n = 0; n < batch; ++n, ++now.step) {
       label(now, n, stream);
       launch_settle(plan_, labels_, now, stream);
-      if (plan_.potts) {
-        launch_renew(plan_, labels_, now, n, stream);
-      } else {
-        launch_flip(plan_, labels_, now, n, stream);
-      }
+      launch_flip(plan_, labels_, now, n, stream);
     }
     launch_close(labels_, now, batch, quartic, stream);
   }

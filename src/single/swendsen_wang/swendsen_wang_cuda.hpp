@@ -4,7 +4,7 @@
 //
 //   1 draw     masks of drawn bonds and of flips, a Philox call a thread, 64 bits by four ballots;
 //              then the drawn rewired bonds are noted and bonds that are gone taken out
-//   2 tiles    a warp labels a tile in shared memory (tile_labeller.cuh). A cluster that touches
+//   2 tiles    a warp labels a tile in shared memory. A cluster that touches
 //              neither the tile's border nor a modified cell is closed: its size is final. The
 //              others become the nodes of a forest over the whole lattice
 //   3 join     bonds across tile borders and rewired bonds join that forest
@@ -12,7 +12,7 @@
 //   5 flip     a tile's nodes learn their flips, and the sites follow
 //
 // Potts: drawn bonds between unequal spins are taken out before the second step, which then sees
-// systems of equal spins; in the fifth, clusters take new states (swendsen_wang_renew.cu).
+// systems of equal spins; in the fifth, clusters take new states.
 //
 // A parent is never larger than its child (a site number), so a root is its cluster's smallest
 // site, which addresses the flip. (Union by compare-and-swap, roots hooked under smaller ones:
@@ -83,5 +83,33 @@ class SwendsenWangCuda {
   DeviceBuffer<std::uint64_t> nodes_;
   DeviceBuffer<unsigned long long> sums_;
 };
+
+inline constexpr std::uint32_t kUpdatesPerBatch = 64;  // between two calls of launch_close()
+inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask that may be read
+
+// Calls of whole warps: a warp makes 8 x 32 calls.
+inline constexpr std::uint64_t kCallsPerWarp = 256;
+
+// Copies of an update's sums.
+std::uint32_t sum_copies(const Tiles& tiles);
+
+// The steps, each queued for all systems.
+void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 cudaStream_t stream);
+// Potts, after launch_draw(): keeps the drawn lattice bonds that join equal spins, so that a
+// labelling that sees equal spins everywhere finds the clusters.
+void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, cudaStream_t stream);
+void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
+                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 cudaStream_t stream);
+void launch_settle(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                   cudaStream_t stream);
+void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                 std::uint32_t update, cudaStream_t stream);
+// Adds the sums of a batch to systems.pending and quartic, and clears them.
+void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
+                  unsigned long long* quartic, cudaStream_t stream);
 
 }  // namespace rewise::single

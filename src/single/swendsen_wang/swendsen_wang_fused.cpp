@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "src/single/swendsen_wang/swendsen_wang_kernels.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::single {
 namespace {

@@ -4,19 +4,19 @@
 //
 //   tiles  a block of four warps per tile (tiles.hpp). The tile's nodes of the update before find
 //          their roots, and with what these draw the tile gets its new spins; then its bonds are
-//          drawn and its clusters labelled, in shared memory (fused_tile.cuh). A cluster that
+//          drawn and its clusters labelled, in shared memory. A cluster that
 //          touches neither the tile's border nor a modified cell is closed: its size and its draw
 //          are final. The others become the tile's nodes in a forest over the whole lattice.
-//   join   bonds across tile borders and rewired bonds join that forest (fused_nodes.cuh)
+//   join   bonds across tile borders and rewired bonds join that forest
 //
 // Ising spins are bytes before and after a run only: in between a tile's sites are two bytes each,
 // with the spin in bit 15 and below it the number of the site's node in its tile, or kClosed plus
 // the flip. Potts spins are bytes at all times, and a label names a node or kClosed plus the new
-// state; that is all that the models differ in (fused_models.cuh). A site's label is read by other
+// state; that is all that the models differ in. A site's label is read by other
 // tiles only between the two kernels; the forest is read by other tiles until the next labelling is
 // done, so there are two, in turns.
 //
-// A root's site, the smallest of its cluster, addresses the draw (fused_nodes.cuh). Cost per site:
+// A root's site, the smallest of its cluster, addresses the draw. Cost per site:
 // label read and written, the draws of its bonds (d/4 Philox calls), and no more memory than that
 // but at tile borders and modified cells; Potts: a quarter of a Philox call and a byte more.
 #pragma once

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/single/swendsen_wang/swendsen_wang_kernels.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::single {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "src/single/geometry.hpp"
+#include "graphs/geometry.hpp"
 
 namespace rewise::single {
 

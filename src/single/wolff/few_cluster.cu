@@ -1,8 +1,6 @@
 #include "src/cuda/launch.hpp"
-#include "src/single/swendsen_wang/node_list.cuh"
-#include "src/single/swendsen_wang/renew_sites.cuh"
-#include "src/single/swendsen_wang/site_root.cuh"
-#include "src/single/swendsen_wang/swendsen_wang_kernels.hpp"
+#include "src/single/swendsen_wang/labels.cuh"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/single/wolff/few_cluster_cuda.hpp"
 
 namespace rewise::single {

@@ -170,18 +170,9 @@ std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopWatch& watch,
 std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, StopWatch& watch,
                    WolffScratch& scratch, std::uint8_t* spins, const single::GrowthStart& start) {
   BlockSource source(key, bond);
-  switch (plan.lattice.dim) {
-    case 1:
-      return grow_in<1>(plan, source, watch, scratch, spins, start);
-    case 2:
-      return grow_in<2>(plan, source, watch, scratch, spins, start);
-    case 3:
-      return grow_in<3>(plan, source, watch, scratch, spins, start);
-    case 4:
-      return grow_in<4>(plan, source, watch, scratch, spins, start);
-    default:
-      return grow_in<0>(plan, source, watch, scratch, spins, start);
-  }
+  return with_dim(plan.lattice.dim, [&]<int D>() HWY_ATTR {
+    return grow_in<D>(plan, source, watch, scratch, spins, start);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -4,10 +4,8 @@
 // Swendsen-Wang update without its settling; tiles without a site of the cluster are not flipped.
 // Potts: the root and the new state are found first, as long as the seed has its old one.
 #include "src/cuda/launch.hpp"
-#include "src/single/swendsen_wang/flip_sites.cuh"
-#include "src/single/swendsen_wang/renew_sites.cuh"
-#include "src/single/swendsen_wang/site_root.cuh"
-#include "src/single/swendsen_wang/swendsen_wang_kernels.hpp"
+#include "src/single/swendsen_wang/labels.cuh"
+#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/single/wolff/wolff_cuda.hpp"
 
 namespace rewise::single {

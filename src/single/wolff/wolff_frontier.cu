@@ -10,9 +10,10 @@
 // Cost per level: a launch and some 1000 cycles of latency, 3 to 4 us in all on an H200; with
 // continuation, one launch for up to kRounds levels.
 #include <algorithm>
-#include <utility>
+#include <optional>
 
 #include "src/cuda/device_buffer.hpp"
+#include "src/cuda/graph.hpp"
 #include "src/cuda/launch.hpp"
 #include "src/single/wolff/wolff_cuda.hpp"
 #include "src/single/wolff/wolff_growth.cuh"
@@ -131,35 +132,14 @@ Kernel kernel_for(int dim, bool local) {
   });
 }
 
-// Levels as a CUDA graph, captured once.
-class Unit {
- public:
-  Unit() = default;
-  Unit(Kernel kernel, const FrontierRun& run, cudaStream_t stream) {
-    cudaGraph_t graph = nullptr;
-    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing");
+// A unit of levels, captured.
+CudaGraph make_unit(Kernel kernel, const FrontierRun& run, cudaStream_t stream) {
+  return CudaGraph(stream, [&] {
     check_cuda(cudaMemsetAsync(run.live, 0, sizeof(unsigned), stream));
     const LaunchShape shape{run.systems.systems * run.blocks, kThreads};
     for (unsigned number = 0; number < kUnit; ++number) launch(kernel, shape, stream, run, number);
-    check_cuda(cudaStreamEndCapture(stream, &graph), "capturing");
-    const cudaError_t status = cudaGraphInstantiate(&graph_, graph, 0);
-    cudaGraphDestroy(graph);
-    check_cuda(status, "making a CUDA graph");
-  }
-  Unit(Unit&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  Unit& operator=(Unit&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    return *this;
-  }
-  ~Unit() {
-    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
-  }
-  explicit operator bool() const { return graph_ != nullptr; }
-  void queue(cudaStream_t stream) const { check_cuda(cudaGraphLaunch(graph_, stream)); }
-
- private:
-  cudaGraphExec_t graph_ = nullptr;
-};
+  });
+}
 
 class Frontier final : public WolffCuda {
  public:
@@ -182,9 +162,9 @@ class Frontier final : public WolffCuda {
     if (!unit_) {
       run_.systems = systems;
       const int dim = run_.plan.lattice.dim;
-      unit_ = Unit(run_.plan.potts ? kernel_for<StateSpins>(dim, local_)
-                                   : kernel_for<ByteSpins>(dim, local_),
-                   run_, stream);
+      unit_ = make_unit(run_.plan.potts ? kernel_for<StateSpins>(dim, local_)
+                                        : kernel_for<ByteSpins>(dim, local_),
+                        run_, stream);
     }
     const auto plant = run_.plan.potts ? plant_seeds<StateSpins> : plant_seeds<ByteSpins>;
     for (std::uint32_t update = 0; update < updates; ++update) {
@@ -192,7 +172,7 @@ class Frontier final : public WolffCuda {
       unsigned units = 0;
       do {
         units = std::clamp(units, 1u, kMostUnits);
-        for (unsigned k = 0; k < units; ++k) unit_.queue(stream);
+        for (unsigned k = 0; k < units; ++k) unit_->launch(stream);
         units *= 2;
       } while (live_.to_host(stream)[0] != 0);
     }
@@ -204,7 +184,7 @@ class Frontier final : public WolffCuda {
   DeviceBuffer<Site> queues_;
   DeviceBuffer<unsigned> live_;
   FrontierRun run_{};
-  Unit unit_;
+  std::optional<CudaGraph> unit_;
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <cuda/atomic>
 
+#include "graphs/geometry.hpp"
 #include "src/single/device_plan.hpp"
-#include "src/single/geometry.hpp"
 
 namespace rewise::single::device {
 

@@ -8,39 +8,40 @@
 
 namespace rewise::single {
 
-// Bonds across tile borders of one system, or of a share of it, by direction, then its rewired
+// Bonds across tile borders of one system, or of a part of it, by direction, then its rewired
 // bonds. A list begins at a multiple of 32, so that a warp has bonds of one list.
-struct Seams {
+struct BorderBonds {
   std::uint64_t first[kMaxDim + 2]{};  // of each list; [dim + 1] the end
-  std::uint64_t skip[kMaxDim + 1]{};   // of the whole system's list, before the share's (x: rows)
+  std::uint64_t skip[kMaxDim + 1]{};   // of the whole system's list, before the part's (x: rows)
   FastDiv inner[kMaxDim]{};            // sites of a hyperplane below direction k
   FastDiv across[kMaxDim]{};           // borders along direction k
   FastDiv rows;                        // along x
 
   template <int kDim>
-  static Seams make(const DevicePlan& plan, const Tiles& tiles, const Geometry& geometry,
-                    const Share& share = {}) {
-    Seams seams;
+  static BorderBonds make(const DevicePlan& plan, const Tiles& tiles, const Geometry& geometry,
+                          const DevicePart& part = {}) {
+    BorderBonds borders;
     for (int k = 0; k < kDim; ++k) {
       const std::uint32_t across = k == 0 ? tiles.per_row : tiles.along[k].divisor;
       const std::uint64_t layers = plan.sites / geometry.extent[k];
       std::uint64_t bonds = 0;
-      seams.across[k] = FastDiv(across);
+      borders.across[k] = FastDiv(across);
       if (k == 0) {
-        seams.skip[0] = share.begin(layers);
-        seams.rows = FastDiv(static_cast<std::uint32_t>(share.end(layers) - seams.skip[0]));
-        bonds = std::uint64_t{seams.rows.divisor} * across;
+        borders.skip[0] = part.begin(layers);
+        borders.rows = FastDiv(static_cast<std::uint32_t>(part.end(layers) - borders.skip[0]));
+        bonds = std::uint64_t{borders.rows.divisor} * across;
       } else {
         const std::uint64_t warps = (layers * across + 31) / 32;
-        seams.skip[k] = 32 * share.begin(warps);
-        bonds = 32 * share.end(warps) - seams.skip[k];
+        borders.skip[k] = 32 * part.begin(warps);
+        bonds = 32 * part.end(warps) - borders.skip[k];
       }
-      seams.inner[k] = FastDiv(geometry.stride[k]);
-      seams.first[k + 1] = seams.first[k] + (bonds + 31) / 32 * 32;
+      borders.inner[k] = FastDiv(geometry.stride[k]);
+      borders.first[k + 1] = borders.first[k] + (bonds + 31) / 32 * 32;
     }
-    seams.skip[kDim] = share.begin(plan.rewired_count);
-    seams.first[kDim + 1] = seams.first[kDim] + share.end(plan.rewired_count) - seams.skip[kDim];
-    return seams;
+    borders.skip[kDim] = part.begin(plan.rewired_count);
+    borders.first[kDim + 1] =
+        borders.first[kDim] + part.end(plan.rewired_count) - borders.skip[kDim];
+    return borders;
   }
 
   // Number `index` >= first[dim] in DevicePlan::rewired.
@@ -51,30 +52,30 @@ struct Seams {
 };
 
 // A bond across a border along `direction`, from a to b, ahead of it.
-struct SeamBond {
+struct BorderBond {
   bool exists = false;
   int direction = 0;
   Site a = 0, b = 0;
 };
 
-// Bond number `index` < seams.first[kDim].
+// Bond number `index` < borders.first[kDim].
 template <int kDim>
-RW_HD SeamBond seam_bond(const Geometry& g, const Seams& seams, std::uint64_t sites,
-                         std::uint64_t index) {
-  SeamBond bond;
+RW_HD BorderBond border_bond(const Geometry& g, const BorderBonds& borders, std::uint64_t sites,
+                             std::uint64_t index) {
+  BorderBond bond;
   int& k = bond.direction;
-  while (k + 1 < kDim && index >= seams.first[k + 1]) ++k;
-  auto number = static_cast<std::uint32_t>(index - seams.first[k]);
+  while (k + 1 < kDim && index >= borders.first[k + 1]) ++k;
+  auto number = static_cast<std::uint32_t>(index - borders.first[k]);
   std::uint32_t inner = 0, border = 0, outer = 0;
   if (k == 0) {  // consecutive ones cross the same border
-    border = seams.rows.quotient(number);
-    outer = number - border * seams.rows.divisor + static_cast<std::uint32_t>(seams.skip[0]);
+    border = borders.rows.quotient(number);
+    outer = number - border * borders.rows.divisor + static_cast<std::uint32_t>(borders.skip[0]);
   } else {
-    number += static_cast<std::uint32_t>(seams.skip[k]);
-    const std::uint32_t rest = seams.inner[k].quotient(number);
-    inner = number - rest * seams.inner[k].divisor;
-    outer = seams.across[k].quotient(rest);
-    border = rest - outer * seams.across[k].divisor;
+    number += static_cast<std::uint32_t>(borders.skip[k]);
+    const std::uint32_t rest = borders.inner[k].quotient(number);
+    inner = number - rest * borders.inner[k].divisor;
+    outer = borders.across[k].quotient(rest);
+    border = rest - outer * borders.across[k].divisor;
   }
   const std::uint64_t width =
       k == 0 ? (kDim < 2 ? kTileSites : kWordSites) : 1u << tile_bits<kDim>(k);
@@ -82,7 +83,7 @@ RW_HD SeamBond seam_bond(const Geometry& g, const Seams& seams, std::uint64_t si
   const std::uint32_t c = (end < g.extent[k] ? static_cast<std::uint32_t>(end) : g.extent[k]) - 1;
   const std::uint64_t base = static_cast<std::uint64_t>(outer) * g.extent[k] * g.stride[k] + inner;
   const std::uint64_t a = base + static_cast<std::uint64_t>(c) * g.stride[k];
-  if (border >= seams.across[k].divisor || a >= sites) return bond;
+  if (border >= borders.across[k].divisor || a >= sites) return bond;
   bond.exists = true;
   bond.a = static_cast<Site>(a);
   bond.b = g.ahead(bond.a, c, k);

@@ -6,7 +6,7 @@
 
 #include "src/base/hd.hpp"
 
-namespace rewise::single {
+namespace rewise {
 
 // floor(n / d) = floor(n ceil(2^64 / d) / 2^64) for every n, d < 2^32, d > 1: the product is too
 // large by less than n / 2^64 < 1 / d.
@@ -28,4 +28,4 @@ struct FastDiv {
   }
 };
 
-}  // namespace rewise::single
+}  // namespace rewise

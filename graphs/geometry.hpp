@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "graphs/lattice.hpp"
-#include "src/single/fast_div.hpp"
+#include "src/base/fast_div.hpp"
 
-namespace rewise::single {
+namespace rewise {
 
 // An imported graph is one row of all its sites.
 struct Geometry {
@@ -48,4 +48,4 @@ struct Geometry {
   }
 };
 
-}  // namespace rewise::single
+}  // namespace rewise

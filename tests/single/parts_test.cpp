@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/single/share.hpp"
-#include "src/single/swendsen_wang/seams.hpp"
+#include "src/cuda/device_part.hpp"
+#include "src/single/swendsen_wang/border_bonds.hpp"
 #include "src/single/team.hpp"
 #include "tests/support/catch.hpp"
 
@@ -26,15 +26,15 @@ DevicePlan plan_of(const std::vector<std::uint32_t>& extents, std::uint64_t rewi
 
 using Seam = std::tuple<Site, Site, int>;
 
-// The bonds of a share's lists, and the rewired ones by their numbers.
+// The bonds of a part's lists, and the rewired ones by their numbers.
 template <int kDim>
-void list_bonds(const DevicePlan& plan, const Share& share, std::vector<Seam>& seams,
+void list_bonds(const DevicePlan& plan, const DevicePart& part, std::vector<Seam>& seams,
                 std::vector<std::uint64_t>& rewired) {
   const Geometry geometry = Geometry::make(plan.lattice);
   const Tiles tiles = Tiles::make<kDim>(plan.lattice, plan.sites);
-  const Seams lists = Seams::make<kDim>(plan, tiles, geometry, share);
+  const BorderBonds lists = BorderBonds::make<kDim>(plan, tiles, geometry, part);
   for (std::uint64_t n = 0; n < lists.first[kDim]; ++n) {
-    const SeamBond bond = seam_bond<kDim>(geometry, lists, plan.sites, n);
+    const BorderBond bond = border_bond<kDim>(geometry, lists, plan.sites, n);
     if (bond.exists) seams.emplace_back(bond.a, bond.b, bond.direction);
   }
   for (std::uint64_t n = lists.first[kDim]; n < lists.first[kDim + 1]; ++n) {
@@ -69,34 +69,34 @@ void check_parts(const std::vector<std::uint32_t>& extents) {
 
 }  // namespace
 
-TEST_CASE("shares of several devices cover every item once") {
+TEST_CASE("the parts of several devices cover every item once") {
   for (const std::uint64_t count : {0ull, 1ull, 5ull, 64ull, 1000003ull, 4294967295ull}) {
     for (std::uint32_t parts = 1; parts <= 9; ++parts) {
       std::uint64_t next = 0;
       for (std::uint32_t part = 0; part < parts; ++part) {
-        const Share share{part, parts};
-        CHECK(share.begin(count) == next);
-        next = share.end(count);
-        CHECK(next >= share.begin(count));
-        CHECK_FALSE(share.has(next, count));
-        if (next > share.begin(count)) CHECK(share.has(next - 1, count));
+        const DevicePart mine{part, parts};
+        CHECK(mine.begin(count) == next);
+        next = mine.end(count);
+        CHECK(next >= mine.begin(count));
+        CHECK_FALSE(mine.has(next, count));
+        if (next > mine.begin(count)) CHECK(mine.has(next - 1, count));
       }
       CHECK(next == count);
     }
   }
 }
 
-TEST_CASE("the blocks of all shares are those of all systems, once") {
+TEST_CASE("the blocks of all parts are those of all systems, once") {
   for (const std::uint64_t blocks : {1ull, 2ull, 7ull, 100ull}) {
     for (const std::uint32_t systems : {1u, 3u}) {
       for (std::uint32_t parts = 1; parts <= 8; ++parts) {
         std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
         std::uint64_t launched = 0;
         for (std::uint32_t part = 0; part < parts; ++part) {
-          const SystemBlocks share(blocks, {part, parts});
-          launched += share.count(systems);
-          for (std::uint32_t n = 0; n < share.count(systems); ++n) {
-            const SystemBlocks::Place place = share.place(n);
+          const SystemBlocks mine(blocks, systems, {part, parts});
+          launched += mine.count();
+          for (std::uint32_t n = 0; n < mine.count(); ++n) {
+            const SystemBlocks::Place place = mine.place(n);
             CHECK(place.who < systems);
             CHECK(place.block < blocks);
             seen.emplace(place.who, place.block);
@@ -109,7 +109,7 @@ TEST_CASE("the blocks of all shares are those of all systems, once") {
   }
 }
 
-TEST_CASE("the bonds across tiles of all shares are those of the lattice, once") {
+TEST_CASE("the bonds across tiles of all parts are those of the lattice, once") {
   check_parts<2>({64, 4});
   check_parts<2>({64, 32});
   check_parts<2>({192, 70});

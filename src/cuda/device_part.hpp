@@ -1,0 +1,51 @@
+// The part of every system that one device works on where several devices work on it together
+// (DeviceTeam), and how the blocks of a launch find their system and their place in it.
+//
+// Work is cut in the order of the sites, so the parts of all kernels and of all arrays lie over
+// each other but for a few items at their borders: which part an item is in decides where its
+// numbers are near, never what they are.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/fast_div.hpp"
+
+namespace rewise {
+
+// Part number `index` of `count`; on one device the whole.
+struct DevicePart {
+  std::uint32_t index = 0, count = 1;
+
+  // Of `items` that follow each other, those of this part: [begin, end). items < 2^48.
+  std::uint64_t begin(std::uint64_t items) const { return items * index / count; }
+  std::uint64_t end(std::uint64_t items) const { return items * (index + 1) / count; }
+  bool has(std::uint64_t item, std::uint64_t items) const {
+    return item >= begin(items) && item < end(items);
+  }
+};
+
+// Blocks of a launch: `per_system` for each system, system after system.
+struct SystemBlocks {
+  FastDiv per_system;
+  std::uint32_t systems;
+  std::uint32_t first;  // of the part's blocks, among those of the whole system
+
+  // A part of the `blocks` of each system; may be none.
+  SystemBlocks(std::uint64_t blocks, std::uint32_t system_count, const DevicePart& part = {})
+      : per_system(static_cast<std::uint32_t>(part.end(blocks) - part.begin(blocks))),
+        systems(system_count),
+        first(static_cast<std::uint32_t>(part.begin(blocks))) {}
+
+  std::uint32_t count() const { return per_system.divisor * systems; }
+
+  struct Place {
+    std::uint32_t who;    // system
+    std::uint32_t block;  // in the whole system
+  };
+  RW_HD Place place(std::uint32_t index) const {
+    const std::uint32_t who = per_system.quotient(index);
+    return {who, first + (index - who * per_system.divisor)};
+  }
+};
+
+}  // namespace rewise

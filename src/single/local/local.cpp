@@ -1,0 +1,254 @@
+#include "src/single/local/local.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "graphs/geometry.hpp"
+#include "src/single/draws.hpp"
+#include "src/single/local/potts_rules.hpp"
+
+namespace rewise::single {
+namespace {
+
+constexpr std::size_t kPiece = 1 << 10;  // cells between two looks at the watch
+
+// New spins of the modified cells of a colour, from their neighbour lists. False where it was
+// stopped.
+bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                    std::span<const std::uint8_t> spins, StopWatch& watch,
+                    std::vector<std::uint8_t>& out) {
+  const Graph& g = plan.graph;
+  const auto cells = g.modified_of_colour(colour);
+  out.resize(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i % kPiece == kPiece - 1 && watch.ends(kPiece)) return false;
+    const Site site = g.modified_sites()[cells[i]];
+    const std::uint64_t begin = g.offsets()[cells[i]], end = g.offsets()[cells[i] + 1];
+    std::uint32_t up = 0;
+    for (std::uint64_t k = begin; k < end; ++k) up += spins[g.neighbours()[k]];
+    const std::uint8_t spin = spins[site];
+    const auto degree = static_cast<std::uint32_t>(end - begin);
+    const Threshold flip = tables.flip[field_index(spin, up, degree, plan.max_degree)];
+    const std::uint32_t draw =
+        slot_draw(key, Stream::single_local, plan.site_slots.slot(site, colour));
+    out[i] = static_cast<std::uint8_t>(spin ^ std::uint8_t{happens(draw, flip)});
+  }
+  return true;
+}
+
+// One row along x, as if no cell were modified. words: draws of the row's sites of this colour.
+template <int D>
+void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
+                 const std::uint32_t* words, std::uint8_t* spins) {
+  const std::uint32_t length = plan.lattice.extent[0];
+  std::uint8_t* row = spins + base;
+  const std::uint8_t* beside[2 * D];  // neighbouring rows, in the directions beyond x
+  for (int k = 1; k < D; ++k) {
+    beside[2 * k] = spins + plan.lattice.forward(base, k);
+    beside[2 * k + 1] = spins + plan.lattice.backward(base, k);
+  }
+  const Threshold* flip = tables.flip.data();
+  const std::uint32_t first = plan.lattice.colour(base) == colour ? 0 : 1;
+  for (std::uint32_t x = first; x < length; x += 2) {
+    std::uint32_t up = row[x == 0 ? length - 1 : x - 1];
+    up += row[x + 1 == length ? 0 : x + 1];
+    for (int k = 2; k < 2 * D; ++k) up += beside[k][x];
+    const Threshold t = flip[field_index(row[x], up, 2 * D, plan.max_degree)];
+    row[x] = static_cast<std::uint8_t>(row[x] ^ std::uint8_t{happens(words[x >> 1], t)});
+  }
+}
+
+template <int D>
+void lattice_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                  std::uint64_t first_row, std::uint64_t last_row, LocalScratch& scratch,
+                  std::uint8_t* spins) {
+  const std::uint32_t length = plan.lattice.extent[0];
+  scratch.words.resize(length / 2 + 2 * kSlotsPerBlock);
+  for (std::uint64_t base = first_row * length; base < last_row * length; base += length) {
+    const auto row = static_cast<Site>(base);
+    const std::uint64_t slot = plan.site_slots.slot(row, colour);
+    const std::uint64_t first = slot / kSlotsPerBlock;
+    const std::uint64_t last = (slot + length / 2 - 1) / kSlotsPerBlock;
+    draw_words(key, Stream::single_local, first, last - first + 1, scratch.words.data());
+    lattice_row<D>(plan, tables, colour, row,
+                   scratch.words.data() + (slot - first * kSlotsPerBlock), spins);
+  }
+}
+
+// Rows from `row` on; `row` becomes the first that was not updated: behind the last, or where it
+// was stopped.
+void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                   StopWatch& watch, LocalScratch& scratch, std::uint8_t* spins,
+                   std::uint32_t& row) {
+  if (plan.lattice.dim == 0) return;  // an imported graph has modified cells only
+  const std::uint32_t length = plan.lattice.extent[0];
+  const auto rows = static_cast<std::uint32_t>(plan.sites / length);
+  const std::uint64_t piece = watch.active() ? watch.grain() / length + 1 : rows;
+  while (row < rows) {
+    const auto last = static_cast<std::uint32_t>(std::min<std::uint64_t>(row + piece, rows));
+    with_dim(plan.lattice.dim, [&]<int D>() {
+      if constexpr (D > 0) {
+        lattice_rows<D>(plan, tables, key, colour, row, last, scratch, spins);
+      }
+    });
+    const std::uint64_t work = std::uint64_t{last - row} * (length / 2);
+    row = last;
+    if (watch.ends(work)) return;
+  }
+}
+
+// Rows along x, whose draws are made at once; modified cells beside.
+bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
+                 LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place) {
+  const Graph& g = plan.graph;
+  const std::uint64_t length = plan.lattice.dim > 0 ? plan.lattice.extent[0] : plan.sites;
+  const std::uint64_t rows = plan.lattice.dim > 0 ? plan.sites / length : 0;
+  for (; place.colour < static_cast<std::uint32_t>(g.colours()); place = {place.colour + 1, 0}) {
+    const auto colour = static_cast<int>(place.colour);
+    // Stopped here, nothing has been changed yet.
+    if (!modified_cells(plan, tables, key, colour, spins, watch, scratch.modified)) return false;
+    // The loop over the lattice need not skip the modified cells: what it writes there is read by
+    // nobody (no neighbour has this colour) and is then replaced.
+    const std::uint64_t from = place.done * length;
+    lattice_cells(plan, tables, key, colour, watch, scratch, spins.data(), place.done);
+    const bool whole = from == 0 && place.done == rows;
+    const std::uint64_t to = place.done * length;
+    const auto cells = g.modified_of_colour(colour);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Site site = g.modified_sites()[cells[i]];
+      if (whole || (site >= from && site < to)) spins[site] = scratch.modified[i];
+    }
+    if (place.done < rows) return false;
+  }
+  place = {};
+  return true;
+}
+
+// By pieces of kBlocks blocks of slots, whose words are drawn at once.
+constexpr std::uint64_t kBlocks = 8;
+
+class PottsSweep {
+ public:
+  PottsSweep(const Plan& plan, const Tables& tables, const DrawKey& key, std::uint8_t* spins)
+      : plan_(plan),
+        tables_(tables),
+        key_(key),
+        spins_(spins),
+        geometry_(Geometry::make(plan.lattice)) {}
+
+  bool run(LocalUpdate update, StopWatch& watch, SweepPlace& place) {
+    const auto colours = static_cast<std::uint32_t>(plan_.graph.colours());
+    for (; place.colour < colours; place = {place.colour + 1, 0}) {
+      const auto sites_of_colour = [&](const auto& f) {
+        return for_each_site(static_cast<int>(place.colour), watch, place.done, f);
+      };
+      const bool whole =
+          update == LocalUpdate::metropolis
+              ? sites_of_colour([this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                  metropolis(site, proposal, draw);
+                })
+              : sites_of_colour([this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                  heat_bath(site, std::uint64_t{draw} << 32 | proposal);
+                });
+      if (!whole) return false;
+    }
+    place = {};
+    return true;
+  }
+
+ private:
+  // Calls f(site, proposal word, local word) for the sites of a colour, in the order of their
+  // slots, from piece `done` of them on; false where it was stopped, before piece `done`.
+  template <class F>
+  bool for_each_site(int colour, StopWatch& watch, std::uint32_t& done, F&& f) {
+    const bool lattice = plan_.lattice.dim > 0;
+    const std::uint64_t slots = lattice ? plan_.sites / 2 : plan_.sites;
+    const std::uint64_t first = plan_.site_slots.slot(0, colour);
+    std::array<std::uint32_t, kSlotsPerBlock * kBlocks> proposal, draw;
+    std::uint64_t row_end = 0;  // first site after the row
+    std::uint32_t odd = 0;      // the row's sites of this colour have odd x
+    const std::uint64_t start = done * proposal.size();
+    if (lattice) row_end = 2 * start / plan_.lattice.extent[0] * plan_.lattice.extent[0];
+    for (std::uint64_t slot = start; slot < slots; ++slot) {
+      const std::uint64_t at = slot % proposal.size();
+      if (at == 0) {
+        done = static_cast<std::uint32_t>(slot / proposal.size());
+        if (slot > start && watch.ends(proposal.size())) return false;
+        const std::uint64_t left = (slots - slot + kSlotsPerBlock - 1) / kSlotsPerBlock;
+        const std::uint64_t block = (first + slot) / kSlotsPerBlock, n = std::min(left, kBlocks);
+        draw_words(key_, Stream::single_proposal, block, n, proposal.data());
+        draw_words(key_, Stream::single_local, block, n, draw.data());
+      }
+      auto site = static_cast<Site>(slot);
+      if (lattice) {
+        if (2 * slot >= row_end) {
+          odd = plan_.lattice.colour(static_cast<Site>(2 * slot)) == colour ? 0 : 1;
+          row_end += plan_.lattice.extent[0];
+        }
+        site = static_cast<Site>(2 * slot + odd);
+      } else if (plan_.graph.colour(site) != colour) {
+        continue;
+      }
+      f(site, proposal[at], draw[at]);
+    }
+    return true;
+  }
+
+  // Calls f(state) for every neighbour.
+  template <class F>
+  void for_each_state(Site site, F&& f) const {
+    const SiteGroup& group = plan_.groups[site / 32];
+    if (((group.modified | group.edge) >> site % 32 & 1u) != 0) {
+      plan_.for_each_neighbour(site, [&](Site neighbour) { f(spins_[neighbour]); });
+      return;
+    }
+    for (int k = 0; k < plan_.lattice.dim; ++k) {
+      f(spins_[site + geometry_.stride[k]]);
+      f(spins_[site - geometry_.stride[k]]);
+    }
+  }
+
+  void metropolis(Site site, std::uint32_t proposal, std::uint32_t draw) {
+    const std::uint8_t old = spins_[site], state = other_state(proposal, old, plan_.states);
+    std::uint32_t same = 0, other = 0;
+    for_each_state(site, [&](std::uint8_t s) {
+      same += s == old;
+      other += s == state;
+    });
+    spins_[site] = static_cast<std::uint8_t>(
+        metropolis_state(tables_.flip.data(), old, same, state, other, draw));
+  }
+
+  void heat_bath(Site site, std::uint64_t random) {
+    std::uint32_t most = 0;
+    for_each_state(site, [&](std::uint8_t s) { most = std::max(most, ++count_[s]); });
+    std::uint64_t total = 0;
+    for (std::uint32_t s = 0; s < plan_.states; ++s) total += tables_.weight[most - count_[s]];
+    std::uint64_t rest = mulhi64(random, total);
+    std::uint32_t state = 0;
+    while (rest >= tables_.weight[most - count_[state]]) {
+      rest -= tables_.weight[most - count_[state]];
+      ++state;
+    }
+    for_each_state(site, [&](std::uint8_t s) { count_[s] = 0; });
+    spins_[site] = static_cast<std::uint8_t>(state);
+  }
+
+  const Plan& plan_;
+  const Tables& tables_;
+  const DrawKey key_;
+  std::uint8_t* const spins_;
+  const Geometry geometry_;
+  std::array<std::uint32_t, 256> count_{};  // neighbours in each state; 0 between sites
+};
+
+}  // namespace
+
+bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                 StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 SweepPlace& place) {
+  return plan.potts ? PottsSweep(plan, tables, key, spins.data()).run(update, watch, place)
+                    : ising_sweep(plan, tables, key, watch, scratch, spins, place);
+}
+
+}  // namespace rewise::single

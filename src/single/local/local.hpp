@@ -1,0 +1,35 @@
+// Metropolis and Glauber sweeps, colour by colour (Hawick, Leist & Playne 2010, section 3). Sites
+// of one colour share no bond, so their order does not matter.
+//   Ising: a spin flips when its draw is below the threshold of its field; the two updates differ
+//   in
+//          the table only (acceptance.hpp)
+//   Potts: Metropolis proposes one of the other q - 1 states; Glauber, the heat bath, draws the new
+//          state with weights exp(beta n), n the number of neighbours in that state
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/engine/stop_watch.hpp"
+#include "src/single/plan.hpp"
+
+namespace rewise::single {
+
+struct LocalScratch {
+  std::vector<std::uint32_t> words;    // draws of a row
+  std::vector<std::uint8_t> modified;  // new spins of the modified cells of one colour
+};
+
+// How far a sweep has come: the colours before this one, and the first `done` rows of it (Potts:
+// pieces of slots).
+struct SweepPlace {
+  std::uint32_t colour = 0, done = 0;
+  bool operator==(const SweepPlace&) const = default;
+};
+
+// One sweep from `place` on: N attempted updates. False where the watch stopped it, at `place`.
+bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                 StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 SweepPlace& place);
+
+}  // namespace rewise::single
