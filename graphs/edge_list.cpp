@@ -1,7 +1,8 @@
-// Reads edge lists, one bond per line: "u v", and what NetworkX adds to it ("u v {'weight': 1}" of
-// write_edgelist, "u v 1.0" of write_weighted_edgelist; attributes.hpp says which are refused).
-// Sites are whole numbers, or names in order of first mention; the first bond decides for the file.
-// A name begins with a letter or '_', or is in parentheses or quotes, where it may hold blanks:
+// Reads and writes edge lists, one bond per line: "u v", and what NetworkX adds to it ("u v
+// {'weight': 1}" of write_edgelist, "u v 1.0" of write_weighted_edgelist; attributes.hpp says which
+// are refused). Sites are whole numbers, or names in order of first mention; the first bond decides
+// for the file. A name begins with a letter or '_', or is in parentheses or quotes, where it may
+// hold blanks:
 // "(0, 1)" of NetworkX's grids.
 //
 // A stream of characters: memory grows with the bonds and the names, never with the length of a
@@ -291,6 +292,15 @@ class EdgeListReader {
 
 Graph read_edge_list(std::istream& in, const std::string& name, FirstSite first) {
   return EdgeListReader(in, name, first).read();
+}
+
+void write_edges(const Graph& graph, NewFile& file) {
+  fmt::memory_buffer line;
+  for_each_bond(graph, [&](Bond, Site a, Site b) {
+    line.clear();
+    fmt::format_to(std::back_inserter(line), "{} {}\n", a, b);
+    file.write(std::string_view(line.data(), line.size()));
+  });
 }
 
 }  // namespace rewise

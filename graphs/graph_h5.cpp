@@ -1,5 +1,4 @@
-#include "graphs/graph_h5.hpp"
-
+// The .h5 form of a graph (layout: graph_io.hpp). Apart, so that HDF5 stays out of the rest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <span>
 
 #include "graphs/colouring.hpp"
+#include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
 #include "src/base/seal.hpp"

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "graphs/graph_h5.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -23,33 +22,6 @@ std::ifstream open_to_read(const std::string& path) {
   if (!in)
     throw Error(ExitCode::io, fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   return in;
-}
-
-void write_edges(const Graph& graph, NewFile& file) {
-  fmt::memory_buffer line;
-  for_each_bond(graph, [&](Bond, Site a, Site b) {
-    line.clear();
-    fmt::format_to(std::back_inserter(line), "{} {}\n", a, b);
-    file.write(std::string_view(line.data(), line.size()));
-  });
-}
-
-void write_graphml(const Graph& graph, NewFile& file) {
-  file.write(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
-      "<key id=\"colour\" for=\"node\" attr.name=\"colour\" attr.type=\"int\"/>\n"
-      "<key id=\"bond\" for=\"edge\" attr.name=\"bond\" attr.type=\"long\"/>\n"
-      "<graph id=\"G\" edgedefault=\"undirected\">\n");
-  for (std::uint64_t site = 0; site < graph.sites(); ++site) {
-    file.write(fmt::format("<node id=\"n{}\"><data key=\"colour\">{}</data></node>\n", site,
-                           graph.colour(static_cast<Site>(site))));
-  }
-  for_each_bond(graph, [&](Bond bond, Site a, Site b) {
-    file.write(fmt::format(
-        "<edge source=\"n{}\" target=\"n{}\"><data key=\"bond\">{}</data></edge>\n", a, b, bond));
-  });
-  file.write("</graph>\n</graphml>\n");
 }
 
 }  // namespace

@@ -19,8 +19,10 @@
 // it may be overwritten.
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "graphs/graph.hpp"
 #include "graphs/new_file.hpp"
@@ -40,10 +42,14 @@ void write_graph(const Graph& graph, const std::string& path, Overwrite overwrit
 enum class GraphFormat { edges, graphml, h5 };
 GraphFormat graph_format(const std::string& path);  // by its ending; Error(usage)
 
-// The readers behind read_graph; `name` stands for the file in errors.
+// What is behind read_graph and write_graph; `name` stands for the file in errors (Error(data)).
 Graph read_edge_list(std::istream& in, const std::string& name,
                      FirstSite first = FirstSite::unsaid);
+void write_edges(const Graph& graph, NewFile& file);
 Graph read_graphml(std::istream& in, const std::string& name);
+void write_graphml(const Graph& graph, NewFile& file);
+Graph read_graph_h5(std::istream& in, const std::string& name);
+std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed = H5Bonds::rewired);
 
 // Calls f(bond, a, b) for every bond, in bond order.
 template <class F>

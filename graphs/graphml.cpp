@@ -1,14 +1,19 @@
-// Reads GraphML (http://graphml.graphdrawing.org): one undirected graph of nodes and edges. Data of
-// theirs that would make another model are refused (attributes.hpp); other data and ports are
-// passed over. Nodes are numbered in the order in which they are declared. Streaming: memory grows
-// with the graph, not with the text (Boost's reader, which builds the whole document first, takes
-// 13 GB for the 2e6 bonds of L = 1024; the tests compare with it).
+// Reads and writes GraphML (http://graphml.graphdrawing.org): one undirected graph of nodes and
+// edges. Data of theirs that would make another model are refused (attributes.hpp); other data and
+// ports are passed over. Nodes are numbered in the order in which they are declared. Streaming:
+// memory grows with the graph, not with the text (Boost's reader, which builds the whole document
+// first, takes 13 GB for the 2e6 bonds of L = 1024; the tests compare with it).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
 #include <istream>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,11 +21,247 @@
 #include "graphs/colouring.hpp"
 #include "graphs/flat_map.hpp"
 #include "graphs/graph_io.hpp"
-#include "graphs/xml_tags.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
+
+// The tags of an XML document as a stream: names and attributes, and text where it is asked for;
+// comments, processing instructions and other text are passed over. Nothing recurses, and memory is
+// bounded by one tag, kMaxText and kMaxDepth names, whatever the input. Document types (which may
+// expand without bound) are refused, as is everything that is not well formed. Namespace prefixes
+// are dropped.
+class XmlTags {
+ public:
+  static constexpr std::size_t kMaxDepth = 100, kMaxTag = 1 << 16, kMaxText = 256;
+
+  // `name` stands for the file in errors (Error(data) with file and line).
+  XmlTags(std::istream& in, const std::string& name) : in_(*in.rdbuf()), name_(name) {}
+
+  // Moves to the next start or end tag (<a/> gives both); false at the end of the document.
+  bool next();
+
+  bool is_start() const { return start_; }
+  const std::string& tag() const { return tag_; }
+  std::size_t depth() const { return open_.size(); }  // with this element, if it is a start tag
+  // The value of an attribute of a start tag, or null.
+  const std::string* attribute(const char* key) const;
+  // Text from here on, in CDATA or not, is kept (its first kMaxText characters and a bit; stretches
+  // of blanks as one, none at the ends).
+  void keep_text();
+  std::string take_text();  // what was kept; nothing is from here on
+  std::uint64_t line() const { return line_; }
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  int get();
+  void keep(int c);
+  void expect(const char* text);
+  void skip_past(const char* mark, bool is_text = false);
+  int skip_blanks();
+  std::string read_name(int first);
+  std::string read_value(char quote);
+  void read_start(int first);
+  void read_end();
+  void close(const std::string& tag);
+
+  std::streambuf& in_;
+  const std::string& name_;
+  std::uint64_t line_ = 1;
+  std::size_t length_ = 0;  // characters of the present tag
+  bool start_ = false, empty_ = false, seen_root_ = false, keeps_ = false;
+  std::string tag_, text_;
+  std::vector<std::pair<std::string, std::string>> attributes_;
+  std::vector<std::string> open_;
+};
+
+constexpr int kEnd = std::char_traits<char>::eof();
+
+bool is_blank(int c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool is_name(int c) {
+  return c >= 0x80 || std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == ':';
+}
+
+// &lt; &gt; &amp; &quot; &apos;. Others stay as they are: ids need only be told apart.
+std::string decoded(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, char>, 5> kEntities{
+      {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}}};
+  std::string result;
+  for (std::size_t k = 0; k < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(k);
+    std::size_t used = 1;
+    char letter = text[k];
+    for (const auto& [entity, meaning] : kEntities) {
+      if (rest.substr(0, entity.size()) != entity) continue;
+      used = entity.size();
+      letter = meaning;
+    }
+    result += letter;
+    k += used;
+  }
+  return result;
+}
+
+void XmlTags::fail(const std::string& what) const {
+  throw Error(ExitCode::data, fmt::format("{}:{}: {}", name_, line_, what));
+}
+
+int XmlTags::get() {
+  const int c = in_.sbumpc();
+  if (c == '\n') ++line_;
+  if (++length_ > kMaxTag) fail(fmt::format("not GraphML: a tag of over {} characters", kMaxTag));
+  return c;
+}
+
+void XmlTags::expect(const char* text) {
+  for (; *text; ++text) {
+    if (get() != *text) fail("not GraphML: a tag that is not well formed");
+  }
+}
+
+void XmlTags::keep_text() {
+  keeps_ = true;
+  text_.clear();
+}
+
+std::string XmlTags::take_text() {
+  keeps_ = false;
+  if (text_.ends_with(' ')) text_.pop_back();
+  return decoded(text_);
+}
+
+void XmlTags::keep(int c) {
+  if (!keeps_ || text_.size() > kMaxText) return;
+  if (!is_blank(c)) {
+    text_ += static_cast<char>(c);
+  } else if (!text_.empty() && text_.back() != ' ') {
+    text_ += ' ';
+  }
+}
+
+// Passes over everything up to and including `mark`.
+void XmlTags::skip_past(const char* mark, bool is_text) {
+  const std::string_view end(mark);
+  std::string last;
+  while (last != end) {
+    length_ = 0;
+    const int c = get();
+    if (c == kEnd) fail(fmt::format("not GraphML: the file ends before {}", end));
+    last += static_cast<char>(c);
+    if (last.size() <= end.size()) continue;
+    if (is_text) keep(static_cast<unsigned char>(last.front()));
+    last.erase(0, 1);
+  }
+}
+
+int XmlTags::skip_blanks() {
+  int c = get();
+  while (is_blank(c)) c = get();
+  return c;
+}
+
+std::string XmlTags::read_name(int first) {
+  if (!is_name(first)) fail("not GraphML: a tag that is not well formed");
+  std::string name(1, static_cast<char>(first));
+  while (in_.sgetc() != kEnd && is_name(in_.sgetc())) name += static_cast<char>(get());
+  const std::size_t colon = name.find(':');
+  return colon == std::string::npos ? name : name.substr(colon + 1);
+}
+
+std::string XmlTags::read_value(char quote) {
+  std::string value;
+  for (int c = get(); c != quote; c = get()) {
+    if (c == kEnd || c == '<') fail("not GraphML: a value without its closing quote");
+    value += static_cast<char>(c);
+  }
+  return decoded(value);
+}
+
+void XmlTags::read_start(int first) {
+  if (open_.empty() && seen_root_) fail("not GraphML: more than one root element");
+  seen_root_ = true;
+  tag_ = read_name(first);
+  attributes_.clear();
+  start_ = true;
+  int c = skip_blanks();
+  while (c != '>' && c != '/') {
+    std::string key = read_name(c);
+    if (skip_blanks() != '=') fail("not GraphML: an attribute without a value");
+    const int quote = skip_blanks();
+    if (quote != '"' && quote != '\'') fail("not GraphML: a value without quotes");
+    attributes_.emplace_back(std::move(key), read_value(static_cast<char>(quote)));
+    c = skip_blanks();
+  }
+  empty_ = c == '/';
+  if (empty_) expect(">");
+  if (open_.size() >= kMaxDepth) fail("not GraphML: elements nest too deeply");
+  open_.push_back(tag_);
+}
+
+void XmlTags::read_end() {
+  tag_ = read_name(get());
+  if (skip_blanks() != '>') fail("not GraphML: an end tag that is not well formed");
+  close(tag_);
+}
+
+void XmlTags::close(const std::string& tag) {
+  if (open_.empty() || open_.back() != tag) {
+    fail(fmt::format("not GraphML: </{}> closes no such element", tag));
+  }
+  open_.pop_back();
+  start_ = false;
+}
+
+bool XmlTags::next() {
+  if (start_ && empty_) {
+    empty_ = false;
+    close(tag_);
+    return true;
+  }
+  while (true) {
+    length_ = 0;
+    int c = get();
+    while (c != '<' && c != kEnd) {
+      if (open_.empty() && !is_blank(c) && c < 0x80) fail("not GraphML: text outside of elements");
+      keep(c);
+      length_ = 0;
+      c = get();
+    }
+    if (c == kEnd) {
+      if (!open_.empty()) fail(fmt::format("not GraphML: <{}> is not closed", open_.back()));
+      if (!seen_root_) fail("not GraphML: the file holds no element");
+      return false;
+    }
+    c = get();
+    if (c == '?') {
+      skip_past("?>");
+    } else if (c == '!') {
+      c = get();
+      if (c == '-') {
+        expect("-");
+        skip_past("-->");
+      } else if (c == '[') {
+        expect("CDATA[");
+        skip_past("]]>", true);
+      } else {
+        fail("not GraphML that is read here: a document type");
+      }
+    } else if (c == '/') {
+      read_end();
+      return true;
+    } else {
+      read_start(c);
+      return true;
+    }
+  }
+}
+
+const std::string* XmlTags::attribute(const char* key) const {
+  for (const auto& [name, value] : attributes_) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
 
 class GraphmlReader {
  public:
@@ -172,6 +413,24 @@ class GraphmlReader {
 
 Graph read_graphml(std::istream& in, const std::string& name) {
   return GraphmlReader(in, name).read();
+}
+
+void write_graphml(const Graph& graph, NewFile& file) {
+  file.write(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+      "<key id=\"colour\" for=\"node\" attr.name=\"colour\" attr.type=\"int\"/>\n"
+      "<key id=\"bond\" for=\"edge\" attr.name=\"bond\" attr.type=\"long\"/>\n"
+      "<graph id=\"G\" edgedefault=\"undirected\">\n");
+  for (std::uint64_t site = 0; site < graph.sites(); ++site) {
+    file.write(fmt::format("<node id=\"n{}\"><data key=\"colour\">{}</data></node>\n", site,
+                           graph.colour(static_cast<Site>(site))));
+  }
+  for_each_bond(graph, [&](Bond bond, Site a, Site b) {
+    file.write(fmt::format(
+        "<edge source=\"n{}\" target=\"n{}\"><data key=\"bond\">{}</data></edge>\n", a, b, bond));
+  });
+  file.write("</graph>\n</graphml>\n");
 }
 
 }  // namespace rewise

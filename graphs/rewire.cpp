@@ -1,13 +1,326 @@
+// The three rewiring rules and what they share. Each makes the rewired bonds of one graph, sorted
+// by bond index. All keep the checkerboard and make no self-loop or double bond; all draws are
+// addressed by (graph seed, stream, end or bond or attempt, try).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <variant>
+#include <vector>
 
-#include "graphs/rules.hpp"
+#include "graphs/flat_map.hpp"
+#include "graphs/gaps.hpp"
+#include "graphs/graph.hpp"
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
 namespace {
+
+// The bonds that are not lattice bonds, by their ends.
+class Shortcuts {
+ public:
+  explicit Shortcuts(std::uint64_t expected) : joined_(expected) {}
+  void join(Site u, Site v) { joined_.put(key(u, v)); }
+  void part(Site u, Site v) { joined_.erase(key(u, v)); }
+  bool joins(Site u, Site v) const { return joined_.contains(key(u, v)); }
+
+ private:
+  static std::uint64_t key(Site u, Site v) {
+    return u < v ? std::uint64_t{u} << 32 | v : std::uint64_t{v} << 32 | u;
+  }
+  FlatMap<std::monostate> joined_;
+};
+
+// Whether u and v are joined: by a shortcut, or by a lattice bond that is not gone.
+template <class Gone>
+bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site v, Gone&& gone) {
+  if (shortcuts.joins(u, v)) return true;
+  const auto bond = lattice.bond_between(u, v);
+  return bond && !gone(*bond);
+}
+
+// Rule `rewire` (Hawick, Leist & Playne 2010): each end of each bond is independently moved with
+// probability p/2 to a uniformly drawn other site of the colour that end had.
+//
+// Ends are processed in bond order (end 2 bond: at the bond's own site; 2 bond + 1: at the site
+// forward of it). A target that the bond's other end is already joined to is redrawn, and so is the
+// end's own place: a moved end has moved, so that the number of moved ends is exactly
+// Binomial(2B, p/2) and a bond is rewired with probability exactly p - p^2/4, at any N. An end
+// whose other end is joined to every site of the colour (graphs of a few sites only) stays where it
+// is. Cost: proportional to the number of moved ends.
+class EndMover {
+ public:
+  EndMover(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
+      : lattice_(lattice), seed_(spec.seed), shortcuts_(expected) {
+    rewired_.reserve(expected);
+  }
+
+  // Moves one end; ends come in ascending order.
+  void move(std::uint64_t end) {
+    const Bond bond = end / 2;
+    if (rewired_.empty() || rewired_.back().bond != bond) {
+      rewired_.push_back({bond, lattice_.home_a(bond), lattice_.home_b(bond)});
+    } else {
+      shortcuts_.part(rewired_.back().a, rewired_.back().b);
+    }
+    RewiredBond& r = rewired_.back();
+    Site& moving = end % 2 == 0 ? r.a : r.b;
+    moving = target(end, moving, end % 2 == 0 ? r.b : r.a);
+    if (r.a == lattice_.home_a(bond) && r.b == lattice_.home_b(bond)) {
+      rewired_.pop_back();
+    } else {
+      shortcuts_.join(r.a, r.b);
+    }
+  }
+
+  std::vector<RewiredBond> take() { return std::move(rewired_); }
+
+ private:
+  static constexpr std::uint32_t kTries = 256;
+
+  bool is_free(Site candidate, Site own, Site other) const {
+    if (candidate == own) return false;
+    return !are_joined(lattice_, shortcuts_, candidate, other, [this](Bond bond) {
+      return std::ranges::binary_search(rewired_, bond, {}, &RewiredBond::bond);
+    });
+  }
+
+  // A uniformly drawn free site of `own`'s colour, or `own` where none is free.
+  Site target(std::uint64_t end, Site own, Site other) const {
+    const int colour = lattice_.colour(own);
+    const auto half = static_cast<std::uint32_t>(lattice_.sites() / 2);
+    for (std::uint32_t attempt = 0; attempt < kTries; ++attempt) {
+      const Site candidate =
+          lattice_.site_of_colour(colour, uniform_below(draw(end, attempt), half));
+      if (is_free(candidate, own, other)) return candidate;
+    }
+    // So dense a graph is small: list what is free.
+    std::vector<Site> free;
+    for (std::uint32_t k = 0; k < half; ++k) {
+      const Site candidate = lattice_.site_of_colour(colour, k);
+      if (is_free(candidate, own, other)) free.push_back(candidate);
+    }
+    if (free.empty()) return own;
+    return free[uniform_below(draw(end, kTries), static_cast<std::uint32_t>(free.size()))];
+  }
+
+  std::uint64_t draw(std::uint64_t end, std::uint32_t attempt) const {
+    return word64(random_words(seed_, Stream::graph_target, end, 0, 0, attempt), 0);
+  }
+
+  const Lattice& lattice_;
+  std::uint64_t seed_;
+  Shortcuts shortcuts_;
+  std::vector<RewiredBond> rewired_;  // so far; ascending
+};
+
+std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& spec) {
+  const std::uint64_t ends = 2 * lattice.bonds();
+  Gaps gaps(spec.seed, fixed_point(spec.p / 2));
+  EndMover mover(lattice, spec,
+                 static_cast<std::uint64_t>(static_cast<double>(ends) * spec.p * 0.51));
+  StopCheck check;
+  for (std::uint64_t end = gaps.next(); end < ends; end += 1 + gaps.next()) {
+    check();
+    mover.move(end);
+  }
+  return mover.take();
+}
+
+// Rule `swap` (Hawick & James 2006, z-preserving rewiring): pairs of bonds exchange their ends of
+// colour 1 until a fraction p of the bonds has been moved; every degree stays 2d. (Exchanging the
+// ends of colour 0 instead would give the same graph.)
+//
+// The first bond of a pair is drawn among those still at home, the second among all; a pair that
+// shares a site, or whose exchange would make a double bond, is redrawn. The target is p B, rounded
+// to the nearest integer; since a pair moves two bonds, at most one bond more than that is moved.
+// Cost: proportional to the number of moved bonds (all bonds are listed only when half have moved).
+class Swapper {
+ public:
+  Swapper(const Lattice& lattice, const GraphSpec& spec, std::uint64_t target)
+      : lattice_(lattice), seed_(spec.seed), target_(target), moved_(target), shortcuts_(target) {}
+
+  std::vector<RewiredBond> run() {
+    std::uint64_t best = 0, best_at = 0;
+    StopCheck check;
+    for (std::uint64_t attempt = 0; moved_.size() < target_; ++attempt) {
+      check();
+      const std::uint64_t idle = attempt - best_at;
+      if (idle > kGiveUp) {
+        throw Error(
+            ExitCode::usage,
+            fmt::format("rule swap: {} of {} bonds moved, and no exchange of ends moves more "
+                        "(wanted: {}); a larger lattice or a smaller p is needed",
+                        moved_.size(), lattice_.bonds(), target_));
+      }
+      // Where tiny lattices get stuck, exchanges among moved bonds free the way.
+      attempt_one(attempt, idle > kStuck && idle % 2 == 0);
+      if (moved_.size() > best) {
+        best = moved_.size();
+        best_at = attempt;
+      }
+    }
+    std::vector<RewiredBond> rewired;
+    rewired.reserve(moved_.size());
+    moved_.for_each([&](Bond bond, Site one) {
+      rewired.push_back({bond, lattice_.home_a(bond), lattice_.home_b(bond)});
+      (lattice_.colour(rewired.back().a) == 1 ? rewired.back().a : rewired.back().b) = one;
+    });
+    std::ranges::sort(rewired, {}, &RewiredBond::bond);
+    return rewired;
+  }
+
+ private:
+  static constexpr std::uint64_t kStuck = 1000, kGiveUp = 200000;
+
+  Site home_of_colour(Bond bond, int colour) const {
+    const Site a = lattice_.home_a(bond);
+    return lattice_.colour(a) == colour ? a : lattice_.home_b(bond);
+  }
+  Site one_of(Bond bond) const {
+    const Site* one = moved_.find(bond);
+    return one ? *one : home_of_colour(bond, 1);
+  }
+  bool joined(Site zero, Site one) const {
+    return are_joined(lattice_, shortcuts_, zero, one,
+                      [this](Bond bond) { return moved_.contains(bond); });
+  }
+
+  void attempt_one(std::uint64_t attempt, bool any_first) {
+    const Words4 words = random_words(seed_, Stream::graph_swap, attempt, 0, 0, 0);
+    const Bond second = uniform_below_wide(word64(words, 1), lattice_.bonds());
+    const Bond first = any_first ? uniform_below_wide(word64(words, 0), lattice_.bonds())
+                                 : unmoved(word64(words, 0));
+    if (first == second || (!any_first && moved_.contains(first))) return;
+    const Site zero1 = home_of_colour(first, 0), one1 = one_of(first);
+    const Site zero2 = home_of_colour(second, 0), one2 = one_of(second);
+    if (zero1 == zero2 || one1 == one2 || joined(zero1, one2) || joined(zero2, one1)) return;
+    place(first, zero1, one1, one2);
+    place(second, zero2, one2, one1);
+  }
+
+  // A bond drawn for the first of a pair. Few are moved: any bond (the caller rejects moved ones).
+  // Most are moved: from the list of those at home, which forgets moved ones as it meets them.
+  Bond unmoved(std::uint64_t random) {
+    if (2 * moved_.size() < lattice_.bonds()) return uniform_below_wide(random, lattice_.bonds());
+    if (!at_home_) {
+      at_home_.emplace();
+      for (Bond bond = 0; bond < lattice_.bonds(); ++bond) {
+        if (!moved_.contains(bond)) at_home_->push_back(bond);
+      }
+    }
+    const std::uint64_t place = uniform_below_wide(random, at_home_->size());
+    const Bond bond = (*at_home_)[place];
+    if (moved_.contains(bond)) {
+      (*at_home_)[place] = at_home_->back();
+      at_home_->pop_back();
+    }
+    return bond;
+  }
+
+  void place(Bond bond, Site zero, Site old_one, Site new_one) {
+    if (moved_.contains(bond)) shortcuts_.part(zero, old_one);
+    if (new_one == home_of_colour(bond, 1)) {
+      moved_.erase(bond);
+      at_home_.reset();  // rare: made anew when needed
+    } else {
+      moved_.put(bond, new_one);
+      shortcuts_.join(zero, new_one);
+    }
+  }
+
+  const Lattice& lattice_;
+  std::uint64_t seed_;
+  std::uint64_t target_;
+  FlatMap<Site> moved_;  // bond -> its present end of colour 1
+  Shortcuts shortcuts_;
+  std::optional<std::vector<Bond>> at_home_;
+};
+
+std::vector<RewiredBond> rewire_swap(const Lattice& lattice, const GraphSpec& spec) {
+  const Wide half_unit = static_cast<Wide>(1) << 63;
+  // p B < 2^98 in units of 2^-64.
+  const Wide target = (fixed_point(spec.p) * lattice.bonds() + half_unit) >> 64;
+  return Swapper(lattice, spec, static_cast<std::uint64_t>(target)).run();
+}
+
+// Rule `add` (Newman & Watts 1999): the lattice stays whole; with probability p per bond one more
+// bond joins two uniformly drawn sites of opposite colour that are not yet joined. Added bonds are
+// numbered from lattice.bonds() on, in the order of the bonds that brought them; a is of colour 0.
+// Cost: proportional to the number of added bonds.
+class Adder {
+ public:
+  Adder(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
+      : lattice_(lattice), seed_(spec.seed), shortcuts_(expected) {
+    added_.reserve(expected);
+  }
+
+  void add_for(Bond parent) {
+    for (std::uint32_t attempt = 0; attempt < kTries; ++attempt) {
+      const Words4 words = random_words(seed_, Stream::graph_add, parent, 0, 0, attempt);
+      const Site a = lattice_.site_of_colour(0, uniform_below(word64(words, 0), half_));
+      const Site b = lattice_.site_of_colour(1, uniform_below(word64(words, 1), half_));
+      if (is_free(a, b)) return join(a, b);
+    }
+    add_exhaustively(parent);
+  }
+
+  std::vector<RewiredBond> take() { return std::move(added_); }
+
+ private:
+  static constexpr std::uint32_t kTries = 256;
+
+  bool is_free(Site a, Site b) const {
+    return !are_joined(lattice_, shortcuts_, a, b, [](Bond) { return false; });
+  }
+  void join(Site a, Site b) {
+    added_.push_back({lattice_.bonds() + added_.size(), a, b});
+    shortcuts_.join(a, b);
+  }
+
+  // So dense a graph is small: list all pairs that are free.
+  void add_exhaustively(Bond parent) {
+    std::vector<std::pair<Site, Site>> free;
+    for (std::uint32_t i = 0; i < half_; ++i) {
+      for (std::uint32_t j = 0; j < half_; ++j) {
+        const Site a = lattice_.site_of_colour(0, i), b = lattice_.site_of_colour(1, j);
+        if (is_free(a, b)) free.emplace_back(a, b);
+      }
+    }
+    if (free.empty()) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("rule add: after {} added bonds every pair of opposite colour among the "
+                      "{} sites is joined; a larger lattice or a smaller p is needed",
+                      added_.size(), lattice_.sites()));
+    }
+    const Words4 words = random_words(seed_, Stream::graph_add, parent, 0, 0, kTries);
+    const auto [a, b] = free[uniform_below_wide(word64(words, 0), free.size())];
+    join(a, b);
+  }
+
+  const Lattice& lattice_;
+  std::uint64_t seed_;
+  std::uint32_t half_ = static_cast<std::uint32_t>(lattice_.sites() / 2);
+  Shortcuts shortcuts_;
+  std::vector<RewiredBond> added_;
+};
+
+std::vector<RewiredBond> rewire_add(const Lattice& lattice, const GraphSpec& spec) {
+  Gaps gaps(spec.seed, fixed_point(spec.p));
+  const std::uint64_t bonds = lattice.bonds();
+  Adder adder(lattice, spec,
+              static_cast<std::uint64_t>(static_cast<double>(bonds) * spec.p * 1.02));
+  StopCheck check;
+  for (Bond bond = gaps.next(); bond < bonds; bond += 1 + gaps.next()) {
+    check();
+    adder.add_for(bond);
+  }
+  return adder.take();
+}
 
 constexpr std::array<std::string_view, 4> kRuleNames{"rewire", "swap", "add", "imported"};
 constexpr std::size_t kBuildable = 3;  // "imported" is no rule that one can ask for

@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "graphs/colouring.hpp"
-#include "graphs/graph_h5.hpp"
 #include "src/base/h5.hpp"
 #include "src/base/h5_array.hpp"
 #include "src/base/seal.hpp"
