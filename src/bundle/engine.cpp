@@ -20,7 +20,7 @@
 #include "src/bundle/local/measure.hpp"
 #include "src/bundle/local/sweep.hpp"
 #include "src/bundle/swendsen_wang/swendsen_wang.hpp"
-#include "src/bundle/wolff/wolff_update.hpp"
+#include "src/bundle/wolff/wolff.hpp"
 
 namespace rewise::bundle {
 namespace {

@@ -1,123 +1,154 @@
 #include "src/bundle/wolff/wolff.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include "src/base/error.hpp"
-#include "src/base/stop.hpp"
-#include "src/bundle/wolff/wolff_dense.hpp"
+#include "src/bundle/local/measure.hpp"
 
 namespace rewise::bundle {
 namespace {
 
-void mark(std::vector<std::uint32_t>& bits, Site site) { bits[site / 32] |= 1u << site % 32; }
-
-// Whole rows at the boundary of any dimension but x; else only the two ends of the row.
-void mark_boundary(const Lattice& lattice, std::vector<std::uint32_t>& bits) {
-  const std::uint32_t length = lattice.extent[0];
-  const auto rows = static_cast<std::uint32_t>(lattice.sites() / length);
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    bool whole = false;
-    std::uint32_t rest = row;
-    for (unsigned k = 1; k < static_cast<unsigned>(lattice.dim); ++k) {
-      const std::uint32_t x = rest % lattice.extent[k];
-      whole = whole || x == 0 || x + 1 == lattice.extent[k];
-      rest /= lattice.extent[k];
-    }
-    const Site first = row * length;
-    mark(bits, first);
-    mark(bits, first + length - 1);
-    for (Site site = first; whole && site < first + length; ++site) mark(bits, site);
-  }
-}
+// Where the forms break even (tests/bench/RESULTS.md): the mean share of sites a cluster flips, and
+// that share times the updates of a cycle.
+constexpr double kDenseFraction = 0.07;
+constexpr double kPlaneFraction = 0.02;
 
 }  // namespace
 
-WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
-    : layout(l), lattice(graph.lattice()), sites(static_cast<std::uint32_t>(graph.sites())) {
-  const Bond largest = lattice.bonds() + graph.rewired_bonds().size();
-  if (largest > 0xFFFFFFFFull) {
-    throw Error(ExitCode::usage,
-                fmt::format("{} bonds are too many for Wolff updates of the bundle engine (at most "
-                            "2^32 - 1)",
-                            largest));
-  }
-  plane_words = (sites + 31) / 32;
-  plane_words = (plane_words + kGuard - 1) / kGuard * kGuard;
-  special.assign(plane_words, 0);
-  for (const Site site : graph.modified_sites()) mark(special, site);
-  if (lattice.dim > 0) mark_boundary(lattice, special);
-  special_before.resize(plane_words);
-  offset.push_back(0);
-  std::uint32_t count = 0;
-  StopCheck check;
-  for (std::uint32_t w = 0; w < plane_words; ++w) {
-    check();
-    special_before[w] = count;
-    for (std::uint32_t bits = special[w]; bits != 0; bits &= bits - 1) {
-      const Site site = 32 * w + static_cast<unsigned>(__builtin_ctz(bits));
-      graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
-        link.push_back({neighbour, static_cast<std::uint32_t>(bond)});
-      });
-      offset.push_back(link.size());
-      ++count;
+void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
+                      const Team& team, StopWatch& watch, WolffScratch& scratch,
+                      UpdatesAhead& ahead, std::uint32_t* spins) const {
+  if (team.first()) {
+    while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
+      scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites));
     }
+    scratch.flipped.fill(0);
+  }
+  team.barrier();
+  const bool dense = options_.wolff_form == WolffForm::dense ||
+                     (options_.wolff_form == WolffForm::automatic &&
+                      (options_.dense_above > 0 || fraction > kDenseFraction));
+  if (!dense && fraction * count > kPlaneFraction) {
+    in_planes(at, bond, count, team, watch, scratch, ahead, spins);
+    return;
+  }
+  std::uint64_t limit = layout_.sites;
+  if (options_.wolff_form == WolffForm::dense) {
+    limit = 0;
+  } else if (dense) {
+    limit = options_.dense_above > 0 ? options_.dense_above : layout_.sites / 64;
+  }
+  Address here = at;
+  for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
+    if (!in_words(here, w, bond, limit, team, watch, scratch, ahead, spins)) return;
   }
 }
 
-DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
-    : layout(l), by_rows(l.lattice.dim > 0 && !l.by_table) {
-  const Lattice& lattice = l.lattice;
-  const auto list = [&](Bond index, Site from, Site to) {
-    bond.push_back(static_cast<std::uint32_t>(index));
-    a.push_back(l.slot(from));
-    b.push_back(l.slot(to));
-  };
-  if (!by_rows && lattice.dim > 0) {
-    const auto dim = static_cast<unsigned>(lattice.dim);
-    auto removed = l.removed.bond.begin();
-    for (Bond index = 0; index < lattice.bonds(); ++index) {
-      if (removed != l.removed.bond.end() && *removed == index) {
-        ++removed;
-        continue;
-      }
-      const auto site = static_cast<Site>(index / dim);
-      list(index, site, lattice.forward(site, static_cast<int>(index % dim)));
+// All updates replica by replica on transposed spins.
+void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t count,
+                            const Team& team, StopWatch& watch, WolffScratch& scratch,
+                            UpdatesAhead& ahead, std::uint32_t* spins) const {
+  if (team.first()) {
+    scratch.planes.resize(std::size_t{kReplicas} * sparse_.plane_words);
+    scratch.next_replica = 0;
+  }
+  team.barrier();
+  const auto [first, last] = team.part(sparse_.plane_words);
+  words_to_planes(sparse_, spins, first, last, scratch.planes.data());
+  team.barrier();
+  WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
+  for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
+    std::uint32_t* plane = scratch.planes.data() + std::size_t{r} * sparse_.plane_words;
+    Address here = at;
+    for (here.step += ahead[r]; ahead[r] < count && !watch.stopped(); ++ahead[r], ++here.step) {
+      const std::uint64_t size = wolff_in_plane(sparse_, here, bond, r, watch, plane, queue);
+      if (size == 0) break;
+      scratch.flipped[r] += size;
+      watch.ends(size);
     }
   }
-  StopCheck check;
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    check();
-    list(r.bond, r.a, r.b);
-  }
-  count = static_cast<std::uint32_t>(bond.size());
-  const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
-  bond.resize(padded, 0);
-  a.resize(padded, kGuard);
-  b.resize(padded, kGuard);
-  if (!by_rows) return;
+  team.barrier();
+  planes_to_words(sparse_, scratch.planes.data(), first, last, spins);
+  team.barrier();
+}
 
-  std::vector<std::vector<ShortcutEnd>> ends(l.rows);
-  std::uint32_t shortcut = 0;
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    check();
-    const std::uint32_t row_a = r.a / lattice.extent[0], row_b = r.b / lattice.extent[0];
-    ends[row_a].push_back({a[shortcut], b[shortcut], row_b, shortcut});
-    ends[row_b].push_back({b[shortcut], a[shortcut], row_a, shortcut});
-    ++shortcut;
+// Update number `w` of all replicas in the bundle's words; clusters beyond `limit` sites turn
+// dense. False where some replica was stopped.
+bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
+                           const Team& team, StopWatch& watch, WolffScratch& scratch,
+                           UpdatesAhead& ahead, std::uint32_t* spins) const {
+  const bool may_turn = limit < layout_.sites;
+  if (team.first()) {
+    if (may_turn && !scratch.dense) scratch.dense.emplace(dense_);
+    scratch.next_replica = 0;
+    scratch.outgrown = 0;
   }
-  row_ends.push_back(0);
-  for (const auto& row : ends) {
-    shortcut_end.insert(shortcut_end.end(), row.begin(), row.end());
-    row_ends.push_back(static_cast<std::uint32_t>(shortcut_end.size()));
+  team.barrier();
+  std::uint32_t* reached = may_turn ? scratch.dense->reached.data() : nullptr;
+  WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
+  for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
+    if (ahead[r] > w || watch.stopped()) continue;
+    const std::uint64_t size =
+        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, limit, watch, queue, reached);
+    if (size == 0) continue;
+    if (size <= limit) {
+      scratch.flipped[r] += size;
+      ahead[r] = w + 1;
+    } else {
+      scratch.outgrown |= 1u << r;
+    }
+    watch.ends(size);
   }
-  for (const Bond index : l.removed.bond) {
-    const auto dim = static_cast<unsigned>(lattice.dim);
-    const auto site = static_cast<Site>(index / dim);
-    const auto direction = static_cast<int>(index % dim);
-    const bool here = lattice.colour(site) == 0;
-    const Site end = here ? site : lattice.forward(site, direction);
-    removed_at.emplace_back(2 * direction + (here ? 0 : 1), end / 2);
+  team.barrier();
+  const std::uint32_t outgrown = scratch.outgrown;
+  if (outgrown != 0) {
+    if (!turn_dense(at, bond, team, watch, scratch, spins)) return false;
+    if (team.first()) {
+      for (std::uint32_t r = 0; r < kReplicas; ++r) {
+        if (outgrown >> r & 1u) ahead[r] = w + 1;
+      }
+    }
+    team.barrier();
   }
+  return std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > w; });
+}
+
+// Grows on, for all replicas that outgrew the limit at once, from what they have reached. False,
+// with their spins as they were, where the team was stopped.
+bool WolffUpdate::turn_dense(const Address& at, Threshold bond, const Team& team, StopWatch& watch,
+                             WolffScratch& scratch, std::uint32_t* spins) const {
+  const std::uint32_t active = scratch.outgrown;
+  DenseScratch& dense = *scratch.dense;
+  if (team.first()) {
+    scratch.seed_spin = 0;
+    for (std::uint32_t r = 0; r < kReplicas; ++r) {
+      scratch.seed_spin |= spins[layout_.slot(wolff_seed_site(at, r, sparse_.sites))] & 1u << r;
+    }
+  }
+  team.barrier();
+  dense_draw(dense_, at, bond, spins, scratch.seed_spin, active, team, watch, dense);
+  bool stopped = team.agrees_to_end(watch);
+  if (!stopped) {
+    if (team.first()) dense_grow(dense_, watch, dense);
+    stopped = team.agrees_to_end(watch);
+  }
+  if (stopped) {
+    const auto [first, last] = team.part(static_cast<std::uint32_t>(dense.reached.size()));
+    std::fill(dense.reached.begin() + first, dense.reached.begin() + last, 0u);
+    team.barrier();
+    return false;
+  }
+  if (team.first()) {
+    ReplicaSums size{};
+    count_bits(dense.reached.data(), 0, dense.reached.size(), size);
+    for (std::uint32_t r = 0; r < kReplicas; ++r) {
+      if (active >> r & 1u) scratch.flipped[r] += size[r];
+    }
+  }
+  team.barrier();
+  dense_flip(dense_, team, dense, spins);
+  watch.add(layout_.sites);
+  team.barrier();
+  return true;
 }
 
 }  // namespace rewise::bundle

@@ -4,9 +4,8 @@
 // order in which it is found, and two forms of the update give the same bits:
 //
 //   sparse  one replica at a time, a queue of sites, draws read lazily; about 10 ns per flipped
-//   site
-//           (AVX-512). Either in place, or, for many updates on end, in planes: the replicas' bits
-//           transposed so that each replica has one bit per site, which stays in cache.
+//           site (AVX-512). Either in place, or, for many updates on end, in planes: the replicas'
+//           bits transposed so that each replica has one bit per site, which stays in cache.
 //   dense   all 32 replicas at once: bond masks for the whole lattice, then reached sets grown to
 //           their fixed point row by row; about 5 ns per site and update for 32 replicas.
 //
@@ -14,13 +13,16 @@
 // replica's cluster starts sparse and turns dense when it outgrows a limit.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "src/bundle/layout.hpp"
-#include "src/bundle/rules.hpp"
-#include "src/engine/stop_watch.hpp"
+#include "src/bundle/team.hpp"
+#include "src/bundle/wolff/wolff_dense.hpp"
+#include "src/engine/engine.hpp"
 
 namespace rewise::bundle {
 
@@ -71,5 +73,45 @@ std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, T
                              unsigned replica, std::uint32_t* words, bool shared,
                              std::uint64_t limit, StopWatch& watch, WolffQueue& queue,
                              std::uint32_t* reached);
+
+// Working memory of one bundle in progress.
+struct WolffScratch {
+  std::vector<std::uint32_t> planes;                // [32][plane_words]
+  std::vector<std::unique_ptr<WolffQueue>> queues;  // one per team member
+  std::optional<DenseScratch> dense;
+  std::atomic<std::uint32_t> next_replica{0};
+  std::atomic<std::uint32_t> outgrown{0};  // replicas whose cluster turned dense
+  std::uint32_t seed_spin = 0;
+  std::array<std::uint64_t, kReplicas> flipped{};  // sites flipped in this call, per replica
+};
+
+class WolffUpdate {
+ public:
+  WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options)
+      : options_(options), layout_(layout), sparse_(graph, layout), dense_(graph, layout) {}
+
+  // `count` updates of all replicas, from step at.step on; replica r has made ahead[r] of them
+  // already, and where the team was stopped it may be fewer than `count` at the end. `fraction` is
+  // the mean share of sites that a cluster of this bundle flipped lately (a guess that changes
+  // speed only). scratch.flipped holds the flipped sites per replica. Ends with a barrier.
+  void run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
+           const Team& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+           std::uint32_t* spins) const;
+
+ private:
+  void in_planes(const Address& at, Threshold bond, std::uint32_t count, const Team& team,
+                 StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                 std::uint32_t* spins) const;
+  bool in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
+                const Team& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                std::uint32_t* spins) const;
+  bool turn_dense(const Address& at, Threshold bond, const Team& team, StopWatch& watch,
+                  WolffScratch& scratch, std::uint32_t* spins) const;
+
+  const EngineOptions options_;
+  const Layout& layout_;
+  const WolffGeometry sparse_;
+  const DenseGeometry dense_;
+};
 
 }  // namespace rewise::bundle

@@ -90,4 +90,17 @@ void launch_planes_to_words(const DeviceWolff& g, std::uint32_t bundles, int vec
 void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLaunch& plan,
                   cudaStream_t stream);
 
+// Between the sparse and the dense form: which replicas are where in their updates. A replica's
+// place is the number of its updates that are done, of those that a launch is to do
+// (DeviceWolffRun::stopped).
+// Replicas of dense[bundle] (null: none) have all updates done, as far as the sparse form is
+// concerned; the others none.
+void launch_start_forms(const std::uint32_t* dense, std::uint32_t replicas, std::uint32_t updates,
+                        std::uint32_t* stopped, cudaStream_t stream);
+
+// Picks in every bundle the replicas that stopped first, for one dense update: active[bundle], at
+// update later[bundle]; they count as having done it.
+void launch_pick_stopped(std::uint32_t bundles, std::uint32_t updates, std::uint32_t* stopped,
+                         std::uint32_t* later, std::uint32_t* active, cudaStream_t stream);
+
 }  // namespace rewise::bundle

@@ -9,6 +9,7 @@
 // instead.
 #include <algorithm>
 
+#include "src/base/stop.hpp"
 #include "src/bundle/wolff/wolff_dense.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -251,6 +252,62 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace rewise::bundle {
+DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
+    : layout(l), by_rows(l.lattice.dim > 0 && !l.by_table) {
+  const Lattice& lattice = l.lattice;
+  const auto list = [&](Bond index, Site from, Site to) {
+    bond.push_back(static_cast<std::uint32_t>(index));
+    a.push_back(l.slot(from));
+    b.push_back(l.slot(to));
+  };
+  if (!by_rows && lattice.dim > 0) {
+    const auto dim = static_cast<unsigned>(lattice.dim);
+    auto removed = l.removed.bond.begin();
+    for (Bond index = 0; index < lattice.bonds(); ++index) {
+      if (removed != l.removed.bond.end() && *removed == index) {
+        ++removed;
+        continue;
+      }
+      const auto site = static_cast<Site>(index / dim);
+      list(index, site, lattice.forward(site, static_cast<int>(index % dim)));
+    }
+  }
+  StopCheck check;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    list(r.bond, r.a, r.b);
+  }
+  count = static_cast<std::uint32_t>(bond.size());
+  const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
+  bond.resize(padded, 0);
+  a.resize(padded, kGuard);
+  b.resize(padded, kGuard);
+  if (!by_rows) return;
+
+  std::vector<std::vector<ShortcutEnd>> ends(l.rows);
+  std::uint32_t shortcut = 0;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    check();
+    const std::uint32_t row_a = r.a / lattice.extent[0], row_b = r.b / lattice.extent[0];
+    ends[row_a].push_back({a[shortcut], b[shortcut], row_b, shortcut});
+    ends[row_b].push_back({b[shortcut], a[shortcut], row_a, shortcut});
+    ++shortcut;
+  }
+  row_ends.push_back(0);
+  for (const auto& row : ends) {
+    shortcut_end.insert(shortcut_end.end(), row.begin(), row.end());
+    row_ends.push_back(static_cast<std::uint32_t>(shortcut_end.size()));
+  }
+  for (const Bond index : l.removed.bond) {
+    const auto dim = static_cast<unsigned>(lattice.dim);
+    const auto site = static_cast<Site>(index / dim);
+    const auto direction = static_cast<int>(index % dim);
+    const bool here = lattice.colour(site) == 0;
+    const Site end = here ? site : lattice.forward(site, direction);
+    removed_at.emplace_back(2 * direction + (here ? 0 : 1), end / 2);
+  }
+}
+
 HWY_EXPORT(DrawRows);
 HWY_EXPORT(DrawList);
 HWY_EXPORT(GrowDense);

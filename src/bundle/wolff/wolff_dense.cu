@@ -3,7 +3,6 @@
 #include "src/bundle/local/counter.cuh"
 #include "src/bundle/local/local.cuh"
 #include "src/bundle/rules.hpp"
-#include "src/bundle/wolff/tile_queue.cuh"
 #include "src/bundle/wolff/wolff_dense.cuh"
 #include "src/cuda/launch.hpp"
 
@@ -133,13 +132,9 @@ __global__ void __launch_bounds__(kWarps * 32)
 template <int kDim>
 void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
   const auto vec = static_cast<unsigned>(run.vec);
-  const dim3 blocks(g.count, run.bundles / vec);
-  if (vec == 4) {
-    flip_reached<kDim, 4><<<blocks, kWarps * 32, 0, stream>>>(g, run);
-  } else {
-    flip_reached<kDim, 1><<<blocks, kWarps * 32, 0, stream>>>(g, run);
-  }
-  check_cuda(cudaGetLastError(), "launching the flips of Wolff clusters");
+  LaunchShape shape{g.count, kWarps * 32};
+  shape.blocks_y = run.bundles / vec;
+  launch(vec == 4 ? flip_reached<kDim, 4> : flip_reached<kDim, 1>, shape, stream, g, run);
 }
 
 }  // namespace
@@ -157,18 +152,7 @@ void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStr
 }
 
 void launch_dense_flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  switch (g.lattice.dim) {
-    case 0:
-      return flip<0>(g, run, stream);
-    case 1:
-      return flip<1>(g, run, stream);
-    case 2:
-      return flip<2>(g, run, stream);
-    case 3:
-      return flip<3>(g, run, stream);
-    default:
-      return flip<4>(g, run, stream);
-  }
+  with_dim(g.lattice.dim, [&]<int kDim>() { flip<kDim>(g, run, stream); });
 }
 
 void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {

@@ -250,27 +250,14 @@ __global__ void __launch_bounds__(kDrawThreads)
 
 template <int kVec>
 void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  const dim3 lattice(g.count, run.bundles / kVec);
-  switch (g.lattice.dim) {
-    case 0:
-      break;
-    case 1:
-      draw_lattice<1, kVec><<<lattice, kDrawThreads, 0, stream>>>(g, run);
-      break;
-    case 2:
-      draw_lattice<2, kVec><<<lattice, kDrawThreads, 0, stream>>>(g, run);
-      break;
-    case 3:
-      draw_lattice<3, kVec><<<lattice, kDrawThreads, 0, stream>>>(g, run);
-      break;
-    default:
-      draw_lattice<4, kVec><<<lattice, kDrawThreads, 0, stream>>>(g, run);
-  }
-  check_cuda(cudaGetLastError(), "launching the draws of lattice bonds");
+  LaunchShape shape{g.count, kDrawThreads};
+  shape.blocks_y = run.bundles / kVec;
+  with_dim(g.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) launch(draw_lattice<kDim, kVec>, shape, stream, g, run);
+  });
   if (g.listed_most == 0) return;
-  const dim3 listed((g.listed_most + kDrawThreads - 1) / kDrawThreads, run.bundles / kVec);
-  draw_listed<kVec><<<listed, kDrawThreads, 0, stream>>>(g, run);
-  check_cuda(cudaGetLastError(), "launching the draws of listed bonds");
+  shape.blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
+  launch(draw_listed<kVec>, shape, stream, g, run);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 // another and five to fifteen rounds of closure, and registers leave 16 warps to a multiprocessor.
 #include <algorithm>
 
-#include "src/bundle/wolff/tile_queue.cuh"
 #include "src/bundle/wolff/wolff_dense.cuh"
 #include "src/cuda/launch.hpp"
 
@@ -277,18 +276,7 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 2   ? 4
 using Kernel = void (*)(DeviceTiles, DeviceDenseRun);
 
 Kernel kernel_for(int dim) {
-  switch (dim) {
-    case 0:
-      return grow_tiles<0>;
-    case 1:
-      return grow_tiles<1>;
-    case 2:
-      return grow_tiles<2>;
-    case 3:
-      return grow_tiles<3>;
-    default:
-      return grow_tiles<4>;
-  }
+  return with_dim(dim, [&]<int kDim>() -> Kernel { return grow_tiles<kDim>; });
 }
 
 }  // namespace

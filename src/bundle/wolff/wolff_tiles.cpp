@@ -1,10 +1,11 @@
-#include "src/bundle/wolff/wolff_tiles.hpp"
+// WolffTiles (wolff_dense_cuda.hpp) of a graph.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "src/base/error.hpp"
+#include "src/bundle/wolff/wolff_dense_cuda.hpp"
 
 namespace rewise::bundle {
 namespace {
