@@ -7,7 +7,6 @@
 #include <set>
 
 #include "src/base/error.hpp"
-#include "src/bundle/site_order.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -47,12 +46,29 @@ std::set<std::uint32_t> degrees_of(const Layout& layout) {
 }
 
 LocalTables make_tables(const Layout& layout, double beta, LocalUpdate update) {
-  LocalTables tables;
-  tables.stream = update == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
+  LocalTables tables{{}, local_stream(update), certain_downhill(update)};
   for (const std::uint32_t degree : degrees_of(layout)) {
     tables.by_degree.emplace_back(degree, beta, update);
   }
   return tables;
+}
+
+// The order of saved states and trajectory hashes: calls f(site, slot) for every site.
+template <class F>
+void for_each_word(const Layout& layout, const F& f) {
+  if (layout.lattice.dim == 0) {
+    for (Site s = 0; s < layout.sites; ++s) f(s, kGuard + s);
+    return;
+  }
+  Site site = 0;
+  for (std::uint32_t row = 0; row < layout.rows; ++row) {
+    const unsigned parity = layout.row_parity[row];
+    const std::uint64_t even = layout.colour_base[parity], odd = layout.colour_base[1 - parity];
+    for (std::uint32_t h = 0; h < layout.half_row; ++h, site += 2) {
+      f(site, static_cast<Slot>(even + site / 2));
+      f(site + 1, static_cast<Slot>(odd + site / 2));
+    }
+  }
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "src/bundle/layout.hpp"
-#include "src/bundle/local/digits.hpp"
-#include "src/bundle/local/sweep.hpp"
+#include "src/bundle/local/local.hpp"
 #include "src/bundle/swendsen_wang/swendsen_wang_label.hpp"
 #include "src/engine/engine_base.hpp"
 

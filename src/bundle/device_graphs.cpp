@@ -50,7 +50,7 @@ DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t str
     : bundles_(engines.front().bundles),
       vec_(bundles_ % 4 == 0 ? 4 : 1),
       colours_(engines.front().layout.colours),
-      stream_(static_cast<std::uint32_t>(engines.front().tables.front().stream)) {
+      rule_(engines.front().spec.local) {
   for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
   lay_lattice(engines, stream);
   lay_thresholds(engines, stream);
@@ -82,7 +82,8 @@ DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
   sweep.spins = spins + range.first * words();
   sweep.first_step = first_step;
   sweep.step = step;
-  sweep.stream = stream_;
+  sweep.stream = static_cast<std::uint32_t>(local_stream(rule_));
+  sweep.downhill = certain_downhill(rule_);
   sweep.graphs = range.count;
   sweep.bundles = bundles_;
   sweep.vec = vec_;

@@ -56,7 +56,7 @@ class DeviceGraphs {
 
   std::uint32_t bundles_ = 0;
   int vec_ = 1, colours_ = 2;
-  std::uint32_t stream_ = 0;  // of the local update's draws
+  LocalUpdate rule_;
   std::vector<std::uint64_t> seeds_;
   DeviceLattice lattice_;
   DeviceCells cells_;

@@ -18,7 +18,6 @@
 #include "src/bundle/engine_cuda.hpp"
 #endif
 #include "src/bundle/local/measure.hpp"
-#include "src/bundle/local/sweep.hpp"
 #include "src/bundle/swendsen_wang/swendsen_wang.hpp"
 #include "src/bundle/wolff/wolff.hpp"
 

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 
+#include "src/model/acceptance.hpp"
 #include "src/random/philox.hpp"
 #include "src/random/threshold.hpp"
 
@@ -28,17 +29,16 @@ inline constexpr std::uint32_t kReplicas = 32;  // per bundle
 // Cluster updates that each replica of a bundle has made beyond those that all have.
 using UpdatesAhead = std::array<std::uint32_t, kReplicas>;
 
+constexpr Stream local_stream(LocalUpdate rule) {
+  return rule == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
+}
+
 // What a draw depends on besides its item.
 struct Address {
   std::uint64_t seed = 0;
   std::uint32_t who = 0;   // bundle index
   std::uint32_t step = 0;  // number of this update
 };
-
-// Digit k of all replicas for one item.
-RW_HD std::uint32_t digit_word(const Address& at, Stream stream, std::uint64_t item, unsigned k) {
-  return random_words(at.seed, stream, item, at.who, k / 4, at.step).w[k % 4];
-}
 
 // Digit k of a threshold below certainty: 0 or 1, most significant first.
 RW_HD std::uint32_t threshold_digit(Threshold t, unsigned k) {
@@ -64,11 +64,6 @@ RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, un
 RW_HD std::uint32_t wolff_seed_site(const Address& at, unsigned replica, std::uint32_t sites) {
   return uniform_below(
       word64(random_words(at.seed, Stream::wolff_seed, replica, at.who, 0, at.step), 0), sites);
-}
-
-// Which replicas flip their cluster whose smallest site is this one.
-RW_HD std::uint32_t cluster_flip_word(const Address& at, std::uint32_t site) {
-  return random_words(at.seed, Stream::cluster_flip, site / 4, at.who, 0, at.step).w[site % 4];
 }
 
 // The first configuration: cold replicas all up, hot ones random.

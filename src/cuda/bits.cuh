@@ -1,9 +1,12 @@
-// Words as masks of the sites of a row: bits from any place of a mask, and runs. A run is a stretch
-// of sites that bonds along the row join; in a mask of starts the first site of each is set.
+// Bits of words on the device: words as masks of the sites of a row (bits from any place, and
+// runs), matrices turned, and counters per bit position. A run is a stretch of sites that bonds
+// along the row join; in a mask of starts the first site of each is set.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "src/base/bits.hpp"
 
 namespace rewise {
 
@@ -49,5 +52,82 @@ __device__ __forceinline__ Word first_of_runs(Word starts, Word marked) {
   const Word stops = marked | starts >> 1 | Word{1} << (8 * sizeof(Word) - 1);
   return (~stops + starts) & marked;
 }
+
+// The transpose of a matrix of 32 x 32 bits that a warp holds, one word per lane:
+// bit l of lane r's result is bit r of lane l's word. All 32 lanes take part.
+__device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
+  const unsigned lane = threadIdx.x % 32;
+  std::uint32_t mask = 0x0000FFFFu;
+#pragma unroll
+  for (unsigned j = 16; j != 0; j >>= 1) {
+    const std::uint32_t y = __shfl_xor_sync(~0u, x, j);
+    x = (lane & j) == 0 ? (x & mask) | (y & mask) << j : (x & ~mask) | (y & ~mask) >> j;
+    mask ^= mask << (j >> 1);
+  }
+  return x;
+}
+
+// A binary counter per bit of a word.
+template <int kPlanes>
+struct Counter {
+  std::uint32_t plane[kPlanes]{};
+
+  __device__ __forceinline__ void add(std::uint32_t x) { add<1>(&x); }
+  // A number of N planes.
+  template <int N>
+  __device__ __forceinline__ void add(const std::uint32_t* x) {
+    std::uint32_t carry = 0;
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+      const std::uint32_t y = p < N ? x[p] : 0;
+      const std::uint32_t next = majority(plane[p], y, carry);
+      plane[p] = xor3(plane[p], y, carry);
+      carry = next;
+    }
+  }
+  // Sum over the warp's lanes of bit position `lane`.
+  __device__ __forceinline__ unsigned of_lane() const {
+    unsigned sum = 0;
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p)
+      sum += static_cast<unsigned>(__popc(turn_bits(plane[p]))) << p;
+    return sum;
+  }
+};
+
+// Counting bits by position over words that come in groups of a known length: carry-save adders
+// (Harley and Seal, as in Warren, Hacker's Delight, section 5-1). A full adder takes two words of a
+// weight into the plane of that weight and hands on one word of twice the weight, so a word costs
+// two instructions, whatever the number of planes.
+template <int kPlanes>
+struct Tally {
+  std::uint32_t plane[kPlanes]{}, waiting[kPlanes];
+
+  // Word n of its group; n is known to the compiler wherever loops are unrolled.
+  template <int kWeight = 0>
+  __device__ __forceinline__ void add(unsigned n, std::uint32_t x) {
+    if (n % 2 == 0) {
+      waiting[kWeight] = x;
+      return;
+    }
+    const std::uint32_t carry = majority(plane[kWeight], waiting[kWeight], x);
+    plane[kWeight] = xor3(plane[kWeight], waiting[kWeight], x);
+    if constexpr (kWeight + 1 < kPlanes) add<kWeight + 1>(n / 2, carry);
+  }
+  // Ends a group of n words: adds those that wait.
+  __device__ __forceinline__ void close(unsigned n) {
+#pragma unroll
+    for (int weight = 0; weight < kPlanes; ++weight) {
+      if ((n >> weight) % 2 == 0) continue;
+      std::uint32_t carry = waiting[weight];
+#pragma unroll
+      for (int p = weight; p < kPlanes; ++p) {
+        const std::uint32_t next = plane[p] & carry;
+        plane[p] ^= carry;
+        carry = next;
+      }
+    }
+  }
+};
 
 }  // namespace rewise

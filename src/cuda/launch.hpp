@@ -24,7 +24,7 @@ struct LaunchShape {
   // May begin before the kernel before it on the stream has ended: waits for it by itself, with
   // cudaGridDependencySynchronize(). Compute capability 9 and later.
   bool early = false;
-  unsigned blocks_y = 1;  // rows of `blocks` blocks
+  unsigned blocks_y = 1, blocks_z = 1, threads_y = 1;  // of grids and blocks that are not flat
 };
 
 // Enough blocks for one thread per item; a kernel that is given more items than threads goes over
@@ -54,8 +54,8 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(shape.blocks, shape.blocks_y);
-  config.blockDim = dim3(shape.threads);
+  config.gridDim = dim3(shape.blocks, shape.blocks_y, shape.blocks_z);
+  config.blockDim = dim3(shape.threads, shape.threads_y);
   config.dynamicSmemBytes = shape.shared;
   config.stream = stream;
   config.attrs = attributes;

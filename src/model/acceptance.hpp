@@ -25,6 +25,10 @@ inline double acceptance(ModelKind model, LocalUpdate rule, double beta, int los
   return lost <= 0 ? 1.0 : std::exp(-cost);
 }
 
+// Whether moves that do not raise the energy are certain, so that they need no draw. Of the other
+// rules acceptance(-E) is 1 - acceptance(E).
+constexpr bool certain_downhill(LocalUpdate rule) { return rule == LocalUpdate::metropolis; }
+
 // Potts: the weight of a state that has `fewer` equal neighbours than the most frequent one.
 inline double heat_bath_weight(double beta, int fewer) { return std::exp(-beta * fewer); }
 

@@ -114,7 +114,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
           for (int colour = 0; colour < 2; ++colour) {
 #pragma omp for schedule(static)
             for (std::uint64_t k = begin * each; k < end * each; ++k) {
-              update_strip(layout_, draws_[k / each], glauber(), colour, k % each,
+              update_strip(layout_, draws_[k / each], spec_.local, colour, k % each,
                            system(k / each));
             }
           }

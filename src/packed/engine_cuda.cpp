@@ -74,7 +74,7 @@ bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
         for (std::uint64_t n = 0; n < steps; ++n) {
           for (std::size_t who = begin; who < end; ++who) {
-            launch_sweep(layout_, draws(who, static_cast<std::uint32_t>(step + n)), glauber(),
+            launch_sweep(layout_, draws(who, static_cast<std::uint32_t>(step + n)), spec_.local,
                          system(who), stream_.get());
           }
         }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "src/cuda/launch.hpp"
 #include "src/packed/rules.hpp"
 
 namespace rewise::packed::device {
@@ -14,16 +15,14 @@ constexpr unsigned kThreads = 128;
 constexpr unsigned kMostColumns = 65535;  // of blocks along a row
 
 // Blocks of threads that lie in as many rows as a row's groups leave threads for.
-struct GroupShape {
-  dim3 blocks, threads;
-};
-
-inline GroupShape shape_of(const Layout& g, unsigned threads) {
+inline LaunchShape shape_of(const Layout& g, unsigned threads) {
   unsigned along = 1;
   while (along < 32 && along < g.groups) along *= 2;
   const unsigned rows = threads / along;
-  return {dim3((g.rows - 1) / rows + 1, std::min((g.groups - 1) / along + 1, kMostColumns)),
-          dim3(along, rows)};
+  LaunchShape shape{(g.rows - 1) / rows + 1, along};
+  shape.blocks_y = std::min((g.groups - 1) / along + 1, kMostColumns);
+  shape.threads_y = rows;
+  return shape;
 }
 
 // Calls f(row, group of the row) for this thread's groups.

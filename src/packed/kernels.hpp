@@ -1,4 +1,4 @@
-// Kernels of the packed engine: one thread per group of 128 sites of one colour (settle.hpp).
+// Kernels of the packed engine: one thread per group of 128 sites of one colour (decide.hpp).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@ void launch_start(const Layout& layout, std::uint64_t seed, std::uint32_t who, b
                   std::uint32_t* spins, cudaStream_t stream);
 
 // One sweep of one system: both colours, in order.
-void launch_sweep(const Layout& layout, const Draws& draws, bool glauber, std::uint32_t* spins,
+void launch_sweep(const Layout& layout, const Draws& draws, LocalUpdate rule, std::uint32_t* spins,
                   cudaStream_t stream);
 
 // Adds a system's bonds between unequal spins to sums[0], its sites that are up to sums[1].

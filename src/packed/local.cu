@@ -1,14 +1,14 @@
-#include "src/cuda/check.hpp"
+// A thread per group of 128 sites of one colour (decide.hpp).
+#include "src/packed/decide.hpp"
 #include "src/packed/groups.cuh"
 #include "src/packed/kernels.hpp"
-#include "src/packed/settle.hpp"
 
 namespace rewise::packed {
 namespace {
 
 using namespace device;
 
-template <int kDim, bool kGlauber, bool kPadded, unsigned kZeros>
+template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
 __device__ __forceinline__ void update_group(const Layout& g, const Draws& draws, int colour,
                                              std::uint32_t row, std::uint32_t j,
                                              std::uint32_t* spins) {
@@ -18,7 +18,7 @@ __device__ __forceinline__ void update_group(const Layout& g, const Draws& draws
   Group own = load(own_at);
   std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
   disagree<kDim, kPadded>(g, colour, row, j, own, spins + (colour == 0 ? words : 0), x);
-  settle_group<kDim, kGlauber, kZeros>(draws, item_of(row * g.groups + j, colour), x, flips);
+  decide_group<kDim, kDownhill, kZeros>(draws, item_of(row * g.groups + j, colour), x, flips);
 #pragma unroll
   for (unsigned w = 0; w < kGroupWords; ++w) {
     own.w[w] ^= kPadded ? flips[w] & g.site_bits(kGroupWords * j + w) : flips[w];
@@ -33,12 +33,12 @@ constexpr unsigned kBlocks = kDim == 4            ? 4
                              : kDim == 3 || kMore ? 6
                                                   : 8;
 
-template <int kDim, bool kGlauber, bool kPadded, unsigned kZeros>
-__global__ void __launch_bounds__(kThreads, kBlocks<kDim, kGlauber || kPadded>)
+template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
+__global__ void __launch_bounds__(kThreads, kBlocks<kDim, !kDownhill || kPadded>)
     update_groups(const __grid_constant__ Layout g, const __grid_constant__ Draws draws, int colour,
                   std::uint32_t* spins) {
   for_my_groups(g, [&](std::uint32_t row, std::uint32_t j) {
-    update_group<kDim, kGlauber, kPadded, kZeros>(g, draws, colour, row, j, spins);
+    update_group<kDim, kDownhill, kPadded, kZeros>(g, draws, colour, row, j, spins);
   });
 }
 
@@ -70,59 +70,42 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-template <int kDim, bool kGlauber, bool kPadded, unsigned kZeros>
+template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
 void sweep(const Layout& g, const Draws& draws, std::uint32_t* spins, cudaStream_t stream) {
-  const GroupShape shape = shape_of(g, kThreads);
+  const LaunchShape shape = shape_of(g, kThreads);
   for (int colour = 0; colour < 2; ++colour) {
-    update_groups<kDim, kGlauber, kPadded, kZeros>
-        <<<shape.blocks, shape.threads, 0, stream>>>(g, draws, colour, spins);
-    check_cuda(cudaGetLastError(), "launching a sweep");
+    launch(update_groups<kDim, kDownhill, kPadded, kZeros>, shape, stream, g, draws, colour, spins);
   }
 }
 
 // Digits that are 0 in all thresholds are compared in one go where systems are large and common.
-template <int kDim, bool kGlauber>
+template <int kDim, bool kDownhill>
 void sweep_update(const Layout& g, const Draws& draws, std::uint32_t* spins, cudaStream_t stream) {
-  if (g.padded()) return sweep<kDim, kGlauber, true, 0>(g, draws, spins, stream);
+  if (g.padded()) return sweep<kDim, kDownhill, true, 0>(g, draws, spins, stream);
   if constexpr (kDim == 2 || kDim == 3) {
     const unsigned zeros = common_zeros(draws);
-    if (zeros == 1) return sweep<kDim, kGlauber, false, 1>(g, draws, spins, stream);
-    if (zeros >= 2) return sweep<kDim, kGlauber, false, 2>(g, draws, spins, stream);
+    if (zeros == 1) return sweep<kDim, kDownhill, false, 1>(g, draws, spins, stream);
+    if (zeros >= 2) return sweep<kDim, kDownhill, false, 2>(g, draws, spins, stream);
   }
-  sweep<kDim, kGlauber, false, 0>(g, draws, spins, stream);
-}
-
-template <int kDim>
-void sweep_dim(const Layout& g, const Draws& draws, bool glauber, std::uint32_t* spins,
-               cudaStream_t stream) {
-  if (glauber) {
-    sweep_update<kDim, true>(g, draws, spins, stream);
-  } else {
-    sweep_update<kDim, false>(g, draws, spins, stream);
-  }
+  sweep<kDim, kDownhill, false, 0>(g, draws, spins, stream);
 }
 
 }  // namespace
 
 void launch_start(const Layout& g, std::uint64_t seed, std::uint32_t who, bool hot,
                   std::uint32_t* spins, cudaStream_t stream) {
-  const GroupShape shape = shape_of(g, kThreads);
-  start_groups<<<shape.blocks, shape.threads, 0, stream>>>(g, seed, who, hot, spins);
-  check_cuda(cudaGetLastError(), "launching a start");
+  const LaunchShape shape = shape_of(g, kThreads);
+  launch(start_groups, shape, stream, g, seed, who, hot, spins);
 }
 
-void launch_sweep(const Layout& g, const Draws& draws, bool glauber, std::uint32_t* spins,
+void launch_sweep(const Layout& g, const Draws& draws, LocalUpdate rule, std::uint32_t* spins,
                   cudaStream_t stream) {
-  switch (g.dim) {
-    case 1:
-      return sweep_dim<1>(g, draws, glauber, spins, stream);
-    case 2:
-      return sweep_dim<2>(g, draws, glauber, spins, stream);
-    case 3:
-      return sweep_dim<3>(g, draws, glauber, spins, stream);
-    default:
-      return sweep_dim<4>(g, draws, glauber, spins, stream);
-  }
+  with_dim(g.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) {
+      (certain_downhill(rule) ? sweep_update<kDim, true>
+                              : sweep_update<kDim, false>)(g, draws, spins, stream);
+    }
+  });
 }
 
 }  // namespace rewise::packed

@@ -10,7 +10,7 @@ namespace rewise::packed {
 
 // New spins of a strip of one colour. Strips of a colour in any order or at once: each writes its
 // own words and reads the other colour.
-void update_strip(const Layout& layout, const Draws& draws, bool glauber, int colour,
+void update_strip(const Layout& layout, const Draws& draws, LocalUpdate rule, int colour,
                   std::uint64_t which, std::uint32_t* spins);
 
 // Bonds between unequal spins that end at colour 0's sites of a strip (every bond ends at one such

@@ -1,4 +1,4 @@
-#include "src/cuda/check.hpp"
+// Counts over groups: a thread per group of colour 0, with the bonds that end there.
 #include "src/packed/groups.cuh"
 #include "src/packed/kernels.hpp"
 
@@ -53,32 +53,16 @@ __global__ void __launch_bounds__(kCountThreads)
   add_block(unequal, up, sums);
 }
 
-template <int kDim>
-void count(const Layout& g, const std::uint32_t* spins, unsigned long long* sums,
-           cudaStream_t stream) {
-  const GroupShape shape = shape_of(g, kCountThreads);
-  if (g.padded()) {
-    count_groups<kDim, true><<<shape.blocks, shape.threads, 0, stream>>>(g, spins, sums);
-  } else {
-    count_groups<kDim, false><<<shape.blocks, shape.threads, 0, stream>>>(g, spins, sums);
-  }
-  check_cuda(cudaGetLastError(), "launching a measurement");
-}
-
 }  // namespace
 
 void launch_count(const Layout& g, const std::uint32_t* spins, unsigned long long* sums,
                   cudaStream_t stream) {
-  switch (g.dim) {
-    case 1:
-      return count<1>(g, spins, sums, stream);
-    case 2:
-      return count<2>(g, spins, sums, stream);
-    case 3:
-      return count<3>(g, spins, sums, stream);
-    default:
-      return count<4>(g, spins, sums, stream);
-  }
+  with_dim(g.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) {
+      launch(g.padded() ? count_groups<kDim, true> : count_groups<kDim, false>,
+             shape_of(g, kCountThreads), stream, g, spins, sums);
+    }
+  });
 }
 
 }  // namespace rewise::packed

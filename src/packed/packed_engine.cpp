@@ -15,7 +15,7 @@ namespace {
 std::vector<ThresholdDigits> all_digits(int dim, const EngineSpec& spec) {
   std::vector<ThresholdDigits> digits;
   for (const double beta : spec.betas) {
-    digits.emplace_back(dim, beta, spec.local == LocalUpdate::glauber);
+    digits.emplace_back(dim, beta, spec.local);
   }
   return digits;
 }

@@ -35,7 +35,6 @@ class PackedEngine : public EngineBase {
   bool hot(std::size_t who) const {
     return starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
   }
-  bool glauber() const { return spec_.local == LocalUpdate::glauber; }
 
   const Layout layout_;
   const std::size_t systems_;                  // T * R

@@ -54,11 +54,10 @@ struct Draws {
 struct ThresholdDigits {
   std::uint32_t digit[32][kMaxDim]{};
 
-  ThresholdDigits(int dim, double beta, bool glauber) {
+  ThresholdDigits(int dim, double beta, LocalUpdate rule) {
     for (int disagreeing = 0; disagreeing < dim; ++disagreeing) {
       const int sh = 2 * dim - 2 * disagreeing;
-      const double probability = acceptance(
-          ModelKind::ising, glauber ? LocalUpdate::glauber : LocalUpdate::metropolis, beta, sh);
+      const double probability = acceptance(ModelKind::ising, rule, beta, sh);
       const Threshold t = std::min(threshold(probability), kCertain - 1);
       for (unsigned k = 0; k < 32; ++k) {
         digit[k][disagreeing] = (t >> (31 - k) & 1u) != 0 ? ~0u : 0u;

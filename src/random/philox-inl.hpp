@@ -11,18 +11,12 @@
 #define RW_PHILOX_INL_HPP_
 #endif
 
-#include <hwy/highway.h>
-
+#include "src/base/simd-inl.hpp"
 #include "src/random/philox.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rewise {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using D32 = hn::ScalableTag<std::uint32_t>;
-using V32 = hn::Vec<D32>;
-using M32 = hn::Mask<D32>;
 
 struct Vec4 {
   V32 w0, w1, w2, w3;
@@ -45,14 +39,6 @@ HWY_INLINE void multiply(V32 a, V32 m, V32& hi, V32& lo) {
   const auto odd = hn::BitCast(d, hn::MulEven(hn::Shuffle2301(a), m));
   hi = hn::OddEven(odd, hn::Shuffle2301(even));
   lo = hn::OddEven(hn::Shuffle2301(odd), even);
-#endif
-}
-
-HWY_INLINE V32 xor3(V32 a, V32 b, V32 c) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0x96)};
-#else
-  return hn::Xor(a, hn::Xor(b, c));
 #endif
 }
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "src/packed/decide.hpp"
 #include "src/packed/packed.hpp"
-#include "src/packed/settle.hpp"
 #include "src/packed/strip.hpp"
 #include "tests/packed/shapes.hpp"
 #include "tests/support/catch.hpp"
@@ -50,8 +50,8 @@ void compare(const PackedReference& reference, Engine& engine, std::size_t sites
   CHECK(seen.cluster_size.empty());
 }
 
-// A sweep of system 0 by settle_group, group by group.
-template <int kDim, bool kGlauber>
+// A sweep of system 0 by decide_group, group by group.
+template <int kDim, bool kDownhill>
 void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
                    std::vector<std::uint32_t>& spins) {
   using namespace packed;
@@ -71,9 +71,9 @@ void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
           }
           const auto group = static_cast<std::uint32_t>((piece.first + at) / kGroupWords);
           const unsigned zeros = std::min(common_zeros(draws), (group + draws.call[0].lo) % 3);
-          zeros == 0   ? settle_group<kDim, kGlauber, 0>(draws, item_of(group, colour), x, flips)
-          : zeros == 1 ? settle_group<kDim, kGlauber, 1>(draws, item_of(group, colour), x, flips)
-                       : settle_group<kDim, kGlauber, 2>(draws, item_of(group, colour), x, flips);
+          zeros == 0   ? decide_group<kDim, kDownhill, 0>(draws, item_of(group, colour), x, flips)
+          : zeros == 1 ? decide_group<kDim, kDownhill, 1>(draws, item_of(group, colour), x, flips)
+                       : decide_group<kDim, kDownhill, 2>(draws, item_of(group, colour), x, flips);
           const std::uint64_t base = (colour == 0 ? 0 : layout.colour_words()) + piece.first + at;
           for (std::uint32_t w = 0; w < kGroupWords; ++w) {
             fresh[base + w] ^= flips[w] & piece.sites[at + w];
@@ -85,16 +85,14 @@ void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
   }
 }
 
-void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws, bool glauber,
+void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws, LocalUpdate rule,
                    std::vector<std::uint32_t>& spins) {
-  const auto sweep = [&]<int kDim>() {
-    glauber ? sweep_on_host<kDim, true>(layout, draws, spins)
-            : sweep_on_host<kDim, false>(layout, draws, spins);
-  };
-  layout.dim == 1   ? sweep.template operator()<1>()
-  : layout.dim == 2 ? sweep.template operator()<2>()
-  : layout.dim == 3 ? sweep.template operator()<3>()
-                    : sweep.template operator()<4>();
+  with_dim(layout.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) {
+      certain_downhill(rule) ? sweep_on_host<kDim, true>(layout, draws, spins)
+                             : sweep_on_host<kDim, false>(layout, draws, spins);
+    }
+  });
 }
 
 }  // namespace
@@ -154,10 +152,9 @@ TEST_CASE("packed engine: the kernel's decisions, on the host, are the engine's"
       const EngineState state = engine->save();
       std::vector<std::uint32_t> spins(layout.words());
       std::memcpy(spins.data(), state.bytes.data(), state.bytes.size());
-      const bool glauber = local == LocalUpdate::glauber;
-      const ThresholdDigits digits(layout.dim, spec.betas[0], glauber);
+      const ThresholdDigits digits(layout.dim, spec.betas[0], local);
       for (std::uint32_t step = 0; step < 12; ++step) {
-        sweep_on_host(layout, make_draws(digits, spec.seed, 0, step), glauber, spins);
+        sweep_on_host(layout, make_draws(digits, spec.seed, 0, step), local, spins);
       }
       engine->advance({3, 0}, 4);
       const EngineState after = engine->save();

@@ -12,56 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rewise::bundle {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-using rewise::HWY_NAMESPACE::CallTable;
-using rewise::HWY_NAMESPACE::D32;
-using rewise::HWY_NAMESPACE::M32;
-using rewise::HWY_NAMESPACE::SharedItems;
-using rewise::HWY_NAMESPACE::V32;
-using rewise::HWY_NAMESPACE::Vec4;
-using rewise::HWY_NAMESPACE::xor3;
-
-HWY_INLINE V32 majority(V32 a, V32 b, V32 c) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0xE8)};
-#else
-  return hn::Or(hn::And(a, b), hn::And(c, hn::Or(a, b)));
-#endif
-}
-
-// mask ? a : b, bit by bit.
-HWY_INLINE V32 select(V32 mask, V32 a, V32 b) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  return V32{_mm512_ternarylogic_epi32(mask.raw, a.raw, b.raw, 0xCA)};
-#else
-  return hn::Or(hn::And(mask, a), hn::AndNot(mask, b));
-#endif
-}
-
-// a & ~(b ^ c)
-HWY_INLINE V32 and_equal(V32 a, V32 b, V32 c) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0x90)};
-#else
-  return hn::AndNot(hn::Xor(b, c), a);
-#endif
-}
-
-// a | (b & c)
-HWY_INLINE V32 or_and(V32 a, V32 b, V32 c) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0xF8)};
-#else
-  return hn::Or(a, hn::And(b, c));
-#endif
-}
-
-HWY_INLINE bool all_zero(V32 v) {
-  const D32 d;
-  return hn::AllTrue(d, hn::Eq(v, hn::Zero(d)));
-}
-
-HWY_INLINE V32 ones() { return hn::Set(D32(), ~0u); }
+using namespace rewise::HWY_NAMESPACE;
 
 // Binary planes of the number of set bits among K words: 2, 4, 6 or 8.
 template <int K>

@@ -33,7 +33,8 @@ struct DeviceSweep {
   std::uint32_t* spins;
   const std::uint32_t* first_step;  // on the device; the sweep is step *first_step + step
   std::uint32_t step;
-  std::uint32_t stream;   // Stream::metropolis or Stream::glauber
+  std::uint32_t stream;   // of its draws: local_stream()
+  bool downhill;          // certain_downhill()
   std::uint32_t graphs;   // at most kMostGraphs
   std::uint32_t bundles;  // of each
   int vec;

@@ -6,6 +6,7 @@
 // draws and bits as in local.cu.
 #include <algorithm>
 
+#include "graphs/lattice.hpp"
 #include "src/bundle/local/local_cells.cuh"
 #include "src/bundle/local/local_cuda.hpp"
 #include "src/cuda/launch.hpp"
@@ -26,7 +27,7 @@ struct Common {
   uint4 regular[kVec][kMostRegularClasses][kQuickCalls];
 };
 
-// What a warp needs to settle words, as settle_word() names it.
+// What a warp needs to decide words, as decide_word() names it.
 template <int kVec>
 struct Known {
   const CallWords (&call_words)[kVec][8];
@@ -36,7 +37,7 @@ struct Known {
 
 // The call words of one sweep, by the block's last threads.
 template <int kVec>
-__device__ __forceinline__ void make_calls(const Settle& s, std::uint32_t step,
+__device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t step,
                                            CallWords (&calls)[kVec][8]) {
   const unsigned k = blockDim.x - 1 - threadIdx.x;
   if (k < kVec * 8u) {
@@ -45,9 +46,9 @@ __device__ __forceinline__ void make_calls(const Settle& s, std::uint32_t step,
   }
 }
 
-// Settles the last 32 words that wait in the warp's queue where there are `least`.
+// BlockUpdates the last 32 words that wait in the warp's queue where there are `least`.
 template <int kVec>
-__device__ __forceinline__ void settle_warp(const Settle& s, const Known<kVec>& known,
+__device__ __forceinline__ void decide_warp(const BlockUpdate& s, const Known<kVec>& known,
                                             unsigned least, std::uint32_t* spins) {
   const unsigned lane = threadIdx.x % 32;
   __syncwarp();
@@ -55,7 +56,7 @@ __device__ __forceinline__ void settle_warp(const Settle& s, const Known<kVec>& 
   if (waiting < least) return;
   do {
     const unsigned first = waiting > 32 ? waiting - 32 : 0;
-    if (first + lane < waiting) settle_waiting<kVec>(s, known, first + lane, spins);
+    if (first + lane < waiting) decide_waiting<kVec>(s, known, first + lane, spins);
     waiting = first;
   } while (waiting >= least);
   __syncwarp();
@@ -63,10 +64,10 @@ __device__ __forceinline__ void settle_warp(const Settle& s, const Known<kVec>& 
   __syncwarp();
 }
 
-template <int kDim, int kVec, bool kGlauber>
+template <int kDim, int kVec, bool kDownhill>
 __device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
-                                              const Settle& s, Known<kVec>& known, unsigned colour,
-                                              std::uint32_t* spins) {
+                                              const BlockUpdate& s, Known<kVec>& known,
+                                              unsigned colour, std::uint32_t* spins) {
   const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
   const std::uint32_t first = range[0], modified = (range[1] - first) / 32;
@@ -78,15 +79,15 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
       const std::uint32_t i =
           regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
       if (i != kNoPlace) {
-        regular_cell<kDim, kVec, kGlauber>(g, s, known, static_cast<int>(colour), i, spins);
+        regular_cell<kDim, kVec, kDownhill>(g, s, known, static_cast<int>(colour), i, spins);
       }
     }
-    settle_warp<kVec>(s, known, 32, spins);
+    decide_warp<kVec>(s, known, 32, spins);
   }
-  settle_warp<kVec>(s, known, 1, spins);
+  decide_warp<kVec>(s, known, 1, spins);
 }
 
-template <int kDim, int kVec, bool kGlauber>
+template <int kDim, int kVec, bool kDownhill>
 __global__ void __launch_bounds__(kMostWarps * 32)
     sweep_resident(const __grid_constant__ DeviceLattice g,
                    const __grid_constant__ DeviceCells cells,
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   auto& common = *reinterpret_cast<Common<kVec>*>(dynamic);
   auto* words = reinterpret_cast<std::uint32_t*>(&common + 1);
   auto* queues = reinterpret_cast<WarpQueue*>(words + g.words * kVec);
-  Settle s = settle_of<kVec>(sweep);
+  BlockUpdate s = block_update<kVec>(sweep);
   const std::uint32_t step = s.draw.step;
   const auto vec = static_cast<std::uint32_t>(sweep.vec);
   const std::uint32_t bundle = s.quad * kVec;
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
     store<kVec>(words + slot * kVec, load<kVec>(far + std::size_t{slot} * vec));
   }
   if constexpr (kDim > 0) {
-    load_regular_digits<kVec>(s, common.regular, kGlauber ? 2 * kDim + 1 : kDim);
+    load_regular_digits<kVec>(s, common.regular, kDownhill ? kDim : 2 * kDim + 1);
   }
   make_calls<kVec>(s, step, common.call_words[0]);
   WarpQueue& queue = queues[threadIdx.x / 32];
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
     make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
     Known<kVec> known{common.call_words[n % 2], common.regular, queue};
     for (unsigned colour = 0; colour < cells.colours; ++colour) {
-      update_colour<kDim, kVec, kGlauber>(g, cells, s, known, colour, words);
+      update_colour<kDim, kVec, kDownhill>(g, cells, s, known, colour, words);
       __syncthreads();
     }
   }
@@ -140,24 +141,14 @@ Device device_now() {
 template <int kDim, int kVec>
 void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                 const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
-  const auto go = [&](auto* kernel) {
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    device_now().shared));
-    const dim3 blocks(1, sweep.bundles / kVec, sweep.graphs);
-    kernel<<<blocks, r.threads, r.shared_bytes, stream>>>(g, cells, sweep, sweeps);
-  };
-  if (sweep.stream == static_cast<std::uint32_t>(Stream::glauber)) {
-    go(sweep_resident<kDim, kVec, true>);
-  } else {
-    go(sweep_resident<kDim, kVec, false>);
-  }
-}
-
-template <int kDim>
-void launch_dim(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
-                const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
-  if (r.vec == 4) return launch_vec<kDim, 4>(g, cells, sweep, r, sweeps, stream);
-  launch_vec<kDim, 1>(g, cells, sweep, r, sweeps, stream);
+  const auto kernel =
+      sweep.downhill ? sweep_resident<kDim, kVec, true> : sweep_resident<kDim, kVec, false>;
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  device_now().shared));
+  LaunchShape shape{1, r.threads, r.shared_bytes};
+  shape.blocks_y = sweep.bundles / kVec;
+  shape.blocks_z = sweep.graphs;
+  launch(kernel, shape, stream, g, cells, sweep, sweeps);
 }
 
 template <int kVec>
@@ -209,23 +200,9 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
 
 void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                      const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
-  switch (g.dim) {
-    case 0:
-      launch_dim<0>(g, cells, sweep, r, sweeps, stream);
-      break;
-    case 1:
-      launch_dim<1>(g, cells, sweep, r, sweeps, stream);
-      break;
-    case 2:
-      launch_dim<2>(g, cells, sweep, r, sweeps, stream);
-      break;
-    case 3:
-      launch_dim<3>(g, cells, sweep, r, sweeps, stream);
-      break;
-    default:
-      launch_dim<4>(g, cells, sweep, r, sweeps, stream);
-  }
-  check_cuda(cudaGetLastError(), "launching resident sweeps");
+  with_dim(g.dim, [&]<int kDim>() {
+    (r.vec == 4 ? launch_vec<kDim, 4> : launch_vec<kDim, 1>)(g, cells, sweep, r, sweeps, stream);
+  });
 }
 
 }  // namespace rewise::bundle

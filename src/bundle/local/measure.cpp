@@ -146,16 +146,9 @@ void count_lattice(const Layout& layout, const std::uint32_t* spins, std::uint32
 
 void CountLattice(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
                   std::uint32_t last, ReplicaSums& sums) {
-  switch (layout.lattice.dim) {
-    case 1:
-      return count_lattice<1>(layout, spins, first, last, sums);
-    case 2:
-      return count_lattice<2>(layout, spins, first, last, sums);
-    case 3:
-      return count_lattice<3>(layout, spins, first, last, sums);
-    default:
-      return count_lattice<4>(layout, spins, first, last, sums);
-  }
+  with_dim(layout.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) count_lattice<kDim>(layout, spins, first, last, sums);
+  });
 }
 
 void CountList(const BondList& list, const std::uint32_t* spins, ReplicaSums& sums) {

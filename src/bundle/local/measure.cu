@@ -3,10 +3,10 @@
 // row's words are this row's as the walk goes on. Two threads side by side share the four bundles
 // of a place. Floor: the spins' bytes once, 4 N per bundle; 3 instructions per bond and word of 32
 // replicas.
-#include "src/bundle/local/counter.cuh"
-#include "src/bundle/local/local.cuh"
+#include "graphs/lattice.hpp"
 #include "src/bundle/local/measure_cuda.hpp"
-#include "src/bundle/local/tally.cuh"
+#include "src/bundle/words.cuh"
+#include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {
@@ -275,38 +275,17 @@ Shares share(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts)
   return s;
 }
 
-template <int kDim>
-void launch_dim(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
-  const auto go = [&](auto* kernel, unsigned parts) {
-    const Shares shares = share(g, m, parts);
-    const dim3 blocks(shares.lattice_blocks + 2 * shares.pair_blocks,
-                      m.bundles / static_cast<unsigned>(m.vec), m.graphs);
-    kernel<<<blocks, kThreads, 0, stream>>>(g, m, shares);
-  };
-  if (m.vec == 4) return go(count<kDim, 2, 2>, 2);
-  go(count<kDim, 1, 1>, 1);
-}
-
 }  // namespace
 
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
-  switch (g.dim) {
-    case 0:
-      launch_dim<0>(g, m, stream);
-      break;
-    case 1:
-      launch_dim<1>(g, m, stream);
-      break;
-    case 2:
-      launch_dim<2>(g, m, stream);
-      break;
-    case 3:
-      launch_dim<3>(g, m, stream);
-      break;
-    default:
-      launch_dim<4>(g, m, stream);
-  }
-  check_cuda(cudaGetLastError(), "launching a measurement");
+  const unsigned parts = m.vec == 4 ? 2 : 1;
+  const Shares shares = share(g, m, parts);
+  LaunchShape shape{shares.lattice_blocks + 2 * shares.pair_blocks, kThreads};
+  shape.blocks_y = m.bundles / static_cast<unsigned>(m.vec);
+  shape.blocks_z = m.graphs;
+  with_dim(g.dim, [&]<int kDim>() {
+    launch(m.vec == 4 ? count<kDim, 2, 2> : count<kDim, 1, 1>, shape, stream, g, m, shares);
+  });
 }
 
 }  // namespace rewise::bundle

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "src/bundle/swendsen_wang/swendsen_wang_cuda.hpp"
+#include "src/cuda/bits.cuh"
 #include "src/cuda/forest.cuh"
-#include "src/cuda/turn_bits.cuh"
 #include "src/cuda/warp_sum.cuh"
 
 namespace rewise::bundle::device {

@@ -1,9 +1,9 @@
 // Step 1 of a Swendsen-Wang update: open bonds and random bits, turned (swendsen_wang_cuda.hpp). A
 // lane draws for a site's bond and 32 replicas, four digits a call, until the whole warp has
 // settled: 3.3 calls, some 130 instructions.
-#include "src/bundle/local/local.cuh"
 #include "src/bundle/rules.hpp"
 #include "src/bundle/swendsen_wang/swendsen_wang.cuh"
+#include "src/bundle/words.cuh"
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {

@@ -7,11 +7,11 @@
 #include <cuda/atomic>
 
 #include "graphs/lattice.hpp"
-#include "src/bundle/local/local.cuh"
 #include "src/bundle/rules.hpp"
 #include "src/bundle/wolff/wolff_cuda.hpp"
+#include "src/bundle/words.cuh"
+#include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
-#include "src/cuda/turn_bits.cuh"
 
 namespace rewise::bundle {
 namespace {

@@ -1,9 +1,9 @@
 // How a dense Wolff update begins and ends (wolff_dense_cuda.hpp); its draws and its growth have
 // files of their own. The flip moves 16 bytes per reached word and is limited by memory.
-#include "src/bundle/local/counter.cuh"
-#include "src/bundle/local/local.cuh"
 #include "src/bundle/rules.hpp"
 #include "src/bundle/wolff/wolff_dense.cuh"
+#include "src/bundle/words.cuh"
+#include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {

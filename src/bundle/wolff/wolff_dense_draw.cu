@@ -2,9 +2,9 @@
 // bundles: eight digits of every bond at once, then the tenth of the words that needs more from a
 // queue in shared memory, by full warps. Limited by integer instructions, about 80 per bond and
 // bundle.
-#include "src/bundle/local/local.cuh"
 #include "src/bundle/rules.hpp"
 #include "src/bundle/wolff/wolff_dense.cuh"
+#include "src/bundle/words.cuh"
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {

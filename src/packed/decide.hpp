@@ -1,6 +1,6 @@
 // The decisions about one group of 128 sites of one colour, 32 at a time (rules.hpp): the CUDA
 // kernel's inner part, compiled for the host as well so that its twin can be tested there. The
-// vectorised CPU form is settle-inl.hpp.
+// vectorised CPU form is in local.cpp.
 //
 // Cost in 2D: eight calls of Philox for the first digits of 128 sites and one for what is left of
 // them; a warp takes 0.6 more on average. Per word and digit one selection and two operations of
@@ -9,16 +9,10 @@
 
 #include <cstdint>
 
+#include "src/base/bits.hpp"
 #include "src/packed/rules.hpp"
 
 namespace rewise::packed {
-
-RW_HD std::uint32_t majority(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-  return (a & b) | (c & (a | b));
-}
-RW_HD std::uint32_t select(std::uint32_t mask, std::uint32_t a, std::uint32_t b) {
-  return (mask & a) | (~mask & b);
-}
 
 // The disagreements D of 32 sites with their 2 kDim neighbours, as the comparison needs them.
 // `few`: D < kDim; `equal`: D = kDim; else more. p0, p1: binary digits of the threshold's number,
@@ -89,12 +83,12 @@ struct Decision {
 };
 
 // The first digits of word w. The first kZeros of all thresholds are 0.
-template <int kDim, bool kGlauber, unsigned kZeros>
+template <int kDim, bool kDownhill, unsigned kZeros>
 RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsigned w,
                               const Disagreement<kDim>& d) {
   Words4 r = item.words(draws.update, draws.call[quick_call(w, 0)]);
   Decision out{d.few, ~d.few, d.p0, d.p1, 0};
-  if constexpr (kGlauber) {
+  if constexpr (!kDownhill) {
     out.open = ~d.equal;
     out.below = d.equal & ~r.w[0];
     out.invert = ~(d.few | d.equal);
@@ -191,8 +185,8 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
 
 // The sites of a group that flip. x: [kGroupWords][2 kDim] disagreements with the neighbours.
 // kZeros: 0 to 2, at most common_zeros(thresholds); it changes the speed alone.
-template <int kDim, bool kGlauber, unsigned kZeros = 0>
-RW_HD void settle_group(const Draws& draws, std::uint32_t item,
+template <int kDim, bool kDownhill, unsigned kZeros = 0>
+RW_HD void decide_group(const Draws& draws, std::uint32_t item,
                         const std::uint32_t (&x)[kGroupWords][2 * kDim], std::uint32_t* flips) {
   const PhiloxItem shared(draws.update, item);
   Decision of[kGroupWords];
@@ -200,7 +194,7 @@ RW_HD void settle_group(const Draws& draws, std::uint32_t item,
 #pragma unroll
 #endif
   for (unsigned w = 0; w < kGroupWords; ++w) {
-    of[w] = decide_quickly<kDim, kGlauber, kZeros>(draws, shared, w, Disagreement<kDim>(x[w]));
+    of[w] = decide_quickly<kDim, kDownhill, kZeros>(draws, shared, w, Disagreement<kDim>(x[w]));
   }
   decide_rest<kDim>(draws, shared, of);
 #if defined(__CUDA_ARCH__)
