@@ -40,7 +40,10 @@ struct Worker {
   std::unique_ptr<SwendsenWangScratch> swendsen_wang;
   std::unique_ptr<FewClusterScratch> few_cluster;
   Work work;
-  std::uint64_t cluster_size = 0;  // of the system in hand, as EngineBase has them
+  // Of the system in hand, apart from those of others' systems: its place in a sweep, and the
+  // cluster sums of this call.
+  SweepPlace place;
+  std::uint64_t cluster_size = 0;
   WideSum cluster_quartic = 0;
 };
 
@@ -133,8 +136,8 @@ void CpuEngine::start() {
 bool CpuEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& watch,
                              Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
-  SweepPlace& place = places_[who];
-  return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, system(who), place);
+  return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, system(who),
+                     worker.place);
 }
 
 bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,
@@ -215,9 +218,11 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   for_each_system([&](std::size_t who, Worker& worker) {
     StopWatch watch(options_, stopped);
     if (watch.stopped()) return;
+    worker.place = places_[who];
     worker.cluster_size = 0;
     worker.cluster_quartic = 0;
     ahead_[who] = advance_system(who, schedule, steps, watch, worker);
+    places_[who] = worker.place;
     cluster_size_[who] += worker.cluster_size;
     if (is_swendsen_wang()) cluster_quartic_[who] += worker.cluster_quartic;
   });
