@@ -82,9 +82,9 @@ struct Lattice {
   }
 };
 
-// Calls f.template operator()<kDim>() with the lattice's dimension, 0 to 4 (host).
+// Calls f.template operator()<kDim>() with the lattice's dimension, 1 to 4 (host).
 template <class F>
-decltype(auto) with_dim(int dim, F&& f) {
+decltype(auto) with_lattice_dim(int dim, F&& f) {
   switch (dim) {
     case 1:
       return f.template operator()<1>();
@@ -92,11 +92,14 @@ decltype(auto) with_dim(int dim, F&& f) {
       return f.template operator()<2>();
     case 3:
       return f.template operator()<3>();
-    case 4:
-      return f.template operator()<4>();
     default:
-      return f.template operator()<0>();
+      return f.template operator()<4>();
   }
+}
+// The same with 0 where there is no lattice.
+template <class F>
+decltype(auto) with_dim(int dim, F&& f) {
+  return dim == 0 ? f.template operator()<0>() : with_lattice_dim(dim, f);
 }
 
 }  // namespace rewise

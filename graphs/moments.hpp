@@ -1,5 +1,5 @@
 // The two numbers of a graph whose means over all graphs of a spec are known exactly, so that they
-// serve as control variates (PHYSICS.md: they cut the error of U by 1.4 to 3).
+// serve as control variates (they cut the error of the Binder ratio by factors of 1.4 to 3).
 #pragma once
 
 #include "graphs/graph.hpp"
@@ -7,9 +7,8 @@
 namespace rewise {
 
 struct GraphMoments {
-  double rewired_ends =
-      0;              // ends of bonds that lie elsewhere than on the lattice; `add`: bonds x 2
-  double sum_k2 = 0;  // sum over sites of degree^2
+  double rewired_ends = 0;  // ends of bonds that are not at home; `add`: twice the added bonds
+  double sum_k2 = 0;        // sum over sites of degree^2
 };
 
 // Of one graph. O(modified cells).
@@ -24,8 +23,9 @@ GraphMoments moments_of(const Graph& graph);
 //           neighbours of the bond's other end) exceed the average one, counting only ends that
 //           stay:
 //             S = (2-q) q {(1-q) (d - 1/2 + q/4) + d q}.
-//   add:    rewired_ends = 2 p B;  sum_k2 = 4 d^2 N + (8 d + 2) p B + 4 B (B-1) p^2 / N - 8 d^2
-//   p^2. swap:   sum_k2 = 4 d^2 N exactly; rewired_ends is not known (NaN).
+//   add:    rewired_ends = 2 p B;
+//           sum_k2 = 4 d^2 N + (8 d + 2) p B + 4 B (B-1) p^2 / N - 8 d^2 p^2.
+//   swap:   rewired_ends is not known (NaN);  sum_k2 = 4 d^2 N exactly.
 // Neglected in sum_k2: terms of order 1/N (its standard deviation grows as N^(1/2)). On graphs of
 // less than about 50 sites, ends for which no target is free shift both numbers.
 GraphMoments exact_means(const GraphSpec& spec);

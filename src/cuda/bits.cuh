@@ -39,10 +39,16 @@ __device__ __forceinline__ unsigned lowest(std::uint64_t bits) {
   return static_cast<unsigned>(__ffsll(static_cast<long long>(bits))) - 1;
 }
 
+__device__ __forceinline__ unsigned highest(std::uint32_t bits) {
+  return 31 - static_cast<unsigned>(__clz(static_cast<int>(bits)));
+}
+__device__ __forceinline__ unsigned highest(std::uint64_t bits) {
+  return 63 - static_cast<unsigned>(__clzll(static_cast<long long>(bits)));
+}
+
 // Where the run of site x starts; a bit of `starts` is where a run does.
 __device__ __forceinline__ unsigned run_start(std::uint64_t starts, unsigned x) {
-  const std::uint64_t up_to = starts & ~std::uint64_t{0} >> (63 - x);
-  return 63 - static_cast<unsigned>(__clzll(static_cast<long long>(up_to)));
+  return highest(starts & ~std::uint64_t{0} >> (63 - x));
 }
 
 // The first marked site of every run that has one. Adding a bit at each run's start to the

@@ -247,13 +247,11 @@ void update_words(const Draws& draws, int colour, const Strip& strip) {
 }
 
 void UpdateStrip(int dim, const Draws& draws, LocalUpdate rule, int colour, const Strip& strip) {
-  with_dim(dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      if (certain_downhill(rule)) {
-        update_words<kDim, true>(draws, colour, strip);
-      } else {
-        update_words<kDim, false>(draws, colour, strip);
-      }
+  with_lattice_dim(dim, [&]<int kDim>() {
+    if (certain_downhill(rule)) {
+      update_words<kDim, true>(draws, colour, strip);
+    } else {
+      update_words<kDim, false>(draws, colour, strip);
     }
   });
 }

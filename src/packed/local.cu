@@ -100,11 +100,9 @@ void launch_start(const Layout& g, std::uint64_t seed, std::uint32_t who, bool h
 
 void launch_sweep(const Layout& g, const Draws& draws, LocalUpdate rule, std::uint32_t* spins,
                   cudaStream_t stream) {
-  with_dim(g.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      (certain_downhill(rule) ? sweep_update<kDim, true>
-                              : sweep_update<kDim, false>)(g, draws, spins, stream);
-    }
+  with_lattice_dim(g.dim, [&]<int kDim>() {
+    (certain_downhill(rule) ? sweep_update<kDim, true> : sweep_update<kDim, false>)(g, draws, spins,
+                                                                                    stream);
   });
 }
 

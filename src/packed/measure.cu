@@ -57,11 +57,9 @@ __global__ void __launch_bounds__(kCountThreads)
 
 void launch_count(const Layout& g, const std::uint32_t* spins, unsigned long long* sums,
                   cudaStream_t stream) {
-  with_dim(g.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      launch(g.padded() ? count_groups<kDim, true> : count_groups<kDim, false>,
-             shape_of(g, kCountThreads), stream, g, spins, sums);
-    }
+  with_lattice_dim(g.dim, [&]<int kDim>() {
+    launch(g.padded() ? count_groups<kDim, true> : count_groups<kDim, false>,
+           shape_of(g, kCountThreads), stream, g, spins, sums);
   });
 }
 

@@ -100,16 +100,8 @@ void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, std:
 
 void load_strip(const Layout& layout, std::uint32_t* spins, int colour, std::uint64_t which,
                 Strip& strip) {
-  switch (layout.dim) {
-    case 1:
-      return load_strip_dim<1>(layout, spins, colour, which, strip);
-    case 2:
-      return load_strip_dim<2>(layout, spins, colour, which, strip);
-    case 3:
-      return load_strip_dim<3>(layout, spins, colour, which, strip);
-    default:
-      return load_strip_dim<4>(layout, spins, colour, which, strip);
-  }
+  with_lattice_dim(layout.dim,
+                   [&]<int kDim>() { load_strip_dim<kDim>(layout, spins, colour, which, strip); });
 }
 
 void store_strip(const Layout& layout, const Strip& strip, int colour, std::uint32_t* spins) {

@@ -16,7 +16,7 @@ enum class Stream : std::uint32_t {
 
   // Engines (key: run seed)
   start = 16,       // hot start: item site, one word of 32 replicas
-  metropolis = 17,  // item site; see src/random/bernoulli.hpp
+  metropolis = 17,  // item site; src/bundle/rules.hpp
   glauber = 18,
   wolff_seed = 19,       // item replica: the seed site
   bond = 20,             // item bond: one draw per undirected bond and step

@@ -127,7 +127,7 @@ TEST_CASE("enumeration of small graphs by hand") {
   CHECK(hub.specific_heat == Approx(15 * beta * beta * (1 - t * t) / 16).epsilon(1e-11));
 }
 
-TEST_CASE("Kaufman's torus gives the table of PHYSICS") {
+TEST_CASE("Kaufman's torus gives known averages") {
   struct Row {
     int L;
     double e20, c20, etc, ctc, e24, c24, e30, c30;

@@ -1,5 +1,6 @@
-// The laws of PHYSICS.md over many graphs. Every chi-square test fails by chance with probability
-// 1e-4 and every z test (|z| < 4) with 6e-5: together below 0.5%; the seeds are fixed.
+// The laws of the rewiring rules (graphs/rewire.cpp, moments.hpp) over many graphs. Every
+// chi-square test fails by chance with probability 1e-4 and every z test (|z| < 4) with 6e-5:
+// together below 0.5%; the seeds are fixed.
 #include <cmath>
 
 #include "graphs/moments.hpp"

@@ -87,11 +87,9 @@ void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
 
 void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws, LocalUpdate rule,
                    std::vector<std::uint32_t>& spins) {
-  with_dim(layout.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      certain_downhill(rule) ? sweep_on_host<kDim, true>(layout, draws, spins)
-                             : sweep_on_host<kDim, false>(layout, draws, spins);
-    }
+  with_lattice_dim(layout.dim, [&]<int kDim>() {
+    certain_downhill(rule) ? sweep_on_host<kDim, true>(layout, draws, spins)
+                           : sweep_on_host<kDim, false>(layout, draws, spins);
   });
 }
 

@@ -185,11 +185,9 @@ void update_dim(const Layout& layout, const LocalTables& tables, const Address& 
 
 void UpdateRegular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                    std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
-  with_dim(layout.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      (tables.downhill ? update_dim<kDim, true>
-                       : update_dim<kDim, false>)(layout, tables, at, colour, first, last, spins);
-    }
+  with_lattice_dim(layout.lattice.dim, [&]<int kDim>() {
+    (tables.downhill ? update_dim<kDim, true> : update_dim<kDim, false>)(layout, tables, at, colour,
+                                                                         first, last, spins);
   });
 }
 

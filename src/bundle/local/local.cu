@@ -57,12 +57,10 @@ auto regular_kernel(bool downhill) {
 void launch_regular(const DeviceLattice& g, const DeviceSweep& sweep, int colour,
                     cudaStream_t stream) {
   if (g.dim == 0 || g.regular_most[colour] == 0) return;
-  with_dim(g.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      launch(sweep.vec == 4 ? regular_kernel<kDim, 4>(sweep.downhill)
-                            : regular_kernel<kDim, 1>(sweep.downhill),
-             shape_for(g.regular_most[colour], sweep), stream, g, sweep, colour);
-    }
+  with_lattice_dim(g.dim, [&]<int kDim>() {
+    launch(sweep.vec == 4 ? regular_kernel<kDim, 4>(sweep.downhill)
+                          : regular_kernel<kDim, 1>(sweep.downhill),
+           shape_for(g.regular_most[colour], sweep), stream, g, sweep, colour);
   });
 }
 

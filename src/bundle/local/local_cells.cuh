@@ -86,7 +86,7 @@ struct Planes {
 
 constexpr unsigned kThreads = 128;
 constexpr unsigned kQueue = 128;     // words of a block that may wait; about 60 of 512 do
-constexpr unsigned kQuickCalls = 2;  // eight digits settle nine words in ten
+constexpr unsigned kQuickCalls = 2;  // eight digits decide nine words in ten
 constexpr unsigned kPlanes = 4;      // counts up to 15
 constexpr unsigned kMostRegularClasses = 9;
 

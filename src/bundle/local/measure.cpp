@@ -146,9 +146,8 @@ void count_lattice(const Layout& layout, const std::uint32_t* spins, std::uint32
 
 void CountLattice(const Layout& layout, const std::uint32_t* spins, std::uint32_t first,
                   std::uint32_t last, ReplicaSums& sums) {
-  with_dim(layout.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) count_lattice<kDim>(layout, spins, first, last, sums);
-  });
+  with_lattice_dim(layout.lattice.dim,
+                   [&]<int kDim>() { count_lattice<kDim>(layout, spins, first, last, sums); });
 }
 
 void CountList(const BondList& list, const std::uint32_t* spins, ReplicaSums& sums) {

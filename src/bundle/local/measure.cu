@@ -22,7 +22,7 @@ constexpr unsigned kBlocks = 512;  // that fill a device
 constexpr int bit_width(unsigned n) { return n == 0 ? 0 : 1 + bit_width(n / 2); }
 
 // How a launch's blocks share the work.
-struct Shares {
+struct WalkPlan {
   unsigned steps;  // of a walk
   unsigned walks;  // per line: walks one behind the other, of steps rows each
   unsigned lattice_blocks;
@@ -92,11 +92,11 @@ __device__ __forceinline__ void walk(unsigned steps, const Step& step, const Clo
 // One row, or sites without a lattice: places kThreads / kParts apart.
 template <int kDim, int kVec, int kParts>
 __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<kVec, kParts>& words,
-                                           const Shares& shares, Tallies<kDim, kVec>& tallies) {
+                                           const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
   constexpr unsigned kStride = kThreads / kParts;
   const std::uint32_t end = kDim == 0 ? g.sites : g.half_row;
-  std::uint32_t h = blockIdx.x * shares.steps * kStride + threadIdx.x / kParts;
-  const unsigned steps = h < end ? min(shares.steps, (end - h + kStride - 1) / kStride) : 0;
+  std::uint32_t h = blockIdx.x * plan.steps * kStride + threadIdx.x / kParts;
+  const unsigned steps = h < end ? min(plan.steps, (end - h + kStride - 1) / kStride) : 0;
   const auto step = [&](unsigned n, bool) {
     const Pack<kVec> first = load<kVec>(words.at(g.colour_base[0] + h));
     if constexpr (kDim == 0) {
@@ -115,11 +115,11 @@ __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<k
 // place has the other colour in the next row of any direction.
 template <int kDim, int kVec, int kParts>
 __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kVec, kParts>& words,
-                                          const Shares& shares, Tallies<kDim, kVec>& tallies) {
+                                          const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
   const std::uint32_t column = (blockIdx.x * kThreads + threadIdx.x) / kParts;
   const std::uint32_t which = column / g.half_row, h = column % g.half_row;
-  const std::uint32_t y = which % shares.walks * shares.steps;
-  const std::uint32_t row = which / shares.walks * g.extent1 + y;
+  const std::uint32_t y = which % plan.walks * plan.steps;
+  const std::uint32_t row = which / plan.walks * g.extent1 + y;
   if (row >= g.rows) return;
   const unsigned odd = g.row_parity[row];
   const std::uint32_t place = row * g.half_row + h;
@@ -135,7 +135,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
     const std::uint32_t to = g.row_neighbour[row * (2 * (kDim - 1)) + 2 * (d - 1)];
     far[d] = line * (static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(row));
   }
-  const bool to_end = y + shares.steps >= g.extent1;
+  const bool to_end = y + plan.steps >= g.extent1;
   Pack<kVec> first = load<kVec>(at_first), second = load<kVec>(at_second);
   const auto step = [&](unsigned n, bool last) {
     const std::ptrdiff_t on = last && to_end ? back : line;
@@ -156,7 +156,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
     first = on_first;
     second = on_second;
   };
-  walk(min(shares.steps, g.extent1 - y), step,
+  walk(min(plan.steps, g.extent1 - y), step,
        [&](unsigned n) { tallies.close(2 * kDim * n, 2 * n); });
 }
 
@@ -232,20 +232,20 @@ __device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
 template <int kDim, int kVec, int kParts>
 __global__ void __launch_bounds__(kThreads)
     count(const __grid_constant__ DeviceLattice g, const __grid_constant__ DeviceMeasurement m,
-          const __grid_constant__ Shares shares) {
+          const __grid_constant__ WalkPlan plan) {
   const std::size_t which = std::size_t{blockIdx.z} * gridDim.y + blockIdx.y;
   const Words<kVec, kParts> words{m.spins + which * g.words * (kVec * kParts) +
                                   threadIdx.x % kParts * kVec};
   Tallies<kDim, kVec> tallies;
   bool removed = false;
-  if (blockIdx.x >= shares.lattice_blocks) {
-    const unsigned block = blockIdx.x - shares.lattice_blocks;
-    removed = block < shares.pair_blocks;
-    count_pairs<kDim>(m.pairs[removed ? 0 : 1], words, block % shares.pair_blocks, tallies);
+  if (blockIdx.x >= plan.lattice_blocks) {
+    const unsigned block = blockIdx.x - plan.lattice_blocks;
+    removed = block < plan.pair_blocks;
+    count_pairs<kDim>(m.pairs[removed ? 0 : 1], words, block % plan.pair_blocks, tallies);
   } else if constexpr (kDim < 2) {
-    walk_along(g, words, shares, tallies);
+    walk_along(g, words, plan, tallies);
   } else {
-    walk_rows(g, words, shares, tallies);
+    walk_rows(g, words, plan, tallies);
   }
   const std::size_t replica = which * (kVec * kParts) * kReplicas;
   add_up<kDim, kVec, kParts>(tallies, removed, m.disagreeing + replica, m.up + replica);
@@ -256,10 +256,10 @@ unsigned blocks_of(std::uint64_t items, unsigned per) {
 }
 
 // Long walks where they still fill the device.
-Shares share(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
+WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
   const unsigned stride = kThreads / parts;
   const unsigned rows = m.graphs * m.bundles / static_cast<unsigned>(m.vec);
-  Shares s{};
+  WalkPlan s{};
   s.steps = kLongest;
   for (;; s.steps /= 2) {
     if (g.dim < 2) {
@@ -279,12 +279,12 @@ Shares share(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts)
 
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
   const unsigned parts = m.vec == 4 ? 2 : 1;
-  const Shares shares = share(g, m, parts);
-  LaunchShape shape{shares.lattice_blocks + 2 * shares.pair_blocks, kThreads};
+  const WalkPlan plan = plan_walks(g, m, parts);
+  LaunchShape shape{plan.lattice_blocks + 2 * plan.pair_blocks, kThreads};
   shape.blocks_y = m.bundles / static_cast<unsigned>(m.vec);
   shape.blocks_z = m.graphs;
   with_dim(g.dim, [&]<int kDim>() {
-    launch(m.vec == 4 ? count<kDim, 2, 2> : count<kDim, 1, 1>, shape, stream, g, m, shares);
+    launch(m.vec == 4 ? count<kDim, 2, 2> : count<kDim, 1, 1>, shape, stream, g, m, plan);
   });
 }
 

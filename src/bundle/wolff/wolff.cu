@@ -278,7 +278,7 @@ class Grower {
       } else {
         visit_specials();
       }
-      if (count_ >= 48) share();
+      if (count_ >= 48) give_away();
       if (run_.limit > 0 && agree(peek(shared_.over) != 0)) count_ = special_count_ = 0;
     }
     __syncwarp();
@@ -330,7 +330,7 @@ class Grower {
     bool hit = live && number < limit;
     bool open = live && number == limit;
     if (__any_sync(~0u, open && late)) {
-      if (open && late) hit = settle(item);
+      if (open && late) hit = decide(item);
       open = open && !late;
     }
     push(open, make_uint2(site | kLate, candidate.y));
@@ -340,7 +340,7 @@ class Grower {
   }
 
   // Digits from the ninth on.
-  __device__ __forceinline__ bool settle(const SharedItem& item) const {
+  __device__ __forceinline__ bool decide(const SharedItem& item) const {
 #pragma unroll 1
     for (unsigned call = 2; call < 8; ++call) {
       const CallWords words(static_cast<std::uint32_t>(r_.graph.seed),
@@ -429,7 +429,7 @@ class Grower {
   }
 
   // Gives candidates away: where warps wait for some, and where the buffer grows full.
-  __device__ __forceinline__ void share() {
+  __device__ __forceinline__ void give_away() {
     const std::uint32_t waiting = peek(shared_.tail) - peek(shared_.head);
     if (agree(waiting < peek(shared_.idle))) give();
     make_room(kRoundGrowth);

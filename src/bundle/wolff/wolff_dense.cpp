@@ -86,16 +86,9 @@ void draw_rows(const DenseGeometry& g, const Address& at, Threshold t, const std
 void DrawRows(const DenseGeometry& g, const Address& at, Threshold t, const std::uint32_t* spins,
               std::uint32_t seed_spin, std::uint32_t active, std::uint32_t first,
               std::uint32_t last, DenseScratch& scratch) {
-  switch (g.layout.lattice.dim) {
-    case 1:
-      return draw_rows<1>(g, at, t, spins, seed_spin, active, first, last, scratch);
-    case 2:
-      return draw_rows<2>(g, at, t, spins, seed_spin, active, first, last, scratch);
-    case 3:
-      return draw_rows<3>(g, at, t, spins, seed_spin, active, first, last, scratch);
-    default:
-      return draw_rows<4>(g, at, t, spins, seed_spin, active, first, last, scratch);
-  }
+  with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
+    draw_rows<kDim>(g, at, t, spins, seed_spin, active, first, last, scratch);
+  });
 }
 
 // Bonds [first, last) of a list, in whole vectors.
@@ -224,16 +217,7 @@ void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) 
   // A rewired lattice bond is crossed nowhere at its old place.
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
   std::fill(scratch.fresh.begin(), scratch.fresh.end(), std::uint8_t{0});
-  switch (g.layout.lattice.dim) {
-    case 1:
-      return close_rows<1>(g, watch, scratch);
-    case 2:
-      return close_rows<2>(g, watch, scratch);
-    case 3:
-      return close_rows<3>(g, watch, scratch);
-    default:
-      return close_rows<4>(g, watch, scratch);
-  }
+  with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() { close_rows<kDim>(g, watch, scratch); });
 }
 
 void FlipReached(std::uint32_t first, std::uint32_t last, std::uint32_t* reached,

@@ -15,7 +15,7 @@ using namespace device;
 constexpr unsigned kDrawThreads = 128;
 constexpr unsigned kDrawQuick = 2;   // calls of four digits each
 constexpr unsigned kDrawRoom = 640;  // words that may wait for more digits
-constexpr unsigned kDrawFull = 256;  // settled when there are so many
+constexpr unsigned kDrawFull = 256;  // decided when there are so many
 
 struct Key {
   std::uint32_t low, high;
@@ -103,11 +103,11 @@ __device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const De
              kTileSites;
 }
 
-// Settles what waits; by all threads, between barriers.
+// Decides what waits; by all threads, between barriers.
 template <int kDim, int kVec>
-__device__ void settle_draws(const DeviceTiles& g, const DeviceDenseRun& run,
-                             DrawBlock<kDim, kVec>& block, const Key& key, std::uint32_t bundle,
-                             std::uint32_t tile) {
+__device__ void decide_waiting(const DeviceTiles& g, const DeviceDenseRun& run,
+                               DrawBlock<kDim, kVec>& block, const Key& key, std::uint32_t bundle,
+                               std::uint32_t tile) {
   __syncthreads();
   const unsigned waiting = min(block.queue.count, kDrawRoom);
   for (unsigned q = threadIdx.x; q < waiting; q += kDrawThreads) {
@@ -200,9 +200,9 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
       }
     }
     __syncthreads();
-    // Settled above kDrawFull, so that about as many fit again.
+    // Decided above kDrawFull, so that about as many fit again.
     const bool full = block.queue.count >= kDrawFull;
-    if (full || row + kDrawThreads / 32 == 32) settle_draws(g, run, block, key, bundle, tile);
+    if (full || row + kDrawThreads / 32 == 32) decide_waiting(g, run, block, key, bundle, tile);
     __syncthreads();
   }
 #pragma unroll
@@ -252,9 +252,10 @@ template <int kVec>
 void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
   LaunchShape shape{g.count, kDrawThreads};
   shape.blocks_y = run.bundles / kVec;
-  with_dim(g.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) launch(draw_lattice<kDim, kVec>, shape, stream, g, run);
-  });
+  if (g.lattice.dim > 0) {
+    with_lattice_dim(g.lattice.dim,
+                     [&]<int kDim>() { launch(draw_lattice<kDim, kVec>, shape, stream, g, run); });
+  }
   if (g.listed_most == 0) return;
   shape.blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
   launch(draw_listed<kVec>, shape, stream, g, run);
