@@ -25,6 +25,19 @@ Graph::Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const Gra
   derive();
 }
 
+Graph::Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<SiteWeight> weights,
+             const GraphSpec& spec)
+    : lattice_(lattice),
+      spec_(spec),
+      sites_(lattice.sites()),
+      bonds_(lattice.bonds() - removed.size()),
+      weighted_(spec.rule == Rule::rewire),
+      removed_(std::move(removed)),
+      weights_(std::move(weights)) {
+  check_ranges();
+  derive();
+}
+
 Graph::Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
              int colour_count, std::string source)
     : source_(std::move(source)),
@@ -94,13 +107,16 @@ void Graph::find_modified_cells() {
       check();
       f(r.a);
       f(r.b);
-      if (r.bond >= lattice_.bonds()) continue;
-      f(lattice_.home_a(r.bond));
-      f(lattice_.home_b(r.bond));
     }
+    for_each_gone([&](Bond bond) {
+      check();
+      f(lattice_.home_a(bond));
+      f(lattice_.home_b(bond));
+    });
   };
   // Marking sites in a bitmap beats sorting where much of the lattice is modified.
-  if (4 * rewired_.size() > sites_ / 16) {
+  const std::size_t listed = rewired_.size() + removed_.size();
+  if (4 * listed > sites_ / 16) {
     std::vector<std::uint64_t> marked(sites_ / 64 + 1);
     for_each_end([&](Site site) { marked[site / 64] |= std::uint64_t{1} << (site % 64); });
     for (std::size_t word = 0; word < marked.size(); ++word) {
@@ -112,7 +128,7 @@ void Graph::find_modified_cells() {
     modified_.shrink_to_fit();
     return;
   }
-  modified_.reserve(4 * rewired_.size());
+  modified_.reserve(4 * listed);
   for_each_end([this](Site site) { modified_.push_back(site); });
   std::ranges::sort(modified_);
   modified_.erase(std::unique(modified_.begin(), modified_.end()), modified_.end());
@@ -145,15 +161,17 @@ void Graph::fill_neighbours() {
     check();
     ++cursor[*modified_index(r.a) + 1];
     ++cursor[*modified_index(r.b) + 1];
-    if (lattice_.dim == 0 || r.bond >= lattice_.bonds()) continue;
-    const auto bit = static_cast<unsigned>(r.bond % d) * 2;
-    const std::uint32_t home_a = *modified_index(lattice_.home_a(r.bond));
-    const std::uint32_t home_b = *modified_index(lattice_.home_b(r.bond));
+  }
+  for_each_gone([&](Bond bond) {
+    check();
+    const auto bit = static_cast<unsigned>(bond % d) * 2;
+    const std::uint32_t home_a = *modified_index(lattice_.home_a(bond));
+    const std::uint32_t home_b = *modified_index(lattice_.home_b(bond));
     gone[home_a] = static_cast<std::uint8_t>(gone[home_a] | 1u << bit);
     gone[home_b] = static_cast<std::uint8_t>(gone[home_b] | 2u << bit);
     --cursor[home_a + 1];
     --cursor[home_b + 1];
-  }
+  });
   max_degree_ = modified_.size() < sites_ ? 2 * d : 0;
   for (std::size_t m = 0; m < modified_.size(); ++m) {
     max_degree_ = std::max(max_degree_, static_cast<std::uint32_t>(cursor[m + 1]));
@@ -225,6 +243,11 @@ std::string graph_hash(const Graph& graph) {
     hasher.add(r.bond);
     hasher.add(r.a);
     hasher.add(r.b);
+  }
+  for (const Bond bond : graph.removed_bonds()) hasher.add(bond);
+  for (const SiteWeight& w : graph.weights()) {
+    hasher.add(w.site);
+    hasher.add(w.weight);
   }
   if (graph.lattice().dim == 0) {
     hasher.add(static_cast<std::uint32_t>(graph.colours()));

@@ -6,6 +6,8 @@
 //   bond <  lattice.bonds(): the lattice bond of that index is gone and joins a and b instead;
 //   bond >= lattice.bonds(): a bond added to the lattice (rule `add`).
 // So bonds = intact lattice bonds + rewired bonds, each exactly once.
+// A bare lattice (graphs/bare.hpp) also has bonds that are gone and joined nothing instead, and
+// weights at some of its sites.
 // A graph without a lattice (imported; lattice().dim == 0) has every site modified and every bond
 // in the rewired list, bond index = its place in the file. Invariants (validate()): symmetric,
 // properly coloured, no self-loop, no double bond.
@@ -32,11 +34,19 @@ struct GraphSpec {
   double p = 0;                        // rewiring probability, 0..1
   Rule rule = Rule::rewire;
   std::uint64_t seed = 1;
+  bool bare = false;  // without the shortcuts (graphs/bare.hpp)
 };
 
 struct RewiredBond {
   Bond bond;
   Site a, b;
+};
+
+// A whole number that a site counts in weighted sums over clusters.
+struct SiteWeight {
+  Site site;
+  std::uint32_t weight;
+  friend bool operator==(const SiteWeight&, const SiteWeight&) = default;
 };
 
 class Graph {
@@ -45,6 +55,9 @@ class Graph {
   // `spec` is kept for provenance. Error(data) if a site or bond index is out of range, or a bond
   // occurs twice; all else is for validate() to find.
   Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec);
+  // A lattice without the bonds `removed`, with weights at some sites (each once), both ascending.
+  Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<SiteWeight> weights,
+        const GraphSpec& spec);
   // A graph without a lattice: bonds in file order; colours[site] < colour_count.
   Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
         int colour_count, std::string source);
@@ -61,6 +74,10 @@ class Graph {
   std::uint32_t max_degree() const { return max_degree_; }
 
   std::span<const RewiredBond> rewired_bonds() const { return rewired_; }
+  // Lattice bonds that are gone and joined nothing instead; of a bare lattice only. Sorted.
+  std::span<const Bond> removed_bonds() const { return removed_; }
+  bool is_weighted() const { return weighted_; }  // of a bare lattice under rule `rewire`
+  std::span<const SiteWeight> weights() const { return weights_; }            // sites ascending
   std::span<const Site> modified_sites() const { return modified_; }          // [modified], sorted
   std::span<const std::uint64_t> offsets() const { return offsets_; }         // [modified + 1]
   std::span<const Site> neighbours() const { return neighbours_; }            // [entries]
@@ -84,6 +101,15 @@ class Graph {
   // Calls f(neighbour, bond) for every bond of a site.
   template <class F>
   void for_each_neighbour(Site site, F&& f) const;
+  // Calls f(bond) for every lattice bond that is not where it was born, ascending.
+  template <class F>
+  void for_each_gone(F&& f) const {
+    for (const RewiredBond& r : rewired_) {
+      if (lattice_.dim == 0 || r.bond >= lattice_.bonds()) break;
+      f(r.bond);
+    }
+    for (const Bond bond : removed_) f(bond);
+  }
 
   // Throws Error(data) naming the first offending bond.
   void validate() const;
@@ -103,7 +129,10 @@ class Graph {
   std::uint64_t sites_ = 0, bonds_ = 0;
   int colours_ = 2;
   std::uint32_t max_degree_ = 0;
-  std::vector<RewiredBond> rewired_;
+  bool weighted_ = false;
+  std::vector<RewiredBond> rewired_;  // these or `removed_`, never both
+  std::vector<Bond> removed_;
+  std::vector<SiteWeight> weights_;
   std::vector<Site> modified_;
   std::vector<std::uint64_t> offsets_;
   std::vector<Site> neighbours_;
@@ -130,11 +159,14 @@ void Graph::for_each_neighbour(Site site, F&& f) const {
   }
 }
 
-// 16 hex digits (XXH3) over the lattice and the rewired bonds: equal graphs, equal hashes, on any
-// machine. The colouring of an imported graph counts too.
+// 16 hex digits (XXH3) over the lattice and the rewired bonds (of a bare lattice the removed ones
+// and the weights): equal graphs, equal hashes, on any machine. The colouring of an imported graph
+// counts too.
 std::string graph_hash(const Graph& graph);
 
-// graphs/rewire.cpp: builds a graph by its rule; same spec, same graph, on any machine.
+// graphs/rewire.cpp: the bonds that a graph's rule rewires or adds, whether the graph is bare or
+// not; and the graph. Same spec, same graph, on any machine.
+std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec);
 Graph build_graph(const GraphSpec& spec);
 
 }  // namespace rewise

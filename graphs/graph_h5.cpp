@@ -45,6 +45,8 @@ Graph read_lattice_graph(const h5::Group& group, std::vector<std::uint32_t> exte
   if (!(spec.p >= 0 && spec.p <= 1)) {
     throw Error(ExitCode::data, fmt::format("p = {} is not within [0, 1]", spec.p));
   }
+  spec.bare = group.has_attribute("bare");
+  if (spec.bare) return build_graph(spec);  // whose hash is compared
   return Graph(Lattice::make(spec.extents), read_bonds(group), spec);
 }
 
@@ -93,6 +95,7 @@ std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed) {
   group.set_text("rule", to_string(spec.rule));
   group.set("seed", spec.seed);
   group.set_text("source", graph.source());
+  if (spec.bare) group.set("bare", std::uint32_t{1});
   group.set("sites", graph.sites());
   group.set("bonds", graph.bonds());
   group.set("modified", std::uint64_t{graph.modified_sites().size()});

@@ -8,8 +8,9 @@
 //   .h5       sealed as task files are (src/base/seal.hpp), with the same group /graph (so that a
 //             task file is a graph file too; h5py and h5dump open both): attributes
 //             dim, extents, p, rule, seed, source, sites, bonds, modified, rewired, hash; datasets
-//             bond, a, b of the rewired bonds, and colour where there is no lattice. Read back as
-//             the same graph, lattice and all; `hash` is checked. H5Bonds::all adds a dataset ends
+//             bond, a, b of the rewired bonds, and colour where there is no lattice; attribute
+//             bare of a bare lattice, which is built anew from its seed. Read back as the same
+//             graph, lattice and all; `hash` is checked. H5Bonds::all adds a dataset ends
 //             [bonds][2], the two sites of every bond, for other programs; it is not read back.
 // Couplings, fields and numbers of unknown meaning are refused, not dropped (attributes.hpp), and
 // so is a list whose sites look as if they were numbered from 1 (1 to n, none left out) unless it
@@ -57,11 +58,14 @@ void for_each_bond(const Graph& graph, F&& f) {
   const Lattice& lattice = graph.lattice();
   auto next = graph.rewired_bonds().begin();
   const auto end = graph.rewired_bonds().end();
+  auto removed = graph.removed_bonds().begin();
   const Bond born = lattice.dim > 0 ? lattice.bonds() : 0;
   for (Bond bond = 0; bond < born; ++bond) {
     if (next != end && next->bond == bond) {
       f(bond, next->a, next->b);
       ++next;
+    } else if (removed != graph.removed_bonds().end() && *removed == bond) {
+      ++removed;
     } else {
       f(bond, lattice.home_a(bond), lattice.home_b(bond));
     }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "graphs/bare.hpp"
 #include "graphs/flat_map.hpp"
 #include "graphs/gaps.hpp"
 #include "graphs/graph.hpp"
@@ -334,7 +335,7 @@ Rule parse_rule(std::string_view text) {
       parse_word(text, std::span(kRuleNames).first<kBuildable>(), "rule", "rule"));
 }
 
-Graph build_graph(const GraphSpec& spec) {
+std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec) {
   const Lattice lattice = Lattice::make(spec.extents);
   if (!(spec.p >= 0 && spec.p <= 1)) {
     throw Error(ExitCode::usage,
@@ -342,15 +343,20 @@ Graph build_graph(const GraphSpec& spec) {
   }
   switch (spec.rule) {
     case Rule::rewire:
-      return Graph(lattice, rewire_ends(lattice, spec), spec);
+      return rewire_ends(lattice, spec);
     case Rule::swap:
-      return Graph(lattice, rewire_swap(lattice, spec), spec);
+      return rewire_swap(lattice, spec);
     case Rule::add:
-      return Graph(lattice, rewire_add(lattice, spec), spec);
+      return rewire_add(lattice, spec);
     case Rule::imported:
       break;
   }
   throw Error(ExitCode::usage, "rule imported: such a graph is read from a file, not built");
+}
+
+Graph build_graph(const GraphSpec& spec) {
+  if (spec.bare) return bare_lattice(spec);
+  return Graph(Lattice::make(spec.extents), rewired_bonds(spec), spec);
 }
 
 }  // namespace rewise

@@ -35,12 +35,13 @@ Examples:
   rewise graph --dim 2 --size 64 --p 0.01 --seed 1
   rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
   rewise graph --dim 2 --size 32 --p 0.1 --out g.graphml
+  rewise graph --dim 2 --size 64 --p 0.1 --bare --json
   rewise graph --from friends.edges)";
 
 struct GraphOptions {
   std::uint64_t dim = 2, seed = 1, sources = 16;
   std::string size, p = "0", rule = "rewire", from, first_site, out, metrics = "auto";
-  bool json = false, overwrite = false, full = false;
+  bool json = false, overwrite = false, full = false, bare = false;
 };
 
 Graph make_graph(const GraphOptions& options) {
@@ -56,6 +57,7 @@ Graph make_graph(const GraphOptions& options) {
   spec.p = parse_p(options.p, "--p");
   spec.rule = choose_rule(options.rule, "--rule");
   spec.seed = options.seed;
+  spec.bare = options.bare;
   return build_graph(spec);
 }
 
@@ -87,6 +89,19 @@ Json metrics_json(const GraphMetrics& m) {
   json["clustering_sites"] = m.clustering_sites;
   json["square_clustering"] = value_json({m.square_clustering, m.square_clustering_error});
   return json;
+}
+
+// D ends: those of removed bonds that kept their places (graphs/bare.hpp).
+std::uint64_t d_ends(const Graph& graph) {
+  std::uint64_t sum = 0;
+  for (const SiteWeight& w : graph.weights()) sum += w.weight;
+  return sum;
+}
+
+Json bare_json(const Graph& graph) {
+  return {{"removed", graph.removed_bonds().size()},
+          {"d_ends", d_ends(graph)},
+          {"sites_with_d_ends", graph.weights().size()}};
 }
 
 // Without an error where all of the graph was seen, or where sites are all alike.
@@ -138,6 +153,7 @@ ExitCode run_graph(const GraphOptions& options) {
     Json json;
     json["graph"] = graph_json(record, record.rewired());
     json["graph"]["colours"] = graph.colours();
+    if (options.bare) json["graph"]["bare"] = bare_json(graph);
     json["graph"]["hash"] = hash;
     json["metrics"] = with_metrics ? metrics_json(metrics) : Json(nullptr);
     fmt::print("{}\n", json.dump(2));
@@ -152,6 +168,10 @@ ExitCode run_graph(const GraphOptions& options) {
   if (!record.extents.empty()) {
     fmt::print(", rewired {} ({:.3g} %)", record.rewired(),
                percent(record.rewired(), record.bonds));
+  }
+  if (options.bare) {
+    fmt::print(", removed {}\nends that stayed     {} (on {} sites)", graph.removed_bonds().size(),
+               d_ends(graph), graph.weights().size());
   }
   fmt::print("\nmodified cells       {} ({:.3g} %)\n", record.modified,
              percent(record.modified, record.sites));
@@ -188,6 +208,9 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_text(app, "--out", options->out, "FILE",
            "write the graph; the ending decides: .h5 (read by\n"
            "h5py, and by --from), .graphml, .edges (\"u v\" lines)");
+  app.add_flag("--bare", options->bare,
+               "the lattice without its shortcuts: rewired bonds are\n"
+               "removed, none is put in their place (rewire, add)");
   app.add_flag("--full", options->full,
                "list every bond in .h5, too (dataset /graph/ends);\n"
                "without it .h5 holds the lattice's extents and the\n"
@@ -195,7 +218,7 @@ AddedCommand add_graph_command(CLI::App& program) {
   app.add_flag("--overwrite", options->overwrite, "replace FILE if it exists");
   app.add_flag("--json", options->json, "print one JSON object, nothing else");
   return {&app, [options, &app] {
-            refuse_beside(app, "--from", {"--dim", "--size", "--p", "--rule", "--seed"});
+            refuse_beside(app, "--from", {"--dim", "--size", "--p", "--rule", "--seed", "--bare"});
             return run_graph(*options);
           }};
 }

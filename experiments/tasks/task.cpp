@@ -23,6 +23,7 @@ TextMap task_configuration(const TaskSpec& spec) {
     map["lattice.size"] = extents_text(spec.graph.extents);
     map["lattice.p"] = number_text(spec.graph.p);
     map["lattice.rule"] = to_string(spec.graph.rule);
+    if (spec.graph.bare) map["lattice.bare"] = "true";
     map["lattice.graph_seed"] = fmt::format("{}", spec.graph.seed);
   }
   std::vector<std::string> temperatures;

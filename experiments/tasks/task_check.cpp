@@ -30,7 +30,9 @@ void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
   }
   const std::uint64_t lattice_bonds = graph.sites * graph.extents.size();
   const bool adds = spec.graph.rule == Rule::add;
-  if (graph.bonds != lattice_bonds + (adds ? graph.rewired() : 0)) {
+  const bool fits = spec.graph.bare ? graph.rewired() == 0 && graph.bonds <= lattice_bonds
+                                    : graph.bonds == lattice_bonds + (adds ? graph.rewired() : 0);
+  if (!fits) {
     unfit(fmt::format("{} bonds on a lattice of {}", graph.bonds, lattice_bonds));
   }
 }
@@ -55,7 +57,8 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   const bool clusters = spec.schedule.cluster > 0;
   const bool quartic = clusters && spec.cluster == ClusterUpdate::swendsen_wang;
   if ((!task.cluster_size.empty() && !clusters) ||
-      (!task.cluster_quartic_low.empty() && !quartic)) {
+      (!task.cluster_quartic_low.empty() && !quartic) ||
+      (!task.cluster_cross.empty() && !(quartic && spec.graph.bare))) {
     unfit("it has cluster sums of updates that it did not make");
   }
   // Products beyond 2^64 bound nothing that 64 bits can hold.
@@ -66,6 +69,12 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   };
   const double per_update = spec.cluster == ClusterUpdate::wolff ? volume : volume * volume;
   check_range(task.cluster_size, std::uint64_t{0}, bound(updates * per_update), "a cluster sum");
+  // A removed bond has one end at most that stayed.
+  const double ends = static_cast<double>(sites) * static_cast<double>(task.graph.extents.size());
+  check_range(task.cluster_cross, std::uint64_t{0}, bound(updates * volume * ends),
+              "a cluster sum with weights");
+  check_range(task.cluster_weight, std::uint64_t{0}, bound(updates * ends * ends),
+              "a cluster sum with weights");
   check_range(task.cluster_quartic_high, std::uint64_t{0},
               bound(std::ldexp(3 * updates * std::pow(volume, 4), -64)), "a sum of fourth powers");
 }

@@ -174,6 +174,9 @@ void TaskMember::append(const Observation& observation) {
   if (observation.cluster_quartic_low.empty()) return;
   data_.cluster_quartic_low.append(observation.cluster_quartic_low);
   data_.cluster_quartic_high.append(observation.cluster_quartic_high);
+  if (observation.cluster_cross.empty()) return;
+  data_.cluster_cross.append(observation.cluster_cross);
+  data_.cluster_weight.append(observation.cluster_weight);
 }
 
 void TaskMember::finish() {

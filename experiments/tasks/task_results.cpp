@@ -152,6 +152,8 @@ void keep_first(TaskData& task, std::uint64_t measurements) {
   task.cluster_size.truncate(measurements);
   task.cluster_quartic_low.truncate(measurements);
   task.cluster_quartic_high.truncate(measurements);
+  task.cluster_cross.truncate(measurements);
+  task.cluster_weight.truncate(measurements);
 }
 
 void drop_first(TaskData& task, std::uint64_t measurements) {
@@ -160,6 +162,8 @@ void drop_first(TaskData& task, std::uint64_t measurements) {
   task.cluster_size.drop(measurements);
   task.cluster_quartic_low.drop(measurements);
   task.cluster_quartic_high.drop(measurements);
+  task.cluster_cross.drop(measurements);
+  task.cluster_weight.drop(measurements);
 }
 
 SampleUnits units_of(const TaskData& task) {

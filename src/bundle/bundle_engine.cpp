@@ -81,6 +81,10 @@ BundleEngine::BundleEngine(const Graph& graph, const EngineSpec& spec)
       groups_(spec.replicas / kReplicas),
       bundles_(static_cast<std::uint32_t>(parts())),
       places_(bundles_) {
+  if (is_swendsen_wang() && graph.is_weighted()) {
+    cluster_cross_.assign(replicas_, 0);
+    cluster_weight_.assign(replicas_, 0);
+  }
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(layout_, beta, spec.local));
     bond_.push_back(std::min(threshold(bond_probability(ModelKind::ising, beta)), kCertain - 1));
@@ -123,28 +127,38 @@ void BundleEngine::read_replica(std::size_t replica, std::span<std::uint8_t> out
   });
 }
 
-// The sizes, then (Swendsen-Wang) the quartic sums, low and high, then the updates they cover.
+// The sizes, then (Swendsen-Wang) the quartic sums, low and high, then (on a graph with weights)
+// those with weights, then the updates they cover.
 std::vector<std::uint64_t> BundleEngine::save_sums() const {
   std::vector<std::uint64_t> words = cluster_size_;
   for (const WideSum quartic : cluster_quartic_) {
     words.push_back(static_cast<std::uint64_t>(quartic));
     words.push_back(static_cast<std::uint64_t>(quartic >> 64));
   }
+  words.insert(words.end(), cluster_cross_.begin(), cluster_cross_.end());
+  words.insert(words.end(), cluster_weight_.begin(), cluster_weight_.end());
   words.push_back(cluster_updates_);
   return words;
 }
 
 // Those of another cluster update will do where none wait.
 bool BundleEngine::restore_sums(std::span<const std::uint64_t> words) {
-  const std::size_t few = replicas_ + 1, with_quartic = 3 * replicas_ + 1;
-  if (words.size() != few && words.size() != with_quartic) return false;
-  const bool same_update = words.size() == (is_swendsen_wang() ? with_quartic : few);
+  const std::size_t few = replicas_ + 1;
+  const std::size_t all = 3 * replicas_ + 2 * cluster_cross_.size() + 1;
+  if (words.size() != few && words.size() != (is_swendsen_wang() ? all : 3 * replicas_ + 1)) {
+    return false;
+  }
+  const bool same_update = words.size() == (is_swendsen_wang() ? all : few);
   if (!same_update && words.back() > 0) return false;
   cluster_updates_ = words.back();
   std::copy_n(words.begin(), replicas_, cluster_size_.begin());
   for (std::size_t r = 0; r < cluster_quartic_.size(); ++r) {
     const auto* quartic = words.data() + replicas_ + 2 * r;
     cluster_quartic_[r] = same_update ? WideSum{quartic[1]} << 64 | quartic[0] : 0;
+  }
+  for (std::size_t r = 0; r < cluster_cross_.size(); ++r) {
+    cluster_cross_[r] = same_update ? words[3 * replicas_ + r] : 0;
+    cluster_weight_[r] = same_update ? words[4 * replicas_ + r] : 0;
   }
   return true;
 }

@@ -200,7 +200,7 @@ std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
   std::vector<Sums> taken;
   for (std::size_t slot = 0; slot < slots; ++slot) {
     const auto kind = [&](std::size_t k) { return k < kinds() ? &host[place(slot, k)] : nullptr; };
-    taken.push_back({kind(0), kind(1), kind(2), kind(3), kind(4)});
+    taken.push_back({kind(0), kind(1), kind(2), kind(3), kind(4), kind(5), kind(6)});
   }
   if (wolff_) {
     std::vector<unsigned long long> flipped(replicas_, 0);

@@ -43,8 +43,8 @@ class DeviceBatch {
   struct Sums {
     const unsigned long long *disagreeing, *up;  // bonds, spins
     // Null where there were none: sites flipped by Wolff updates; or of Swendsen-Wang updates sum
-    // n^2, and the halves of 3 (sum n^2)^2 - 2 sum n^4.
-    const unsigned long long *clusters, *quartic_low, *quartic_high;
+    // n^2, the halves of 3 (sum n^2)^2 - 2 sum n^4, and with weights sum n w and sum w^2.
+    const unsigned long long *clusters, *quartic_low, *quartic_high, *cross, *weight_square;
   };
   // Queues a measurement into slot `slot`, which takes over the cluster sums so far.
   static constexpr std::size_t kSlots = 16;
@@ -77,8 +77,10 @@ class DeviceBatch {
   // Launches, about, of the cluster updates of a cycle.
   std::uint32_t cluster_launches(std::uint32_t updates) const;
   // Where a kind of sums of a slot begins, in the order of Sums.
-  static constexpr std::size_t kKinds = 5;
-  std::size_t kinds() const { return swendsen_wang_ ? 5 : wolff_ ? 3 : 2; }  // that are in use
+  static constexpr std::size_t kKinds = 7;
+  std::size_t kinds() const {  // that are in use
+    return swendsen_wang_ ? 2 + swendsen_wang_->kinds() : wolff_ ? 3 : 2;
+  }
   std::size_t place(std::size_t slot, std::size_t kind) const {
     return (slot * kKinds + kind) * replicas_;
   }

@@ -187,6 +187,10 @@ class CpuEngine final : public BundleEngine {
       if (is_swendsen_wang()) {
         cluster_size_[replica] += scratch.swendsen_wang.sums[r].square;
         cluster_quartic_[replica] += scratch.swendsen_wang.sums[r].quartic;
+        if (!cluster_cross_.empty()) {
+          cluster_cross_[replica] += scratch.swendsen_wang.sums[r].cross;
+          cluster_weight_[replica] += scratch.swendsen_wang.sums[r].weight_square;
+        }
       } else {
         cluster_size_[replica] += scratch.wolff.flipped[r];
         sum += scratch.wolff.flipped[r];

@@ -216,6 +216,10 @@ void CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
     } else {
       work_.cluster_sites += sums.clusters[first + k];
     }
+    if (!cluster_cross_.empty()) {
+      cluster_cross_[k] += sums.cross[first + k];
+      cluster_weight_[k] += sums.weight_square[first + k];
+    }
   }
 }
 

@@ -102,13 +102,11 @@ void list_bonds(Layout& layout, const Graph& graph) {
   for (const RewiredBond& r : graph.rewired_bonds()) {
     check();
     add_bond(layout.rewired, layout, r.bond, r.a, r.b);
-    if (lattice.dim > 0 && r.bond < lattice.bonds()) {
-      const auto dim = static_cast<unsigned>(lattice.dim);
-      const auto site = static_cast<Site>(r.bond / dim);
-      add_bond(layout.removed, layout, r.bond, site,
-               lattice.forward(site, static_cast<int>(r.bond % dim)));
-    }
   }
+  graph.for_each_gone([&](Bond bond) {
+    check();
+    add_bond(layout.removed, layout, bond, lattice.home_a(bond), lattice.home_b(bond));
+  });
   for (BondList* list : {&layout.rewired, &layout.removed}) {
     list->a.resize(round_up(list->a.size()), kGuard);
     list->b.resize(round_up(list->b.size()), kGuard);

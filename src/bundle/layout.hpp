@@ -54,7 +54,7 @@ struct Layout {
   std::vector<ModifiedGroup> modified;  // ordered by colour, then degree
   std::uint64_t modified_cells = 0;
   BondList rewired;  // the rewired bonds where they are now
-  BondList removed;  // the lattice bonds that they replaced, at their lattice places
+  BondList removed;  // the lattice bonds that are gone, at their lattice places
 
   // Lattices too narrow for a vector per row: neighbours by table, [colour][2 dim][padded half].
   bool by_table = false;

@@ -91,6 +91,9 @@ struct Observation {
   std::vector<std::uint64_t> cluster_size;
   // [T*R] Swendsen-Wang only: sum over updates of (3 (sum n_c^2)^2 - 2 sum n_c^4), 128 bit.
   std::vector<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
+  // [T*R] Swendsen-Wang on a graph with weights (graphs/bare.hpp) only, bundle engine: sum over
+  // updates and clusters of n_c w_c and w_c^2, w_c the sum of the weights of the cluster's sites.
+  std::vector<std::uint64_t> cluster_cross, cluster_weight;
   std::uint64_t cluster_updates = 0;  // updates that the cluster sums cover, per replica
 };
 

@@ -114,6 +114,8 @@ void EngineBase::report_sums(Observation& out) {
   out.cluster_size.clear();
   out.cluster_quartic_low.clear();
   out.cluster_quartic_high.clear();
+  out.cluster_cross.clear();
+  out.cluster_weight.clear();
   out.cluster_updates = cluster_updates_;
   if (cluster_updates_ == 0) return;
   out.cluster_size = cluster_size_;
@@ -121,6 +123,10 @@ void EngineBase::report_sums(Observation& out) {
     out.cluster_quartic_low.push_back(static_cast<std::uint64_t>(quartic));
     out.cluster_quartic_high.push_back(static_cast<std::uint64_t>(quartic >> 64));
   }
+  out.cluster_cross = cluster_cross_;
+  out.cluster_weight = cluster_weight_;
+  std::fill(cluster_cross_.begin(), cluster_cross_.end(), 0);
+  std::fill(cluster_weight_.begin(), cluster_weight_.end(), 0);
   std::fill(cluster_size_.begin(), cluster_size_.end(), 0);
   std::fill(cluster_quartic_.begin(), cluster_quartic_.end(), 0);
   cluster_updates_ = 0;

@@ -94,7 +94,9 @@ class EngineBase : public Engine {
   std::vector<std::uint32_t> ahead_;         // [parts] whole steps beyond step_
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
   std::vector<WideSum> cluster_quartic_;     // [T * R] likewise, Swendsen-Wang only
-  std::uint64_t cluster_updates_ = 0;        // that they cover
+  // [T * R] likewise, sum n w and sum w^2; none but of the bundle engine on a graph with weights.
+  std::vector<std::uint64_t> cluster_cross_, cluster_weight_;
+  std::uint64_t cluster_updates_ = 0;  // that they cover
 
  private:
   const std::string_view name_;

@@ -8,10 +8,20 @@
 
 namespace rewise {
 
-// n are the clusters' sizes.
+// n are the clusters' sizes, w the sums of their sites' weights (graphs/bare.hpp).
 struct ClusterSums {
-  std::uint64_t square = 0;  // sum n^2
-  WideSum quartic = 0;       // 3 (sum n^2)^2 - 2 sum n^4
+  std::uint64_t square = 0;         // sum n^2
+  WideSum quartic = 0;              // 3 (sum n^2)^2 - 2 sum n^4
+  std::uint64_t cross = 0;          // sum n w
+  std::uint64_t weight_square = 0;  // sum w^2
+
+  ClusterSums& operator+=(const ClusterSums& other) {
+    square += other.square;
+    quartic += other.quartic;
+    cross += other.cross;
+    weight_square += other.weight_square;
+    return *this;
+  }
 };
 
 // Of clusters of these sizes; zeros do not count.

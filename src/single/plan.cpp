@@ -78,9 +78,9 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
     check();
     const std::uint64_t slot = bond_slots.slot(r.bond);
     rewired.push_back({slot, r.a, r.b});
-    if (r.bond < bond_slots.lattice_bonds) gone.push_back(slot);
     slots = std::max(slots, slot + 1);
   }
+  g.for_each_gone([&](Bond bond) { gone.push_back(bond_slots.slot(bond)); });
   groups = make_groups(g);
   std::sort(gone.begin(), gone.end());
   for (const double beta : spec.betas) {

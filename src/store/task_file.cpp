@@ -156,13 +156,16 @@ void check_task(const TaskData& task) {
   check_series(task, task.cluster_size, "cluster_size");
   check_series(task, task.cluster_quartic_low, "cluster_quartic_low");
   check_series(task, task.cluster_quartic_high, "cluster_quartic_high");
+  if (!task.cluster_cross.empty()) check_series(task, task.cluster_cross, "cluster_cross");
+  if (!task.cluster_weight.empty()) check_series(task, task.cluster_weight, "cluster_weight");
   require(task.energy.time() == task.magnetisation.time(), "energy and magnetisation differ");
   const auto all_or_none = [&](const auto& series) {
     return series.empty() || series.time() == task.energy.time();
   };
   require(all_or_none(task.cluster_size) && all_or_none(task.cluster_quartic_low) &&
-              all_or_none(task.cluster_quartic_high) &&
-              task.cluster_quartic_low.time() == task.cluster_quartic_high.time(),
+              all_or_none(task.cluster_quartic_high) && all_or_none(task.cluster_cross) &&
+              task.cluster_quartic_low.time() == task.cluster_quartic_high.time() &&
+              task.cluster_cross.time() == task.cluster_weight.time(),
           "the cluster series are not as long as the energy's");
 }
 
@@ -185,6 +188,10 @@ std::vector<std::byte> build_image(const TaskData& task) {
     write_series(series, "cluster_quartic_low", task.cluster_quartic_low);
     write_series(series, "cluster_quartic_high", task.cluster_quartic_high);
   }
+  if (!task.cluster_cross.empty()) {
+    write_series(series, "cluster_cross", task.cluster_cross);
+    write_series(series, "cluster_weight", task.cluster_weight);
+  }
   if (!task.state.engine.empty()) {
     h5::Group state = root.create_group("state");
     state.set_text("engine", task.state.engine);
@@ -206,6 +213,8 @@ void TaskData::shape_series() {
   cluster_size = Series<std::uint64_t>(count, replicas);
   cluster_quartic_low = Series<std::uint64_t>(count, replicas);
   cluster_quartic_high = Series<std::uint64_t>(count, replicas);
+  cluster_cross = Series<std::uint64_t>(count, replicas);
+  cluster_weight = Series<std::uint64_t>(count, replicas);
 }
 
 std::vector<std::byte> encode_task(const TaskData& task) {
@@ -240,6 +249,8 @@ TaskData decode_task(std::span<const std::byte> image) {
   read_optional("cluster_size", task.cluster_size);
   read_optional("cluster_quartic_low", task.cluster_quartic_low);
   read_optional("cluster_quartic_high", task.cluster_quartic_high);
+  read_optional("cluster_cross", task.cluster_cross);
+  read_optional("cluster_weight", task.cluster_weight);
   if (root.has("state")) {
     const h5::Group state = root.group("state");
     task.state.engine = state.text("engine");

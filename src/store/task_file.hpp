@@ -63,6 +63,7 @@ struct TaskData {
   Series<std::int64_t> magnetisation;  // sum over sites of s_i
   Series<std::uint64_t> cluster_size;  // empty without cluster updates
   Series<std::uint64_t> cluster_quartic_low, cluster_quartic_high;  // a 128-bit sum; may be empty
+  Series<std::uint64_t> cluster_cross, cluster_weight;  // sums with weights; may be empty
   StateRecord state;
   TextMap provenance;  // outside of the content digest
 

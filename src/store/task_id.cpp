@@ -85,6 +85,10 @@ std::string content_digest(const TaskData& task) {
   hasher.add_series(task.cluster_size);
   hasher.add_series(task.cluster_quartic_low);
   hasher.add_series(task.cluster_quartic_high);
+  if (!task.cluster_cross.empty()) {
+    hasher.add_series(task.cluster_cross);
+    hasher.add_series(task.cluster_weight);
+  }
   hasher.add(task.state.engine);
   hasher.add(task.state.step);
   hasher.add(task.state.cycles);

@@ -65,6 +65,49 @@ TEST_CASE("Swendsen-Wang of bundles on CUDA makes the CPU's moves on lattices", 
   CHECK(comparisons >= 120);
 }
 
+TEST_CASE("Swendsen-Wang of bundles on CUDA sums weights as the CPU does", "[gpu]") {
+  const auto bare = [](const std::vector<std::uint32_t>& shape, double p) {
+    GraphSpec spec{shape, p, Rule::rewire, 8};
+    spec.bare = true;
+    return build_graph(spec);
+  };
+  for (const auto& shape : std::vector<std::vector<std::uint32_t>>{
+           {70}, {5000}, {4, 6}, {36, 70}, {130, 222}, {6, 4, 8}, {34, 10, 66}, {36, 4, 6, 4}}) {
+    for (const double p : {0.0, 0.001, 0.1, 1.0}) {
+      INFO("dim " << shape.size() << " x " << shape[0] << " p " << p);
+      const double scale = shape.size() > 2 ? 1.5 : 1;
+      compare(bare(shape, p), spec_of({0.7 * scale, 1.8 * scale, 3.0 * scale}, 32), {0, 2}, 5);
+    }
+  }
+  compare(bare({512, 320}, 0.1), spec_of({1.2, 2.5}, 96), {0, 1}, 6);
+  compare(bare({64, 48, 40}, 0.05), spec_of({4.2}, 64), {1, 1}, 4);
+}
+
+TEST_CASE("a batch of bare lattices sums weights on CUDA as each alone", "[gpu]") {
+  std::vector<Graph> graphs;
+  std::vector<BundleTask> tasks;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    GraphSpec spec{{40, 72}, 0.2, Rule::rewire, seed};
+    spec.bare = seed != 2;
+    graphs.push_back(build_graph(spec));
+  }
+  for (const Graph& graph : graphs) tasks.push_back({graph, spec_of({1.8, 2.6}, 32)});
+  auto batch = make_bundle_batch(tasks, on(0));
+  const std::vector<std::size_t> all{0, 1, 2}, last{1, 2};
+  batch->advance(all, {0, 2}, 3);
+  const auto seen = batch->sample(last, {0, 2}, 1, 20);
+  for (std::size_t k = 1; k < tasks.size(); ++k) {
+    auto alone = make_bundle_engine(graphs[k], tasks[k].spec, on(-1));
+    alone->advance({0, 2}, 3);
+    for (std::size_t n = 0; n < 20; ++n) {
+      Observation observation;
+      alone->advance({0, 2}, 1);
+      alone->measure(observation);
+      check_same(observation, seen[k - 1][n]);
+    }
+  }
+}
+
 TEST_CASE("Swendsen-Wang of bundles on CUDA makes the CPU's moves on larger lattices", "[gpu]") {
   compare(build_graph({{512, 320}, 0.01, Rule::rewire, 3}), spec_of({2.1, 2.43}, 96), {0, 1}, 6);
   compare(build_graph({{64, 48, 40}, 0.1, Rule::rewire, 4}), spec_of({4.6}, 64), {1, 1}, 4);

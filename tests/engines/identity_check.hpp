@@ -17,7 +17,8 @@ namespace rewise::oracle {
 inline bool same(const Observation& a, const Observation& b) {
   return a.bond_sum == b.bond_sum && a.magnetisation == b.magnetisation &&
          a.cluster_size == b.cluster_size && a.cluster_quartic_low == b.cluster_quartic_low &&
-         a.cluster_quartic_high == b.cluster_quartic_high && a.cluster_updates == b.cluster_updates;
+         a.cluster_quartic_high == b.cluster_quartic_high && a.cluster_cross == b.cluster_cross &&
+         a.cluster_weight == b.cluster_weight && a.cluster_updates == b.cluster_updates;
 }
 
 struct Trace {

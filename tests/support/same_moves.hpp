@@ -16,6 +16,8 @@ inline void check_same(const Observation& x, const Observation& y) {
   CHECK(x.cluster_size == y.cluster_size);
   CHECK(x.cluster_quartic_low == y.cluster_quartic_low);
   CHECK(x.cluster_quartic_high == y.cluster_quartic_high);
+  CHECK(x.cluster_cross == y.cluster_cross);
+  CHECK(x.cluster_weight == y.cluster_weight);
   CHECK(x.cluster_updates == y.cluster_updates);
 }
 

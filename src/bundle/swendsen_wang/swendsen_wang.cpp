@@ -197,6 +197,7 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     b.push_back(l.slot(r.b));
     ends.push_back({runs.place(r.a), runs.place(r.b)});
   }
+  for (const SiteWeight& w : graph.weights()) weights.push_back({runs.place(w.site), w.weight});
   const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
   bond.resize(padded, 0);
   a.resize(padded, kGuard);
@@ -250,10 +251,8 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
       }
       OpenBonds open{{}, scratch.open.data(), r};
       for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(k);
-      const ClusterSums sums =
-          label_and_flip(g.layout.lattice, g.ends, open, plane(g.dim), labeller);
-      scratch.sums[r].square += sums.square;
-      scratch.sums[r].quartic += sums.quartic;
+      scratch.sums[r] +=
+          label_and_flip(g.layout.lattice, g.ends, g.weights, open, plane(g.dim), labeller);
       ahead[r] = n + 1;
       watch.ends(g.sites);
     }

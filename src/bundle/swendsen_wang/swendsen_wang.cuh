@@ -125,6 +125,17 @@ __device__ __forceinline__ void add_cluster_sums(LabelSums& sums, std::uint64_t 
   atomic_add_wide(&sums.fourth_low, &sums.fourth_high, fourth);
 }
 
+// Likewise, of the sums with weights.
+__device__ __forceinline__ void add_weight_sums(LabelSums& sums, std::uint64_t cross,
+                                                std::uint64_t square) {
+  if (!__any_sync(~0u, square != 0)) return;
+  cross = warp_sum(cross);
+  square = warp_sum(square);
+  if (threadIdx.x % 32 != 0) return;
+  atomicAdd(&sums.cross, static_cast<unsigned long long>(cross));
+  atomicAdd(&sums.weight_square, static_cast<unsigned long long>(square));
+}
+
 // Calls f.template operator()<kDim>() with the lattice's dimension (host).
 template <class F>
 void with_label_dim(int dim, F&& f) {

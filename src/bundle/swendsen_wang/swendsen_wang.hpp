@@ -38,9 +38,10 @@ struct SwendsenWangGeometry {
   std::uint32_t plane_words = 0;       // 32-bit words per plane, padded to kGuard and two more
   std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
   // Rewired bonds and those of an imported graph.
-  std::vector<std::uint32_t> bond;  // [padded] index
-  std::vector<Slot> a, b;           // [padded] slots of its ends; padding joins a slot with itself
-  std::vector<PlacePair> ends;      // [bonds]
+  std::vector<std::uint32_t> bond;   // [padded] index
+  std::vector<Slot> a, b;            // [padded] slots of its ends; padding joins a slot with itself
+  std::vector<PlacePair> ends;       // [bonds]
+  std::vector<PlaceWeight> weights;  // of a bare lattice
 };
 
 // Working memory of one bundle in progress.

@@ -13,6 +13,10 @@
 // Steps 3 and 4 go replica by replica: the labels and the forest of the few that are at work then
 // stay in the second-level cache, where those of all replicas of a bundle would not fit.
 //
+// Where sites have weights (those of a bare lattice), step 2 adds them up over each tile's
+// clusters, step 4 over the nodes, step 5 takes the sums: two more reads of a label per site with a
+// weight.
+//
 // A node's key is its smallest site and, below, that site's random bit; a root is hung under a root
 // with a smaller key, so that the last root's key decides the flip of its whole cluster.
 //
@@ -44,6 +48,9 @@ struct DeviceLabelTiles {
   const std::uint32_t* listed_count = nullptr;    // [graphs]
   const LabelBond* listed = nullptr;              // [graphs][listed_most]
   const LabelEnds* ends = nullptr;                // likewise
+  std::uint32_t weights_most = 0;
+  const std::uint32_t* weight_first = nullptr;  // [graphs][count + 1]
+  const std::uint32_t* weights = nullptr;       // [graphs][weights_most]
 };
 
 // The nodes of a tile's row: bit x, a node's smallest place; nodes of the tile's earlier rows.
@@ -53,7 +60,7 @@ struct LabelRank {
 
 // Sums over the clusters of an update.
 struct LabelSums {
-  unsigned long long square, fourth_low, fourth_high;
+  unsigned long long square, fourth_low, fourth_high, cross, weight_square;
 };
 
 // One update of bundles [first, first + bundles) of those of all the graphs in a row; the first of
@@ -71,11 +78,14 @@ struct DeviceLabelRun {
   std::uint32_t* parent = nullptr;       // [bundles][32][nodes_most]
   std::uint32_t* key = nullptr;          // likewise
   std::uint32_t* size = nullptr;         // likewise
+  std::uint32_t* weight = nullptr;       // likewise; none where no graph has weights
   std::uint32_t* listed_open = nullptr;  // [bundles][listed_most] replicas
   LabelSums* sums = nullptr;             // [bundles][32] zero between updates
   unsigned long long* square = nullptr;  // [all replicas] += sum n^2
   unsigned long long* quartic_low = nullptr;   // [all replicas] += 3 (sum n^2)^2 - 2 sum n^4
   unsigned long long* quartic_high = nullptr;  // likewise
+  // [all replicas] += sum n w, += sum w^2, w a cluster's weight; none without weights.
+  unsigned long long *cross = nullptr, *weight_square = nullptr;
 };
 
 void launch_swendsen_wang(const DeviceLabelTiles& g, const DeviceLabelRun& run,

@@ -12,12 +12,12 @@ namespace {
 constexpr std::uint64_t kMostItems = 1u << 26;  // blocks of a launch are up to 8 an item
 
 // Working memory of one bundle: masks, labels, ranks; nodes; listed bonds; sums.
-std::uint64_t bytes_of_bundle(const DeviceLabelTiles& g) {
+std::uint64_t bytes_of_bundle(const DeviceLabelTiles& g, bool weighted) {
   const auto masks = static_cast<unsigned>(g.lattice.dim) + 1;
   const std::uint64_t tile =
       std::uint64_t{kLabelSites} * 4 * masks + 32 * (kLabelSites * 2 + kLabelRows * 8);
-  return g.count * tile + 32 * std::uint64_t{g.nodes_most} * 12 + std::uint64_t{g.listed_most} * 4 +
-         32 * sizeof(LabelSums);
+  return g.count * tile + 32 * std::uint64_t{g.nodes_most} * (weighted ? 16 : 12) +
+         std::uint64_t{g.listed_most} * 4 + 32 * sizeof(LabelSums);
 }
 
 double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); }
@@ -33,7 +33,8 @@ SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
 
 void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
   std::vector<SwendsenWangTiles> hosts;
-  std::vector<std::uint32_t> bonds, open_sites, node_first, listed_count, threshold;
+  std::vector<std::uint32_t> bonds, open_sites, node_first, listed_count, threshold, weight_first,
+      weights;
   for (const EngineView& e : engines) {
     hosts.emplace_back(e.graph, e.layout);
     const SwendsenWangTiles& host = hosts.back();
@@ -45,6 +46,10 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
     open_sites.insert(open_sites.end(), host.open_sites.begin(), host.open_sites.end());
     node_first.insert(node_first.end(), host.node_first.begin(), host.node_first.end());
     listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
+    weighted_ = weighted_ || e.graph.is_weighted();
+    weight_first.insert(weight_first.end(), host.weight_first.begin(), host.weight_first.end());
+    tiles_.weights_most =
+        std::max(tiles_.weights_most, static_cast<std::uint32_t>(host.weights.size()));
     for (std::uint32_t k = 0; k < e.bundles; ++k) {
       threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
     }
@@ -54,8 +59,10 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   for (std::size_t n = 1; const SwendsenWangTiles& host : hosts) {
     listed.insert(listed.end(), host.listed.begin(), host.listed.end());
     ends.insert(ends.end(), host.ends.begin(), host.ends.end());
+    weights.insert(weights.end(), host.weights.begin(), host.weights.end());
     listed.resize(n * tiles_.listed_most);
-    ends.resize(n++ * tiles_.listed_most);
+    ends.resize(n * tiles_.listed_most);
+    weights.resize(n++ * tiles_.weights_most);
   }
   const auto upload = [&]<class T>(const std::vector<T>& host) {
     return DeviceBuffer<T>(std::span<const T>(host), stream);
@@ -67,6 +74,8 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   threshold_ = upload(threshold);
   listed_ = upload(listed);
   ends_ = upload(ends);
+  weight_first_ = upload(weight_first);
+  weights_ = upload(weights);
   check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
   tiles_.lattice = graphs_.lattice({});
   tiles_.bundles = graphs_.bundles();
@@ -78,13 +87,16 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   tiles_.listed_count = listed_count_.data();
   tiles_.listed = listed_.data();
   tiles_.ends = ends_.data();
+  tiles_.weight_first = weight_first_.data();
+  tiles_.weights = weights_.data();
 }
 
 void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.bundles();
-  totals_ = DeviceBuffer<unsigned long long>(std::size_t{3} * all * kReplicas);
+  totals_ = DeviceBuffer<unsigned long long>(kinds() * all * kReplicas);
   totals_.clear(stream);
-  const std::uint64_t each = bytes_of_bundle(tiles_), fixed = 64ull << 20;  // for the driver
+  const std::uint64_t each = bytes_of_bundle(tiles_, weighted_),
+                      fixed = 64ull << 20;  // for the driver
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
   // A quarter stays for others, unless one bundle needs it.
@@ -109,6 +121,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
   key_ = Words(parent_.size());
   size_ = Words(parent_.size());
+  if (weighted_) weight_ = Words(parent_.size());
   listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
   sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
   label_.clear(stream);
@@ -121,6 +134,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   run_.parent = parent_.data();
   run_.key = key_.data();
   run_.size = size_.data();
+  run_.weight = weighted_ ? weight_.data() : nullptr;
   run_.listed_open = listed_open_.data();
   run_.sums = sums_.data();
   check_cuda(cudaStreamSynchronize(stream), "clearing");
@@ -144,6 +158,8 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
   tiles.listed_count += range.first;
   tiles.listed += std::size_t{range.first} * tiles.listed_most;
   tiles.ends += std::size_t{range.first} * tiles.listed_most;
+  tiles.weight_first += std::size_t{range.first} * (tiles.count + 1);
+  tiles.weights += std::size_t{range.first} * tiles.weights_most;
   for (std::uint32_t k = 0; k < range.count; ++k) {
     tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
     tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
@@ -153,8 +169,13 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
   run.threshold += from;
   run.spins = spins + range.first * graphs_.words();
   run.square = totals_.data() + from * kReplicas;
-  run.quartic_low = run.square + totals_.size() / 3;
-  run.quartic_high = run.quartic_low + totals_.size() / 3;
+  const std::size_t kind = totals_.size() / kinds();
+  run.quartic_low = run.square + kind;
+  run.quartic_high = run.quartic_low + kind;
+  if (weighted_) {
+    run.cross = run.quartic_high + kind;
+    run.weight_square = run.cross + kind;
+  }
   for (std::uint32_t first = 0; first < all; first += group_) {
     run.first = first;
     run.bundles = std::min(group_, all - first);

@@ -24,8 +24,10 @@ class SwendsenWangBatch {
   void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
              std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
 
-  // [3][replicas of the batch] sum n^2, then the halves of 3 (sum n^2)^2 - 2 sum n^4, lower first,
-  // over the updates since they were last cleared.
+  // [kinds][replicas of the batch] sum n^2, then the halves of 3 (sum n^2)^2 - 2 sum n^4, lower
+  // first, then, where graphs have weights, sum n w and sum w^2, over the updates since they were
+  // last cleared.
+  std::size_t kinds() const { return weighted_ ? 5 : 3; }
   DeviceBuffer<unsigned long long>& sums() { return totals_; }
   std::uint32_t bundles_at_a_time() const { return group_; }
   // Kernels of an update of all graphs.
@@ -39,9 +41,10 @@ class SwendsenWangBatch {
   DeviceLabelTiles tiles_;  // of all graphs; without seeds
   DeviceLabelRun run_;
   std::uint32_t group_ = 0;
+  bool weighted_ = false;  // one of the graphs at least
   std::vector<std::uint64_t> seeds_;
   DeviceBuffer<std::uint32_t> bonds_, open_sites_, node_first_, listed_count_, threshold_, masks_,
-      parent_, key_, size_, listed_open_;
+      parent_, key_, size_, weight_, listed_open_, weight_first_, weights_;
   DeviceBuffer<std::uint16_t> label_;
   DeviceBuffer<LabelRank> rank_;
   DeviceBuffer<LabelBond> listed_;

@@ -36,7 +36,7 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
       g.node_first[static_cast<std::size_t>(item.graph) * (g.count + 1) + item.tile];
   const std::size_t forest = (static_cast<std::size_t>(item.bundle) * 32 + replica) * g.nodes_most;
   const std::uint32_t count = node_count(run, item.item, replica);
-  std::uint64_t square = 0;
+  std::uint64_t square = 0, cross = 0, weight_square = 0;
   WideSum fourth = 0;
   for (std::uint32_t begin = 0; begin < count; begin += 32) {
     bool flip = false;
@@ -47,6 +47,11 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
         const std::uint64_t n = run.size[forest + node], n2 = n * n;
         square += n2;
         fourth += static_cast<WideSum>(n2) * n2;
+        if (run.weight != nullptr) {
+          const std::uint64_t w = run.weight[forest + node];
+          cross += n * w;
+          weight_square += w * w;
+        }
       }
     }
     const std::uint32_t all = __ballot_sync(~0u, flip);
@@ -54,6 +59,9 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
   }
   __syncwarp();
   add_cluster_sums(run.sums[item.bundle * 32 + replica], square, fourth);
+  if (run.weight != nullptr) {
+    add_weight_sums(run.sums[item.bundle * 32 + replica], cross, weight_square);
+  }
 }
 
 // Random bits of a tile's places: right for closed clusters; nodes have their own.
@@ -128,7 +136,7 @@ __global__ void close_sums(const __grid_constant__ DeviceLabelRun run) {
   const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
   if (replica >= run.bundles * 32) return;
   const LabelSums sums = run.sums[replica];
-  run.sums[replica] = {0, 0, 0};
+  run.sums[replica] = {0, 0, 0, 0, 0};
   const std::size_t at = static_cast<std::size_t>(run.first) * 32 + replica;
   WideSum total = static_cast<WideSum>(run.quartic_high[at]) << 64 | run.quartic_low[at];
   total += 3 * (static_cast<WideSum>(sums.square) * sums.square) -
@@ -136,6 +144,9 @@ __global__ void close_sums(const __grid_constant__ DeviceLabelRun run) {
   run.square[at] += sums.square;
   run.quartic_low[at] = static_cast<unsigned long long>(total);
   run.quartic_high[at] = static_cast<unsigned long long>(total >> 64);
+  if (run.weight == nullptr) return;
+  run.cross[at] += sums.cross;
+  run.weight_square[at] += sums.weight_square;
 }
 
 }  // namespace

@@ -210,6 +210,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::size_t forest = (static_cast<std::size_t>(at.bundle) * 32 + at.replica) * g.nodes_most;
   const std::uint32_t* parent = run.parent + forest;
   std::uint32_t *key = run.key + forest, *size = run.size + forest;
+  std::uint32_t* weight = run.weight == nullptr ? nullptr : run.weight + forest;
   for (std::uint32_t begin = 0; begin < count; begin += 32 * kAtOnce) {
     std::uint32_t top[kAtOnce];
 #pragma unroll
@@ -221,15 +222,19 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (unsigned n = 0; n < kAtOnce; ++n) {
       const std::uint32_t number = begin + 32 * n + lane, node = first + number;
-      std::uint32_t root = kNone, sum = 0;
+      std::uint32_t root = kNone, sum = 0, heavy = 0;
       if (number < count && top[n] != node) {
         root = top[n];
         key[node] = key[root];
         sum = size[node];
+        if (weight != nullptr) heavy = weight[node];
       }
       const std::uint32_t peers = __match_any_sync(~0u, root);
       const std::uint32_t total = __reduce_add_sync(peers, sum);
       if (root != kNone && lane == lowest_bit(peers)) atomicAdd(size + root, total);
+      if (weight == nullptr) continue;
+      const std::uint32_t weights = __reduce_add_sync(peers, heavy);
+      if (weights != 0 && lane == lowest_bit(peers)) atomicAdd(weight + root, weights);
     }
   }
 }

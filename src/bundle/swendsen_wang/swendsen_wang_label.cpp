@@ -1,5 +1,7 @@
 #include "src/bundle/swendsen_wang/swendsen_wang_label.hpp"
 
+#include <utility>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/bundle/swendsen_wang/swendsen_wang_label.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -87,11 +89,36 @@ HWY_EXPORT(label_masks);
 
 namespace rewise::bundle {
 
+namespace {
+
+// Cost: two steps per site with a weight, whatever the lattice.
+void add_weights(const std::vector<PlaceWeight>& weights, std::uint64_t sites,
+                 LabelScratch& scratch, ClusterSums& sums) {
+  if (weights.empty()) return;
+  scratch.weight.resize(sites + 1);
+  scratch.weighted.resize(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::uint32_t cluster = scratch.runs.parent[scratch.runs.run_at(weights[i].place)];
+    scratch.weighted[i] = cluster;
+    scratch.weight[cluster] += weights[i].weight;
+  }
+  for (const std::uint32_t cluster : scratch.weighted) {
+    const std::uint64_t w = std::exchange(scratch.weight[cluster], 0u);
+    sums.cross += w * scratch.size[cluster];
+    sums.weight_square += w * w;
+  }
+}
+
+}  // namespace
+
 ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
-                           const OpenBonds& open, std::uint32_t* flips, LabelScratch& scratch) {
+                           const std::vector<PlaceWeight>& weights, const OpenBonds& open,
+                           std::uint32_t* flips, LabelScratch& scratch) {
   const std::uint32_t clusters =
       HWY_DYNAMIC_DISPATCH(label_masks)(lattice, listed, open, flips, scratch);
-  return cluster_sums({scratch.size.get(), clusters});
+  ClusterSums sums = cluster_sums({scratch.size.get(), clusters});
+  add_weights(weights, scratch.runs.rows * scratch.runs.length, scratch, sums);
+  return sums;
 }
 
 }  // namespace rewise::bundle

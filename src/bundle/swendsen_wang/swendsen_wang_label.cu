@@ -22,6 +22,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   labeller.join();
   labeller.settle();
   labeller.hand_out();
+  if (run.weight != nullptr) labeller.weigh();
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 //   4  Row after row, every site learns its root by two steps up, and the local root its size.
 //   5  Local roots hand their sizes to their roots. Clusters with an open site become nodes, in
 //      order of their places; the others are summed up.
+//   6  Sites with weights add them to their roots' words, from where one of each cluster takes
+//   them.
 //
 // A word of the forest: bits 0-10 the parent's place; on a local root, bit 15 where its cluster is
 // open, bits 16-31 its size. Lanes read and write shared words in turns, with a barrier of the warp
@@ -123,9 +125,42 @@ class TileLabeller {
     make_nodes(nodes);
   }
 
+  // Step 6, where sites have weights; spoils the roots' places.
+  __device__ __forceinline__ void weigh() {
+    const std::size_t tile = static_cast<std::size_t>(item_.graph) * (g_.count + 1) + item_.tile;
+    const std::uint32_t first = g_.weight_first[tile], last = g_.weight_first[tile + 1];
+    const std::uint32_t* weights =
+        g_.weights + static_cast<std::size_t>(item_.graph) * g_.weights_most;
+    const std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelSites;
+    const auto root = [&](std::uint32_t i) { return forest_ + label[weights[i] & 0xFFFFu]; };
+    __syncwarp();
+    for (std::uint32_t i = first + lane_; i < last; i += 32) atomicAnd(root(i), ~kWeight);
+    __syncwarp();
+    for (std::uint32_t i = first + lane_; i < last; i += 32) atomicAdd(root(i), weights[i] >> 16);
+    __syncwarp();
+    const std::size_t forest =
+        (static_cast<std::size_t>(item_.bundle) * 32 + replica_) * g_.nodes_most;
+    std::uint64_t cross = 0, square = 0;
+    for (std::uint32_t i = first + lane_; i < last; i += 32) {
+      const std::uint32_t word = atomicAnd(root(i), ~kWeight), w = word & kWeight;
+      if (w == 0) continue;  // taken by another of the cluster's sites
+      if ((word & kOpen) != 0) {
+        run_.weight[forest + node_at(g_, run_, item_.graph, item_.bundle, replica_, item_.tile,
+                                     weights[i] & 0xFFFFu)] = w;
+      } else {
+        cross += static_cast<std::uint64_t>(w) * (word >> 16);
+        square += static_cast<std::uint64_t>(w) * w;
+      }
+    }
+    __syncwarp();
+    add_weight_sums(run_.sums[item_.bundle * 32 + replica_], cross, square);
+  }
+
  private:
   static constexpr std::uint32_t kPlace = kLabelSites - 1;
   static constexpr std::uint32_t kOpen = 1u << 15;
+  // A tile's weights: one at most for each bond that has an end there, below 2^14.
+  static constexpr std::uint32_t kWeight = kOpen - 1;
   static constexpr std::uint32_t kOneSite = 1u << 16, kSize = 0xFFFF0000u;
   static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions beyond x
 
@@ -337,6 +372,7 @@ class TileLabeller {
         run_.parent[forest + node] = node;
         run_.key[forest + node] = (row_[h].site + x) << 1 | (flips >> x & 1u);
         run_.size[forest + node] = forest_[32 * row(h) + x] >> 16;
+        if (run_.weight != nullptr) run_.weight[forest + node] = 0;
       }
     }
   }

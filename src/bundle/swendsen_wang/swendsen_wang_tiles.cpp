@@ -1,6 +1,7 @@
 #include "src/bundle/swendsen_wang/swendsen_wang_tiles.hpp"
 
 #include <bit>
+#include <numeric>
 
 namespace rewise::bundle {
 namespace {
@@ -68,6 +69,18 @@ void cut(const Graph& graph, const Layout& layout, SwendsenWangTiles& tiles) {
     tiles.listed.push_back(
         {static_cast<std::uint32_t>(r.bond), layout.slot(r.a), layout.slot(r.b)});
     tiles.ends.push_back({a.tile, b.tile, a.place | b.place << 16});
+  }
+  tiles.weight_first.assign(tiles.count + 1, 0);
+  tiles.weights.resize(graph.weights().size());
+  for (const SiteWeight& w : graph.weights()) {
+    ++tiles.weight_first[spot_of<kDim>(lattice, tiles, w.site).tile + 1];
+  }
+  std::partial_sum(tiles.weight_first.begin(), tiles.weight_first.end(),
+                   tiles.weight_first.begin());
+  std::vector<std::uint32_t> next = tiles.weight_first;
+  for (const SiteWeight& w : graph.weights()) {
+    const Spot at = spot_of<kDim>(lattice, tiles, w.site);
+    tiles.weights[next[at.tile]++] = at.place | w.weight << 16;
   }
 }
 

@@ -109,6 +109,9 @@ struct SwendsenWangTiles {
   std::vector<std::uint32_t> node_first;  // [count + 1]
   std::vector<LabelBond> listed;
   std::vector<LabelEnds> ends;  // of the listed bonds
+  // Sites with weights (of a bare lattice), tile by tile: place, and the weight in the upper half.
+  std::vector<std::uint32_t> weights;
+  std::vector<std::uint32_t> weight_first;  // [count + 1]
 };
 
 }  // namespace rewise::bundle

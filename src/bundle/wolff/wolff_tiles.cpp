@@ -45,11 +45,10 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, WolffTiles& tiles) {
     const Place at = place_of(tiles, lattice, static_cast<Site>(site));
     for (unsigned k = 0; k < dim; ++k) word(at, k) |= 1u << at.local % 32;
   }
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    if (r.bond >= lattice.bonds()) continue;
-    const Place at = place_of(tiles, lattice, lattice.home_a(r.bond));
-    word(at, static_cast<unsigned>(r.bond % dim)) &= ~(1u << at.local % 32);
-  }
+  graph.for_each_gone([&](Bond bond) {
+    const Place at = place_of(tiles, lattice, lattice.home_a(bond));
+    word(at, static_cast<unsigned>(bond % dim)) &= ~(1u << at.local % 32);
+  });
   std::vector<Pair> between;
   for (std::uint32_t tile = 0; dim == 1 && tile < tiles.count; ++tile) {
     const auto last =

@@ -34,11 +34,10 @@ void draw_mask(std::uint64_t sites, Threshold probability, const SampleKey& key,
 // Bonds that rewired ones left are not of the lattice any more.
 void remove_gone(const Graph& graph, BondConfiguration& out) {
   const auto d = static_cast<unsigned>(graph.lattice().dim);
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    if (d == 0 || r.bond >= graph.lattice().bonds()) break;
-    const std::uint64_t site = r.bond / d;
-    out.bonds[r.bond % d][site / 64] &= ~(std::uint64_t{1} << site % 64);
-  }
+  graph.for_each_gone([&](Bond bond) {
+    const std::uint64_t site = bond / d;
+    out.bonds[bond % d][site / 64] &= ~(std::uint64_t{1} << site % 64);
+  });
 }
 
 }  // namespace

@@ -1,0 +1,198 @@
+#include "analysis/scaling/tree_condition.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rewise {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// Probability that a bond of the bare lattice is there.
+double bond_stays(const TreeRule& rule) {
+  return rule.rewire ? (1 - rule.p / 2) * (1 - rule.p / 2) : 1;
+}
+
+// Tc, gamma and amplitude of X_MM = amplitude |1 - Tc/T|^-gamma of the regular lattice. Square:
+// exact, nu = 1; cubic: Butera & Comi 1997; four dimensions: mean field without its logarithm.
+struct Regular {
+  double tc, gamma, amplitude, nu, length;  // length: that of the correlation length
+};
+constexpr Regular kRegular[] = {{0, 0, 0, 0, 0},
+                                {0, 1, 1, 1, 1},
+                                {2.269185314213022, 1.75, 0.9625817, 1, 0.5672963},
+                                {4.5115232, 1.2371, 1.11, 0.629912, 0.5027},
+                                {6.6803, 1, 1.0, 0.5, 0.354}};
+
+// Polynomial coefficients in u, with what is known of the second derivative taken off before.
+Eigen::VectorXd fit_polynomial(const Eigen::ArrayXd& u, const Eigen::ArrayXd& y, int order) {
+  Eigen::MatrixXd design(u.size(), order + 1);
+  for (int k = 0; k <= order; ++k) design.col(k) = u.pow(k).matrix();
+  return design.colPivHouseholderQr().solve(y.matrix());
+}
+
+double polynomial(const Eigen::VectorXd& c, double u) {
+  double sum = 0;
+  for (Eigen::Index k = c.size(); k-- > 0;) sum = sum * u + c(k);
+  return sum;
+}
+
+// The zero nearest to `from` on the falling curve, by Newton's steps; NaN where it does not fall or
+// lies beyond `most` of 0.
+double falling_zero(const Eigen::VectorXd& c, double most) {
+  double u = 0;
+  for (int step = 0; step < 60; ++step) {
+    const double h = 1e-6;
+    const double slope = (polynomial(c, u + h) - polynomial(c, u - h)) / (2 * h);
+    if (!(slope < 0)) return kNone;
+    const double move = -polynomial(c, u) / slope;
+    u += std::clamp(move, -most, most);
+    if (!(std::abs(u) <= most)) return kNone;
+    if (std::abs(move) < 1e-14) break;
+  }
+  return u;
+}
+
+// ln lambda by temperature and what follows, from the means over graphs.
+class Curve {
+ public:
+  Curve(const TreeRule& rule, const std::vector<double>& temperature, TreeForm form,
+        const TreeFit& fit)
+      : rule_(rule), temperature_(temperature), form_(form), fit_(fit) {
+    const auto count = static_cast<Eigen::Index>(temperature.size());
+    u_.resize(count);
+    for (Eigen::Index t = 0; t < count; ++t) {
+      u_(t) = tree_coordinate(rule, temperature[static_cast<std::size_t>(t)]);
+    }
+    centre_ = u_.mean();
+    u_ -= centre_;
+  }
+
+  // means: mm, md, dd, bond at every temperature, kind by kind. Gives Tc, slope, curvature, X_MM at
+  // Tc, then lambda at every temperature.
+  Eigen::VectorXd operator()(const Eigen::VectorXd& means) const {
+    const Eigen::Index count = u_.size();
+    Eigen::VectorXd out = Eigen::VectorXd::Constant(4 + count, kNone);
+    Eigen::ArrayXd y(count), mm(count);
+    for (Eigen::Index t = 0; t < count; ++t) {
+      const double beta = 1 / temperature_[static_cast<std::size_t>(t)];
+      const double lambda = tree_eigenvalue(
+          rule_, beta, {means(t), means(count + t), means(2 * count + t), means(3 * count + t)},
+          form_);
+      out(4 + t) = lambda;
+      y(t) = std::log(lambda);
+      mm(t) = std::log(means(t));
+    }
+    if (!y.allFinite() || !mm.allFinite()) return out;
+    Eigen::VectorXd c;
+    if (fit_.curvature_known) {
+      c = Eigen::VectorXd::Zero(3);
+      c.head(2) = fit_polynomial(u_, y - 0.5 * fit_.curvature * u_.square(), 1);
+      c(2) = 0.5 * fit_.curvature;
+    } else {
+      c = fit_polynomial(u_, y, fit_.order);
+    }
+    const double width = u_.maxCoeff() - u_.minCoeff();
+    const double root = falling_zero(c, std::max(width, 1e-6));
+    if (std::isnan(root)) return out;
+    const double h = 1e-6;
+    out(0) = tree_temperature(rule_, root + centre_);
+    const double stretch = tree_coordinate(rule_, out(0) * (1 + h)) - (root + centre_);  // du
+    out(1) = (polynomial(c, root + h) - polynomial(c, root - h)) / (2 * h) * stretch / h;
+    const double far = 1e-3;
+    out(2) = (polynomial(c, root + far) - 2 * polynomial(c, root) + polynomial(c, root - far)) /
+             (far * far);
+    out(3) = std::exp(polynomial(fit_polynomial(u_, mm, 1), root));
+    return out;
+  }
+
+ private:
+  const TreeRule& rule_;
+  const std::vector<double>& temperature_;
+  TreeForm form_;
+  TreeFit fit_;
+  Eigen::ArrayXd u_;
+  double centre_ = 0;
+};
+
+}  // namespace
+
+double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x, TreeForm form) {
+  const double t = std::tanh(beta), r = rule.dim * rule.p, q = rule.p / 2;
+  if (!rule.rewire) return t * 2 * r * x.mm;
+  if (form == TreeForm::small_p) {
+    const double f = std::exp(-beta) / (std::cosh(beta) - x.bond * std::sinh(beta));
+    return t * r * x.mm * (q + 2 * (1 - q) * f);
+  }
+  const double rho = r * (1 - q);
+  const double rr = r * q * x.mm + x.md, rd = r * (1 - q) * x.mm;
+  const double dr = (r * q * x.md + x.dd) / rho, dd = r * (1 - q) * x.md / rho;
+  return t * (0.5 * (rr + dd) + std::sqrt(0.25 * (rr - dd) * (rr - dd) + rd * dr));
+}
+
+BareAverages bare_chain(const TreeRule& rule, double beta) {
+  const double u = std::tanh(beta) * bond_stays(rule);
+  const double rho = rule.rewire ? rule.p * (1 - rule.p / 2) : 0;
+  return {(1 + u) / (1 - u), rho / (1 - u), rho * rho / (2 * (1 - u)), std::tanh(beta)};
+}
+
+double chain_tc(const TreeRule& rule) {
+  double low = 1e-3, high = 100;  // in beta; lambda rises with it
+  for (int step = 0; step < 200; ++step) {
+    const double beta = 0.5 * (low + high);
+    (tree_eigenvalue(rule, beta, bare_chain(rule, beta)) < 1 ? low : high) = beta;
+  }
+  return 2 / (low + high);
+}
+
+double bare_correlation_length(int dim, double mm) {
+  if (dim == 1) return 0.5 * std::max(mm, 1.0);
+  const Regular& lattice = kRegular[dim];
+  return lattice.length * std::pow(mm / lattice.amplitude, lattice.nu / lattice.gamma);
+}
+
+double regular_mm(int dim, double temperature) {
+  if (dim == 1) return std::exp(2 / temperature);
+  const Regular& lattice = kRegular[dim];
+  return lattice.amplitude * std::pow(1 - lattice.tc / temperature, -lattice.gamma);
+}
+
+double tree_finite_size(double ratio) { return 4 * std::exp(-ratio); }
+
+double bare_reference(const TreeRule& rule) {
+  constexpr double fall[] = {0, 0, 1.33, 1.1, 1.06};  // of Tc with the share of bonds removed
+  return kRegular[rule.dim].tc * std::max(0.0, 1 - fall[rule.dim] * (1 - bond_stays(rule)));
+}
+
+double tree_coordinate(const TreeRule& rule, double temperature) {
+  return rule.dim == 1 ? -1 / temperature : std::log(temperature - bare_reference(rule));
+}
+
+double tree_temperature(const TreeRule& rule, double coordinate) {
+  return rule.dim == 1 ? -1 / coordinate : bare_reference(rule) + std::exp(coordinate);
+}
+
+TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form,
+                   const TreeFit& fit) {
+  TreeRoot root;
+  const auto count = static_cast<Eigen::Index>(table.temperature.size());
+  Eigen::ArrayXXd rows(table.mm.rows(), 4 * count);
+  rows << table.mm, table.md, table.dd, table.bond;
+  const Curve curve(rule, table.temperature, form, fit);
+  if (rows.rows() < 2 || count < (fit.curvature_known ? 2 : fit.order + 1)) return root;
+  const auto all = jackknife_controlled(0, rows, table.controls, curve);
+  for (Eigen::Index t = 0; t < count; ++t) {
+    root.lambda.push_back(estimate(all[static_cast<std::size_t>(4 + t)]));
+  }
+  root.tc = estimate(all[0]);
+  root.slope = all[1].value;
+  root.curvature = all[2].value;
+  root.mm = all[3].value;
+  root.lambda_error = {0, root.tc.error / root.tc.value * std::abs(root.slope)};
+  root.ok = std::isfinite(root.tc.value) && std::isfinite(root.tc.error);
+  return root;
+}
+
+}  // namespace rewise

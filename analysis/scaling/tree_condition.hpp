@@ -1,0 +1,96 @@
+// Tc of a rewired lattice without finite-size scaling: the tree condition (analysis/README.md,
+// "The tree condition"). Ising, rules rewire and add.
+//
+// In the infinite network shortcuts are bridges between places of the bare lattice (the lattice
+// without its shortcuts, graphs/bare.hpp), and Tc is where the transfer from shortcut to shortcut
+// has spectral radius 1:
+//
+//   K = tanh(beta) | r (p/2) X_MM + X_MD           r (1 - p/2) X_MM       |   r = d p, R ends
+//                  | (r (p/2) X_MD + X_DD) / rho   r (1 - p/2) X_MD / rho |   rho = r (1 - p/2), D
+//   rewire: lambda(T) = the largest eigenvalue of K;   add: lambda = tanh(beta) 2 d p X_MM
+//
+// with, on the bare lattice, averaged over states and over bare lattices, n_x the D ends at x,
+//   X_MM = <M^2>/N,  X_MD = <M D>/N,  X_DD = (<D^2> - sum_x n_x)/N,  M = sum s_x, D = sum n_x s_x.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "analysis/series/control_variate.hpp"
+#include "analysis/series/jackknife.hpp"
+
+namespace rewise {
+
+struct TreeRule {
+  int dim = 2;
+  double p = 0;
+  bool rewire = true;  // false: add
+};
+
+// Averages on bare lattices.
+struct BareAverages {
+  double mm = 0, md = 0, dd = 0;  // X_MM, X_MD, X_DD
+  double bond = 0;                // <s_i s_j> of a bond
+};
+
+// small_p: any bond plays the removed one, by reweighting, averaged over all bonds; to first order
+// in p (a relative error of lambda of order p), without the noise of few D ends:
+//   lambda = tanh(beta) d p X_MM (p/2 + (2 - p) f),  f = 1 / (e^beta (cosh beta - e sinh beta))
+// with e the mean of s_i s_j over bonds.
+enum class TreeForm { whole, small_p };
+
+// lambda.
+double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x,
+                       TreeForm form = TreeForm::whole);
+
+// One dimension, exactly: chains are cut where bonds are removed.
+BareAverages bare_chain(const TreeRule& rule, double beta);
+// Where lambda of the chain is 1, exactly; p > 0.
+double chain_tc(const TreeRule& rule);
+
+// Correlation length of a bare lattice from its X_MM, by the amplitudes of the regular lattice
+// (one dimension: exact; d = 2: exact; 3: Butera & Comi, Phys. Rev. B 56, 8212 (1997); 4: mean
+// field). What it is for, the size that a bare lattice needs, takes no more.
+double bare_correlation_length(int dim, double mm);
+// X_MM of the regular lattice at T, likewise: the leading power, a guess.
+double regular_mm(int dim, double temperature);
+
+// What lambda changes by on a lattice of L = `ratio` correlation lengths, relatively: the bound
+// 4 exp(-ratio) (in one dimension it is 2 exp(-ratio) exactly).
+double tree_finite_size(double ratio);
+
+// A temperature T_b near and below the bare lattice's own transition.
+double bare_reference(const TreeRule& rule);
+// u(T), in which ln lambda is nearly straight, and back: lambda is close to a power of T - T_b, and
+// u = ln(T - T_b); in one dimension it is close to exp(2/T), and u = -1/T.
+double tree_coordinate(const TreeRule& rule, double temperature);
+double tree_temperature(const TreeRule& rule, double coordinate);
+
+// One bare lattice at all temperatures: rows of tables, [graph, T].
+struct TreeTable {
+  std::vector<double> temperature;  // [T] ascending, above bare_reference
+  Eigen::ArrayXXd mm, md, dd, bond;
+  ControlVariates controls;  // over the graphs
+};
+
+struct TreeRoot {
+  bool ok = false;            // false: no root near these temperatures, or too few graphs
+  Value tc;                   // jackknife over bare lattices
+  double slope = 0;           // d ln lambda / d ln T at Tc
+  double curvature = 0;       // second derivative of ln lambda in u
+  double mm = 0;              // X_MM at Tc
+  Value lambda_error;         // of ln lambda at Tc: 0 with its error
+  std::vector<Value> lambda;  // [T] lambda with its error
+};
+
+// Fits ln lambda by a polynomial in u(T) and finds where it is 0. `curvature`: the
+// second derivative, if it is known from elsewhere (then the polynomial is of first order beside
+// it); else the polynomial is of `order`.
+struct TreeFit {
+  int order = 2;
+  bool curvature_known = false;
+  double curvature = 0;
+};
+TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form, const TreeFit& fit);
+
+}  // namespace rewise

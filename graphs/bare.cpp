@@ -1,0 +1,91 @@
+#include "graphs/bare.hpp"
+
+#include <algorithm>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+void check_rule(const GraphSpec& spec) {
+  if (spec.rule == Rule::rewire || spec.rule == Rule::add) return;
+  throw Error(ExitCode::usage,
+              "rule swap has no bare lattice (allowed: rewire, add): its shortcuts come in pairs "
+              "that join the same two places, so the network is not locally a tree");
+}
+
+// The site where a rewired bond's only unmoved end is, or kMaxSites where both were moved.
+std::uint64_t d_end(const Lattice& lattice, const RewiredBond& r) {
+  if (r.a == lattice.home_a(r.bond)) return r.a;
+  if (r.b == lattice.home_b(r.bond)) return r.b;
+  return kMaxSites;
+}
+
+}  // namespace
+
+Graph bare_lattice(const GraphSpec& spec) {
+  check_rule(spec);
+  const Lattice lattice = Lattice::make(spec.extents);
+  std::vector<Bond> removed;
+  std::vector<Site> ends;
+  if (spec.rule == Rule::rewire) {
+    for (const RewiredBond& r : rewired_bonds(spec)) {
+      removed.push_back(r.bond);
+      const std::uint64_t end = d_end(lattice, r);
+      if (end < kMaxSites) ends.push_back(static_cast<Site>(end));
+    }
+  }
+  std::ranges::sort(ends);
+  std::vector<SiteWeight> weights;
+  for (const Site site : ends) {
+    if (!weights.empty() && weights.back().site == site) {
+      ++weights.back().weight;
+    } else {
+      weights.push_back({site, 1});
+    }
+  }
+  return {lattice, std::move(removed), std::move(weights), spec};
+}
+
+BareCounts bare_counts(const GraphSpec& spec) {
+  check_rule(spec);
+  BareCounts counts;
+  if (spec.rule == Rule::add) return counts;
+  const Lattice lattice = Lattice::make(spec.extents);
+  // The sites of removed bonds, as often as they lose one; twice the site, and one more for a D
+  // end.
+  std::vector<std::uint64_t> lost;
+  for (const RewiredBond& r : rewired_bonds(spec)) {
+    const std::uint64_t end = d_end(lattice, r);
+    for (const Site site : {lattice.home_a(r.bond), lattice.home_b(r.bond)}) {
+      lost.push_back(2 * std::uint64_t{site} + (site == end ? 1 : 0));
+    }
+    counts.removed += 1;
+  }
+  std::ranges::sort(lost);
+  for (std::size_t k = 0; k < lost.size();) {
+    double removed = 0, ends = 0;
+    for (const std::uint64_t site = lost[k] / 2; k < lost.size() && lost[k] / 2 == site; ++k) {
+      removed += 1;
+      ends += static_cast<double>(lost[k] % 2);
+    }
+    counts.d_ends += ends;
+    counts.removed_pairs += removed * (removed - 1) / 2;
+    counts.d_pairs += ends * (ends - 1);
+    counts.d_removed += ends * (removed - 1);
+  }
+  return counts;
+}
+
+BareCounts mean_bare_counts(const GraphSpec& spec) {
+  check_rule(spec);
+  if (spec.rule == Rule::add) return {};
+  const Lattice lattice = Lattice::make(spec.extents);
+  const double bonds = static_cast<double>(lattice.bonds()), degree = 2.0 * lattice.dim;
+  const double pairs = static_cast<double>(lattice.sites()) * degree * (degree - 1);  // ordered
+  const double removed = spec.p - spec.p * spec.p / 4, end = spec.p / 2 * (1 - spec.p / 2);
+  return {bonds * removed, 2 * bonds * end, pairs / 2 * removed * removed, pairs * end * end,
+          pairs * end * removed};
+}
+
+}  // namespace rewise

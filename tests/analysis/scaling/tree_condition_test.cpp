@@ -1,0 +1,155 @@
+// The tree condition: the chain, where all is known exactly, and tables with known answers.
+#include "analysis/scaling/tree_condition.hpp"
+
+#include <cmath>
+#include <random>
+
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+// By counting ways from site to site (analysis/README.md): an independent way to Tc of the chain.
+double chain_by_counting(const TreeRule& rule) {
+  const double p = rule.p;
+  const double ways =
+      rule.rewire ? 1 + p - p * p / 4 : 0.5 + p + std::sqrt((0.5 - p) * (0.5 - p) + 4 * p);
+  return 1 / std::atanh(1 / ways);
+}
+
+// The chain's exact averages as a table, each graph's X_MM off by its own factor.
+TreeTable chain_table(const TreeRule& rule, const std::vector<double>& temperature, double noise,
+                      Eigen::Index graphs, unsigned seed) {
+  TreeTable table;
+  table.temperature = temperature;
+  const auto count = static_cast<Eigen::Index>(temperature.size());
+  for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal(1, noise);
+  for (Eigen::Index t = 0; t < count; ++t) {
+    const BareAverages x = bare_chain(rule, 1 / temperature[static_cast<std::size_t>(t)]);
+    for (Eigen::Index g = 0; g < graphs; ++g) {
+      const double factor = noise > 0 ? normal(random) : 1;
+      table.mm(g, t) = x.mm * factor;
+      table.md(g, t) = x.md * factor;
+      table.dd(g, t) = x.dd * factor;
+      table.bond(g, t) = x.bond;
+    }
+  }
+  table.controls = {Eigen::ArrayXXd(graphs, 0), Eigen::VectorXd(0), {}};
+  return table;
+}
+
+std::vector<double> around(double tc, double half, int count) {
+  std::vector<double> t;
+  for (int k = 0; k < count; ++k) t.push_back(tc * (1 + half * (2.0 * k / (count - 1) - 0.9)));
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("Tc of the chain: the tree condition and the counting of ways agree") {
+  for (const double p : {1e-8, 1e-6, 1e-4, 0.01, 0.1, 0.3, 0.7, 1.0}) {
+    for (const bool rewire : {true, false}) {
+      const TreeRule rule{1, p, rewire};
+      INFO("p = " << p << (rewire ? ", rewire" : ", add"));
+      CHECK(chain_tc(rule) == Approx(chain_by_counting(rule)).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("the form for small p is right to first order in p") {
+  for (const double p : {1e-2, 1e-4, 1e-6}) {
+    const TreeRule rule{1, p, true};
+    const double beta = 1 / chain_tc(rule);
+    const double off = tree_eigenvalue(rule, beta, bare_chain(rule, beta), TreeForm::small_p) - 1;
+    INFO("p = " << p << ": " << off);
+    CHECK(std::abs(off) < 1.5 * p);
+    CHECK(std::abs(off) > 0.01 * p);  // it is not the whole one
+  }
+}
+
+TEST_CASE("lambda falls with T, and without shortcuts that keep an end the matrix has one entry") {
+  const TreeRule rule{1, 0.2, true};
+  double before = 1e9;
+  for (const double t : {0.4, 0.6, 0.8, 1.2, 2.0}) {
+    const double lambda = tree_eigenvalue(rule, 1 / t, bare_chain(rule, 1 / t));
+    CHECK(lambda < before);
+    before = lambda;
+  }
+  // add: 2 d p tanh(beta) X_MM.
+  CHECK(tree_eigenvalue({3, 0.1, false}, 0.2, {5, 0, 0, 0}) ==
+        Approx(std::tanh(0.2) * 0.6 * 5).epsilon(1e-14));
+  // rewire, by hand: K = tanh(b) [[r q x + y, r (1-q) x], [(r q y + z)/rho, r (1-q) y/rho]].
+  const double r = 0.4, q = 0.1, rho = 0.36, x = 3, y = 1.1, z = 0.3, t = std::tanh(0.5);
+  const double trace = t * (r * q * x + y + r * (1 - q) * y / rho);
+  const double det =
+      t * t * ((r * q * x + y) * r * (1 - q) * y / rho - r * (1 - q) * x * (r * q * y + z) / rho);
+  const double lambda = tree_eigenvalue({2, 0.2, true}, 0.5, {x, y, z, 0});
+  CHECK(lambda * lambda - trace * lambda + det == Approx(0).margin(1e-13));
+  CHECK(lambda >= trace / 2);
+}
+
+TEST_CASE("the root of a table is that of the exact chain: no bias of straight lines") {
+  for (const double p : {1e-4, 0.1, 1.0}) {
+    for (const bool rewire : {true, false}) {
+      const TreeRule rule{1, p, rewire};
+      const double tc = chain_tc(rule);
+      INFO("p = " << p << (rewire ? ", rewire" : ", add"));
+      const auto ln_lambda = [&](double t) {
+        return std::log(tree_eigenvalue(rule, 1 / t, bare_chain(rule, 1 / t)));
+      };
+      const double slope = (ln_lambda(tc * 1.0001) - ln_lambda(tc * 0.9999)) / 0.0002;
+      // lambda from 0.85 to 1.15, then from 0.99 to 1.01.
+      const TreeRoot wide =
+          tree_root(rule, chain_table(rule, around(tc, 0.15 / -slope, 5), 0, 8, 1), TreeForm::whole,
+                    {3, false, 0});
+      REQUIRE(wide.ok);
+      CHECK(wide.tc.value == Approx(tc).epsilon(3e-5));
+      const TreeRoot root =
+          tree_root(rule, chain_table(rule, around(tc, 0.01 / -slope, 3), 0, 8, 1), TreeForm::whole,
+                    {1, true, wide.curvature});
+      REQUIRE(root.ok);
+      CHECK(root.tc.value == Approx(tc).epsilon(1e-6));
+      CHECK(root.mm == Approx(bare_chain(rule, 1 / tc).mm).epsilon(1e-3));
+      CHECK(root.slope == Approx(slope).epsilon(2e-3));
+    }
+  }
+}
+
+TEST_CASE("errors of the root are those of its scatter") {
+  const TreeRule rule{1, 0.1, true};
+  const double tc = chain_tc(rule);
+  double square = 0, error = 0;
+  constexpr int kSeeds = 200;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    const TreeRoot root = tree_root(rule, chain_table(rule, around(tc, 0.03, 4), 0.01, 24, seed),
+                                    TreeForm::whole, {2, false, 0});
+    REQUIRE(root.ok);
+    square += std::pow(root.tc.value - tc, 2) / kSeeds;
+    error += root.tc.error * root.tc.error / kSeeds;
+  }
+  // Variance of a variance of 200: 10%; 4 of its standard errors.
+  CHECK(square / error > 0.6);
+  CHECK(square / error < 1.4);
+}
+
+TEST_CASE("no root where there is none") {
+  const TreeRule rule{1, 0.1, true};
+  const double tc = chain_tc(rule);
+  std::vector<double> far;
+  for (const double x : {1.5, 1.52, 1.54}) far.push_back(tc * x);
+  CHECK_FALSE(tree_root(rule, chain_table(rule, far, 0, 8, 1), TreeForm::whole, {2, false, 0}).ok);
+  CHECK_FALSE(
+      tree_root(rule, chain_table(rule, {tc, 1.1 * tc}, 0, 8, 1), TreeForm::whole, {2, false, 0})
+          .ok);
+}
+
+TEST_CASE("correlation lengths") {
+  CHECK(bare_correlation_length(1, bare_chain({1, 0, false}, 1.5).mm) ==
+        Approx(-1 / std::log(std::tanh(1.5))).epsilon(0.02));
+  // Square lattice: 1/xi = ln coth(beta) - 2 beta.
+  const double t = 2.30, xi = 1 / (std::log(1 / std::tanh(1 / t)) - 2 / t);
+  CHECK(bare_correlation_length(2, regular_mm(2, t)) == Approx(xi).epsilon(0.03));
+}

@@ -1,0 +1,140 @@
+// Sums over clusters with weights (sum n w, sum w^2) of bare lattices, against enumeration of the
+// states: <M D> and <D^2> with D = sum w s. Errors from 384 independent replicas; 24 checks, each
+// |z| < 4: a right engine fails in 2 of 1000 choices of seeds (they are fixed).
+#include <array>
+#include <cmath>
+
+#include "src/bundle/bundle.hpp"
+#include "tests/engines/identity_check.hpp"
+#include "tests/support/edge_list.hpp"
+#include "tests/support/statistics.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+struct Case {
+  Graph graph;
+  EdgeList list;
+  std::vector<double> weight;  // [sites]
+};
+
+// The bonds and weights from the whole rewired graph.
+Case bare_case(const std::vector<std::uint32_t>& extents, double p, std::uint64_t seed) {
+  GraphSpec spec{extents, p, Rule::rewire, seed};
+  const EdgeList whole = edges_of(build_graph(spec));
+  const EdgeList lattice = torus(extents);
+  spec.bare = true;
+  Case made{build_graph(spec), {whole.sites, {}}, std::vector<double>(whole.sites, 0.0)};
+  for (const Edge& home : lattice.edges) {
+    for (const Edge& edge : whole.edges) {
+      if (edge.id != home.id) continue;
+      const bool a = edge.a == home.a, b = edge.b == home.b;
+      if (a && b) made.list.edges.push_back(home);
+      if (a != b) made.weight[a ? home.a : home.b] += 1;
+    }
+  }
+  return made;
+}
+
+// <M^2>, <M D>, <D^2>.
+std::array<double, 3> enumerate(const Case& on, double beta) {
+  std::array<double, 3> sums{};
+  double z = 0;
+  for (std::uint32_t state = 0; state < 1u << on.list.sites; ++state) {
+    const auto spin = [&](std::uint32_t site) { return (state >> site & 1u) != 0 ? 1.0 : -1.0; };
+    double bonds = 0, m = 0, d = 0;
+    for (const Edge& edge : on.list.edges) bonds += spin(edge.a) * spin(edge.b);
+    for (std::uint32_t site = 0; site < on.list.sites; ++site) {
+      m += spin(site);
+      d += on.weight[site] * spin(site);
+    }
+    const double boltzmann = std::exp(beta * bonds);
+    z += boltzmann;
+    sums[0] += boltzmann * m * m;
+    sums[1] += boltzmann * m * d;
+    sums[2] += boltzmann * d * d;
+  }
+  for (double& sum : sums) sum /= z;
+  return sums;
+}
+
+EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replicas) {
+  EngineSpec spec;
+  for (const double t : temperatures) spec.betas.push_back(1 / t);
+  spec.replicas = replicas;
+  spec.seed = 4711;
+  spec.cluster = ClusterUpdate::swendsen_wang;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("cluster sums with weights equal enumeration on bare lattices") {
+  const std::vector<Case> cases{bare_case({4, 4}, 0.4, 3), bare_case({4, 4}, 0.8, 2),
+                                bare_case({16}, 0.6, 5), bare_case({4, 4}, 1, 4)};
+  for (const Case& on : cases) {
+    REQUIRE(difference(on.graph, on.list) == "");
+    const EngineSpec spec = spec_of({1.2, 2.8}, 384);
+    EngineOptions options;
+    options.threads = 1;
+    const auto engine = make_bundle_engine(on.graph, spec, options);
+    engine->advance({0, 1}, 60);
+    Observation seen;
+    engine->measure(seen);
+    constexpr int kMeasurements = 40;
+    std::vector<std::array<double, 3>> rows(2 * 384, std::array<double, 3>{});
+    for (int n = 0; n < kMeasurements; ++n) {
+      engine->advance({0, 1}, 2);
+      engine->measure(seen);
+      REQUIRE(seen.cluster_cross.size() == rows.size());
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        rows[k][0] += static_cast<double>(seen.cluster_size[k]) / (2 * kMeasurements);
+        rows[k][1] += static_cast<double>(seen.cluster_cross[k]) / (2 * kMeasurements);
+        rows[k][2] += static_cast<double>(seen.cluster_weight[k]) / (2 * kMeasurements);
+      }
+    }
+    for (std::size_t t = 0; t < 2; ++t) {
+      const auto exact = enumerate(on, spec.betas[t]);
+      for (std::size_t q = 0; q < 3; ++q) {
+        std::vector<double> values;
+        for (std::size_t k = 384 * t; k < 384 * (t + 1); ++k) values.push_back(rows[k][q]);
+        const Estimate estimate = mean_of(values);
+        INFO("quantity " << q << " at beta " << spec.betas[t] << ": " << estimate.value << " +- "
+                         << estimate.error << ", exact " << exact[q]);
+        CHECK(std::abs(estimate.z(exact[q])) < 4);
+        CHECK(estimate.error < 0.05 * exact[q]);
+      }
+    }
+  }
+}
+
+TEST_CASE("cluster sums with weights: any thread count, stopped and resumed, the same bits") {
+  for (const auto& [extents, p] : std::vector<std::pair<std::vector<std::uint32_t>, double>>{
+           {{36, 34}, 0.1}, {{500}, 0.3}, {{10, 6, 8}, 1.0}, {{64, 40}, 0.01}}) {
+    GraphSpec of{extents, p, Rule::rewire, 6};
+    of.bare = true;
+    const Graph graph = build_graph(of);
+    const EngineSpec spec = spec_of({1.4, 2.5}, 64);
+    std::vector<EngineOptions> options(3);
+    for (std::size_t k = 0; k < 3; ++k) options[k].threads = static_cast<int>(2 * k + 1);
+    check_resume(make_bundle_engine, graph, spec, {0, 2}, options, 11);
+    CHECK(check_stops(make_bundle_engine, graph, spec, {1, 2}, options, 12) > 4);
+  }
+}
+
+TEST_CASE("without weights there are no sums with weights") {
+  GraphSpec of{{8, 8}, 0.2, Rule::add, 6};
+  of.bare = true;
+  const Graph bare = build_graph(of), rewired = build_graph({{8, 8}, 0.2, Rule::rewire, 6});
+  for (const Graph* graph : {&bare, &rewired}) {
+    const auto engine = make_bundle_engine(*graph, spec_of({2.5}, 32), {});
+    engine->advance({0, 1}, 1);
+    Observation seen;
+    engine->measure(seen);
+    CHECK(seen.cluster_size.size() == 32);
+    CHECK(seen.cluster_cross.empty());
+    CHECK(seen.cluster_weight.empty());
+  }
+}
