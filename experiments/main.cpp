@@ -1,5 +1,5 @@
 // `rewise`: reads the command line, runs a subcommand, turns what happened into an exit status
-// (sysexits.h, DESIGN.md section 9) and one line on standard error. Nothing else calls exit.
+// (sysexits.h, README.md, "Commands") and one line on standard error. Nothing else calls exit.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-"""What goes wrong, as the program tells it: one line with what, the value, what is allowed and where
-it came from. The classes stand for the program's exit statuses."""
+"""What goes wrong, as the program tells it: one line with what, the value, what is allowed and
+where it came from. The classes stand for the program's exit statuses."""
 
 
 class Error(Exception):

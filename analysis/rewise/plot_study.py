@@ -7,7 +7,7 @@ import numpy as np
 
 from . import plot_peaks, plot_sweep
 from . import plot_style as style
-from .plot_sizes import (QUANTITIES, found, m2_scaling, p_label, plot_binder_limit,
+from .plot_sizes import (QUANTITIES, found, grid, m2_scaling, p_label, plot_binder_limit,
                          plot_extrapolation, tc_of, title_of)
 from .files import (array, extents_label, in_formula, refused, schedule_label, status_of,
                     value_and_error, whole_or_statistical, with_error)
@@ -121,10 +121,13 @@ def plot_crossings(point, q=2):
     return figure, f"crossings-{p_name(point)}"
 
 
-def plot_thermodynamics(point):
-    """e, |m|, C and chi of every size, at all temperatures."""
-    quantities = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
-    figure, axes = style.new_figure(columns=2, rows=2, height=2.3, sharex=True)
+def plot_thermodynamics(point, more=()):
+    """e, |m|, C and chi of every size, at all temperatures; `more` observables below them."""
+    quantities = ["energy", "abs_magnetisation", "specific_heat", "susceptibility", *more]
+    figure, axes = style.new_figure(columns=2, rows=-(-len(quantities) // 2), height=2.3,
+                                    sharex=True)
+    for panel in axes.flat[len(quantities):]:
+        panel.set_axis_off()
     for panel, quantity in zip(axes.flat, quantities):
         for index, size in enumerate(point["sizes"]):
             draw_curve(panel, size, quantity, index, (-np.inf, np.inf))
@@ -134,11 +137,39 @@ def plot_thermodynamics(point):
             panel.axvline(value, color=style.GREY, linewidth=0.7)
     style.log_if_wide(axes[1, 1], [size["susceptibility"]["value"] for size in point["sizes"]
                                    if size.get("susceptibility")])
-    for panel in axes[1]:
+    for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)
     axes[0, 0].set_title(p_label(point), loc="left")
     axes[0, 0].legend(loc="upper left")
     return figure, f"thermodynamics-{p_name(point)}"
+
+
+def plot_collapse(points):
+    """U of all sizes against (T - Tc) N^y, with the Tc and y of the best collapse where they are a
+    result, else with those of the crossings and theory; S is the mean squared distance of the best
+    collapse from one curve, in units of the errors."""
+    figure, axes = grid(len(points))
+    for panel, point in zip(axes.flat, points):
+        found = point["collapse"]
+        good = found["tc"] is not None
+        tc, tc_error = value_and_error(found["tc"]) if good else whole_or_statistical(
+            point.get("tc") or refused(point))
+        y, y_error = value_and_error(found["y"]) if good else (found["y_theory"], 0)
+        for index, size in enumerate(point["sizes"]):
+            fine = size["fine"]
+            x = (array(fine["temperatures"]) - tc) * size["sites"]**y
+            value, error = (array(fine["binder"][key]) for key in ("value", "error"))
+            near = np.abs(x) <= found["range"]
+            style.points(panel, x[near], value[near], error[near], index,
+                         extents_label(size["extents"]))
+        panel.set_xlabel(r"$(T - T_{\mathrm{c}})\,N^{\,y}$ ($J/k_{\mathrm{B}}$)")
+        panel.set_ylabel(style.LABELS["binder"])
+        numbers = rf"$T_{{\mathrm{{c}}}} = {in_formula(tc, tc_error)}$, " \
+            rf"$y = {in_formula(y, y_error)}$" if good else found["against"]
+        panel.set_title(f"{p_label(point)}: {numbers}, $S = {found['quality']:.2g}$", loc="left",
+                        fontsize=7)
+        panel.legend(**style.SMALL_LEGEND)
+    return figure, "collapse"
 
 
 def plot_tau(summary, point):
@@ -253,7 +284,7 @@ def draw_local_exponents(panel, local, theory):
 
 def jobs(summary):
     """Every figure that the summary allows, as functions that make (figure, name)."""
-    points = summary.get("points", [])
+    points, more = summary.get("points", []), style.learn(summary)
     yield from plot_sweep.jobs(points)
     if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):
         yield partial(plot_tc, summary)
@@ -265,6 +296,9 @@ def jobs(summary):
     with_u = [p for p in points if found(p, "binder")]
     if with_u:
         yield partial(plot_binder_limit, with_u)
+    collapsed = [p for p in points if p.get("collapse")]
+    if collapsed:
+        yield partial(plot_collapse, collapsed)
     for point in points:
         if not point.get("sizes"):
             continue
@@ -272,7 +306,7 @@ def jobs(summary):
             yield from plot_peaks.jobs(point)
         else:
             yield partial(plot_crossings, point, summary.get("q", 2))
-        yield partial(plot_thermodynamics, point)
+        yield partial(plot_thermodynamics, point, more)
         if any(size.get("tau") for size in point["sizes"]):
             yield partial(plot_tau, summary, point)
 

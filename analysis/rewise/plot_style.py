@@ -43,7 +43,20 @@ LABELS = {
     "m2": r"$\langle m^2\rangle$",
     "specific_heat": r"specific heat $C$ ($k_{\mathrm{B}}$)",
     "susceptibility": r"susceptibility $\chi$ ($1/J$)",
+    "m4": r"$\langle m^4\rangle$",
 }
+
+
+def learn(summary):
+    """Takes over the labels of observables that the program knows and this file does not; gives
+    their names."""
+    new = [entry for entry in summary.get("observables", [])
+           if LABELS.get(entry["name"]) in (None, entry["label"])]
+    known = {"energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
+             "susceptibility"}
+    LABELS.update({entry["name"]: entry["label"] for entry in new})
+    return [entry["name"] for entry in new if entry["name"] not in known]
+
 
 RC = {
     "font.family": "serif", "font.serif": ["STIXGeneral", "DejaVu Serif"],

@@ -112,6 +112,11 @@ class Study:
                 f"{', '.join(f'{p:g}' for p in sorted({point['p'] for point in points}))}; "
                 f"{sum(len(point['sizes']) for point in points)} curves>")
 
+    def _quantities(self):
+        new = [entry["name"] for entry in self.summary.get("observables", [])]
+        new = [name for name in new if name not in QUANTITIES]
+        return QUANTITIES + new + [f"{name}_plain" for name in new]
+
     def _sizes(self):
         """(what identifies a size at one p, its entry in the summary), in the summary's order."""
         lattice, sampling = self.summary.get("lattice", {}), self.summary.get("sampling", {})
@@ -134,7 +139,7 @@ class Study:
             count = len(size["temperatures"])
             rows = {key: np.repeat(value, count) for key, value in names.items()}
             rows["temperature"] = array(size["temperatures"])
-            for quantity in QUANTITIES:
+            for quantity in self._quantities():
                 curve = size.get(quantity) or {"value": [None] * count, "error": [None] * count}
                 rows[quantity] = array(curve["value"])
                 rows[f"{quantity}_error"] = array(curve["error"])
@@ -168,7 +173,7 @@ class Study:
                             "schedule= or dim=")
         own, entry = found[0]
         curve = types.SimpleNamespace(**own, temperature=array(entry["temperatures"]))
-        for quantity in QUANTITIES:
+        for quantity in self._quantities():
             if entry.get(quantity):
                 setattr(curve, quantity, array(entry[quantity]["value"]))
                 setattr(curve, f"{quantity}_error", array(entry[quantity]["error"]))

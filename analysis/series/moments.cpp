@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 
-#include "analysis/series/jackknife.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -36,12 +35,6 @@ Moments mean_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
     sum += moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), units);
   }
   return with_squares(sum / static_cast<double>(length));
-}
-
-enum Derived : Eigen::Index { kBinder = kMomentCount, kC, kChi, kDerivedCount };
-
-Thermodynamics as_thermodynamics(const Estimates& e) {
-  return {e[kEnergy], e[kAbsMagnetisation], e[kM2], e[kM4], e[kBinder], e[kC], e[kChi]};
 }
 
 }  // namespace
@@ -121,16 +114,4 @@ double susceptibility(const Moments& m, double sites, double temperature) {
 }
 
 double scaled_m2(const Moments& m, double sites) { return std::sqrt(sites) * m[kM2]; }
-
-Thermodynamics thermodynamics_of_graph(const MomentRows& rows, double sites, double temperature) {
-  const VectorFunction all = [&](const Eigen::VectorXd& mean) {
-    const Moments m = with_squares(mean.array());
-    Eigen::VectorXd result(Eigen::Index{kDerivedCount});
-    result << mean, binder(m), specific_heat(m, sites, temperature),
-        susceptibility(m, sites, temperature);
-    return result;
-  };
-  return as_thermodynamics(jackknife(rows, all));
-}
-
 }  // namespace rewise

@@ -1,4 +1,4 @@
-// From integer sums to e, |m|, m^2, m^4, and from those to C, chi and Binder's U (PHYSICS: J = 1,
+// From integer sums to e, |m|, m^2, m^4, and from those to C, chi and Binder's U (J = 1,
 // k_B = 1, everything per site).
 //
 //   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
@@ -82,13 +82,5 @@ double binder(const Moments& m);
 double specific_heat(const Moments& m, double sites, double temperature);
 double susceptibility(const Moments& m, double sites, double temperature);
 double scaled_m2(const Moments& m, double sites);  // sqrt(N) m^2, crosses at a mean-field Tc
-
-struct Thermodynamics {
-  Value energy, abs_magnetisation, m2, m4, binder, specific_heat, susceptibility;
-};
-
-// One graph: jackknife over the rows of block_moments. With one row every error is NaN. (The
-// jackknife's correction of C and chi over replicas is that of products of different replicas.)
-Thermodynamics thermodynamics_of_graph(const MomentRows& rows, double sites, double temperature);
 
 }  // namespace rewise

@@ -102,7 +102,7 @@ class Group {
 
  private:
   const Graph& graph() const { return *graphs_.front(); }
-  bool packed() const { return group_.engine == "packed"; }
+  bool packed() const { return group_.engine == EngineKind::packed; }
 
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
@@ -125,7 +125,7 @@ class Group {
     if (swendsen_wang && is_tiled(parse_label_method(update.method, "--label-method"))) {
       options.label_tile = effort_.tile;
     }
-    if (group_.engine == "bundle") {
+    if (group_.engine == EngineKind::bundle) {
       std::vector<BundleTask> tasks;
       for (const auto& graph : graphs_) {
         tasks.push_back({*graph, spec});
@@ -143,7 +143,7 @@ class Group {
   }
 
   void equilibrate() {
-    const bool bundle = group_.engine == "bundle";
+    const bool bundle = group_.engine == EngineKind::bundle;
     const bool any_lattice = !group_.device.team.empty();
     const auto batch = make({packed() ? "metropolis"
                              : bundle ? "wolff"
@@ -228,7 +228,7 @@ class Group {
 
   BenchRow describe(const BenchUpdate& update, const Schedule& schedule) const {
     BenchRow row;
-    row.engine = group_.engine;
+    row.engine = to_string(group_.engine);
     row.update = update.name;
     row.method = update.method;
     row.device = group_.device.name;
@@ -281,14 +281,6 @@ bool same_task(const BenchRow& a, const BenchRow& b) {
 }
 
 }  // namespace
-
-std::vector<std::string> bench_updates(std::string_view engine) {
-  std::vector<std::string> updates{"metropolis", "glauber"};
-  if (engine == "packed") return updates;
-  updates.insert(updates.end(), {"wolff", "swendsen-wang"});
-  if (engine == "single") updates.push_back("few-cluster");
-  return updates;
-}
 
 std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effort,
                                 const DeviceLimits& limits, const StopToken& stop,

@@ -15,7 +15,7 @@
 #include "experiments/bench/bench_limits.hpp"
 #include "experiments/console/device.hpp"
 #include "graphs/graph.hpp"
-#include "src/engine/engine.hpp"
+#include "src/engine/registry.hpp"
 #include "src/store/signals.hpp"
 
 namespace rewise {
@@ -26,7 +26,7 @@ struct BenchUpdate {
 };
 
 struct BenchGroup {
-  std::string engine;  // bundle, single, packed
+  EngineKind engine = EngineKind::bundle;
   Device device;
   GraphSpec graph;
   double temperature = 0;
@@ -68,9 +68,6 @@ struct BenchRow {
   std::optional<ClusterSteps> steps;        // of updates that label, where timed: ns per site
   std::uint32_t q = 0;                      // states of Potts; 0: Ising
 };
-
-// What there is to time, in the order of the table; few-cluster on the single engine alone.
-std::vector<std::string> bench_updates(std::string_view engine);
 
 // The rows of a group; `done` is called after each. Error(interrupted) when told to stop;
 // Error(device) where the task does not fit the device.

@@ -52,7 +52,7 @@ BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& gro
   std::exception_ptr failure;
   for (const BenchGroup& group : groups) {
     const std::string name =
-        fmt::format("{}, {}, {}, p = {}, {} replicas", group.engine, group.device.name,
+        fmt::format("{}, {}, {}, p = {}, {} replicas", to_string(group.engine), group.device.name,
                     extents_text(group.graph.extents), number_text(group.graph.p), group.replicas);
     progress.stage(name);
     const auto limits =

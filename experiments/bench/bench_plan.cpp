@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -22,18 +22,6 @@
 namespace rewise {
 namespace {
 
-template <std::size_t N>
-std::vector<std::string> known_words(const std::string& text,
-                                     const std::array<std::string_view, N>& known, const char* what,
-                                     const std::string& origin) {
-  if (text.empty()) return {known.begin(), known.end()};
-  std::vector<std::string> words;
-  for (const std::string& part : split_list(text)) {
-    words.emplace_back(known[parse_word(part, known, what, origin)]);
-  }
-  return words;
-}
-
 std::vector<std::uint32_t> counts_of(const std::string& text, const std::string& origin) {
   std::vector<std::uint32_t> counts;
   if (text.empty()) return counts;
@@ -44,26 +32,31 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
 }
 
 // Those that have the model.
-std::vector<std::string> engines_of(const BenchOptions& options, ModelKind model) {
-  constexpr std::array<std::string_view, 3> engines{"bundle", "single", "packed"};
-  if (model == ModelKind::ising) return known_words(options.engine, engines, "engine", "--engine");
-  if (options.engine.empty()) return {"single"};
-  auto named = known_words(options.engine, engines, "engine", "--engine");
-  for (const std::string& engine : named) {
-    if (engine == "single") continue;
+std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model) {
+  std::vector<EngineKind> engines;
+  if (options.engine.empty()) {
+    for (const EngineTraits& engine : engine_registry()) {
+      if (has(engine.kind, model)) engines.push_back(engine.kind);
+    }
+    return engines;
+  }
+  for (const std::string& word : split_list(options.engine)) {
+    engines.push_back(parse_engine(word, "--engine"));
+    if (has(engines.back(), model)) continue;
     throw Error(
         ExitCode::usage,
-        fmt::format("--engine: the {} engine is for Ising only (single takes potts)", engine));
+        fmt::format("--engine: the {} engine is for Ising only (single takes potts)", word));
   }
-  return named;
+  return engines;
 }
 
 std::optional<double> plan_tc(const BenchPlan& plan, int dim, double p) {
   return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q) : near_tc(dim, p);
 }
 
-bool holds(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+template <class T>
+bool holds(const std::vector<T>& all, const T& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 std::vector<Device> all_devices() {
@@ -78,13 +71,14 @@ std::vector<Device> all_devices() {
 std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
   check_device_words(options.device, "--device", "all");
   if (options.device == "all") return all_devices();
-  const auto choose = [&](const std::string& engine) {
-    return choose_devices(options.device, engine, "--device", cuda_report(), Teams::allowed);
+  const auto choose = [&](EngineKind engine) {
+    return choose_devices(options.device, engine, "--device", report_for(options.device),
+                          Teams::allowed);
   };
   if (!options.engine.empty()) {
     for (const auto& engine : plan.engines) choose(engine);
   }
-  return choose("single").devices;
+  return choose(EngineKind::single).devices;
 }
 
 // Error(usage) for a Wolff method that none of the devices has.
@@ -96,18 +90,24 @@ void check_wolff_methods(const BenchPlan& plan) {
   }
 }
 
-std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const std::string& engine) {
+std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& engine) {
   std::vector<BenchUpdate> updates;
-  for (const std::string& update : bench_updates(engine)) {
-    if (!holds(plan.updates, update)) continue;
-    const bool wolff = update == "wolff", labels = update == "swendsen-wang";
+  for (const Update update : engine.updates) {
+    const std::string name(to_string(update));
+    if (!holds(plan.updates, name)) continue;
     std::vector<std::string> methods{""};
-    if (engine == "single" && wolff) methods = plan.wolff_methods;
-    if (engine == "single" && labels) methods = plan.label_methods;
-    for (const std::string& method : methods) updates.push_back({update, method});
+    if (engine.methods && update == Update::wolff) methods = plan.wolff_methods;
+    if (engine.methods && update == Update::swendsen_wang) methods = plan.label_methods;
+    for (const std::string& method : methods) updates.push_back({name, method});
   }
-  if (plan.effort.mix && engine != "packed") updates.push_back({"mix", ""});
+  if (plan.effort.mix && has(engine.kind, Update::wolff)) updates.push_back({"mix", ""});
   return updates;
+}
+
+std::string names_of(std::span<const Update> updates) {
+  std::vector<std::string_view> names;
+  for (const Update update : updates) names.push_back(to_string(update));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 // Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
@@ -116,7 +116,7 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
                                     std::vector<BenchUpdate> updates) {
   if (!device.team.empty()) {
     std::erase_if(updates, [&](const BenchUpdate& update) {
-      if (update.name == "metropolis" || update.name == "glauber") return false;
+      if (update.name != "mix" && is_local(parse_update(update.name, "--update"))) return false;
       return update.name != "swendsen-wang" ||
              !single::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, update.method)
                   .empty();
@@ -134,30 +134,30 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
 // --replicas of the bundle engine, --systems of the others; where the bundle engine is not asked
 // for, replicas are systems.
 std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
-    const BenchOptions& options, const std::vector<std::string>& engines) {
+    const BenchOptions& options, const std::vector<EngineKind>& engines) {
   auto replicas = counts_of(options.replicas, "--replicas");
   auto systems = counts_of(options.systems, "--systems");
-  if (!holds(engines, "bundle") && !replicas.empty()) {
+  if (!holds(engines, EngineKind::bundle) && !replicas.empty()) {
     if (systems.empty()) return {{}, std::move(replicas)};
     throw Error(ExitCode::usage,
                 fmt::format("--replicas: is --systems of the {} engine, which is given too",
-                            fmt::join(engines, " and the ")));
+                            to_string(engines.front())));
   }
   const char* origin = "--replicas (of the bundle engine; the others have --systems)";
-  for (const auto count : replicas) check_replicas("bundle", count, origin);
+  for (const auto count : replicas) check_replicas(EngineKind::bundle, count, origin);
   return {std::move(replicas), std::move(systems)};
 }
 
 // Enough replicas to keep the device busy, unless told how many.
-std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, const std::string& engine,
+std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
                                        const Device& device, const GraphSpec& graph) {
   const auto threads = static_cast<std::uint32_t>(plan.effort.threads);
-  if (engine == "bundle") {
+  if (engine == EngineKind::bundle) {
     if (!plan.replicas.empty()) return plan.replicas;
     return {device.index < 0 ? 32 * threads : 1024};
   }
   if (!plan.systems.empty()) return plan.systems;
-  if (engine == "packed") return {1};
+  if (engine == EngineKind::packed) return {1};
   if (device.index < 0) return {threads};
   double sites = 1;
   for (const auto extent : graph.extents) sites *= extent;
@@ -167,12 +167,18 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, const std::string&
 }  // namespace
 
 BenchPlan make_bench_plan(const BenchOptions& options) {
-  constexpr std::array<std::string_view, 5> updates{"metropolis", "glauber", "wolff",
-                                                    "swendsen-wang", "few-cluster"};
   BenchPlan plan;
   std::tie(plan.model, plan.q) = read_model(options);
   plan.engines = engines_of(options, plan.model);
-  plan.updates = known_words(options.update, updates, "update", "--update");
+  if (options.update.empty()) {
+    for (const Update update : traits(EngineKind::single).updates) {
+      plan.updates.emplace_back(to_string(update));
+    }
+  } else {
+    for (const std::string& word : split_list(options.update)) {
+      plan.updates.emplace_back(to_string(parse_update(word, "--update")));
+    }
+  }
   plan.wolff_methods = split_list(options.wolff_method);
   plan.label_methods = split_list(options.label_method);
   LabelMethod tiled{};  // the one that --tile is for, if any is
@@ -186,7 +192,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   check_wolff_methods(plan);
   for (const std::string& size : split_list(options.size)) {
     const auto extents = parse_extents(size, static_cast<int>(options.dim), "--size");
-    if (plan.engines == std::vector<std::string>{"packed"}) {
+    if (plan.engines == std::vector{EngineKind::packed}) {
       packed_bytes(extents);
     } else {
       check_extents(extents, "--size");
@@ -221,21 +227,21 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
 
 std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& options) {
   std::vector<BenchGroup> groups;
-  for (const std::string& engine : plan.engines) {
-    const auto updates = updates_of(plan, engine);
+  for (const EngineKind engine : plan.engines) {
+    const EngineTraits& own = traits(engine);
+    const auto updates = updates_of(plan, own);
     if (updates.empty()) {
       if (options.engine.empty()) continue;
-      throw Error(ExitCode::usage,
-                  fmt::format("--update: the {} engine has no {} (it has {})", engine,
-                              options.update, fmt::join(bench_updates(engine), ", ")));
+      throw Error(ExitCode::usage, fmt::format("--update: the {} engine has no {} (it has {})",
+                                               own.name, options.update, names_of(own.updates)));
     }
     for (const GraphSpec& graph : plan.graphs) {
-      if (engine == "packed" && graph.p > 0) {
+      if (!own.any_graph && graph.p > 0) {
         if (options.engine.empty()) continue;
         throw Error(ExitCode::usage,
-                    fmt::format("--p: {}: the packed engine takes regular lattices, p = 0 (take "
+                    fmt::format("--p: {}: the {} engine takes regular lattices, p = 0 (take "
                                 "--engine bundle or single)",
-                                graph.p));
+                                graph.p, own.name));
       }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {
@@ -243,13 +249,12 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       }
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
-          if (device.index >= 0 && !why_no_cuda(engine).empty()) continue;
-          if (!device.team.empty() && engine != "single") continue;
+          if (!device.team.empty() && !own.teams) continue;
           const auto here = updates_on(device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {
             for (const auto together :
-                 engine == "bundle" ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
+                 own.batches ? plan.graphs_together : std::vector<std::uint32_t>{1}) {
               groups.push_back({engine, device, graph, temperature, replicas, together, here,
                                 plan.model, plan.q});
             }

@@ -22,7 +22,8 @@ struct BenchOptions : ModelOptions {
 
 // Everything that was asked for, checked.
 struct BenchPlan {
-  std::vector<std::string> engines, updates, wolff_methods, label_methods;
+  std::vector<EngineKind> engines;
+  std::vector<std::string> updates, wolff_methods, label_methods;
   std::vector<Device> devices;
   std::vector<GraphSpec> graphs;  // size by size, p by p
   std::vector<double> temperatures;

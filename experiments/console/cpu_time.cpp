@@ -19,10 +19,10 @@ double site_count(const std::vector<std::uint32_t>& extents) {
 
 // Nanoseconds per site of a cycle: of an attempted site, and for clusters near Tc of a site of the
 // lattice, by the slower figures.
-double cycle_nanoseconds(const std::string& engine, ModelKind model, ClusterUpdate cluster,
+double cycle_nanoseconds(EngineKind engine, ModelKind model, ClusterUpdate cluster,
                          Schedule schedule) {
   // packed takes what bundle does
-  const double local = engine != "single" ? 0.2 : model == ModelKind::potts ? 40 : 6;
+  const double local = engine != EngineKind::single ? 0.2 : model == ModelKind::potts ? 40 : 6;
   const double per_site = cluster == ClusterUpdate::wolff ? 1 : 8;
   return local * schedule.local + per_site * schedule.cluster;
 }

@@ -58,18 +58,17 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
   return {static_cast<Asked>(parse_word(text, known, "device", origin)), {}};
 }
 
-void check_team(std::string_view text, std::string_view engine, std::string_view origin,
-                Teams teams) {
+void check_team(std::string_view text, EngineKind engine, std::string_view origin, Teams teams) {
   if (teams == Teams::refused) {
     throw Error(ExitCode::usage, fmt::format("{}: {}: devices share a system in 'rewise run' and "
                                              "'rewise bench' (cuda:0,1 deals tasks out)",
                                              origin, text));
   }
-  if (engine != "single") {
+  if (!traits(engine).teams) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: {}: devices share a system in the single engine, not in the {} "
                             "engine (take --engine single --cluster swendsen-wang)",
-                            origin, text, engine));
+                            origin, text, to_string(engine)));
   }
 }
 
@@ -148,20 +147,13 @@ void check_device_words(std::string_view text, std::string_view origin, std::str
   parse_wish(text, origin, more);
 }
 
-std::string why_no_cuda(std::string_view engine) {
-  const bool has = engine == "bundle" || engine == "single" || engine == "packed";
-  return has ? "" : fmt::format("the {} engine runs on the CPU only", engine);
-}
-
-DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
+DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::string_view origin,
                             const CudaReport& report, Teams teams, double cpu_seconds) {
   const Wish wish = parse_wish(text, origin);
   if (wish.has_team()) check_team(text, engine, origin, teams);
   if (wish.asked == Asked::cpu) return {{{"cpu", -1}}, ""};
-  std::string why_not = why_no_cuda(engine);
-  if (why_not.empty() && !report.reason_none.empty()) {
-    why_not = "no CUDA device: " + report.reason_none;
-  }
+  std::string why_not;
+  if (!report.reason_none.empty()) why_not = "no CUDA device: " + report.reason_none;
   if (wish.asked == Asked::automatic) return choose_automatically(why_not, report, cpu_seconds);
   if (!why_not.empty()) {
     throw Error(ExitCode::device,
@@ -179,7 +171,7 @@ DeviceChoice choose_devices(std::string_view text, std::string_view engine, std:
   return choice;
 }
 
-DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
+DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
                            double cpu_seconds, const CudaReport& report, Teams teams) {
   const Wish wish = parse_wish(text, origin);
   if (wish.listed.size() > 1) {
@@ -189,6 +181,15 @@ DeviceChoice choose_device(std::string_view text, std::string_view engine, std::
                             origin, text, wish.listed.size()));
   }
   return choose_devices(text, engine, origin, report, teams, cpu_seconds);
+}
+
+DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
+                           double cpu_seconds, Teams teams) {
+  return choose_device(text, engine, origin, cpu_seconds, report_for(text), teams);
+}
+
+CudaReport report_for(std::string_view text) {
+  return text == "cpu" ? CudaReport() : cuda_report();
 }
 
 void tell_device(const DeviceChoice& choice) {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "src/cuda/devices.hpp"
-#include "src/engine/engine.hpp"
+#include "src/engine/registry.hpp"
 
 namespace rewise {
 
@@ -47,19 +47,23 @@ struct DeviceChoice {
 // Error(usage) unless the text is one of the forms above, or `more`.
 void check_device_words(std::string_view text, std::string_view origin, std::string_view more = "");
 
-// "" where the engine runs on CUDA, else why not, in one line.
-std::string why_no_cuda(std::string_view engine);
-
 // The devices that the text asks for. Error(usage) as above; Error(device) where one that was asked
 // for by name cannot be used, saying why and which there are. `cpu_seconds` is what the CPU will
 // take for the whole task or study (cpu_time.hpp); below kGpuStart `auto` stays there.
-DeviceChoice choose_devices(std::string_view text, std::string_view engine, std::string_view origin,
-                            const CudaReport& report = cuda_report(), Teams teams = Teams::refused,
+DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::string_view origin,
+                            const CudaReport& report, Teams teams = Teams::refused,
                             double cpu_seconds = std::numeric_limits<double>::infinity());
 // The same for a command that takes one: several are Error(usage).
-DeviceChoice choose_device(std::string_view text, std::string_view engine, std::string_view origin,
-                           double cpu_seconds, const CudaReport& report = cuda_report(),
+DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
+                           double cpu_seconds, const CudaReport& report,
                            Teams teams = Teams::refused);
+// By report_for(text).
+DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
+                           double cpu_seconds, Teams teams = Teams::refused);
+
+// cuda_report(), which starts CUDA (memory, and some tenths of a second); for "cpu" one that has no
+// devices, and starts nothing.
+CudaReport report_for(std::string_view text);
 
 // Seconds that a process takes to start CUDA and bring the first graph to the device (H200: 0.4).
 inline constexpr double kGpuStart = 0.5;

@@ -24,16 +24,23 @@ std::optional<Word> word_or_auto(const std::string& text, const std::array<Word,
   return all[found - 1];
 }
 
-void check_engine_word(const std::string& engine, const std::string& origin, bool packed,
-                       bool automatic) {
-  if (engine == "packed" && !packed) {
-    throw Error(ExitCode::usage, fmt::format("{}: the packed engine is one of 'rewise run' and "
-                                             "'rewise bench' (bundle or single here)",
-                                             origin));
+// The names, after `automatic` ones, of all engines or of those that run studies.
+std::optional<EngineKind> engine_word(const std::string& text, const std::string& origin, bool all,
+                                      bool automatic) {
+  std::vector<std::string_view> words;
+  if (automatic) words.emplace_back("auto");
+  for (const EngineTraits& engine : engine_registry()) {
+    if (all || engine.studies) {
+      words.push_back(engine.name);
+    } else if (text == engine.name) {
+      throw Error(ExitCode::usage, fmt::format("{}: the {} engine is one of 'rewise run' and "
+                                               "'rewise bench' (bundle or single here)",
+                                               origin, text));
+    }
   }
-  constexpr std::array<std::string_view, 4> words{"auto", "bundle", "single", "packed"};
-  parse_word(engine, std::span(words).subspan(automatic ? 0 : 1, 2u + automatic + packed), "engine",
-             origin);
+  const std::string_view word = words[parse_word(text, words, "engine", origin)];
+  if (word == "auto") return std::nullopt;
+  return parse_engine(word, origin);
 }
 
 }  // namespace
@@ -86,26 +93,28 @@ LocalUpdate choose_local_update(const std::string& text, int dim, const std::str
       .value_or(dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis);
 }
 
-void check_engine_name(const std::string& engine, const std::string& origin, bool packed) {
-  check_engine_word(engine, origin, packed, false);
+EngineKind engine_named(const std::string& engine, const std::string& origin, bool packed) {
+  return *engine_word(engine, origin, packed, false);
 }
 
-std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
-                          const std::string& origin, bool packed) {
-  const bool potts = model == ModelKind::potts, few = cluster == ClusterUpdate::few_cluster;
-  if (text == "auto") return potts || few ? "single" : "bundle";
-  check_engine_word(text, origin, packed, true);
-  if (text == "bundle" && potts) {
+EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+                         const std::string& origin, bool packed) {
+  const auto able = [&](EngineKind engine) {
+    return has(engine, model) && has(engine, as_update(cluster));
+  };
+  const auto named = engine_word(text, origin, packed, true);
+  if (!named) return able(EngineKind::bundle) ? EngineKind::bundle : EngineKind::single;
+  if (!has(*named, model)) {
     throw Error(
         ExitCode::usage,
-        fmt::format("{}: the bundle engine is for Ising only (single takes potts)", origin));
+        fmt::format("{}: the {} engine is for Ising only (single takes potts)", origin, text));
   }
-  if (text == "bundle" && few) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: the bundle engine has no few-cluster updates (single has)", origin));
+  if (traits(*named).studies && !able(*named)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: the {} engine has no {} updates ({} has)", origin, text,
+                            to_string(cluster), engines_with(as_update(cluster))));
   }
-  return text;
+  return *named;
 }
 
 void check_states(ModelKind model, std::uint64_t q, const std::string& origin) {
@@ -114,12 +123,13 @@ void check_states(ModelKind model, std::uint64_t q, const std::string& origin) {
               fmt::format("{}: {} states are for model potts (ising has 2)", origin, q));
 }
 
-void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin) {
-  if (engine != "bundle" || (replicas > 0 && replicas % 32 == 0)) return;
+void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {
+  const std::uint64_t word = traits(engine).word;
+  if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
   throw Error(ExitCode::usage,
-              fmt::format("{}: {} replicas do not fill bundles of 32 (the next number that does is "
+              fmt::format("{}: {} replicas do not fill bundles of {} (the next number that does is "
                           "{})",
-                          origin, replicas, replicas / 32 * 32 + 32));
+                          origin, replicas, word, replicas / word * word + word));
 }
 
 }  // namespace rewise

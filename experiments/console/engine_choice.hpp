@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/engine/engine.hpp"
+#include "src/engine/registry.hpp"
 
 namespace rewise {
 
@@ -31,13 +31,13 @@ LocalUpdate choose_local_update(const std::string& text, int dim, const std::str
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
 // "bundle", "single", or "auto": bundle where it has the model and the cluster update, else single.
 // Error(usage) where the engine that is named has not.
-std::string choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
-                          const std::string& origin, bool packed = false);
+EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
+                         const std::string& origin, bool packed = false);
 // Error(usage): q is for Potts.
 void check_states(ModelKind model, std::uint64_t q, const std::string& origin);
 // Error(usage) for what is no engine's name, and for packed where `packed` does not allow it.
-void check_engine_name(const std::string& engine, const std::string& origin, bool packed = false);
-// The bundle engine takes multiples of 32.
-void check_replicas(const std::string& engine, std::uint64_t replicas, const std::string& origin);
+EngineKind engine_named(const std::string& engine, const std::string& origin, bool packed = false);
+// The bundle engine takes multiples of its word, 32.
+void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin);
 
 }  // namespace rewise

@@ -99,7 +99,7 @@ double single_working(const TaskSpec& spec, const Sizes& s, double threads) {
 
 double state_bytes(const TaskSpec& spec, const Sizes& s) {
   const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  return s.sites * systems * (spec.engine == "single" ? 1 : 0.125);
+  return s.sites * systems * (spec.engine == EngineKind::single ? 1 : 0.125);
 }
 
 double series_bytes(const TaskSpec& spec) {
@@ -160,7 +160,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   MemoryNeed need;
   const double state = state_bytes(spec, s), each = std::max(threads, 1);
   need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec);
-  if (spec.engine == "packed") {
+  if (spec.engine == EngineKind::packed) {
     need.engine = on_device ? 0 : state;
     need.device = on_device ? state : 0;
     need.saving = (keeps_file ? 3 : 1) * state;
@@ -168,7 +168,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   }
   need.graph = 16 * s.rewired + 20 * s.modified + 12 * s.ends;
   need.build = std::max(s.build, 13 * s.modified);
-  const bool single = spec.engine == "single";
+  const bool single = spec.engine == EngineKind::single;
   need.engine = single ? single_engine(spec, s) : bundle_engine(spec, s);
   need.working = single ? single_working(spec, s, each) : bundle_working(spec, s, each);
   need.saving = (keeps_file ? 3 : 1) * state + (single ? 1 : 8) * s.sites;

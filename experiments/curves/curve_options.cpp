@@ -44,10 +44,9 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   std::tie(spec.model, spec.q) = read_model(o);
   // One engine for all mixes: the first that asks for the single one decides.
-  spec.engine = o.engine;
   for (const Mix& mix : spec.mixes) {
-    const std::string engine = choose_engine(o.engine, spec.model, mix.cluster, "--engine");
-    if (spec.engine != "single") spec.engine = engine;
+    const EngineKind engine = choose_engine(o.engine, spec.model, mix.cluster, "--engine");
+    if (spec.engine != EngineKind::single) spec.engine = engine;
   }
   check_replicas(spec.engine, o.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(o.replicas);
@@ -158,7 +157,8 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
     fmt::print("{}", metrics_table(set));
     for (const auto& note : set.notes) fmt::print("{}\n", note);
     fmt::print("{} replicas of {} graph(s), {} engine on {}, {} thread(s); seconds per replica\n",
-               spec.replicas, spec.graphs, spec.engine, device.devices.front().name, spec.threads);
+               spec.replicas, spec.graphs, to_string(spec.engine), device.devices.front().name,
+               spec.threads);
   }
   std::fflush(stdout);
   if (options.out.empty()) return ExitCode::done;

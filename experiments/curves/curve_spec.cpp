@@ -80,7 +80,7 @@ Json spec_json(const CurveSpec& spec) {
       {"rule", to_string(spec.rule)}, {"graph_seed", spec.graph_seed}, {"graphs", spec.graphs}};
   json["model"] = to_string(spec.model);
   json["q"] = spec.q;
-  json["engine"] = spec.engine;
+  json["engine"] = to_string(spec.engine);
   json["device"] = spec.device < 0 ? "cpu" : fmt::format("cuda:{}", spec.device);
   json["threads"] = spec.threads;
   json["replicas"] = spec.replicas;
@@ -115,8 +115,8 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   EngineOptions options;
   options.threads = spec.threads;
   options.device = spec.device;
-  return spec.engine == "single" ? make_single_engine(g, engine, options)
-                                 : make_bundle_engine(g, engine, options);
+  return spec.engine == EngineKind::single ? make_single_engine(g, engine, options)
+                                           : make_bundle_engine(g, engine, options);
 }
 
 void warm_up(Engine& engine, const Schedule& schedule, const EngineState& start) {

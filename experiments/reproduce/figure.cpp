@@ -113,8 +113,7 @@ FigureRun read_run(const TomlSection& s) {
         parse_mixes(schedules.empty() ? "1:1" : fmt::format("{}", fmt::join(schedules, ",")),
                     s.origin("schedules"));
   }
-  spec.engine = s.text("engine", "bundle");
-  check_engine_name(spec.engine, s.origin("engine"));
+  spec.engine = engine_named(s.text("engine", "bundle"), s.origin("engine"));
   const std::uint64_t replicas = s.whole("replicas", 1, 1u << 20, 32);
   check_replicas(spec.engine, replicas, s.origin("replicas"));
   spec.replicas = static_cast<std::uint32_t>(replicas);

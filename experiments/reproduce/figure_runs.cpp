@@ -45,11 +45,11 @@ Value over_graphs(const Results& graphs, std::size_t t, Value (*pick)(const Temp
 
 // 1 - [m^4]/(3 [m^2]^2)
 Value binder_over_graphs(const Results& graphs, std::size_t t) {
-  if (graphs.size() == 1) return graphs[0][t].binder;
+  if (graphs.size() == 1) return graphs[0][t].of("binder");
   Eigen::ArrayXXd rows(static_cast<Eigen::Index>(graphs.size()), 2);
   for (std::size_t g = 0; g < graphs.size(); ++g) {
-    rows.row(static_cast<Eigen::Index>(g)) << graphs[g][t].m2.value.value,
-        graphs[g][t].m4.value.value;
+    rows.row(static_cast<Eigen::Index>(g)) << graphs[g][t].of("m2").value,
+        graphs[g][t].of("m4").value;
   }
   return jackknife(rows, [](const Eigen::VectorXd& mean) {
     return Eigen::VectorXd::Constant(1, 1 - mean[1] / (3 * mean[0] * mean[0]));
@@ -118,10 +118,10 @@ CurveSet moments_point(const FigureRun& run, const std::vector<std::uint32_t>& e
   std::vector<Value> energy, m, heat, chi, binder;
   for (std::size_t t = 0; t < temperatures.size(); ++t) {
     using Row = const TemperatureResult&;
-    energy.push_back(over_graphs(graphs, t, [](Row r) { return r.energy.value; }));
-    m.push_back(over_graphs(graphs, t, [](Row r) { return r.abs_magnetisation.value; }));
-    heat.push_back(over_graphs(graphs, t, [](Row r) { return r.specific_heat; }));
-    chi.push_back(over_graphs(graphs, t, [](Row r) { return r.susceptibility; }));
+    energy.push_back(over_graphs(graphs, t, [](Row r) { return r.of("energy"); }));
+    m.push_back(over_graphs(graphs, t, [](Row r) { return r.of("abs_magnetisation"); }));
+    heat.push_back(over_graphs(graphs, t, [](Row r) { return r.of("specific_heat"); }));
+    chi.push_back(over_graphs(graphs, t, [](Row r) { return r.of("susceptibility"); }));
     binder.push_back(binder_over_graphs(graphs, t));
   }
   CurveSet part;

@@ -130,11 +130,11 @@ struct Sides {
 Sides sides_of(const FigureRun& run) {
   const bool gpu = run.spec.device >= 0;
   Sides sides{run.spec, run.spec, run.methods};
-  sides.core.engine = "single";
+  sides.core.engine = EngineKind::single;
   sides.core.device = -1;
   sides.core.threads = sides.fast.threads = 1;
   sides.core.replicas = 1;
-  sides.fast.engine = gpu ? "single" : "bundle";
+  sides.fast.engine = gpu ? EngineKind::single : EngineKind::bundle;
   sides.fast.replicas = gpu ? 1 : 32;
   if (sides.methods.empty()) sides.methods = {""};
   return sides;

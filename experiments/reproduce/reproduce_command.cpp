@@ -50,7 +50,7 @@ struct ReproduceOptions {
 
 // Of the source tree, as plot.py.
 std::filesystem::path figures_folder() {
-  return std::filesystem::path(build_info().plot_script).parent_path().parent_path() /
+  return std::filesystem::path(build_info().plot_script).parent_path().parent_path().parent_path() /
          "experiments" / "configs" / "reproduce";
 }
 
@@ -188,8 +188,8 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
   constexpr std::array<std::string_view, 2> scales{"quick", "paper"};
   parse_word(options.scale, scales, "scale", "--scale");
   Figure figure = read_figure(options.name, options.scale);
-  const DeviceChoice device =
-      choose_device(options.device, "bundle", "--device", std::numeric_limits<double>::infinity());
+  const DeviceChoice device = choose_device(options.device, EngineKind::bundle, "--device",
+                                            std::numeric_limits<double>::infinity());
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   const StopToken stop(limit);

@@ -156,9 +156,8 @@ ExitCode run_run(const RunOptions& options) {
   run.engine = run_engine_options(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, thread_count(0));
-  const DeviceChoice device =
-      choose_device(options.device, spec.engine, "--device", cpu_seconds(spec, run.engine.threads),
-                    cuda_report(), Teams::allowed);
+  const DeviceChoice device = choose_device(options.device, spec.engine, "--device",
+                                            cpu_seconds(spec, run.engine.threads), Teams::allowed);
   device.devices.front().choose(run.engine);
   check_team(run.engine, options, spec);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();

@@ -171,9 +171,9 @@ EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec
                           : !options.label_method.empty() ? "--label-method"
                           : options.tile > 0              ? "--tile"
                                                           : nullptr;
-  if (spec.engine != "single" && of_single != nullptr) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: is for --engine single, not {}", of_single, spec.engine));
+  if (!traits(spec.engine).methods && of_single != nullptr) {
+    throw Error(ExitCode::usage, fmt::format("{}: is for --engine single, not {}", of_single,
+                                             to_string(spec.engine)));
   }
   if (!options.wolff_method.empty() && spec.cluster != ClusterUpdate::wolff) {
     throw Error(ExitCode::usage, fmt::format("--wolff-method: is for --cluster wolff, not {}",

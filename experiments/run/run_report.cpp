@@ -39,10 +39,8 @@ Json steps_json(const TaskData& task) {
   return sum > 0 ? json : Json(nullptr);
 }
 
-Json timed_json(const Timed& t) {
-  Json json = value_json(t.value);
-  json["tau"] = std::isfinite(t.tau.value) ? Json(t.tau.value) : Json(nullptr);
-  return json;
+void add_tau(Json& json, Value tau) {
+  json["tau"] = std::isfinite(tau.value) ? Json(tau.value) : Json(nullptr);
 }
 
 int states(const TaskData& task) { return static_cast<int>(configured(task, "sampling.q", 2)); }
@@ -90,13 +88,12 @@ Json run_json(const TaskData& task) {
     row["beta"] = 1 / r.temperature;
     row["replicas"] = r.replicas;
     row["measurements"] = r.measurements;
-    row["energy"] = timed_json(r.energy);
-    row["abs_magnetisation"] = timed_json(r.abs_magnetisation);
-    row["m2"] = timed_json(r.m2);
-    row["m4"] = timed_json(r.m4);
-    row["binder"] = value_json(r.binder);
-    row["specific_heat"] = value_json(r.specific_heat);
-    row["susceptibility"] = value_json(r.susceptibility);
+    for (std::size_t k = 0; k < observables().size(); ++k) {
+      const auto name = observables()[k].name;
+      if (observables()[k].compares_sizes) continue;
+      Json& json_of = row[std::string(name)] = value_json(r.observables[k]);
+      if (const auto tau = r.tau.find(name); tau != r.tau.end()) add_tau(json_of, tau->second);
+    }
     row["cluster_fraction"] = value_json(r.cluster_fraction);
     if (std::isfinite(r.clusters.m4.value)) {
       row["improved"] = {{"m2", value_json(r.clusters.m2)},
@@ -135,14 +132,20 @@ std::string run_table(const TaskData& task) {
   out += fmt::format("{} cycles to equilibrate, then {} measurements, one every {} cycle(s)\n\n",
                      key.at("sampling.equilibrate"), task.energy.time(), key.at("sampling.every"));
 
-  std::vector<std::vector<std::string>> rows{
-      {"T", "e", "|m|", "m^2", "U", "C", "chi", "<C>/N", "tau(e)", "tau(m^2)"}};
+  std::vector<std::vector<std::string>> rows{{"T"}};
+  for (const Observable& o : observables()) {
+    if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
+  }
+  rows.front().insert(rows.front().end(), {"<C>/N", "tau(e)", "tau(m^2)"});
   const auto results = results_of(task);
   for (const auto& r : results) {
-    rows.push_back({fmt::format("{}", r.temperature), shown(r.energy.value),
-                    shown(r.abs_magnetisation.value), shown(r.m2.value), shown(r.binder),
-                    shown(r.specific_heat), shown(r.susceptibility), shown(r.cluster_fraction),
-                    shown(r.energy.tau), shown(r.m2.tau)});
+    auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
+    for (std::size_t k = 0; k < observables().size(); ++k) {
+      if (!observables()[k].symbol.empty()) row.push_back(shown(r.observables[k]));
+    }
+    for (const Value v : {r.cluster_fraction, r.tau.at("energy"), r.tau.at("m2")}) {
+      row.push_back(shown(v));
+    }
   }
   out += aligned_table(rows);
   out += improved_table(results, states(task));
@@ -174,12 +177,12 @@ std::string result_warnings(const TaskData& task) {
           r.temperature, std::abs(r.hot_cold.z));
     }
     const double cycles = static_cast<double>(r.stretch) * every;
-    if (r.stretch > 0 && cycles < kLeastStretch * r.m2.tau.value) {
+    if (r.stretch > 0 && cycles < kLeastStretch * r.tau.at("m2").value) {
       lines += fmt::format(
           "warning: T = {}: errors are too small: with {} replica(s) they come from stretches of "
           "{} cycles, where tau(m^2) is {:.2g}; raise --measure (and --equilibrate where starts "
           "still differ), or take {} replicas\n",
-          r.temperature, r.replicas, cycles, r.m2.tau.value, kFewReplicas);
+          r.temperature, r.replicas, cycles, r.tau.at("m2").value, kFewReplicas);
     }
   }
   return lines;

@@ -1,4 +1,4 @@
-// What `rewise run` prints: the JSON object of DESIGN.md section 9, or a table for people.
+// What `rewise run` prints: the JSON object of README.md, "Commands", or a table for people.
 #pragma once
 
 #include <string>

@@ -224,7 +224,7 @@ std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =
       spec.model == ModelKind::potts ? fmt::format("_potts{}", spec.q) : std::string();
   return fmt::format("{}_p{}_{}_{}_{}_{}{}", extents_text(spec.graph.extents),
-                     number_text(spec.graph.p), to_string(spec.graph.rule), spec.engine,
+                     number_text(spec.graph.p), to_string(spec.graph.rule), to_string(spec.engine),
                      to_string(spec.local), any_cluster ? "auto" : to_string(spec.cluster), potts);
 }
 

@@ -81,7 +81,7 @@ void read_observables(const TomlSection& section, StudyConfig& config) {
                                              section.origin("target_observables")));
   }
   std::vector<std::string_view> known;
-  for (const CurveObservable& observable : curve_observables()) known.push_back(observable.name);
+  for (const Observable& observable : observables()) known.push_back(observable.name);
   config.target_observables = read_words(section, "target_observables", "");
   for (const std::string& word : config.target_observables) {
     parse_word(word, known, "observable", section.origin("target_observables"));

@@ -1,4 +1,4 @@
-// A study's configuration: one immutable value, read from TOML (DESIGN.md section 7), every key
+// A study's configuration: one immutable value, read from TOML (README.md), every key
 // checked, every default known.
 //
 //   [study]     name = "study"   seed = 1
@@ -45,7 +45,7 @@ struct StudyConfig {
   std::uint64_t most_graphs = 10'000, more_sizes = 1;  // what a target may add: graphs of a size in
                                                        // all, larger sizes
 
-  std::string engine = "bundle";
+  EngineKind engine = EngineKind::bundle;
   std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
   std::vector<Schedule> schedules;   // empty: "auto"
   ModelKind model = ModelKind::ising;

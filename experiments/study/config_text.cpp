@@ -69,7 +69,7 @@ std::string to_toml(const StudyConfig& config) {
   out +=
       fmt::format("most_graphs = {}\nmore_sizes = {}\n\n", config.most_graphs, config.more_sizes);
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
-                     in_quotes(config.engine), one_or_list(schedules),
+                     in_quotes(to_string(config.engine)), one_or_list(schedules),
                      in_quotes(to_string(config.local)), in_quotes(cluster_text(config)));
   out += fmt::format("model = {}\n", in_quotes(to_string(config.model)));
   if (config.model == ModelKind::potts) out += fmt::format("q = {}\n", config.q);

@@ -21,13 +21,14 @@ namespace {
 
 // Says on standard error which devices it takes, where that is worth saying.
 DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
+  const CudaReport report = report_for(config.device);
   const DeviceChoice devices = share_of(
       this_rank(),
       choose_devices(
           config.device, config.engine,
-          options.device.empty() ? options.study + ": run.device" : std::string("--device"),
-          cuda_report(), Teams::refused, cpu_seconds(config, thread_count(config.threads))),
-      config.device.find(':') != std::string::npos);
+          options.device.empty() ? options.study + ": run.device" : std::string("--device"), report,
+          Teams::refused, cpu_seconds(config, thread_count(config.threads))),
+      config.device.find(':') != std::string::npos, report);
   if (this_rank().first()) tell_device(devices);
   return devices;
 }

@@ -31,7 +31,7 @@ void take_schedule(const Study& study, const ClassWork& work, const StopToken& s
   const TaskSpec& spec = work.spec;
   const double sites = site_count(spec);
   const bool cuda = study.devices().front() >= 0;
-  const bool gpu = cuda && spec.engine == "bundle";
+  const bool gpu = cuda && spec.engine == EngineKind::bundle;
   const double on_core = std::max(cuda ? 0 : work.task_seconds, least_seconds(spec));
   ScheduleWish wish;
   wish.spec = spec;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "experiments/console/build_info.hpp"
@@ -31,10 +33,19 @@ std::string cell(Value v) {
 // ",energy_plain,energy_plain_error" and so on.
 std::string plain_columns() {
   std::string out;
-  for (const CurveObservable& o : curve_observables()) {
+  for (const Observable& o : observables()) {
     out += fmt::format(",{}_plain,{}_plain_error", o.name, o.name);
   }
   return out;
+}
+
+// The observables whose columns stand before those of the plan; newer ones stand at the end.
+constexpr std::array<std::string_view, 7> kFirstColumns{
+    "energy", "abs_magnetisation", "m2", "binder", "scaled_m2", "specific_heat", "susceptibility"};
+
+bool is_last_column(const Observable& o) {
+  return o.name != "m4" &&
+         std::find(kFirstColumns.begin(), kFirstColumns.end(), o.name) == kFirstColumns.end();
 }
 
 }  // namespace
@@ -71,20 +82,14 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   json["measurements"] = size.plan.measure;
   json["every"] = size.plan.every;
   json["temperatures"] = curves.temperatures;
-  json["energy"] = curve_json(curves.energy);
-  json["abs_magnetisation"] = curve_json(curves.abs_magnetisation);
-  json["m2"] = curve_json(curves.m2);
-  json["m4"] = curve_json(curves.m4);
-  json["specific_heat"] = curve_json(curves.specific_heat);
-  json["susceptibility"] = curve_json(curves.susceptibility);
-  json["binder"] = curve_json(curves.binder);
-  json["scaled_m2"] = curve_json(curves.scaled_m2);
+  for (std::size_t k = 0; k < observables().size(); ++k) {
+    const std::string name(observables()[k].name);
+    json[name] = curve_json(curves.observables[k]);
+    json[name + "_plain"] = curve_json(curves.plain[k]);
+  }
   json["cluster_fraction"] = curve_json(curves.cluster_fraction);
   json["tau"] = curve_json(curves.tau);
   json["controls"] = curves.controls;
-  for (std::size_t k = 0; k < curve_observables().size(); ++k) {
-    json[std::string(curve_observables()[k].name) + "_plain"] = curve_json(curves.plain[k]);
-  }
   json["hot_cold"] = {{"agree", hot_cold.agree},
                       {"worst_z", number_json(hot_cold.worst_z)},
                       {"observable", hot_cold.observable},
@@ -106,10 +111,14 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
   json["lattice"] = {
       {"dim", one_or_list(config.dims(), [](int dim) { return Json(dim); })},
       {"rule", one_or_list(config.rules, [](Rule rule) { return Json(to_string(rule)); })}};
+  json["observables"] = Json::array();
+  for (const Observable& o : observables()) {
+    json["observables"].push_back({{"name", o.name}, {"label", o.label}});
+  }
   json["model"] = to_string(config.model);
   json["q"] = config.q;
   json["sampling"] = {
-      {"engine", config.engine},
+      {"engine", to_string(config.engine)},
       {"schedule", schedule_json(config)},
       {"cluster", cluster_text(config)},
       {"replicas", config.replicas},
@@ -121,12 +130,16 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
 }
 
 std::string csv_header() {
-  return "p,dim,extents,sites,graphs,replicas,measurements,temperature,energy,energy_error,"
-         "abs_magnetisation,abs_magnetisation_error,m2,m2_error,binder,binder_error,scaled_m2,"
-         "scaled_m2_error,specific_heat,specific_heat_error,susceptibility,susceptibility_error,"
-         "tau,tau_error,m4,m4_error,cluster_fraction,cluster_fraction_error,rule,schedule,"
-         "equilibrate,every,cluster" +
-         plain_columns() + "\n";
+  std::string out = "p,dim,extents,sites,graphs,replicas,measurements,temperature";
+  for (const auto name : kFirstColumns) out += fmt::format(",{},{}_error", name, name);
+  out +=
+      ",tau,tau_error,m4,m4_error,cluster_fraction,cluster_fraction_error,rule,schedule,"
+      "equilibrate,every,cluster" +
+      plain_columns();
+  for (const Observable& o : observables()) {
+    if (is_last_column(o)) out += fmt::format(",{},{}_error", o.name, o.name);
+  }
+  return out + "\n";
 }
 
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
@@ -136,14 +149,14 @@ std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeD
     out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(),
                        extents_text(size.extents), size.samples.sites, size.samples.graphs.size(),
                        config.replicas, size.plan.measure, c.temperatures[t]);
-    for (const auto* curve :
-         {&c.energy, &c.abs_magnetisation, &c.m2, &c.binder, &c.scaled_m2, &c.specific_heat,
-          &c.susceptibility, &c.tau, &c.m4, &c.cluster_fraction}) {
-      out += cell((*curve)[t]);
-    }
+    for (const auto name : kFirstColumns) out += cell(c.of(name)[t]);
+    for (const auto* curve : {&c.tau, &c.of("m4"), &c.cluster_fraction}) out += cell((*curve)[t]);
     out += fmt::format(",{},{},{},{},{}", to_string(rule), to_string(size.plan.schedule),
                        size.plan.equilibrate, size.plan.every, to_string(size.plan.cluster));
     for (const auto& curve : c.plain) out += cell(curve[t]);
+    for (const Observable& o : observables()) {
+      if (is_last_column(o)) out += cell(c.of(o.name)[t]);
+    }
     out += '\n';
   }
   return out;

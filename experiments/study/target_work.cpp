@@ -24,7 +24,7 @@ double mean_cluster_fraction(const SizeData& size) {
 }
 
 double cycle_work(const StudyConfig& config, const SizeData& size) {
-  const UpdateWork& work = config.engine == "bundle" ? kBundleWork : kSingleWork;
+  const UpdateWork& work = config.engine == EngineKind::bundle ? kBundleWork : kSingleWork;
   const double cluster = size.plan.cluster == ClusterUpdate::wolff
                              ? work.flipped * mean_cluster_fraction(size)
                              : work.labelled;
@@ -41,8 +41,9 @@ ErrorSource error_source(const StudyConfig& config, const SizeData& size) {
       size.samples.sites * config.replicas * static_cast<double>(size.plan.temperatures.size());
   const double cycle = cycle_work(config, size);
   source.measure = samples * (cycle * static_cast<double>(size.plan.every) + kMeasureWork);
-  const double warm = static_cast<double>(size.plan.warm_up.cycles) *
-                      (1 + (config.engine == "bundle" ? kBundleWork : kSingleWork).labelled);
+  const double warm =
+      static_cast<double>(size.plan.warm_up.cycles) *
+      (1 + (config.engine == EngineKind::bundle ? kBundleWork : kSingleWork).labelled);
   const double started = warm + cycle * static_cast<double>(size.plan.equilibrate);
   source.start = std::max(samples * started, samples * cycle) +
                  source.measure * static_cast<double>(size.plan.discard);

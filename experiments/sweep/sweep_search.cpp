@@ -27,8 +27,7 @@ void average(SweepWork& work, std::size_t k) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
   const bool one = size.samples.graphs.size() == 1;
-  point.curves.push_back(one ? curves_of_one_graph(work.single[k], size.samples.sites)
-                             : simulated_curves(size));
+  point.curves.push_back(one ? curves_of_one_graph(work.single[k]) : simulated_curves(size));
   point.hot_cold.push_back(compare_halves(size));
   const HotCold& halves = point.hot_cold.back();
   if (!halves.agree) {

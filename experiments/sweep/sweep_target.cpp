@@ -14,7 +14,7 @@ namespace {
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Thermal part of the squared errors, [T]. At p = 0 there is nothing else: graphs are alike.
-Eigen::ArrayXd thermal_share(double p, const SizeData& size, const CurveObservable& observable,
+Eigen::ArrayXd thermal_share(double p, const SizeData& size, const Observable& observable,
                              const Eigen::ArrayXd& variance) {
   if (p == 0) return Eigen::ArrayXd::Ones(variance.size());
   const auto& graphs = size.samples.graphs;
@@ -35,10 +35,10 @@ SweepStep next_sweep_step(const StudyConfig& config, double p, const SizeData& s
   const double target = *config.target_error;
   const SizeCurves curves = simulated_curves(size);
   std::vector<Goal> goals;
-  for (const CurveObservable& observable : curve_observables()) {
+  for (const Observable& observable : observables()) {
     const auto& wanted = config.target_observables;
     if (std::find(wanted.begin(), wanted.end(), observable.name) == wanted.end()) continue;
-    const std::vector<Value>& values = curves.*observable.curve;
+    const std::vector<Value>& values = curves.of(observable.name);
     Eigen::ArrayXd variance(static_cast<Eigen::Index>(values.size()));
     for (std::size_t t = 0; t < values.size(); ++t) {
       variance(static_cast<Eigen::Index>(t)) = values[t].error * values[t].error;

@@ -97,7 +97,8 @@ class Trial {
   enum class Stage { measuring, swendsen_wang, times, done };
 
   bool has_swendsen_wang() const {
-    return config_.engine != "packed" && search_.plan->cluster != ClusterUpdate::swendsen_wang;
+    return config_.engine != EngineKind::packed &&
+           search_.plan->cluster != ClusterUpdate::swendsen_wang;
   }
 
   void begin_swendsen_wang() {

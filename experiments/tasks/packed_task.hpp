@@ -9,7 +9,7 @@
 
 namespace rewise {
 
-inline bool is_packed(const TaskSpec& spec) { return spec.engine == "packed"; }
+inline bool is_packed(const TaskSpec& spec) { return spec.engine == EngineKind::packed; }
 
 // Error(usage), saying which engine takes it, for a graph from a file, p > 0, Potts, cluster
 // updates in the schedule, and extents that are odd, below 4 or too large.

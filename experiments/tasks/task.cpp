@@ -28,7 +28,7 @@ TextMap task_configuration(const TaskSpec& spec) {
   }
   std::vector<std::string> temperatures;
   for (const double t : spec.temperatures) temperatures.push_back(number_text(t));
-  map["sampling.engine"] = spec.engine;
+  map["sampling.engine"] = to_string(spec.engine);
   map["sampling.model"] = to_string(spec.model);
   map["sampling.q"] = fmt::format("{}", spec.q);
   map["sampling.local"] = to_string(spec.local);
@@ -101,7 +101,7 @@ int useful_threads(const TaskSpec& spec, int available) {
   } else {
     for (const auto extent : spec.graph.extents) sites *= extent;
   }
-  const double per_word = spec.engine == "single" ? 1 : 32;
+  const double per_word = spec.engine == EngineKind::single ? 1 : 32;
   const double words =
       sites * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
   return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "analysis/series/moments.hpp"
-#include "src/engine/engine.hpp"
+#include "src/engine/registry.hpp"
 #include "src/store/signals.hpp"
 #include "src/store/task_file.hpp"
 
@@ -35,7 +35,7 @@ struct WarmUp {
 struct TaskSpec {
   GraphSpec graph;
   std::shared_ptr<const Graph> imported;  // instead of `graph`
-  std::string engine = "bundle";          // bundle, single, packed
+  EngineKind engine = EngineKind::bundle;
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states; 2 for Ising
   LocalUpdate local = LocalUpdate::metropolis;

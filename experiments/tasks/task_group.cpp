@@ -87,12 +87,11 @@ class Group {
   }
 
   std::unique_ptr<EngineBatch> make_batch() const {
-    const std::string& engine = running_.front()->spec().engine;
-    check_engine_name(engine, "engine", true);
+    const EngineKind engine = running_.front()->spec().engine;
     EngineOptions options = run_.engine;
     options.stop = [this] { return run_.stop.stop_requested(); };
     std::vector<std::unique_ptr<Engine>> engines;
-    if (engine == "packed") {
+    if (engine == EngineKind::packed) {
       for (const TaskMember* member : running_) {
         engines.push_back(make_packed_task(member->spec(), options));
       }
@@ -103,7 +102,7 @@ class Group {
       tasks.push_back({member->graph(), member->engine_spec()});
       check_spec(tasks.back().graph, tasks.back().spec);
     }
-    if (engine == "bundle") return make_bundle_batch(tasks, options);
+    if (engine == EngineKind::bundle) return make_bundle_batch(tasks, options);
     for (const BundleTask& task : tasks) {
       engines.push_back(make_single_engine(task.graph, task.spec, options));
     }
@@ -210,7 +209,7 @@ bool run_together(const TaskSpec& a, const TaskSpec& b) {
     return std::tuple(s.graph.extents, s.engine, s.model, s.local, s.cluster, s.temperatures.size(),
                       s.replicas, s.schedule.local, s.schedule.cluster, s.warm_up.cycles > 0);
   };
-  return a.engine == "bundle" && a.imported == nullptr && b.imported == nullptr &&
+  return a.engine == EngineKind::bundle && a.imported == nullptr && b.imported == nullptr &&
          shape(a) == shape(b);
 }
 
@@ -220,7 +219,7 @@ double filling_bundles(double sites) {
 }
 
 std::size_t filling_group(const TaskSpec& spec) {
-  if (spec.engine != "bundle" || spec.imported != nullptr) return 1;
+  if (spec.engine != EngineKind::bundle || spec.imported != nullptr) return 1;
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   const double series = replicas * static_cast<double>(spec.measure) * 24;
   const double tasks = std::ceil(filling_bundles(site_count(spec)) / (replicas / 32));

@@ -53,22 +53,21 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   const Eigen::Index parts = stretches(bond_sums.cols(), bond_sums.rows());
   if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
   const auto rows = block_moments(bond_sums, magnetisations, units, parts);
-  const auto means = thermodynamics_of_graph(rows, sites, result.temperature);
+  result.observables = observables_of_graph(rows, sites, result.temperature);
   const RealSeries energy = bond_sums.cast<double>() / -sites;
   const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
   const RealSeries m2 = abs_m.square();
-  result.energy = {means.energy, tau_of(energy, every)};
-  result.abs_magnetisation = {means.abs_magnetisation, tau_of(abs_m, every)};
-  result.m2 = {means.m2, tau_of(m2, every)};
-  result.m4 = {means.m4, tau_of(m2.square(), every)};
-  result.binder = means.binder;
-  result.specific_heat = means.specific_heat;
-  result.susceptibility = means.susceptibility;
+  result.tau = {{"energy", tau_of(energy, every)},
+                {"abs_magnetisation", tau_of(abs_m, every)},
+                {"m2", tau_of(m2, every)},
+                {"m4", tau_of(m2.square(), every)}};
   if (parts > 1) {
     // Neighbouring stretches of time still know of each other, replicas do not.
     const Moments whole = mean_moments(bond_sums, magnetisations, units);
-    result.specific_heat.value = specific_heat(whole, sites, result.temperature);
-    result.susceptibility.value = susceptibility(whole, sites, result.temperature);
+    for (const auto* name : {"specific_heat", "susceptibility"}) {
+      const std::size_t i = observable(name);
+      result.observables[i].value = observables()[i].of(whole, sites, result.temperature);
+    }
   }
   result.clusters = cluster_moments_of(task, k);
   result.cluster_fraction = result.clusters.m2;

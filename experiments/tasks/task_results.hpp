@@ -1,12 +1,14 @@
-// From a task's integer series to numbers with errors, one set per temperature (DESIGN.md section
-// 8): means with errors by jackknife over replicas (over stretches of time where there are few
-// replicas), tau_int by the Gamma method, energy = -bond sum / N.
+// From a task's integer series to numbers with errors, one set per temperature
+// (analysis/README.md): means with errors by jackknife over replicas (over stretches of time where
+// there are few replicas), tau_int by the Gamma method, energy = -bond sum / N.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "analysis/series/moments.hpp"
+#include "analysis/series/observables.hpp"
 #include "analysis/series/statistics.hpp"
 #include "src/store/task_file.hpp"
 
@@ -16,13 +18,6 @@ namespace rewise {
 // errors about 13% too small, longer ones less.
 inline constexpr int kFewReplicas = 16;
 inline constexpr double kLeastStretch = 4;
-
-// A mean with its integrated autocorrelation time, in cycles: tau_int of the series times `every`,
-// so uncorrelated measurements give every/2.
-struct Timed {
-  Value value;
-  Value tau;
-};
 
 // Moments of the order parameter from cluster sizes; NaN where the update does not give them. For
 // Potts they are those of a vector (q = 2: of m itself):
@@ -39,14 +34,18 @@ struct TemperatureResult {
   double temperature = 0;
   std::uint32_t replicas = 0;
   std::uint64_t measurements = 0;  // per replica
-  Timed energy, abs_magnetisation, m2, m4;
-  Value binder, specific_heat, susceptibility;
+  std::vector<Value> observables;  // [observables()]
+  // tau_int of the observables that have a series, in cycles: it times `every`, so uncorrelated
+  // measurements give every/2.
+  std::map<std::string_view, Value> tau;
   Value cluster_fraction;
   ClusterMoments clusters;
   // Measurements in each stretch of time that the jackknife leaves out; 0: it leaves out replicas.
   // Errors are too small where a stretch is not several tau_int long.
   std::uint64_t stretch = 0;
   Agreement hot_cold;  // of <|m|> in replicas that started hot and cold; z = 0 where there are none
+
+  Value of(std::string_view name) const { return observables[observable(name)]; }
 };
 
 // The series of one temperature, [time, replica], without copying.

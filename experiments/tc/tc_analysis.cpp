@@ -26,7 +26,7 @@ std::optional<double> known_tc(const StudyConfig& config, double p) {
   return std::nullopt;
 }
 
-// PHYSICS.md: the square torus, the cubic lattice, and mean field for any p > 0.
+// analysis/README.md: the square torus, the cubic lattice, and mean field for any p > 0.
 std::optional<double> known_binder(int dim, double p) {
   if (p > 0) return 1 - std::pow(std::tgamma(0.25), 4) / (24 * M_PI * M_PI);
   if (dim == 2) return 0.61069;
@@ -46,9 +46,9 @@ void find_crossings(const PointData& point, PointResult& result) {
     std::vector<JackknifeCurve> curves;
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       curves.push_back(observable_curve(static_cast<int>(k), point.sizes[k].samples, observable));
-      SizeCurves& fine = result.sizes[k].fine;
-      fine.temperatures.assign(curves[k].temperature.begin(), curves[k].temperature.end());
-      (observable == kBinder ? fine.binder : fine.scaled_m2) = values_of(curves[k]);
+      SizeResult& size = result.sizes[k];
+      size.fine_temperatures.assign(curves[k].temperature.begin(), curves[k].temperature.end());
+      (observable == kBinder ? size.fine_binder : size.fine_scaled_m2) = values_of(curves[k]);
     }
     const auto crossings = consecutive_crossings(curves, observable);
     result.crossings.insert(result.crossings.end(), crossings.begin(), crossings.end());
@@ -166,8 +166,46 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   }
 }
 
+// U of all sizes against (T - Tc) N^y: what the eye checks first. It neglects corrections to
+// scaling: where they are seen, in S or in another Tc than the extrapolation's, it gives no
+// numbers.
+void collapse(const PointData& point, PointResult& result) {
+  const auto near = result.candidate();
+  if (!near || point.sizes.size() < 2) return;
+  std::vector<JackknifeCurve> curves;
+  double range = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    const SizeSamples& samples = point.sizes[k].samples;
+    if (samples.graphs.size() < kLeastGraphs) return;
+    curves.push_back(observable_curve(static_cast<int>(k), samples, kBinder));
+    const Eigen::ArrayXd& t = curves.back().temperature;
+    const double reach = std::min(near->value - t[0], t[t.size() - 1] - near->value);
+    range = std::min(range, reach * std::pow(curves.back().sites, result.exponents.y));
+  }
+  CollapseOptions options{true, false, range, 4};
+  const auto enough = static_cast<Eigen::Index>(options.degree) + 2;
+  for (const JackknifeCurve& curve : curves) {
+    const Eigen::ArrayXd x =
+        (curve.temperature - near->value) * std::pow(curve.sites, result.exponents.y);
+    if (!(range > 0) || (x.abs() <= range).count() < enough) return;
+  }
+  const Collapse found = fit_collapse(curves, {near->value, result.exponents.y, 0}, options);
+  if (!found.converged) return;
+  result.collapse = found;
+  result.collapse_range = range;
+  const Value tc = result.tc.total();
+  constexpr double errors = 3;
+  if (!(found.quality <= 1)) {
+    result.collapse_against = "the sizes do not fall on one curve";
+  } else if (!result.accepted() || !(std::abs(found.tc.value - tc.value) <=
+                                     errors * std::hypot(found.tc.error, tc.error))) {
+    result.collapse_against = "its Tc is not that of the crossings";
+  }
+}
+
 PointResult analyse_point(const StudyConfig& config, const PointData& point) {
   PointResult result = locate_tc(config, point);
+  collapse(point, result);
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {
     result.sizes[k].simulated = simulated_curves(point.sizes[k]);
   }

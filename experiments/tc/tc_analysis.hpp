@@ -1,5 +1,5 @@
-// From the graphs of every size and p to Tc(p), its shift and local exponents (DESIGN.md section
-// 8). Knows nothing of files; tc_report prints what comes out.
+// From the graphs of every size and p to Tc(p), its shift and local exponents
+// (analysis/README.md). Knows nothing of files; tc_report prints what comes out.
 //
 // Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), extrapolated in
 // the mean-field form (p > 0) or the regular one (p = 0). Errors: jackknife over graphs, through to
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/scaling/collapse.hpp"
 #include "analysis/scaling/exponents.hpp"
 #include "analysis/scaling/extrapolation.hpp"
 #include "experiments/study/size_curves.hpp"
@@ -22,7 +23,9 @@
 namespace rewise {
 
 struct SizeResult {
-  SizeCurves simulated, fine;  // fine: U and sqrt(N) m^2 only, reweighted
+  SizeCurves simulated;
+  std::vector<double> fine_temperatures;  // of the reweighted curves:
+  std::vector<Value> fine_binder, fine_scaled_m2;
   HotCold hot_cold;
 };
 
@@ -47,9 +50,12 @@ struct PointResult {
   std::vector<SizeResult> sizes;
   std::vector<Crossing> crossings;  // of U, then of sqrt(N) m^2
   ScalingExponents exponents;
-  Extrapolation tc, binder;     // Tc, and U at the crossing
-  std::vector<Reason> reasons;  // why `tc` is no result
-  std::optional<double> exact;  // Tc where it is known
+  Extrapolation tc, binder;          // Tc, and U at the crossing
+  std::optional<Collapse> collapse;  // of U of all sizes, with a free exponent
+  std::string collapse_against;      // why its Tc and exponent are no result; or ""
+  double collapse_range = 0;         // |T - Tc| N^y of the points that entered
+  std::vector<Reason> reasons;       // why `tc` is no result
+  std::optional<double> exact;       // Tc where it is known
   std::optional<double> binder_expected;
   std::optional<Value> shift;
   std::vector<std::string> warnings;

@@ -84,6 +84,27 @@ std::string known_text(const Json& point) {
                      p_text(point), exact, (tc.value - exact) / tc.error);
 }
 
+std::string collapse_text(const Json& summary) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& point : summary["points"]) {
+    if (!point.contains("collapse") || point["collapse"].is_null()) continue;
+    const auto& found = point["collapse"];
+    rows.push_back(
+        {"p = " + p_text(point), fmt::format("S = {:.2g}", found["quality"].get<double>())});
+    if (found["against"].is_string()) {
+      rows.back().push_back(found["against"].get<std::string>());
+    } else {
+      rows.back().push_back(fmt::format("Tc = {}, y = {} (theory {:.4g})", text(found["tc"]),
+                                        text(found["y"]), found["y_theory"].get<double>()));
+    }
+  }
+  if (rows.empty()) return "";
+  return "\nCollapse of U on (T - Tc) N^y, without corrections to scaling (S: mean squared "
+         "distance\n"
+         "from one curve in units of the errors):\n" +
+         aligned_table(rows);
+}
+
 std::string exponents_text(const Json& exponents) {
   if (exponents.empty()) return "";
   std::vector<std::vector<std::string>> rows;
@@ -144,6 +165,7 @@ std::string tc_headline(const Json& summary) {
   out += aligned_table(rows);
   out += reasons_text(summary);
   for (const auto& point : summary["points"]) out += known_text(point);
+  out += collapse_text(summary);
   out += exponents_text(summary["local_exponents"]);
   out += target_text(summary);
   out +=

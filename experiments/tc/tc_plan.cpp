@@ -17,7 +17,7 @@ double rounded(double value, const char* format) {
   return std::strtod(fmt::format(fmt::runtime(format), value).c_str(), nullptr);
 }
 
-// <k(k-1)>/<k> of the degrees under a rule (PHYSICS.md: binomial and Poisson parts).
+// <k(k-1)>/<k> of the degrees under a rule (analysis/README.md: binomial and Poisson parts).
 double branching(int dim, Rule rule, double p) {
   const double lattice = 2.0 * dim;
   double mean = lattice, variance = 0;

@@ -12,9 +12,9 @@ namespace {
 
 Json tc_size_json(const SizeData& size, const SizeResult& result, std::uint32_t replicas) {
   Json json = size_json(size, result.simulated, result.hot_cold, replicas);
-  json["fine"]["temperatures"] = result.fine.temperatures;
-  json["fine"]["binder"] = curve_json(result.fine.binder);
-  json["fine"]["scaled_m2"] = curve_json(result.fine.scaled_m2);
+  json["fine"]["temperatures"] = result.fine_temperatures;
+  json["fine"]["binder"] = curve_json(result.fine_binder);
+  json["fine"]["scaled_m2"] = curve_json(result.fine_scaled_m2);
   json["scaled_m2_power"] = size.samples.m2_power;
   return json;
 }
@@ -101,6 +101,18 @@ Json binder_json(const PointResult& result) {
   return extrapolated_json(result.binder, of_binder);
 }
 
+// null where the curves do not collapse.
+Json collapse_json(const PointResult& result) {
+  if (!result.collapse) return nullptr;
+  const bool good = result.collapse_against.empty();
+  return {{"tc", good ? printed_json(result.collapse->tc) : Json(nullptr)},
+          {"y", good ? printed_json(result.collapse->y) : Json(nullptr)},
+          {"against", good ? Json(nullptr) : Json(result.collapse_against)},
+          {"y_theory", result.exponents.y},
+          {"quality", number_json(result.collapse->quality)},
+          {"range", result.collapse_range}};
+}
+
 Json candidate_json(const PointResult& result) {
   if (result.accepted()) return nullptr;
   if (result.tc.ok) return tc_json(result);
@@ -156,6 +168,7 @@ Json point_json(const StudyConfig& config, const PointData& point, const PointRe
   json["reasons"] = reasons_json(result);
   json["candidate"] = candidate_json(result);
   json["binder_limit"] = binder_json(result);
+  json["collapse"] = collapse_json(result);
   json["scaling"] = {{"y", result.exponents.y}, {"w", result.exponents.w}};
   json["binder_expected"] = result.binder_expected ? Json(*result.binder_expected) : Json(nullptr);
   json["tc_exact"] = result.exact ? Json(*result.exact) : Json(nullptr);

@@ -160,7 +160,7 @@ void run_tc_scan(TcTasks& tasks, const std::vector<std::size_t>& which) {
   // Local updates and single clusters take long to forget a start on large lattices.
   const auto& extents = tasks.extents(1);
   const double sites = std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
-  const bool may_warm = config.engine != "packed";
+  const bool may_warm = config.engine != EngineKind::packed;
   if (may_warm && sites > kLargeScan) scan.warm();
   std::vector<std::size_t> lost = scan.run(likely);
   if (may_warm && !scan.settled()) {

@@ -65,7 +65,7 @@ class Tuner {
       EngineOptions options = setting_.options;
       options.stop = [this] { return stop_.stop_requested(); };
       std::unique_ptr<EngineBatch> batch;
-      if (setting_.spec.engine == "bundle") {
+      if (setting_.spec.engine == EngineKind::bundle) {
         const BundleTask task[] = {{*graph_, spec}};
         batch = make_bundle_batch(task, options);
       } else {
@@ -103,7 +103,7 @@ void Tuner::equilibrate() {
   const double root = std::sqrt(static_cast<double>(graph_->sites()));
   const bool many = !labels && setting_.spec.graph.p > 0;
   // Eight sweeps of a bundle cost a fraction of Swendsen-Wang's update, and shorten its tau.
-  const std::uint32_t sweeps = labels && setting_.spec.engine == "bundle" ? 8 : 1;
+  const std::uint32_t sweeps = labels && setting_.spec.engine == EngineKind::bundle ? 8 : 1;
   const Schedule schedule{sweeps, many ? static_cast<std::uint32_t>(std::max(1.0, root / 32)) : 1};
   const double end = now() + kEquilibriumShare * setting_.budget;
   bool done = false;
@@ -234,8 +234,8 @@ void Tuner::report(const RaceResult& race) {
 
 }  // namespace
 
-std::vector<ClusterUpdate> clusters_of(std::string_view engine) {
-  if (engine == "packed") return {ClusterUpdate::wolff};
+std::vector<ClusterUpdate> clusters_of(EngineKind engine) {
+  if (engine == EngineKind::packed) return {ClusterUpdate::wolff};
   return {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang};
 }
 
@@ -269,7 +269,7 @@ std::uint32_t tuning_replicas(const TaskSpec& spec, int device) {
   } else {
     for (const auto extent : spec.graph.extents) sites *= extent;
   }
-  if (spec.engine != "bundle") return device < 0 ? 8 : 4;
+  if (spec.engine != EngineKind::bundle) return device < 0 ? 8 : 4;
   if (device < 0) return 32;
   constexpr double most = 256;
   return 32 * static_cast<std::uint32_t>(std::min(filling_bundles(sites), most));

@@ -20,7 +20,7 @@ namespace rewise {
 // broad: 64:1, 16:1, 4:1, 1:1, 0:1. `clusters`: which of the two.
 std::vector<Candidate> standard_candidates(std::span<const ClusterUpdate> clusters);
 // What an engine offers.
-std::vector<ClusterUpdate> clusters_of(std::string_view engine);
+std::vector<ClusterUpdate> clusters_of(EngineKind engine);
 
 struct TuneSetting {
   TaskSpec spec;  // one temperature; schedule, cluster and counts are not looked at

@@ -60,20 +60,20 @@ ClusterUpdate wanted_cluster(const TuneOptions& options) {
   return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
 }
 
-std::string engine_of(const TuneOptions& options) {
+EngineKind engine_of(const TuneOptions& options) {
   return choose_engine(options.engine, read_model(options).first, wanted_cluster(options),
                        "--engine");
 }
 
 std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
-  const std::string engine = engine_of(options);
+  const EngineKind engine = engine_of(options);
   const auto offered = clusters_of(engine);
   if (options.cluster == "auto") return offered;
   const ClusterUpdate one = wanted_cluster(options);
   if (one == ClusterUpdate::few_cluster) return {one};  // choose_engine() has seen to it
   if (std::find(offered.begin(), offered.end(), one) == offered.end()) {
-    throw Error(ExitCode::usage,
-                fmt::format("--cluster: the {} engine has no {} here", engine, options.cluster));
+    throw Error(ExitCode::usage, fmt::format("--cluster: the {} engine has no {} here",
+                                             to_string(engine), options.cluster));
   }
   return {one};
 }

@@ -81,7 +81,7 @@ Json tune_json(const TuneResult& result) {
     json["model"] = "potts";
     json["q"] = result.spec.q;
   }
-  json["engine"] = result.spec.engine;
+  json["engine"] = to_string(result.spec.engine);
   json["device"] = result.device;
   json["threads"] = result.threads;
   json["local"] = to_string(result.spec.local);
@@ -133,8 +133,8 @@ std::string tune_table(const TuneResult& result) {
   std::string out =
       fmt::format("{}\n{}T = {}; {} engine, {}, {} thread(s), {} replicas, {}; {:.3g} s\n\n",
                   graph_title(result.graph), potts, number_text(result.spec.temperatures.front()),
-                  result.spec.engine, result.device, result.threads, result.spec.replicas,
-                  to_string(result.spec.local), result.seconds);
+                  to_string(result.spec.engine), result.device, result.threads,
+                  result.spec.replicas, to_string(result.spec.local), result.seconds);
   std::vector<std::vector<std::string>> rows{{"M:W", "us/cycle", "measured", "tau(e)", "tau(|m|)",
                                               "tau(m^2)", "tau(conf)", "per second", "of best",
                                               ""}};

@@ -1,6 +1,6 @@
 // The 4 x 4 torus by enumeration: its density of states in (bond sum, M), exact moments, and
 // independent samples from the Boltzmann distribution. Shares no code with the library but the
-// definition of the moments, whose values are pinned by PHYSICS' table.
+// definition of the moments, whose values are pinned by Kaufman's table.
 #pragma once
 
 #include <algorithm>

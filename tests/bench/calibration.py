@@ -4,8 +4,8 @@
 
 Every setting is run with `--seeds` seeds, one thread each, N studies at a time (all cores unless
 given). Tc of `tc` studies is compared with values that are known far better: exact ones, and those
-of the studies in experiments/configs (README) and of PHYSICS; e, m^2, U, C and chi of `sweep`
-studies at given temperatures with one study of 40 times as many graphs (p = 0: Kaufman's exact e
+of the studies in experiments/configs (README); e, m^2, U, C and chi of `sweep` studies at given
+temperatures with one study of 40 times as many graphs (p = 0: Kaufman's exact e
 and C where the table has them). Printed, per setting and quantity: how many seeds gave a number,
 rms and mean of z = (value - truth)/error, scatter over the median error. The rms of 30 z has an
 error of 0.13 where errors are right.

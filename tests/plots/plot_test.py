@@ -291,6 +291,37 @@ class Study(InFolder):
         self.assertEqual(names, ["crossings-p0.03", "thermodynamics-p0.03", "tau-p0.03"])
         plot_style.plt.close("all")
 
+    def test_the_collapse_shows_its_numbers_or_what_speaks_against_it(self):
+        summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32))
+        good, bad = summary["points"]
+        good["collapse"] = {"tc": {"value": 2.5, "error": 0.01}, "against": None,
+                            "y": {"value": 0.52, "error": 0.02}, "y_theory": 0.5,
+                            "quality": 0.3, "range": 1e9}
+        bad["collapse"] = good["collapse"] | {"tc": None, "y": None, "quality": 4.8,
+                                              "against": "the sizes do not fall on one curve"}
+        figure = dict(reversed(pair) for pair in plot_study.figures(summary))["collapse"]
+        left, right = [panel.get_title(loc="left") for panel in figure.axes]
+        self.assertIn("2.500(10)", left)
+        self.assertIn("0.52(2)", left)
+        self.assertIn("do not fall", right)
+        self.assertNotIn("T_", right)
+        for panel in figure.axes:
+            self.assertEqual(legend_of(panel), "$L = 16$ $L = 32$")
+        plot_style.plt.close("all")
+
+    def test_observables_that_only_the_summary_knows_have_a_panel(self):
+        summary = synthetic.summary(ps=(0.03,), sizes=(16,))
+        size = summary["points"][0]["sizes"][0]
+        size["abs_m3"] = size["m2"]
+        summary["observables"] = [{"name": "m2", "label": "of the program"},
+                                  {"name": "abs_m3", "label": "third moment"}]
+        figures = dict(reversed(pair) for pair in plot_study.figures(summary))
+        panels = figures["thermodynamics-p0.03"].axes
+        self.assertEqual([panel.axison for panel in panels], [True] * 5 + [False])
+        self.assertEqual(panels[4].get_ylabel(), "third moment")
+        self.assertTrue(drawn(figures["thermodynamics-p0.03"]))
+        plot_style.plt.close("all")
+
     def test_unfit_summaries_are_named(self):
         self.assert_refused(65, "does not exist", self.folder)
         study = self.write_study({"format": "other"})

@@ -1,9 +1,11 @@
 """Text habits: no tabs, no blanks at line ends, a newline at the end, at most 100 columns. A file
-may be as long as its algorithm is.
+may be as long as its algorithm is. Listed, and no fault: product folders of more than 25 files, and
+headers that have one user, into which they belong.
 
     text.py ROOT
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -14,6 +16,7 @@ TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in",
                                         ".cff", ".sh", ".yml", ".yaml")
 SCRIPTS = ("experiments/setup", "experiments/quickstart", "tests/run", ".ci/run")
 COLUMNS = 100
+MOST_FILES = 25
 # Data, generated or quoted from elsewhere: not for people to read line by line.
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "tests/experiments/data/",
         "experiments/figures/quickstart")
@@ -46,7 +49,34 @@ def name_faults(name, text):
             for test in re.findall(r'TEST_CASE\(\s*"([^"]*)"', text) if set(";[]") & set(test)]
 
 
+def is_product(name):
+    return name.startswith(("src/", "graphs/", "analysis/", "experiments/"))
+
+
+def large_folders(root):
+    sizes = collections.Counter(str(pathlib.PurePath(name).parent)
+                                for name in tree.tracked_files(root) if is_product(name))
+    return [f"{folder}: {count} files, are these one subject?" for folder, count in
+            sorted(sizes.items()) if count > MOST_FILES and "configs" not in folder]
+
+
+def lonely_headers(root):
+    """Headers that one product file alone includes, beside the source file of their own name."""
+    users = collections.defaultdict(set)
+    for name in tree.sources(root):
+        text = (root / name).read_text(encoding="utf-8")
+        for target in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE):
+            if pathlib.PurePath(target).with_suffix("") != pathlib.PurePath(name).with_suffix(""):
+                users[target].add(name)
+    return [f"{header}: only {min(users[header])} includes it" for header in tree.sources(root)
+            if is_product(header) and header.endswith((".hpp", ".cuh"))
+            and not (root / header).with_suffix(".cpp").is_file()
+            and not (root / header).with_suffix(".cu").is_file() and len(users[header]) == 1]
+
+
 def check(root):
+    for line in large_folders(root) + lonely_headers(root):
+        print("note:", line)
     faults, checked = [], 0
     for name in filter(is_text, tree.tracked_files(root)):
         text = (root / name).read_text(encoding="utf-8")

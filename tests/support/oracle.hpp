@@ -6,7 +6,8 @@
 // Potts: all q^N states with the first spin held, q^(N-1) <= 2^25.
 // Fortuin-Kasteleyn: all 2^B bond sets, B <= 20; the averages of cluster sizes that the improved
 // estimators must reproduce.
-// Definitions of e, C, chi and U as in PHYSICS.md: H = -sum s_i s_j or -sum delta(s_i, s_j).
+// Definitions of e, C, chi and U as in analysis/README.md: H = -sum s_i s_j or -sum delta(s_i,
+// s_j).
 #pragma once
 
 #include <cstdint>

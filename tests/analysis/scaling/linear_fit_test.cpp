@@ -7,6 +7,7 @@
 #include "analysis/series/distributions.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/goodness_of_fit.hpp"
 
 using namespace rewise;
 using Eigen::MatrixXd;
@@ -54,7 +55,7 @@ TEST_CASE("correlated data: parameters, their errors and chi^2 are what they cla
   CHECK_COVERAGE(limit);
   CHECK_COVERAGE(slope);
   // Q is uniform: chi-square over 10 bins fails at p < 1e-3.
-  CHECK(chi_square_test(q_bins, std::vector<double>(10, 200.0)).p_value > 1e-3);
+  CHECK(test::chi_square_test(q_bins, std::vector<double>(10, 200.0)).p_value > 1e-3);
 }
 
 TEST_CASE("scales far apart do not spoil a fit") {

@@ -5,6 +5,7 @@
 
 #include "tests/analysis/synthetic.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/goodness_of_fit.hpp"
 
 using namespace rewise;
 
@@ -16,7 +17,7 @@ TEST_CASE("tail probabilities equal tabulated ones") {
   CHECK(std::isnan(chi_square_q(std::nan(""), 3)));
   CHECK(gamma_q(1, 2) == Approx(std::exp(-2.0)));
   CHECK(normal_cdf(1.959963984540054) == Approx(0.975).epsilon(1e-12));
-  CHECK(normal_quantile(0.975) == Approx(1.959963984540054).epsilon(1e-12));
+  CHECK(test::normal_quantile(0.975) == Approx(1.959963984540054).epsilon(1e-12));
   CHECK(student_two_sided(2.228138851964939, 10) == Approx(0.05).epsilon(1e-9));
   CHECK(student_two_sided(-2.228138851964939, 10) == Approx(0.05).epsilon(1e-9));
 }
@@ -24,11 +25,11 @@ TEST_CASE("tail probabilities equal tabulated ones") {
 TEST_CASE("Kolmogorov-Smirnov and Anderson-Darling statistics of three numbers by hand") {
   const std::vector<double> z{0.5, -1.0, 0.1};
   // Phi = 0.158655, 0.539828, 0.691462 against 1/3, 2/3, 1: largest gap 0.308538
-  CHECK(kolmogorov_smirnov_normal(z).statistic == Approx(0.3085375387).epsilon(1e-8));
+  CHECK(test::kolmogorov_smirnov_normal(z).statistic == Approx(0.3085375387).epsilon(1e-8));
   const double a = 0.15865525393, b = 0.53982783728, c = 0.69146246127;
   const double sum = 1 * (std::log(a) + std::log(1 - c)) + 3 * (std::log(b) + std::log(1 - b)) +
                      5 * (std::log(c) + std::log(1 - a));
-  CHECK(anderson_darling_normal(z).statistic == Approx(-3 - sum / 3).epsilon(1e-8));
+  CHECK(test::anderson_darling_normal(z).statistic == Approx(-3 - sum / 3).epsilon(1e-8));
 }
 
 TEST_CASE("p-values of both normality tests are uniform for normal numbers and small for others") {
@@ -41,22 +42,23 @@ TEST_CASE("p-values of both normality tests are uniform for normal numbers and s
   for (int i = 0; i < 1000; ++i) {
     std::vector<double> z(100);
     for (double& x : z) x = dice.normal();
-    smirnov[static_cast<std::size_t>(std::min(9.0, 10 * kolmogorov_smirnov_normal(z).p_value))] +=
-        1;
-    anderson[static_cast<std::size_t>(std::min(9.0, 10 * anderson_darling_normal(z).p_value))] += 1;
+    smirnov[static_cast<std::size_t>(
+        std::min(9.0, 10 * test::kolmogorov_smirnov_normal(z).p_value))] += 1;
+    anderson[static_cast<std::size_t>(
+        std::min(9.0, 10 * test::anderson_darling_normal(z).p_value))] += 1;
     for (double& x : z) x = 1.5 * x + 0.3;
-    if (kolmogorov_smirnov_normal(z).p_value < 0.05) ++wide_smirnov;
-    if (anderson_darling_normal(z).p_value < 0.05) ++wide_anderson;
+    if (test::kolmogorov_smirnov_normal(z).p_value < 0.05) ++wide_smirnov;
+    if (test::anderson_darling_normal(z).p_value < 0.05) ++wide_anderson;
   }
-  CHECK(chi_square_test(smirnov, expected).p_value > 1e-3);
-  CHECK(chi_square_test(anderson, expected).p_value > 1e-3);
+  CHECK(test::chi_square_test(smirnov, expected).p_value > 1e-3);
+  CHECK(test::chi_square_test(anderson, expected).p_value > 1e-3);
   CHECK(wide_smirnov > 800);
   CHECK(wide_anderson > 950);
 }
 
 TEST_CASE("chi-square merges bins that expect too little") {
   const std::vector<double> observed{1, 2, 9, 8, 12, 1}, expected{2, 4, 8, 8, 9, 2};
-  const TestOfFit test = chi_square_test(observed, expected);
+  const test::TestOfFit test = test::chi_square_test(observed, expected);
   // merged: 3|6, 9|8, 8|8, 13|11
   CHECK(test.statistic == Approx(9.0 / 6 + 1.0 / 8 + 0 + 4.0 / 11));
   CHECK(test.dof == 3);

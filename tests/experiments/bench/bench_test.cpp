@@ -37,11 +37,12 @@ const std::string kQuick = "bench --size 8 --seconds 0.001 --repeats 1 --equilib
 
 TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang together") {
   struct Case {
-    const char* engine;
+    EngineKind engine;
     std::uint32_t graphs, q;  // q 0: Ising
   };
   for (const auto& [engine, graphs, q] :
-       {Case{"bundle", 1, 0}, Case{"bundle", 3, 0}, Case{"single", 1, 0}, Case{"single", 1, 3}}) {
+       {Case{EngineKind::bundle, 1, 0}, Case{EngineKind::bundle, 3, 0},
+        Case{EngineKind::single, 1, 0}, Case{EngineKind::single, 1, 3}}) {
     const double temperature = q == 0 ? 2.769 : 1.2;
     BenchGroup group{engine, {"cpu", -1}, {{12, 10}, 0.1, Rule::rewire, 1}, temperature, 32,
                      graphs, {}};
@@ -49,7 +50,9 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
       group.model = ModelKind::potts;
       group.q = q;
     }
-    for (const auto& update : bench_updates(engine)) group.updates.push_back({update, ""});
+    for (const Update update : traits(engine).updates) {
+      group.updates.push_back({std::string(to_string(update)), ""});
+    }
     group.updates.push_back({"mix", ""});
     BenchEffort effort;
     effort.repeats = 3;  // odd: the median of the rates is the rate of the median time
@@ -63,7 +66,7 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
     REQUIRE(rows.size() == group.updates.size());
     CHECK(told == rows.size());
     for (const BenchRow& r : rows) {
-      INFO(engine << " " << r.update << " " << graphs << " q " << q);
+      INFO(to_string(engine) << " " << r.update << " " << graphs << " q " << q);
       CHECK(r.q == q);
       const double sites = 120, ns = 1e3 * r.us_per_update;
       CHECK(r.flips_per_ns > 0);
@@ -94,17 +97,17 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
 
 TEST_CASE("the least bytes are those of the spins and of the neighbour lists") {
   const Graph plain = build_graph({{16, 8}, 0, Rule::rewire, 1});
-  CHECK(least_bytes("bundle", "metropolis", plain, 64) == 3 * 128 * 4 * 2);
-  CHECK(least_bytes("single", "glauber", plain, 3) == 3 * 128 * 3);
-  CHECK(least_bytes("single", "swendsen-wang", plain, 1) == 128 * (2 + 8));
-  CHECK(least_bytes("bundle", "wolff", plain, 64) == 0);
+  CHECK(least_bytes(EngineKind::bundle, "metropolis", plain, 64) == 3 * 128 * 4 * 2);
+  CHECK(least_bytes(EngineKind::single, "glauber", plain, 3) == 3 * 128 * 3);
+  CHECK(least_bytes(EngineKind::single, "swendsen-wang", plain, 1) == 128 * (2 + 8));
+  CHECK(least_bytes(EngineKind::bundle, "wolff", plain, 64) == 0);
   const Graph rewired = build_graph({{16, 8}, 0.5, Rule::rewire, 1});
   std::uint64_t entries = 0;
   for (const Site site : rewired.modified_sites()) entries += rewired.degree(site);
-  CHECK(least_bytes("bundle", "metropolis", rewired, 32) ==
+  CHECK(least_bytes(EngineKind::bundle, "metropolis", rewired, 32) ==
         3 * 128 * 4 + 4 * static_cast<double>(entries));
-  CHECK(least_instructions("bundle", "metropolis", plain) <
-        least_instructions("single", "metropolis", plain));
+  CHECK(least_instructions(EngineKind::bundle, "metropolis", plain) <
+        least_instructions(EngineKind::single, "metropolis", plain));
 }
 
 TEST_CASE("GPU over CPU: against the fastest row of the same task") {

@@ -63,54 +63,48 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("auto takes a GPU that can be used, else the CPU, and says why") {
-  const DeviceChoice gpu = choose_devices("auto", "bundle", "--device", three());
+  const DeviceChoice gpu = choose_devices("auto", EngineKind::bundle, "--device", three());
   CHECK(names(gpu) == "cuda:1");
   CHECK(gpu.indices() == std::vector<int>{1});
   CHECK(gpu.reason == "Fast; auto takes the first of 2 GPUs");
   CudaReport one = three();
   one.devices.pop_back();
-  CHECK(choose_devices("auto", "bundle", "--device", one).reason == "Fast; auto takes the GPU");
-  const DeviceChoice cpu = choose_devices("auto", "bundle", "--device", none());
+  CHECK(choose_devices("auto", EngineKind::bundle, "--device", one).reason ==
+        "Fast; auto takes the GPU");
+  const DeviceChoice cpu = choose_devices("auto", EngineKind::bundle, "--device", none());
   CHECK(names(cpu) == "cpu");
   CHECK(cpu.indices() == std::vector<int>{-1});
   CHECK(cpu.reason == "auto: no CUDA device: no CUDA driver is installed");
 }
 
 TEST_CASE("cuda and cuda:N take what they name or end with status 69") {
-  CHECK(names(choose_devices("cuda", "bundle", "--device", three())) == "cuda:1");
-  CHECK(names(choose_devices("cuda:2", "bundle", "--device", three())) == "cuda:2");
-  CHECK(names(choose_devices("cuda:2,1", "bundle", "--device", three())) == "cuda:2 cuda:1");
-  CHECK(choose_devices("cuda:2,1", "bundle", "--device", three()).reason.empty());
+  CHECK(names(choose_devices("cuda", EngineKind::bundle, "--device", three())) == "cuda:1");
+  CHECK(names(choose_devices("cuda:2", EngineKind::bundle, "--device", three())) == "cuda:2");
+  CHECK(names(choose_devices("cuda:2,1", EngineKind::bundle, "--device", three())) ==
+        "cuda:2 cuda:1");
+  CHECK(choose_devices("cuda:2,1", EngineKind::bundle, "--device", three()).reason.empty());
   for (const char* text : {"cuda", "cuda:0", "cuda:0,1"}) {
     const Failure missing =
-        failure([&] { choose_devices(text, "bundle", "s.toml: run.device", none()); });
+        failure([&] { choose_devices(text, EngineKind::bundle, "s.toml: run.device", none()); });
     CHECK(missing.code == ExitCode::device);
     CHECK(contains(missing.text, "s.toml: run.device: "));
     CHECK(contains(missing.text, "no CUDA driver is installed"));
   }
-  const Failure index = failure([] { choose_devices("cuda:7", "bundle", "--device", three()); });
+  const Failure index =
+      failure([] { choose_devices("cuda:7", EngineKind::bundle, "--device", three()); });
   CHECK(index.code == ExitCode::device);
   CHECK(index.text ==
         "--device: there is no cuda:7 here (there is: cuda:1 (Fast), cuda:2 (Fast too))");
-  const Failure unfit = failure([] { choose_devices("cuda:1,0", "bundle", "--device", three()); });
+  const Failure unfit =
+      failure([] { choose_devices("cuda:1,0", EngineKind::bundle, "--device", three()); });
   CHECK(unfit.code == ExitCode::device);
   CHECK(contains(unfit.text, "cuda:0 (Old) cannot be used: no kernel image"));
 }
 
-TEST_CASE("an engine without CUDA code runs on the CPU under auto, and not under cuda") {
-  REQUIRE_FALSE(why_no_cuda("other").empty());
-  const DeviceChoice cpu = choose_devices("auto", "other", "--device", three());
-  CHECK(names(cpu) == "cpu");
-  CHECK(contains(cpu.reason, "other engine"));
-  const Failure cuda = failure([] { choose_devices("cuda", "other", "--device", three()); });
-  CHECK(cuda.code == ExitCode::device);
-  CHECK(contains(cuda.text, "other engine"));
-}
-
 TEST_CASE("auto takes CUDA for every engine") {
-  for (const char* engine : {"bundle", "single", "packed"}) {
-    CHECK(names(choose_devices("auto", engine, "--device", three())) == "cuda:1");
-    CHECK(names(choose_devices("cuda", engine, "--device", three())) == "cuda:1");
+  for (const EngineTraits& engine : engine_registry()) {
+    CHECK(names(choose_devices("auto", engine.kind, "--device", three())) == "cuda:1");
+    CHECK(names(choose_devices("cuda", engine.kind, "--device", three())) == "cuda:1");
   }
 }
 
@@ -121,7 +115,7 @@ TEST_CASE("words that are no device end with status 64, whatever the machine") {
     const Failure words = failure([&] { check_device_words(text, "--device"); });
     CHECK(words.code == ExitCode::usage);
     CHECK(contains(words.text, "--device"));
-    CHECK(failure([&] { choose_devices(text, "bundle", "--device", three()); }).code ==
+    CHECK(failure([&] { choose_devices(text, EngineKind::bundle, "--device", three()); }).code ==
           ExitCode::usage);
   }
   CHECK(contains(failure([] { check_device_words("cuda1", "--device"); }).text, "mean 'cuda"));
@@ -129,17 +123,17 @@ TEST_CASE("words that are no device end with status 64, whatever the machine") {
 
 TEST_CASE("a command that takes one device refuses several") {
   const Failure several =
-      failure([] { choose_device("cuda:1,2", "bundle", "--device", 100, three()); });
+      failure([] { choose_device("cuda:1,2", EngineKind::bundle, "--device", 100, three()); });
   CHECK(several.code == ExitCode::usage);
   CHECK(contains(several.text, "cuda:1,2 names 2 devices"));
-  CHECK(names(choose_device("cuda:2", "bundle", "--device", 100, three())) == "cuda:2");
+  CHECK(names(choose_device("cuda:2", EngineKind::bundle, "--device", 100, three())) == "cuda:2");
 }
 
 TEST_CASE("devices joined by a plus share a system, where a command has that") {
-  const auto choose = [](const char* text, const char* engine, Teams teams = Teams::allowed) {
+  const auto choose = [](const char* text, EngineKind engine, Teams teams = Teams::allowed) {
     return choose_devices(text, engine, "--device", three(), teams);
   };
-  const DeviceChoice both = choose("cuda:2+1", "single");
+  const DeviceChoice both = choose("cuda:2+1", EngineKind::single);
   REQUIRE(both.devices.size() == 1);
   CHECK(both.devices.front().name == "cuda:2+1");
   CHECK(both.devices.front().index == 2);
@@ -148,35 +142,35 @@ TEST_CASE("devices joined by a plus share a system, where a command has that") {
   both.devices.front().choose(options);
   CHECK(options.device == 2);
   CHECK(options.devices == std::vector<int>{2, 1});
-  CHECK(choose("cuda:2", "single").devices.front().team.empty());
-  CHECK(names(choose_device("cuda:1+2", "single", "--device", 100, three(), Teams::allowed)) ==
-        "cuda:1+2");
+  CHECK(choose("cuda:2", EngineKind::single).devices.front().team.empty());
+  CHECK(names(choose_device("cuda:1+2", EngineKind::single, "--device", 100, three(),
+                            Teams::allowed)) == "cuda:1+2");
 
-  const Failure engine = failure([&] { choose("cuda:1+2", "bundle"); });
+  const Failure engine = failure([&] { choose("cuda:1+2", EngineKind::bundle); });
   CHECK(engine.code == ExitCode::usage);
   CHECK(contains(engine.text, "--engine single"));
-  const Failure dealt = failure([&] { choose("cuda:1+2", "single", Teams::refused); });
+  const Failure dealt = failure([&] { choose("cuda:1+2", EngineKind::single, Teams::refused); });
   CHECK(dealt.code == ExitCode::usage);
   CHECK(contains(dealt.text, "cuda:0,1 deals tasks out"));
-  CHECK(failure([&] { choose("cuda:1+7", "single"); }).code == ExitCode::device);
-  CHECK(failure([&] { choose("cuda:1+1", "single"); }).code == ExitCode::usage);
-  CHECK(failure([&] { choose("cuda:1+", "single"); }).code == ExitCode::usage);
+  CHECK(failure([&] { choose("cuda:1+7", EngineKind::single); }).code == ExitCode::device);
+  CHECK(failure([&] { choose("cuda:1+1", EngineKind::single); }).code == ExitCode::usage);
+  CHECK(failure([&] { choose("cuda:1+", EngineKind::single); }).code == ExitCode::usage);
 }
 
 TEST_CASE("auto leaves a task to the CPU that is done there before a GPU has started") {
-  const DeviceChoice small = choose_device("auto", "bundle", "--device", 0.02, three());
+  const DeviceChoice small = choose_device("auto", EngineKind::bundle, "--device", 0.02, three());
   CHECK(names(small) == "cpu");
   CHECK(contains(small.reason, "0.02 s"));
   CHECK(contains(small.reason, "before cuda:1 has started"));
-  CHECK(names(choose_device("auto", "bundle", "--device", 2, three())) == "cuda:1");
-  CHECK(names(choose_device("cuda", "bundle", "--device", 0.02, three())) == "cuda:1");
-  CHECK(choose_device("auto", "bundle", "--device", 0.02, none()).reason ==
+  CHECK(names(choose_device("auto", EngineKind::bundle, "--device", 2, three())) == "cuda:1");
+  CHECK(names(choose_device("cuda", EngineKind::bundle, "--device", 0.02, three())) == "cuda:1");
+  CHECK(choose_device("auto", EngineKind::bundle, "--device", 0.02, none()).reason ==
         "auto: no CUDA device: no CUDA driver is installed");
 }
 
 TEST_CASE("auto leaves a study to the CPU by the rule of a task") {
   const auto choose = [](const char* text, double seconds) {
-    return choose_devices(text, "bundle", "--device", three(), Teams::refused, seconds);
+    return choose_devices(text, EngineKind::bundle, "--device", three(), Teams::refused, seconds);
   };
   CHECK(names(choose("auto", 0.02)) == "cpu");
   CHECK(contains(choose("auto", 0.02).reason, "before cuda:1 has started"));

@@ -1,4 +1,4 @@
-// The JSON objects of `run`, `graph` and `info`, field by field (DESIGN.md section 9).
+// The JSON objects of `run`, `graph` and `info`, field by field (README.md, "Commands").
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>

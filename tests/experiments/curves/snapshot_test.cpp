@@ -59,7 +59,7 @@ TEST_CASE("snapshots: without variance equal spins count as 1, other engines go 
   CurveSpec spec;
   spec.extents = {8, 8};
   compare(spec, 0.5, Start::cold);  // all spins equal, and stay so or nearly
-  spec.engine = "single";
+  spec.engine = EngineKind::single;
   spec.replicas = 5;
   compare(spec, 2.5, Start::hot);
   spec.model = ModelKind::potts;

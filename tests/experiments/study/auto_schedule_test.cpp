@@ -126,7 +126,7 @@ TEST_CASE("a class is all that a schedule should depend on, and no more") {
     if (change == 0) other.graph.extents = {6, 8};
     if (change == 1) other.graph.p = 0.2;
     if (change == 2) other.graph.rule = Rule::swap;
-    if (change == 3) other.engine = "single";
+    if (change == 3) other.engine = EngineKind::single;
     if (change == 4) other.local = LocalUpdate::glauber;
     if (change == 5) other.cluster = ClusterUpdate::swendsen_wang;
     CHECK(schedule_class(other) != name);

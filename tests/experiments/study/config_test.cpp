@@ -23,7 +23,7 @@ TEST_CASE("everything but dim, sizes and p has a default") {
   CHECK(config.p == std::vector<double>{0, 0.1});
   CHECK(config.rule == Rule::rewire);
   CHECK(config.graphs == std::vector<std::uint32_t>{50, 50});
-  CHECK(config.engine == "bundle");
+  CHECK(config.engine == EngineKind::bundle);
   CHECK(!config.schedule);
   CHECK(!config.cluster);
   CHECK(config.replicas == 32);

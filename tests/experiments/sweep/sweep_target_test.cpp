@@ -120,11 +120,11 @@ TEST_CASE("every observable may have a target, and its thermal share lies within
   one.size().plan.measure = 20;
   one.fill(40);
   const SizeCurves curves = simulated_curves(one.size());
-  for (const CurveObservable& observable : curve_observables()) {
+  for (const Observable& observable : observables()) {
     INFO(observable.name);
     one.config().target_observables = {std::string(observable.name)};
     const SweepStep step = one.next();
-    const Value value = (curves.*observable.curve).front();
+    const Value value = curves.of(observable.name).front();
     CHECK(step.observable == observable.name);
     CHECK(step.error == Approx(value.error / std::abs(value.value)));
     CHECK(step.thermal > 0.05);
@@ -132,10 +132,10 @@ TEST_CASE("every observable may have a target, and its thermal share lies within
   }
   // Independent noise of halves: with twice the measurements half the thermal variance, within what
   // 40 graphs tell (4 standard errors of a ratio of two variances, sqrt(4/39) = 0.32 each).
-  const Eigen::ArrayXd before = thermal_variance(one.size(), curve_observables()[0]);
+  const Eigen::ArrayXd before = thermal_variance(one.size(), observables()[0]);
   one.size().plan.measure = 80;
   one.fill(40);
-  const Eigen::ArrayXd after = thermal_variance(one.size(), curve_observables()[0]);
+  const Eigen::ArrayXd after = thermal_variance(one.size(), observables()[0]);
   CHECK(std::abs(std::log(before(0) / after(0) / 4)) < 4 * 0.32);
 }
 
@@ -151,12 +151,12 @@ TEST_CASE("the errors that a target is measured by are honest") {
   std::vector<Value> energies, m2;
   for (int seed = 0; seed < seeds; ++seed) {
     OneSize regular(0, 5e-3, 100 + static_cast<std::uint64_t>(seed));
-    const Value energy = regular.reach().energy.front();
+    const Value energy = regular.reach().of("energy").front();
     squares += std::pow((energy.value - exact) / energy.error, 2);
     OneSize rewired(0.5, 8e-3, 200 + static_cast<std::uint64_t>(seed));
     const SizeCurves curves = rewired.reach();
-    energies.push_back(curves.energy.front());
-    m2.push_back(curves.m2.front());
+    energies.push_back(curves.of("energy").front());
+    m2.push_back(curves.of("m2").front());
   }
   CHECK(squares / seeds > 0.30);
   CHECK(squares / seeds < 2.26);

@@ -32,8 +32,9 @@ json sweep(Workplace& place, const std::string& text) {
 
 }  // namespace
 
-// Kaufman's exact averages of the 8 x 8 torus (PHYSICS.md). 8 comparisons with few graphs each: a
-// false alarm at 6 standard errors of 12 graphs (11 degrees of freedom) has probability 9e-5 each.
+// Kaufman's exact averages of the 8 x 8 torus (analysis/README.md). 8 comparisons with few graphs
+// each: a false alarm at 6 standard errors of 12 graphs (11 degrees of freedom) has probability
+// 9e-5 each.
 TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one") {
   const double t[] = {2.0, 2.4}, e[] = {-1.7456831703, -1.3372199279},
                c[] = {.714122603, 1.184149055};
@@ -65,12 +66,12 @@ TEST_CASE("a sweep's averages are the exact ones, from many graphs and from one"
 }
 
 // 2 measurements in 2 replicas, far apart: squares of averages would lower C and chi by a quarter,
-// some 10 standard errors. Kaufman's C of the 8 x 8 torus; chi of the 4 x 4 torus (PHYSICS.md).
-// 2 comparisons at 4 standard errors: false alarms 1.3e-4.
+// some 10 standard errors. Kaufman's C of the 8 x 8 torus; chi of the 4 x 4 torus
+// (analysis/README.md). 2 comparisons at 4 standard errors: false alarms 1.3e-4.
 TEST_CASE("C and chi of many graphs with few measurements are the exact ones") {
   const auto average = [](std::uint32_t edge, double temperature) {
     StudyConfig config;
-    config.engine = "single";
+    config.engine = EngineKind::single;
     config.replicas = 2;
     SizeData size;
     size.extents = {edge, edge};
@@ -89,7 +90,8 @@ TEST_CASE("C and chi of many graphs with few measurements are the exact ones") {
     }
     return simulated_curves(size);
   };
-  const Value c = average(8, 2.27).specific_heat[0], chi = average(4, 3.0).susceptibility[0];
+  const Value c = average(8, 2.27).of("specific_heat")[0],
+              chi = average(4, 3.0).of("susceptibility")[0];
   const double exact_c = kaufman(8, 1 / 2.27).specific_heat,
                exact_chi = 16 * (.450988140848 - .601291326039 * .601291326039) / 3;
   INFO("C = " << c.value << " +- " << c.error << ", exact " << exact_c << "; chi = " << chi.value

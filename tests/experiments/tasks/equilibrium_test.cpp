@@ -87,7 +87,7 @@ TEST_CASE("halves of the same distribution agree, others do not") {
 }
 
 TEST_CASE("a warm-up has updates of its own, is part of the name, and ends with its sums dropped") {
-  for (const std::string engine : {"bundle", "single"}) {
+  for (const EngineKind engine : {EngineKind::bundle, EngineKind::single}) {
     TaskSpec plain = wolff_task(), warm = wolff_task();
     plain.engine = warm.engine = engine;
     warm.warm_up.cycles = 5;

@@ -20,7 +20,7 @@ namespace {
 TaskSpec packed_task(std::vector<std::uint32_t> extents) {
   TaskSpec spec;
   spec.graph.extents = std::move(extents);
-  spec.engine = "packed";
+  spec.engine = EngineKind::packed;
   spec.temperatures = {2.3, 2.7};
   spec.replicas = 3;
   spec.schedule = {2, 0};
@@ -90,7 +90,7 @@ TEST_CASE("bench lists the packed engine where p = 0") {
   options.p = "0,0.1";
   std::size_t groups = 0;
   for (const BenchGroup& group : bench_groups(make_bench_plan(options), options)) {
-    if (group.engine != "packed") continue;
+    if (group.engine != EngineKind::packed) continue;
     ++groups;
     CHECK(group.graph.p == 0);
     CHECK(group.updates.size() == 2);

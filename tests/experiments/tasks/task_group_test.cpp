@@ -134,7 +134,7 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   for (int change = 0; change < 6; ++change) {
     TaskSpec other = specs[0];
     if (change == 0) other.graph.extents = {6, 8};
-    if (change == 1) other.engine = "single";
+    if (change == 1) other.engine = EngineKind::single;
     if (change == 2) other.temperatures = {2.3};
     if (change == 3) other.replicas = 64;
     if (change == 4) other.schedule = {1, 1};
@@ -155,6 +155,6 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   CHECK(filling_group(spec) == 256);
   spec.measure = 10'000'000;
   CHECK(filling_group(spec) == 1);
-  spec.engine = "single";
+  spec.engine = EngineKind::single;
   CHECK(filling_group(spec) == 1);
 }

@@ -44,7 +44,7 @@ TEST_CASE("a task's name follows from what determines its numbers") {
     if (change == 4) other.seed = 2;
     if (change == 5) other.every = 4;
     if (change == 6) other.schedule = {2, 1};
-    if (change == 7) other.engine = "single";
+    if (change == 7) other.engine = EngineKind::single;
     if (change == 8) other.equilibrate = 11;
     INFO("change " << change);
     CHECK(task_id(other) != id);
@@ -52,7 +52,7 @@ TEST_CASE("a task's name follows from what determines its numbers") {
 }
 
 TEST_CASE("series have their shape, and cluster sums leave the equilibration out") {
-  for (const std::string engine : {"bundle", "single"}) {
+  for (const EngineKind engine : {EngineKind::bundle, EngineKind::single}) {
     TaskSpec spec = small_task();
     spec.engine = engine;
     const TaskResult result = run_task(spec, {}, one_thread());
@@ -87,9 +87,9 @@ TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
   for (std::size_t t = 0; t < data.energy.time(); ++t) {
     for (std::size_t r = 0; r < 32; ++r) sum -= static_cast<double>(data.energy.at(1, t, r));
   }
-  CHECK(results[1].energy.value.value == Approx(sum / (48.0 * 12 * 32)));
-  CHECK(results[1].energy.tau.value > 0.4 * 3);
-  CHECK(tau_of_m2(data, 1).value == Approx(results[1].m2.tau.value));
+  CHECK(results[1].of("energy").value == Approx(sum / (48.0 * 12 * 32)));
+  CHECK(results[1].tau.at("energy").value > 0.4 * 3);
+  CHECK(tau_of_m2(data, 1).value == Approx(results[1].tau.at("m2").value));
 }
 
 TEST_CASE("an imported graph is part of a task's identity by its content") {

@@ -147,15 +147,15 @@ TEST_CASE("few-cluster's parameters are part of a task's name, and of no other t
 
 TEST_CASE("the engine: bundle where it can, else single, and a configuration reads back the same") {
   const auto ising = ModelKind::ising, potts = ModelKind::potts;
-  CHECK(choose_engine("auto", ising, ClusterUpdate::wolff, "x") == "bundle");
-  CHECK(choose_engine("auto", potts, ClusterUpdate::wolff, "x") == "single");
-  CHECK(choose_engine("auto", ising, ClusterUpdate::few_cluster, "x") == "single");
-  CHECK(choose_engine("single", ising, ClusterUpdate::wolff, "x") == "single");
+  CHECK(choose_engine("auto", ising, ClusterUpdate::wolff, "x") == EngineKind::bundle);
+  CHECK(choose_engine("auto", potts, ClusterUpdate::wolff, "x") == EngineKind::single);
+  CHECK(choose_engine("auto", ising, ClusterUpdate::few_cluster, "x") == EngineKind::single);
+  CHECK(choose_engine("single", ising, ClusterUpdate::wolff, "x") == EngineKind::single);
   const std::string text =
       "[lattice]\ndim = 2\nsizes = [8]\np = [0.1]\n[sampling]\nmodel = \"potts\"\nq = 5\n"
       "cluster = \"few-cluster\"\nfew_cluster_tile = 3\nfew_cluster_flip = 0.25\n";
   const StudyConfig config = parse_study_config(text, "s.toml");
-  CHECK(config.engine == "single");
+  CHECK(config.engine == EngineKind::single);
   CHECK(config.q == 5);
   const std::string written = to_toml(config);
   INFO(written);

@@ -9,7 +9,7 @@
 using namespace rewise;
 
 TEST_CASE("the scan covers every known critical temperature") {
-  // PHYSICS.md: exact, published, and the tree approximation of small worlds.
+  // analysis/README.md: exact, published, and the tree approximation of small worlds.
   struct Known {
     int dim;
     double p, tc;

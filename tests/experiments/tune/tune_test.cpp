@@ -16,7 +16,7 @@ using namespace rewise::oracle;
 
 namespace {
 
-TuneSetting setting(const std::string& engine, double p, double temperature) {
+TuneSetting setting(EngineKind engine, double p, double temperature) {
   TuneSetting s;
   s.spec.graph = {{8, 6}, p, Rule::rewire, 3};
   s.spec.engine = engine;
@@ -37,8 +37,8 @@ TEST_CASE("candidates: the papers' range and far beyond it, and Swendsen-Wang be
   CHECK(wolff.size() == 15);
   CHECK(candidate_text(wolff.front()) == "1:0");
   CHECK(candidate_text(wolff.back()) == "0:1");
-  CHECK(standard_candidates(clusters_of("bundle")).size() == 20);
-  const auto single = standard_candidates(clusters_of("single"));
+  CHECK(standard_candidates(clusters_of(EngineKind::bundle)).size() == 20);
+  const auto single = standard_candidates(clusters_of(EngineKind::single));
   const auto count = [&](const char* text) {
     return std::count_if(single.begin(), single.end(),
                          [&](const Candidate& c) { return candidate_text(c) == text; });
@@ -51,9 +51,9 @@ TEST_CASE("candidates: the papers' range and far beyond it, and Swendsen-Wang be
 }
 
 TEST_CASE("tune: figures hang together, for both engines") {
-  for (const std::string engine : {"bundle", "single"}) {
+  for (const EngineKind engine : {EngineKind::bundle, EngineKind::single}) {
     const TuneResult result = tune(setting(engine, 0.1, 2.769), StopToken(), {});
-    INFO(engine);
+    INFO(to_string(engine));
     CHECK(result.rows.size() == standard_candidates(clusters_of(engine)).size());
     std::vector<int> ranks;
     for (const TuneRow& row : result.rows) {
@@ -75,7 +75,7 @@ TEST_CASE("tune: figures hang together, for both engines") {
 // 32 replicas in equilibrium after long runs: tau of the trials agrees with that of a plain series
 // of the same schedule within 4 joint errors (false alarms 6e-5 for each).
 TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
-  TuneSetting s = setting("bundle", 0, 2.269185);
+  TuneSetting s = setting(EngineKind::bundle, 0, 2.269185);
   s.spec.graph = {{20, 20}, 0, Rule::rewire, 1};
   s.candidates = {{{1, 0}, ClusterUpdate::wolff},
                   {{0, 1}, ClusterUpdate::wolff},

@@ -1,0 +1,56 @@
+#include "analysis/series/observables.hpp"
+
+#include <string>
+
+#include "analysis/series/jackknife.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+template <Moment moment>
+double moment_of(const Moments& m, double, double) {
+  return m[moment];
+}
+
+}  // namespace
+
+std::span<const Observable> observables() {
+  static constexpr Observable all[] = {
+      {"energy", "e", R"(energy per site $e$ ($J$))", moment_of<kEnergy>},
+      {"abs_magnetisation", "|m|", R"(magnetisation $\langle|m|\rangle$)",
+       moment_of<kAbsMagnetisation>},
+      {"m2", "m^2", R"($\langle m^2\rangle$)", moment_of<kM2>},
+      {"m4", "", R"($\langle m^4\rangle$)", moment_of<kM4>},
+      {"binder", "U", R"(Binder ratio $U$)",
+       [](const Moments& m, double, double) { return binder(m); }},
+      {"scaled_m2", "", R"($N^{1/2}\,\langle m^2\rangle$)",
+       [](const Moments& m, double sites, double) { return scaled_m2(m, sites); }, true},
+      {"specific_heat", "C", R"(specific heat $C$ ($k_{\mathrm{B}}$))", specific_heat},
+      {"susceptibility", "chi", R"(susceptibility $\chi$ ($1/J$))", susceptibility}};
+  return all;
+}
+
+std::size_t observable(std::string_view name) {
+  const auto all = observables();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k].name == name) return k;
+  }
+  throw Error(ExitCode::internal, "no observable " + std::string(name));
+}
+
+std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, double temperature) {
+  const VectorFunction all = [&](const Eigen::VectorXd& mean) {
+    const Moments m = with_squares(mean.array());
+    Eigen::VectorXd result(static_cast<Eigen::Index>(observables().size()));
+    Eigen::Index k = 0;
+    for (const Observable& o : observables()) result[k++] = o.of(m, sites, temperature);
+    return result;
+  };
+  const Estimates found = jackknife(rows, all);
+  std::vector<Value> values;
+  for (Eigen::Index k = 0; k < found.value.size(); ++k) values.push_back(found[k]);
+  return values;
+}
+
+}  // namespace rewise

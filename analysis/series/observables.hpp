@@ -1,0 +1,34 @@
+// The observables: every function of averaged moments that tables, JSON, CSV files, plots and
+// sampling.target_observables know, one entry each. All else follows from the entry: it is
+// reweighted through its moments, averaged over graphs by its moments, and its error is the
+// jackknife's. An observable of a new moment needs that moment, too (moments.hpp).
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analysis/series/moments.hpp"
+
+namespace rewise {
+
+struct Observable {
+  std::string_view name;    // key in JSON and CSV
+  std::string_view symbol;  // heads the columns of tables; "": not in the tables of `run`
+  std::string_view label;   // of an axis, LaTeX, with the unit; J = k_B = 1
+  double (*of)(const Moments& m, double sites, double temperature);
+  bool compares_sizes =
+      false;  // says something beside other sizes alone: not in the output of `run`
+};
+
+std::span<const Observable> observables();
+
+// The index in observables(); Error(internal) for a name that it has not.
+std::size_t observable(std::string_view name);
+
+// All of them of one graph, [observables()]: jackknife over the rows of block_moments. With one
+// row every error is NaN. (The jackknife's correction of C and chi over replicas is that of
+// products of different replicas.)
+std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, double temperature);
+
+}  // namespace rewise
