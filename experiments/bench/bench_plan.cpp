@@ -16,7 +16,7 @@
 #include "src/bundle/bundle.hpp"
 #include "src/label/method.hpp"
 #include "src/packed/packed.hpp"
-#include "src/single/team.hpp"
+#include "src/single/single.hpp"
 #include "src/single/wolff/wolff_method.hpp"
 
 namespace rewise {

@@ -14,7 +14,7 @@
 #include "src/base/h5.hpp"
 #include "src/label/percolation/cluster_counts.hpp"
 #if defined(REWISE_HAVE_CUDA)
-#include "src/single/labels/label_components_cuda.hpp"
+#include "src/label/papers/components_cuda.hpp"
 #endif
 
 namespace rewise {
@@ -115,8 +115,8 @@ void label_on_cpu(const BondConfiguration& c, std::uint32_t tile, std::uint64_t 
 void label_on_cuda(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
                    int device, LabelResult& result) {
 #if defined(REWISE_HAVE_CUDA)
-  single::CudaComponents found =
-      single::label_components_cuda(c, result.method, tile, device, static_cast<int>(repeats));
+  CudaComponents found =
+      label_components_cuda(c, result.method, tile, device, static_cast<int>(repeats));
   result.label = std::move(found.label);
   result.seconds = found.label_seconds + found.merge_seconds;
 #else

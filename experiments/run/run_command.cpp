@@ -19,7 +19,7 @@
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task.hpp"
 #include "src/base/temporary.hpp"
-#include "src/single/team.hpp"
+#include "src/single/single.hpp"
 #include "src/store/syscalls.hpp"
 
 namespace rewise {

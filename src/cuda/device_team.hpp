@@ -1,6 +1,7 @@
 // CUDA devices that work on one thing together: one thread of the host queues work on a stream of
 // each, and barriers at which all of them wait for all. They reach each other's memory. A device
-// may be in a team more than once (tests do that where there is only one).
+// may be in a team more than once (tests do that where there is only one). One device is a team of
+// one, for which all of this costs nothing.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -39,17 +40,19 @@ class DeviceTeam {
     check_cuda(cudaSetDevice(devices_[part]), "choosing the device");
   }
 
-  // Calls f(part, stream) with the part's device current, in order.
+  // Calls f(part, stream) with the part's device current, in order. That of a team of one has to be
+  // current already.
   template <class F>
   void for_each(F&& f) const {
     for (std::size_t part = 0; part < size(); ++part) {
-      use(part);
+      if (size() > 1) use(part);
       f(part, stream(part));
     }
   }
 
   // All that is queued from here on waits for all that has been queued.
   void barrier() const {
+    if (size() == 1) return;
     for_each([&](std::size_t part, cudaStream_t on) { events_[part].record(on); });
     for_each([&](std::size_t part, cudaStream_t on) {
       for (std::size_t other = 0; other < size(); ++other) {
@@ -58,8 +61,8 @@ class DeviceTeam {
     });
   }
 
-  // The same whatever has happened; for owners of memory that queued work uses.
-  void settle() const noexcept {
+  // Waits whatever has happened; for owners of memory that queued work uses.
+  void finish() const noexcept {
     for (std::size_t part = 0; part < size(); ++part) {
       cudaSetDevice(devices_[part]);
       cudaStreamSynchronize(streams_[part].get());

@@ -108,6 +108,12 @@ void allow_access(CUdeviceptr address, std::size_t bytes, const std::vector<int>
 StripedMemory::StripedMemory(std::size_t bytes, std::size_t period, const std::vector<int>& devices)
     : bytes_(bytes) {
   if (bytes == 0) return;
+  if (devices.size() == 1) {
+    whole_ = DeviceBuffer<std::byte>(bytes);
+    address_ = reinterpret_cast<unsigned long long>(whole_.data());
+    pieces_.push_back({0, bytes, 0});
+    return;
+  }
   const std::size_t page = page_size(devices), parts = devices.size();
   if (period < parts * page) period = bytes;  // such small periods cannot be cut: all of them are
   reserved_ = (bytes + page - 1) / page * page;
@@ -149,11 +155,12 @@ StripedMemory& StripedMemory::operator=(StripedMemory&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(reserved_, other.reserved_);
   std::swap(pieces_, other.pieces_);
+  std::swap(whole_, other.whole_);
   return *this;
 }
 
 StripedMemory::~StripedMemory() {
-  if (address_ == 0) return;
+  if (reserved_ == 0) return;
   CUresult status = CUDA_SUCCESS;
   for (const Piece& piece : pieces_) {
     status = std::max(status, driver().unmap(address_ + piece.begin, piece.end - piece.begin));

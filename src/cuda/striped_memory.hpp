@@ -4,9 +4,10 @@
 // operations in each other's memory, as NVLink gives them: DeviceTeam asks.) Move-only; gone, it
 // must not be in use.
 //
-// The memory is a row of periods (the systems of a run, say), each of which is cut into equal
-// parts, one for each device, as Share cuts work. Parts end at whole pages, so up to a page (2 MiB)
-// at a border lies with the neighbour; periods of less than a page for each device are cut as one.
+// On one device it is plain device memory. On several it is a row of periods (the systems of a run,
+// say), each of which is cut into equal parts, one for each device, as DevicePart cuts work. Parts
+// end at whole pages, so up to a page (2 MiB) at a border lies with the neighbour; periods of less
+// than a page for each device are cut as one.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,6 +15,8 @@
 #include <cstddef>
 #include <span>
 #include <vector>
+
+#include "src/cuda/device_buffer.hpp"
 
 namespace rewise {
 
@@ -50,6 +53,7 @@ class StripedMemory {
   unsigned long long address_ = 0;
   std::size_t bytes_ = 0, reserved_ = 0;
   std::vector<Piece> pieces_;
+  DeviceBuffer<std::byte> whole_;  // on one device
 };
 
 }  // namespace rewise

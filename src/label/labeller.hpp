@@ -15,10 +15,8 @@ namespace rewise {
 
 inline constexpr Site kNoLabel = 0xFFFFFFFFu;
 
-struct LabelSeconds {
-  double label = 0;  // within tiles; all of it where a method has none
-  double merge = 0;
-};
+class PaperLabeller;
+struct RunTable;
 
 // The work space of one method for configurations on one lattice.
 class Labeller {
@@ -29,14 +27,11 @@ class Labeller {
   Labeller(Labeller&&) noexcept;
 
   LabelSeconds run(const BondConfiguration& configuration, std::span<Site> label);  // [sites]
-  std::uint64_t passes() const { return passes_; }  // of `relax`, since construction
+  std::uint64_t passes() const;  // of `relax`, since construction
 
  private:
-  struct Scratch;
-  LabelMethod method_;
-  std::uint32_t tile_;
-  std::uint64_t passes_ = 0;
-  std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<RunTable> runs_;         // `fast`
+  std::unique_ptr<PaperLabeller> papers_;  // the others
 };
 
 // The same, once.

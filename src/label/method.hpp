@@ -57,6 +57,11 @@ LabelMethod parse_label_method(std::string_view word, std::string_view origin);
 // The words that parse_label_method() takes, for messages and --help: "fast, kalentev, ..".
 std::string label_methods();
 
+struct LabelSeconds {
+  double label = 0;  // within tiles; all of it where a method has none
+  double merge = 0;
+};
+
 // Edges B of a tile; any whole number from 4 to 64.
 inline constexpr std::uint32_t kLeastTile = 4, kMostTile = 64;
 

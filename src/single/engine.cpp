@@ -12,14 +12,14 @@
 #include "src/single/wolff/few_cluster.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/single/engine_cuda.hpp"
-#include "src/single/engine_team.hpp"
 #endif
-#include "src/single/labels/swendsen_wang_labels.hpp"
 #include "src/single/local/local.hpp"
 #include "src/single/local/observe.hpp"
 #include "src/single/single.hpp"
 #include "src/single/single_engine.hpp"
 #include "src/single/swendsen_wang/swendsen_wang.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_labels.hpp"
+#include "src/single/swendsen_wang/tiles.hpp"
 #include "src/single/wolff/wolff.hpp"
 #include "src/single/wolff/wolff_method.hpp"
 
@@ -278,13 +278,30 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
   }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
-    if (options.devices.size() > 1) return make_team_engine(graph, spec, options);
     return make_cuda_engine(graph, spec, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif
   }
   return std::make_unique<CpuEngine>(graph, spec, options);
+}
+
+std::string single::why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
+                                std::string_view label_method) {
+  if (cluster != ClusterUpdate::swendsen_wang) {
+    return fmt::format("share a system by sweeps and swendsen-wang, not by {}", to_string(cluster));
+  }
+  const LabelMethod method = parse_label_method(label_method, "--label-method");
+  if (method == LabelMethod::kalentev) return "";
+  if (method != LabelMethod::fast) {
+    return fmt::format("share a system by the label methods fast and kalentev, not by {}",
+                       label_method);
+  }
+  if (extents.size() >= 2 && extents.front() % kWordSites == 0) return "";
+  return fmt::format(
+      "share lattices of 2 to 4 dimensions whose first extent is a multiple of {} (any by "
+      "--label-method kalentev)",
+      kWordSites);
 }
 
 }  // namespace rewise

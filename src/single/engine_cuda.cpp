@@ -1,27 +1,49 @@
-// The single engine on a CUDA device: owns the device's memory, queues the kernels of all systems
-// on one stream, waits only where a caller needs numbers. Kernels: local.cu, observe.cu,
-// swendsen_wang_*.cu, label_*.cu, wolff_*.cu.
+// The single engine on CUDA devices: owns their memory, queues the kernels of all systems on a
+// stream of each, waits only where a caller needs numbers.
+//
+// Several devices work on every system together (Komura & Okabe 2013): the systems' spins lie in
+// StripedMemory, a part of every system with each device; the graph is on all of them. A device
+// makes its part of a kernel's work (device_part.hpp), and reads what it needs of the others' spins
+// where they lie. All wait for all between two colours of a sweep, and between the steps of an
+// update. One device is a team of one, which waits for nobody.
 #include "src/single/engine_cuda.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/cuda/stream.hpp"
-#include "src/cuda/use_device.hpp"
+#include "src/cuda/device_team.hpp"
+#include "src/cuda/striped_memory.hpp"
 #include "src/single/device_graph.hpp"
-#include "src/single/labels/swendsen_wang_labels_cuda.hpp"
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
+#include "src/single/single.hpp"
 #include "src/single/single_engine.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_labels_cuda.hpp"
 #include "src/single/timer_cuda.hpp"
 #include "src/single/wolff/few_cluster_cuda.hpp"
 #include "src/single/wolff/wolff_cuda.hpp"
 
 namespace rewise::single {
+namespace {
+
+// Work that is queued ends before the memory that it uses goes.
+struct Finished {
+  const DeviceTeam& team;
+  ~Finished() { team.finish(); }
+};
+
+std::vector<int> devices_of(const EngineOptions& options) {
+  return options.devices.empty() ? std::vector<int>{options.device} : options.devices;
+}
+
+}  // namespace
+
 class CudaEngine final : public SingleEngine {
  public:
   CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
@@ -35,14 +57,24 @@ class CudaEngine final : public SingleEngine {
   void measure(Observation& out) override;
 
  private:
+  // What a device has for itself.
+  struct Member {
+    std::unique_ptr<DeviceGraph> graph;
+    std::unique_ptr<LocalCuda> local;
+    DeviceBuffer<unsigned long long> measured;  // [systems] unequal, [systems][measured_counts()]
+    DeviceSystems systems;
+  };
+
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
-  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   void check_memory() const;
   void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
   // `updates` updates from the systems' step on.
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
+  void count_steps(std::uint32_t steps) {
+    for (Member& member : members_) member.systems.step += steps;
+  }
   // Cluster sums on the device are added to those here. Waits. Returns the sites of the clusters
   // found, of Swendsen-Wang something else.
   std::uint64_t fetch_sums();
@@ -51,123 +83,170 @@ class CudaEngine final : public SingleEngine {
   void write_part(std::size_t who, Bytes spins) override;
 
   const EngineOptions options_;
-  const int device_;
+  const DeviceTeam team_;
   const std::string device_name_;
   const WolffMethod wolff_method_;
   const LabelMethod label_method_;
   const std::uint32_t label_tile_;
-  CudaStream stream_;
-  std::unique_ptr<DeviceGraph> graph_;
-  std::unique_ptr<LocalCuda> local_;
+  std::vector<Member> members_;  // [devices]
+  StripedMemory spins_;          // [systems][stride]
+  // First device: [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
+  DeviceBuffer<unsigned long long> pending_sums_;
+  // Of the cluster updates the one that is asked for. One device:
   std::unique_ptr<WolffCuda> wolff_;
   std::unique_ptr<FewClusterCuda> few_cluster_;
-  std::unique_ptr<SwendsenWangCuda> swendsen_wang_;  // LabelMethod::fast, the other one else
-  std::unique_ptr<SwendsenWangLabelsCuda> swendsen_wang_labels_;
-  DeviceBuffer<std::uint8_t> spins_;  // [systems][stride]
-  // [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
-  DeviceBuffer<unsigned long long> pending_sums_;
-  DeviceBuffer<unsigned long long> measured_;  // [systems] unequal, [systems][measured_counts()]
-  DeviceSystems device_systems_;
+  std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
+  // Several, too; the other labelling methods:
+  std::unique_ptr<FusedSwendsenWang> fused_;
+  std::unique_ptr<SwendsenWangLabelsCuda> labels_;
+  const Finished finished_{team_};  // the last member, so it goes first
 };
 
 CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : SingleEngine(graph, spec),
       options_(options),
-      device_(use_device(options.devices.empty() ? options.device : options.devices.front())),
-      device_name_(fmt::format("cuda:{}", device_)),
+      team_(devices_of(options)),
+      device_name_(fmt::format("cuda:{}", fmt::join(team_.devices(), "+"))),
       wolff_method_(options.wolff_method.empty()
                         ? default_wolff_method(DeviceGraph::outline(plan_), systems())
                         : parse_wolff_method(options.wolff_method, true)),
       label_method_(parse_label_method(options.label_method, "--label-method")),
       label_tile_(tile_edge(label_method_, plan_.lattice.dim, options.label_tile, "--tile")) {
+  if (team_.size() > 1 && plan_.lattice.dim == 0) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {} share lattices, not imported graphs", device_name_));
+  }
   check_memory();
   const std::uint64_t stride = system_stride(plan_.sites);
-  graph_ = std::make_unique<DeviceGraph>(plan_, stream_.get());
-  local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), spec.local, stream_.get());
-  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
+  team_.use(0);
+  spins_ = StripedMemory(systems_ * stride, stride, team_.devices());
+  spins_.clear(team_.stream(0));
   pending_sums_ = DeviceBuffer<unsigned long long>(3 * systems_);
-  measured_ =
-      DeviceBuffer<unsigned long long>(systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
-  spins_.clear(stream_.get());
-  pending_sums_.clear(stream_.get());
-  device_systems_ = {spec.seed, systems(),     spec.replicas,       0,
-                     stride,    spins_.data(), pending_sums_.data()};
-  launch_start(graph_->plan(), device_systems_, spec.start, stream_.get());
-  stream_.wait();
+  pending_sums_.clear(team_.stream(0));
+  team_.barrier();
+  team_.for_each([&](std::size_t part, cudaStream_t stream) {
+    Member member;
+    member.graph = std::make_unique<DeviceGraph>(plan_, stream);
+    member.measured = DeviceBuffer<unsigned long long>(
+        systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
+    member.systems = {spec.seed,
+                      systems(),
+                      spec.replicas,
+                      0,
+                      stride,
+                      reinterpret_cast<std::uint8_t*>(spins_.data()),
+                      pending_sums_.data(),
+                      {static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(team_.size())}};
+    member.local = std::make_unique<LocalCuda>(plan_, member.graph->plan(), spec.local, stream,
+                                               member.systems.part);
+    launch_start(member.graph->plan(), member.systems, spec.start, stream);
+    members_.push_back(std::move(member));
+  });
+  team_.wait();
 }
 
 void CudaEngine::check_memory() const {
   const std::uint64_t stride = system_stride(plan_.sites);
+  const std::size_t devices = team_.size();
   std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
-                       systems_ * (stride + (5 + plan_.states) * sizeof(unsigned long long)) +
-                       (64u << 20);
+                       systems_ * stride / devices +
+                       systems_ * (5 + plan_.states) * sizeof(unsigned long long) + (64u << 20);
   const DevicePlan plan = DeviceGraph::outline(plan_);
   if (is_wolff()) {
-    need += wolff_bytes(wolff_method_, plan, systems(), stride);
+    if (devices == 1) need += wolff_bytes(wolff_method_, plan, systems(), stride);
   } else if (is_few_cluster()) {
-    need += FewClusterCuda::bytes(plan, systems(), stride);
-  } else if (label_method_ == LabelMethod::fast) {
+    if (devices == 1) need += FewClusterCuda::bytes(plan, systems(), stride);
+  } else if (label_method_ != LabelMethod::fast) {
+    need +=
+        SwendsenWangLabelsCuda::bytes(plan, systems(), stride, label_method_, label_tile_, devices);
+  } else if (FusedSwendsenWang::takes(plan)) {
+    need += FusedSwendsenWang::bytes(plan, systems(), devices);
+  } else if (devices == 1) {
     need += SwendsenWangCuda::bytes(plan, systems(), stride);
-  } else {
-    need += SwendsenWangLabelsCuda::bytes(plan, systems(), stride, label_method_, label_tile_);
   }
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
-  if (need <= free) return;
-  throw Error(ExitCode::device,
-              fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are "
-                          "free (reduce replicas, temperatures or the size)",
-                          device_name_, static_cast<double>(need) / (1ull << 30), plan_.sites,
-                          systems_, static_cast<double>(free) / (1ull << 30)));
+  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
+  for (std::size_t part = 0; part < devices; ++part) {
+    team_.use(part);
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+    if (need <= free) continue;
+    throw Error(
+        ExitCode::device,
+        fmt::format("cuda:{}: {:.1f} GiB are needed for {}{} sites x {} systems, {:.1f} GiB "
+                    "are free (reduce replicas, temperatures or the size{})",
+                    team_.devices()[part], gib(need), devices > 1 ? "a part of " : "", plan_.sites,
+                    systems_, gib(free), devices > 1 ? ", or name more devices" : ""));
+  }
 }
 
 void CudaEngine::prepare_clusters() {
-  if (wolff_ || few_cluster_ || swendsen_wang_ || swendsen_wang_labels_) return;
+  if (wolff_ || few_cluster_ || swendsen_wang_ || fused_ || labels_) return;
+  const std::span extents(plan_.lattice.extent.data(), static_cast<std::size_t>(plan_.lattice.dim));
+  const std::string why_not =
+      team_.size() > 1 ? why_no_team(extents, spec_.cluster, to_string(label_method_)) : "";
+  if (!why_not.empty()) {
+    throw Error(ExitCode::usage, fmt::format("--device: {} {}", device_name_, why_not));
+  }
+  std::vector<DevicePlan> plans;
+  for (const Member& member : members_) plans.push_back(member.graph->plan());
+  const DevicePlan& plan = plans.front();
+  const DeviceSystems& all = members_.front().systems;
   if (is_wolff()) {
-    wolff_ = make_wolff_cuda(wolff_method_, graph_->plan(), device_systems_, stream_.get());
+    wolff_ = make_wolff_cuda(wolff_method_, plan, all, team_.stream(0));
   } else if (is_few_cluster()) {
-    few_cluster_ = std::make_unique<FewClusterCuda>(
-        graph_->plan(), FewClusterRule(plan_.graph, spec_), device_systems_, stream_.get());
-  } else if (label_method_ == LabelMethod::fast) {
-    swendsen_wang_ =
-        std::make_unique<SwendsenWangCuda>(graph_->plan(), device_systems_, stream_.get());
+    few_cluster_ = std::make_unique<FewClusterCuda>(plan, FewClusterRule(plan_.graph, spec_), all,
+                                                    team_.stream(0));
+  } else if (label_method_ != LabelMethod::fast) {
+    labels_ = std::make_unique<SwendsenWangLabelsCuda>(team_, plans, systems(), all.stride,
+                                                       label_method_, label_tile_);
+  } else if (FusedSwendsenWang::takes(plan)) {
+    fused_ = std::make_unique<FusedSwendsenWang>(team_, plans, systems());
   } else {
-    swendsen_wang_labels_ = std::make_unique<SwendsenWangLabelsCuda>(
-        graph_->plan(), device_systems_, label_method_, label_tile_, stream_.get());
+    swendsen_wang_ = std::make_unique<SwendsenWangCuda>(plan, all, team_.stream(0));
   }
 }
 
 void CudaEngine::local_updates(std::uint32_t updates) {
-  for (std::uint32_t m = 0; m < updates; ++m, ++device_systems_.step) {
-    for (int colour = 0; colour < local_->colours(); ++colour) {
-      local_->sweep_colour(colour, device_systems_, stream_.get());
+  for (std::uint32_t m = 0; m < updates; ++m) {
+    for (int colour = 0; colour < members_.front().local->colours(); ++colour) {
+      team_.for_each([&](std::size_t part, cudaStream_t stream) {
+        members_[part].local->sweep_colour(colour, members_[part].systems, stream);
+      });
+      team_.barrier();
     }
+    count_steps(1);
   }
 }
 
 void CudaEngine::cluster_updates(std::uint32_t updates) {
   unsigned long long* quartic = pending_sums_.data() + systems_;
-  if (is_wolff()) {
-    wolff_->run(device_systems_, updates, stream_.get());
+  const DeviceSystems& all = members_.front().systems;
+  std::vector<DeviceSystems> parts;
+  for (const Member& member : members_) parts.push_back(member.systems);
+  if (wolff_) {
+    wolff_->run(all, updates, team_.stream(0));
   } else if (few_cluster_) {
-    few_cluster_->run(device_systems_, updates, quartic, stream_.get());
+    few_cluster_->run(all, updates, quartic, team_.stream(0));
   } else if (swendsen_wang_) {
-    swendsen_wang_->run(device_systems_, updates, quartic, stream_.get());
+    swendsen_wang_->run(all, updates, quartic, team_.stream(0));
+  } else if (fused_) {
+    fused_->run(std::move(parts), updates, quartic);
   } else {
-    swendsen_wang_labels_->run(device_systems_, updates, quartic, stream_.get());
+    labels_->run(std::move(parts), updates, quartic);
   }
-  device_systems_.step += updates;
+  count_steps(updates);
 }
 
 void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
-  use();
+  team_.use(0);
   if (schedule.cluster > 0) prepare_clusters();
-  device_systems_.step = static_cast<std::uint32_t>(step_);
+  team_.use(0);
+  for (Member& member : members_) member.systems.step = static_cast<std::uint32_t>(step_);
   const double start = now();
-  PhaseTimer timer(schedule, stream_.get());
+  PhaseTimer timer(schedule, team_.stream(0));
   // Swendsen-Wang updates alone are made in one go: the fast path keeps spins in a form of its own
   // from one update of a run to the next.
-  const std::uint64_t together = schedule.local == 0 && swendsen_wang_ ? cycles : 1;
+  const std::uint64_t together = schedule.local == 0 && is_swendsen_wang() ? cycles : 1;
   for (std::uint64_t cycle = 0; cycle < cycles; cycle += together) {
     timer.start_local();
     if (schedule.local > 0) local_updates(schedule.local);
@@ -178,21 +257,22 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
     timer.end_cycle();
   }
   const std::uint64_t found = schedule.cluster > 0 ? fetch_sums() : 0;
-  if (swendsen_wang_labels_) {
-    const LabelTimes times = swendsen_wang_labels_->take_times(stream_.get());
+  if (labels_) {
+    const LabelTimes times = labels_->take_times();
     work_.steps += times.steps;
     work_.label_passes += times.passes;
   }
-  stream_.wait();
-  const double seconds = now() - start, share = timer.cluster_share();
-  work_.cluster_seconds += share * seconds;
-  work_.local_seconds += (1 - share) * seconds;
+  team_.wait();
+  const double seconds = now() - start, fraction = timer.cluster_fraction();
+  work_.cluster_seconds += fraction * seconds;
+  work_.local_seconds += (1 - fraction) * seconds;
   count(schedule, cycles, found);
 }
 
 std::uint64_t CudaEngine::fetch_sums() {
-  const auto sums = pending_sums_.to_host(stream_.get());
-  pending_sums_.clear(stream_.get());
+  team_.use(0);
+  const auto sums = pending_sums_.to_host(team_.stream(0));
+  pending_sums_.clear(team_.stream(0));
   std::uint64_t sites = 0;
   for (std::size_t who = 0; who < systems_; ++who) {
     const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
@@ -206,27 +286,41 @@ std::uint64_t CudaEngine::fetch_sums() {
 }
 
 void CudaEngine::measure(Observation& out) {
-  use();
+  team_.use(0);
   const double start = now();
-  measured_.clear(stream_.get());
   const Geometry geometry = Geometry::make(plan_.lattice);
-  launch_measure(graph_->plan(), geometry, device_systems_, measured_.data(),
-                 measured_.data() + systems_, stream_.get());
-  const auto sums = measured_.to_host(stream_.get());
-  report(sums.data(), largest_counts(sums, systems_).data(), out);
+  team_.for_each([&](std::size_t part, cudaStream_t stream) {
+    Member& member = members_[part];
+    member.measured.clear(stream);
+    launch_measure(member.graph->plan(), geometry, member.systems, member.measured.data(),
+                   member.measured.data() + systems_, stream);
+  });
+  std::vector<unsigned long long> sums(members_.front().measured.size());
+  team_.for_each([&](std::size_t part, cudaStream_t stream) {
+    const auto counted = members_[part].measured.to_host(stream);
+    std::transform(counted.begin(), counted.end(), sums.begin(), sums.begin(), std::plus<>());
+  });
+  // The state that is the most frequent of all parts together need not be that of one.
+  const std::size_t counts = sums.size() / systems_ - 1;
+  std::vector<unsigned long long> largest(systems_);
+  for (std::size_t who = 0; who < systems_; ++who) {
+    const auto* of_system = sums.data() + systems_ + who * counts;
+    largest[who] = *std::max_element(of_system, of_system + counts);
+  }
+  report(sums.data(), largest.data(), out);
   work_.measure_seconds += now() - start;
 }
 
 void CudaEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
-  use();
-  spins_.copy_out(out, stream_.get(), who * device_systems_.stride);
-  stream_.wait();
+  team_.use(0);
+  spins_.copy_out(std::as_writable_bytes(out), team_.stream(0), who * system_stride(plan_.sites));
+  team_.wait();
 }
 
 void CudaEngine::write_part(std::size_t who, Bytes spins) {
-  use();
-  spins_.copy_in(spins, stream_.get(), who * device_systems_.stride);
-  stream_.wait();
+  team_.use(0);
+  spins_.copy_in(std::as_bytes(spins), team_.stream(0), who * system_stride(plan_.sites));
+  team_.wait();
 }
 
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,

@@ -1,8 +1,12 @@
-// The single engine (Ising and, later, Potts q <= 255): one byte per site, one system per lane of
-// work. The plain engine that every other is checked against; carries all labelling methods.
+// The single engine (Ising and Potts, q <= 255): one byte per site, one system per lane of work.
+// The plain engine that every other is checked against; carries all labelling methods.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "src/engine/engine.hpp"
 
@@ -12,4 +16,13 @@ namespace rewise {
 std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options);
 
+namespace single {
+
+// "" where several CUDA devices make such cluster updates together, else why not and what they do,
+// for a message that names the devices before it. Sweeps they share on every lattice.
+// `label_method`: as EngineOptions has it.
+std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
+                        std::string_view label_method);
+
+}  // namespace single
 }  // namespace rewise

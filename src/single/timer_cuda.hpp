@@ -24,7 +24,7 @@ class PhaseTimer {
   void end_cycle() { record(); }
 
   // Of the time that the updates took; the stream has been waited for.
-  double cluster_share() const {
+  double cluster_fraction() const {
     double local = 0, cluster = 0;
     for (std::size_t n = 0; n + 2 < recorded_; n += 3) {
       local += events_[n + 1].seconds_since(events_[n]);

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/cuda/use_device.hpp"
+#include "src/cuda/device_team.hpp"
 #include "src/single/device_graph.hpp"
-#include "src/single/labels/swendsen_wang_labels_cuda.hpp"
-#include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_labels_cuda.hpp"
 
 namespace {
 
@@ -36,38 +36,38 @@ class Bench {
  public:
   Bench(const Graph& graph, const EngineSpec& spec)
       : plan_(graph, spec),
-        device_(plan_, stream_.get()),
+        device_(plan_, team_.stream(0)),
         stride_((plan_.sites + 255) / 256 * 256),
         spins_(stride_),
         sums_(3) {
-    spins_.clear(stream_.get());
-    sums_.clear(stream_.get());
+    spins_.clear(team_.stream(0));
+    sums_.clear(team_.stream(0));
     systems_ = {1, 1, 1, 0, stride_, spins_.data(), sums_.data()};
   }
 
   // By the fast path, into equilibrium. Returns ns per site of the last half.
   double equilibrate(std::uint32_t updates) {
-    SwendsenWangCuda fast(device_.plan(), systems_, stream_.get());
+    FusedSwendsenWang fast(team_, {device_.plan()}, 1);
     const CudaEvent begin(true), end(true);
     for (const bool timed : {false, true}) {
-      if (timed) begin.record(stream_.get());
-      fast.run(systems_, updates, sums_.data() + 1, stream_.get());
+      if (timed) begin.record(team_.stream(0));
+      fast.run({systems_}, updates, sums_.data() + 1);
       systems_.step += updates;
     }
-    end.record(stream_.get());
-    stream_.wait();
+    end.record(team_.stream(0));
+    team_.wait();
     return end.seconds_since(begin) * per_site(updates);
   }
 
   void print(LabelMethod method, std::uint32_t asked, std::uint32_t updates) {
     const std::uint32_t tile = tile_edge(method, plan_.lattice.dim, asked, "--tiles");
-    SwendsenWangLabelsCuda update(device_.plan(), systems_, method, tile, stream_.get());
+    SwendsenWangLabelsCuda update(team_, {device_.plan()}, 1, stride_, method, tile);
     for (const std::uint32_t count : {2u, updates}) {
-      update.take_times(stream_.get());
-      update.run(systems_, count, sums_.data() + 1, stream_.get());
+      update.take_times();
+      update.run({systems_}, count, sums_.data() + 1);
       systems_.step += count;
     }
-    const LabelTimes times = update.take_times(stream_.get());
+    const LabelTimes times = update.take_times();
     const double unit = per_site(updates);
     const ClusterSteps& s = times.steps;
     fmt::print("{:<18}{:>3}{:>8.4f}{:>9.4f}{:>9.4f}{:>8.4f}{:>9.4f}{:>8.4f}{:>8.1f}\n",
@@ -82,7 +82,7 @@ class Bench {
     return 1e9 / (static_cast<double>(plan_.sites) * updates);
   }
 
-  CudaStream stream_;
+  const DeviceTeam team_{{0}};
   const Plan plan_;
   const DeviceGraph device_;
   const std::uint64_t stride_;

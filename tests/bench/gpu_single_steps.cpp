@@ -53,23 +53,23 @@ class Bench {
   explicit Bench(const Row& row)
       : graph_(build_graph({row.extents, row.p, Rule::rewire, 1})),
         plan_(graph_, spec(row)),
-        device_(plan_, stream_.get()),
+        device_(plan_, stream()),
         stride_((plan_.sites + 255) / 256 * 256),
         spins_(row.systems * stride_),
         pending_(3 * std::size_t{row.systems}),
         now_{1, row.systems, row.systems, 0, stride_, spins_.data(), pending_.data()} {
-    spins_.clear(stream_.get());
-    pending_.clear(stream_.get());
+    spins_.clear(stream());
+    pending_.clear(stream());
   }
 
-  // Seconds per update.
-  template <class Updates>
-  double updates(Updates& all, std::uint32_t count) {
+  // Seconds per update; run(systems, count, quartic) makes some.
+  template <class Run>
+  double updates(const Run& run, std::uint32_t count) {
     const CudaEvent start(true), end(true);
-    start.record(stream_.get());
-    all.run(now_, count, pending_.data() + now_.systems, stream_.get());
-    end.record(stream_.get());
-    stream_.wait();
+    start.record(stream());
+    run(now_, count, pending_.data() + now_.systems);
+    end.record(stream());
+    team_.wait();
     now_.step += count;
     return end.seconds_since(start) / count;
   }
@@ -80,12 +80,12 @@ class Bench {
     std::vector<CudaEvent> events;
     for (std::size_t n = 0; n < kUpdates * (count + 1); ++n) events.emplace_back(true);
     auto event = events.begin();
-    const auto mark = [&] { (event++)->record(stream_.get()); };
+    const auto mark = [&] { (event++)->record(stream()); };
     for (std::uint32_t n = 0; n < kUpdates; ++n, ++now_.step) {
       mark();
       update(now_, n, mark);
     }
-    stream_.wait();
+    team_.wait();
     std::vector<double> medians;
     for (std::size_t step = 0; step < count; ++step) {
       std::vector<double> seconds;
@@ -99,7 +99,8 @@ class Bench {
 
   const DevicePlan& plan() const { return device_.plan(); }
   const DeviceSystems& systems() const { return now_; }
-  cudaStream_t stream() const { return stream_.get(); }
+  cudaStream_t stream() const { return team_.stream(0); }
+  const DeviceTeam& team() const { return team_; }
 
  private:
   static EngineSpec spec(const Row& row) {
@@ -113,7 +114,7 @@ class Bench {
     return spec;
   }
 
-  CudaStream stream_;
+  DeviceTeam team_{{0}};
   Graph graph_;
   Plan plan_;
   DeviceGraph device_;
@@ -124,21 +125,27 @@ class Bench {
 };
 
 std::vector<double> time_fused(Bench& bench, double& update) {
-  FusedSwendsenWang all(bench.plan(), bench.systems(), bench.stream());
-  bench.updates(all, 40);
-  update = bench.updates(all, kUpdates);
+  FusedSwendsenWang all(bench.team(), {bench.plan()}, bench.systems().systems);
+  const auto run = [&](const DeviceSystems& now, std::uint32_t count, unsigned long long* quartic) {
+    all.run({now}, count, quartic);
+  };
+  bench.updates(run, 40);
+  update = bench.updates(run, kUpdates);
   return bench.steps(kFusedSteps.size(), [&](const DeviceSystems& now, std::uint32_t n, auto mark) {
-    launch_fused_tiles(bench.plan(), all.labels(), now, n, bench.stream());
+    launch_fused_tiles(bench.plan(), all.labels(0), now, n, bench.stream());
     mark();
-    launch_fused_join(bench.plan(), all.labels(), now, n, bench.stream());
+    launch_fused_join(bench.plan(), all.labels(0), now, n, bench.stream());
     mark();
   });
 }
 
 std::vector<double> time_apart(Bench& bench, double& update) {
   SwendsenWangCuda all(bench.plan(), bench.systems(), bench.stream());
-  bench.updates(all, 40);
-  update = bench.updates(all, kUpdates);
+  const auto run = [&](const DeviceSystems& now, std::uint32_t count, unsigned long long* quartic) {
+    all.run(now, count, quartic, bench.stream());
+  };
+  bench.updates(run, 40);
+  update = bench.updates(run, kUpdates);
   const DeviceLabels& labels = all.labels();
   return bench.steps(kSteps.size(), [&](const DeviceSystems& now, std::uint32_t n, auto mark) {
     launch_draw(bench.plan(), labels, now, bench.stream());

@@ -10,7 +10,7 @@
 #include "src/base/error.hpp"
 #include "src/label/labeller.hpp"
 #include "src/label/method.hpp"
-#include "src/single/labels/label_components_cuda.hpp"
+#include "src/label/papers/components_cuda.hpp"
 #include "src/single/single.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -165,7 +165,7 @@ void check_labels(const BondConfiguration& c, std::vector<Choice> methods,
   methods.push_back({LabelMethod::fast, 0});
   for (const Choice& choice : methods) {
     INFO(what << ", " << std::string(to_string(choice.method)) << ", tile " << choice.tile);
-    CHECK(single::label_components_cuda(c, choice.method, choice.tile, 0).label == expected);
+    CHECK(label_components_cuda(c, choice.method, choice.tile, 0).label == expected);
   }
 }
 

@@ -6,8 +6,8 @@
 
 #include "graphs/graph.hpp"
 #include "src/cuda/device_part.hpp"
+#include "src/single/single.hpp"
 #include "src/single/swendsen_wang/border_bonds.hpp"
-#include "src/single/team.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
-#include "src/label/papers/equivalence.hpp"
-
 #include <algorithm>
 #include <numeric>
 
-namespace rewise {
+#include "src/label/papers/cpu.hpp"
+
+namespace rewise::papers {
 namespace {
 
 // For every bond between two labels: the larger label's entry becomes the smaller label, if it was
@@ -46,4 +46,4 @@ void label_by_kalentev(const BondConfiguration& configuration, std::span<Site> l
   }
 }
 
-}  // namespace rewise
+}  // namespace rewise::papers

@@ -1,11 +1,9 @@
-#include "src/label/papers/merge.hpp"
-
 #include <algorithm>
 #include <utility>
 
-#include "src/label/papers/seams.hpp"
+#include "src/label/papers/cpu.hpp"
 
-namespace rewise {
+namespace rewise::papers {
 namespace {
 
 // Calls f(a, b) for bonds around the lattice and those that are not the lattice's.
@@ -13,7 +11,7 @@ template <class F>
 void for_each_far_bond(const BondConfiguration& configuration, F&& f) {
   const Lattice& lattice = configuration.lattice;
   for (int k = 0; k < lattice.dim; ++k) {
-    for_each_seam_bond(configuration, k, lattice.extent[static_cast<std::size_t>(k)] - 1, f);
+    for_each_plane_bond(configuration, k, lattice.extent[static_cast<std::size_t>(k)] - 1, f);
   }
   for (const SitePair& bond : configuration.extra) f(bond.a, bond.b);
 }
@@ -49,7 +47,7 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
   for (int k = 0; k < lattice.dim; ++k) {
     const std::uint32_t length = lattice.extent[static_cast<std::size_t>(k)];
     for (std::uint64_t c = edge; c < length; c += edge) {
-      for_each_seam_bond(configuration, k, static_cast<std::uint32_t>(c - 1), prepare);
+      for_each_plane_bond(configuration, k, static_cast<std::uint32_t>(c - 1), prepare);
     }
   }
   for_each_far_bond(configuration, prepare);
@@ -81,8 +79,8 @@ void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::
   for (std::uint64_t tile = edge; tile < longest; tile *= 2) {
     for (int k = lattice.dim - 1; k >= 0; --k) {
       const std::uint32_t length = lattice.extent[static_cast<std::size_t>(k)];
-      for (std::uint64_t seam = tile; seam < length; seam += 2 * tile) {
-        for_each_seam_bond(configuration, k, static_cast<std::uint32_t>(seam - 1), insert);
+      for (std::uint64_t plane = tile; plane < length; plane += 2 * tile) {
+        for_each_plane_bond(configuration, k, static_cast<std::uint32_t>(plane - 1), insert);
       }
     }
   }
@@ -97,4 +95,4 @@ void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::
   }
 }
 
-}  // namespace rewise
+}  // namespace rewise::papers

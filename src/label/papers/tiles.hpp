@@ -1,51 +1,171 @@
-// Labelling within tiles (Weigel 2011, section II.2). A tile is a box of the lattice, of edge B or
-// what is left of it; its sites are numbered x fastest, so that their order is that of the lattice
-// and the smallest site of a tile is the smallest of the lattice.
+// Labelling within a tile (Weigel 2011, section II.2), on CPU and CUDA: a lattice is cut into
+// boxes of a common edge, at its end what is left. Places of a tile are numbered x fastest, so
+// their order is that of the sites and the smallest place of a cluster is its smallest site.
 //
-// In a tile a site holds one byte: bit k says that the bond to its neighbour at +1 in direction k
-// is occupied and does not leave the tile. So the neighbour is `stride[k]` further on, whatever the
-// place, and a bond from behind is found in the byte `stride[k]` before.
+// In a tile a place holds one byte: bit k says that the bond to the place `step[k]` further on is
+// occupied and stays within the tile. Places outside of the lattice have no bonds.
+//
+// Weigel's edges are 4 to 64 on square lattices; shared memory of a CUDA block holds 4096 places,
+// so there in three dimensions an edge above 16 is taken as 16, in four one above 8 as 8.
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
-#include "src/label/configuration.hpp"
-#include "src/label/method.hpp"
+#include "graphs/geometry.hpp"
 
-namespace rewise {
+namespace rewise::papers {
 
-class TileLabeller {
- public:
-  TileLabeller(const Lattice& lattice, std::uint32_t edge);
+inline constexpr std::uint32_t kUnlabelled = 0xFFFFFFFFu;
 
-  // label[site] becomes the smallest site that it is joined with inside its tile.
-  void run(const BondConfiguration& configuration, TileMethod method, std::span<Site> label);
+struct LabelTiles {
+  std::uint32_t edge[kMaxDim]{1, 1, 1, 1};  // of a tile, at most the lattice's extents
+  std::uint32_t step[kMaxDim]{1, 1, 1, 1};  // between places, in each direction
+  FastDiv width[kMaxDim]{};                 // edges
+  FastDiv along[kMaxDim]{};                 // tiles in each direction
+  std::uint32_t places = 1;                 // of a tile
+  std::uint32_t count = 1;                  // tiles of a system
 
- private:
-  // Reads the tile that starts at a site; its coordinates there.
-  void read(const BondConfiguration& configuration, const std::uint32_t* origin);
-  void write(std::span<Site> label) const;
-  void breadth_first();
-  void union_find();
-  void self_label();
-  std::uint32_t root(std::uint32_t at) const {
-    while (label_[at] != at) at = label_[at];
-    return at;
+  static LabelTiles make(const Geometry& g, int dim, std::uint32_t asked) {
+    const std::uint32_t most = dim < 3 ? 64 : dim == 3 ? 16 : 8;
+    LabelTiles tiles;
+    for (int k = 0; k < dim; ++k) {
+      const std::uint32_t edge = asked < most ? asked : most;
+      tiles.edge[k] = edge < g.extent[k] ? edge : g.extent[k];
+      tiles.step[k] = tiles.places;
+      tiles.width[k] = FastDiv(tiles.edge[k]);
+      const std::uint32_t across = g.extent[k] / tiles.edge[k];
+      tiles.along[k] = FastDiv(across + (g.extent[k] % tiles.edge[k] != 0 ? 1 : 0));
+      tiles.places *= tiles.edge[k];
+      tiles.count *= tiles.along[k].divisor;
+    }
+    return tiles;
   }
-  void unite(std::uint32_t a, std::uint32_t b);
-
-  Lattice lattice_;
-  std::uint32_t edge_;
-  std::uint32_t lattice_stride_[kMaxDim];
-  // Of the tile at hand:
-  std::uint32_t extent_[kMaxDim], stride_[kMaxDim];
-  std::uint32_t count_ = 0;
-  std::vector<Site> rows_;            // [rows] first site of a row in the lattice
-  std::vector<std::uint8_t> ahead_;   // [count]
-  std::vector<std::uint32_t> label_;  // [count] place in the tile
-  std::vector<std::uint32_t> other_;  // [count] queue, or sizes of trees
 };
 
-}  // namespace rewise
+// Where a tile begins.
+struct TileCorner {
+  std::uint32_t at[kMaxDim]{};
+};
+
+template <int kDim>
+RW_HD TileCorner tile_corner(const LabelTiles& tiles, std::uint32_t tile) {
+  TileCorner corner;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int k = 0; k < kDim; ++k) {
+    const std::uint32_t rest = k + 1 < kDim ? tiles.along[k].quotient(tile) : 0;
+    corner.at[k] = (tile - rest * tiles.along[k].divisor) * tiles.edge[k];
+    tile = rest;
+  }
+  return corner;
+}
+
+// A place as a site.
+struct TileSite {
+  Site site = 0;
+  bool valid = true;         // in the lattice
+  std::uint32_t inside = 0;  // bit k: the place ahead in direction k is in the tile and the lattice
+};
+
+template <int kDim>
+RW_HD TileSite tile_site(const LabelTiles& tiles, const Geometry& g, const TileCorner& corner,
+                         std::uint32_t place) {
+  TileSite out;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int k = 0; k < kDim; ++k) {
+    const std::uint32_t rest = k + 1 < kDim ? tiles.width[k].quotient(place) : 0;
+    const std::uint32_t offset = place - rest * tiles.edge[k];
+    const std::uint32_t c = corner.at[k] + offset;
+    out.site += c * g.stride[k];
+    out.valid = out.valid && c < g.extent[k];
+    if (offset + 1 < tiles.edge[k] && c + 1 < g.extent[k]) out.inside |= 1u << k;
+    place = rest;
+  }
+  return out;
+}
+
+// Lowers a word that threads of a block share. Was it larger?
+RW_HD bool lower(std::uint32_t* at, std::uint32_t to) {
+#if defined(__CUDA_ARCH__)
+  return atomicMin(at, to) > to;
+#else
+  const bool larger = *at > to;
+  if (larger) *at = to;
+  return larger;
+#endif
+}
+
+// Breadth-first search (II.2.1) by one thread: from every place that has no label yet, in order.
+// label: all kUnlabelled. queue: [places].
+template <int kDim>
+RW_HD void search_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* label,
+                       std::uint32_t* queue) {
+  for (std::uint32_t seed = 0; seed < tiles.places; ++seed) {
+    if (label[seed] != kUnlabelled) continue;
+    std::uint32_t head = 0, tail = 0;
+    const auto reach = [&](std::uint32_t place) {
+      if (label[place] != kUnlabelled) return;
+      label[place] = seed;
+      queue[tail++] = place;
+    };
+    reach(seed);
+    while (head < tail) {
+      const std::uint32_t place = queue[head++];
+      const std::uint32_t ahead = bonds[place];
+      for (int k = 0; k < kDim; ++k) {
+        const std::uint32_t step = tiles.step[k];
+        if ((ahead >> k & 1u) != 0) reach(place + step);
+        if (place >= step && (bonds[place - step] >> k & 1u) != 0) reach(place - step);
+      }
+    }
+  }
+}
+
+// Union-and-find (II.2.2): trees of which the smaller is hung under the larger; paths are left as
+// they are. tree[place]: its parent, or at a root the number of its places with kRoot added.
+inline constexpr std::uint32_t kRoot = 1u << 31;
+
+RW_HD std::uint32_t tile_root(const std::uint32_t* tree, std::uint32_t place) {
+  for (std::uint32_t up = tree[place]; up < kRoot; up = tree[place]) place = up;
+  return place;
+}
+
+// By one thread. tree: all kRoot + 1.
+template <int kDim>
+RW_HD void unite_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* tree) {
+  for (std::uint32_t place = 0; place < tiles.places; ++place) {
+    for (int k = 0; k < kDim; ++k) {
+      if ((bonds[place] >> k & 1u) == 0) continue;
+      const std::uint32_t a = tile_root(tree, place), b = tile_root(tree, place + tiles.step[k]);
+      if (a == b) continue;
+      const std::uint32_t large = tree[a] < tree[b] ? b : a, small = large == a ? b : a;
+      tree[large] += tree[small] - kRoot;
+      tree[small] = large;
+    }
+  }
+}
+
+// Self-labelling (II.2.3), one pass over the places of a thread: both ends of a bond take the
+// smaller of their labels. label: at first the places. Has a label changed?
+template <int kDim>
+RW_HD bool relabel_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* label,
+                        std::uint32_t thread, std::uint32_t threads) {
+  bool changed = false;
+  for (std::uint32_t place = thread; place < tiles.places; place += threads) {
+    const std::uint32_t ahead = bonds[place];
+    for (int k = 0; k < kDim; ++k) {
+      if ((ahead >> k & 1u) == 0) continue;
+      volatile std::uint32_t* here = label + place;
+      volatile std::uint32_t* there = here + tiles.step[k];
+      const std::uint32_t a = *here, b = *there;
+      if (a < b) changed = lower(label + place + tiles.step[k], a) || changed;
+      if (b < a) changed = lower(label + place, b) || changed;
+    }
+  }
+  return changed;
+}
+
+}  // namespace rewise::papers

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "src/label/papers/seams.hpp"
-
 namespace rewise {
 
 ClusterCounter::ClusterCounter(const Lattice& lattice, std::uint64_t sites)
@@ -15,7 +13,7 @@ void ClusterCounter::take_closing_bonds(BondConfiguration& configuration) {
   closing_.clear();
   for (int k = 0; k < configuration.lattice.dim; ++k) {
     const auto u = static_cast<std::size_t>(k);
-    for_each_seam_bond(configuration, k, configuration.lattice.extent[u] - 1, [&](Site a, Site b) {
+    for_each_plane_bond(configuration, k, configuration.lattice.extent[u] - 1, [&](Site a, Site b) {
       closing_.push_back({a, b, k});
     });
     auto& mask = configuration.bonds[u];

@@ -3,9 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "graphs/geometry.hpp"
 #include "src/engine/engine.hpp"
 #include "src/single/device_plan.hpp"
@@ -28,18 +25,5 @@ inline std::uint32_t measured_counts(bool potts, std::uint32_t states) {
 // that are gone taken off.
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
                     unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream);
-
-// The largest of the counts of each system, [systems], from those of all parts: what
-// launch_measure() has counted, [systems] unequal and [systems][measured_counts()].
-inline std::vector<unsigned long long> largest_counts(
-    const std::vector<unsigned long long>& measured, std::size_t systems) {
-  const auto each = static_cast<std::ptrdiff_t>(measured.size() / systems - 1);
-  std::vector<unsigned long long> largest;
-  for (auto next = measured.begin() + static_cast<std::ptrdiff_t>(systems); next != measured.end();
-       next += each) {
-    largest.push_back(*std::max_element(next, next + each));
-  }
-  return largest;
-}
 
 }  // namespace rewise::single

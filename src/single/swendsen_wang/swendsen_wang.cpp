@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "src/single/draws.hpp"
-#include "src/single/labels/swendsen_wang_labels.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_labels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/single/swendsen_wang/swendsen_wang.cpp"

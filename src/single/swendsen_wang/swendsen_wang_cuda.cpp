@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
-
 namespace rewise::single {
 namespace {
 
@@ -17,25 +15,18 @@ std::uint64_t flip_words(const DevicePlan& plan) {
   return round_up(plan.sites, 128) / 32 + kMaskSlack;
 }
 
+}  // namespace
+
 Tiles make_tiles(const DevicePlan& plan) {
   return with_dim(plan.lattice.dim,
                   [&]<int kDim>() { return Tiles::make<kDim>(plan.lattice, plan.sites); });
 }
-
-}  // namespace
 
 std::uint32_t sum_copies(const Tiles& tiles) { return std::clamp(tiles.count / 32, 1u, 64u); }
 
 SwendsenWangCuda::SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& systems,
                                    cudaStream_t stream)
     : plan_(plan) {
-  if (!FusedSwendsenWang::takes(plan)) prepare(systems, stream);
-}
-SwendsenWangCuda::~SwendsenWangCuda() = default;
-
-void SwendsenWangCuda::prepare(const DeviceSystems& systems, cudaStream_t stream) {
-  if (!drawn_.empty()) return;
-  const DevicePlan& plan = plan_;
   const std::size_t count = systems.systems;
   labels_.geometry = Geometry::make(plan.lattice);
   labels_.tiles = make_tiles(plan);
@@ -68,22 +59,14 @@ void SwendsenWangCuda::prepare(const DeviceSystems& systems, cudaStream_t stream
 std::uint64_t SwendsenWangCuda::bytes(const DevicePlan& plan, std::uint32_t systems,
                                       std::uint64_t system_stride) {
   const Tiles tiles = make_tiles(plan);
-  const std::uint64_t apart =
-      systems *
-      (4 * (drawn_words(plan) + flip_words(plan)) + plan.rewired_count +
-       (plan.potts ? 11 : 10) * system_stride + std::uint64_t{8} * kTileLanes * tiles.count +
-       std::uint64_t{24} * kUpdatesPerBatch * sum_copies(tiles));
-  return FusedSwendsenWang::takes(plan) ? std::max(apart, FusedSwendsenWang::bytes(plan, systems))
-                                        : apart;
+  return systems *
+         (4 * (drawn_words(plan) + flip_words(plan)) + plan.rewired_count +
+          (plan.potts ? 11 : 10) * system_stride + std::uint64_t{8} * kTileLanes * tiles.count +
+          std::uint64_t{24} * kUpdatesPerBatch * sum_copies(tiles));
 }
 
 void SwendsenWangCuda::run(const DeviceSystems& systems, std::uint32_t updates,
                            unsigned long long* quartic, cudaStream_t stream) {
-  if (FusedSwendsenWang::takes(plan_)) {
-    if (!fused_) fused_ = std::make_unique<FusedSwendsenWang>(plan_, systems, stream);
-    fused_->run(systems, updates, quartic, stream);
-    return;
-  }
   DeviceSystems now = systems;
   for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
@@ -98,7 +81,6 @@ void SwendsenWangCuda::run(const DeviceSystems& systems, std::uint32_t updates,
 
 void SwendsenWangCuda::label(const DeviceSystems& systems, std::uint32_t update,
                              cudaStream_t stream) {
-  prepare(systems, stream);
   launch_draw(plan_, labels_, systems, stream);
   DeviceSystems seen = systems;
   if (plan_.potts) {

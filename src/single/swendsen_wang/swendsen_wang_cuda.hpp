@@ -1,6 +1,7 @@
 // Swendsen-Wang updates of all systems on a CUDA device (swendsen_wang.hpp says what an update is;
-// same bits), labelling "union-find". Lattices whose rows are whole words take the fast path
-// (swendsen_wang_fused.hpp); the steps of the others, and of Wolff `ccl`:
+// same bits), labelling "union-find", on one device: the general path, and the labelling of Wolff
+// `ccl` and few-cluster updates. Lattices whose rows are whole words have a faster one
+// (swendsen_wang_fused.hpp). Steps:
 //
 //   1 draw     masks of drawn bonds and of flips, a Philox call a thread, 64 bits by four ballots;
 //              then the drawn rewired bonds are noted and bonds that are gone taken out
@@ -23,7 +24,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/single/device_plan.hpp"
@@ -48,34 +48,26 @@ struct DeviceLabels {
   std::uint32_t copies = 1;  // of the sums, so that few threads add to one
 };
 
-class FusedSwendsenWang;
-
 class SwendsenWangCuda {
  public:
-  // `plan` points to device memory that must outlive this. Where the fast path takes the systems,
-  // work space waits for the first update or labelling.
+  // `plan` points to device memory that must outlive this.
   SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream);
-  ~SwendsenWangCuda();
 
-  // Bytes of work space on the device, of labelling alone or of updates.
+  // Bytes of work space on the device.
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
                              std::uint64_t system_stride);
 
   // Steps 1 to 3, of update number `update` of a batch. For wolff_ccl.cu, too.
   void label(const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
-  const DeviceLabels& labels() const { return labels_; }  // filled by the first label()
+  const DeviceLabels& labels() const { return labels_; }
 
-  // `updates` updates, numbered from systems.step on, of every system; adds sum n^2 to
-  // systems.pending and 3 (sum n^2)^2 - 2 sum n^4 to quartic [systems][low, high]. Queued.
+  // As FusedSwendsenWang::run().
   void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* quartic,
            cudaStream_t stream);
 
  private:
-  void prepare(const DeviceSystems& systems, cudaStream_t stream);
-
   DevicePlan plan_;
   DeviceLabels labels_;
-  std::unique_ptr<FusedSwendsenWang> fused_;
   DeviceBuffer<std::uint32_t> drawn_, flips_, parent_, size_;
   DeviceBuffer<std::uint8_t> rewired_on_;
   DeviceBuffer<std::uint8_t> blank_;  // Potts: [systems][stride] zeros
@@ -90,6 +82,7 @@ inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask tha
 // Calls of whole warps: a warp makes 8 x 32 calls.
 inline constexpr std::uint64_t kCallsPerWarp = 256;
 
+Tiles make_tiles(const DevicePlan& plan);
 // Copies of an update's sums.
 std::uint32_t sum_copies(const Tiles& tiles);
 

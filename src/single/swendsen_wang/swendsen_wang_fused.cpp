@@ -1,17 +1,11 @@
 #include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::single {
 namespace {
-
-Tiles make_tiles(const DevicePlan& plan) {
-  return with_dim(plan.lattice.dim,
-                  [&]<int kDim>() { return Tiles::make<kDim>(plan.lattice, plan.sites); });
-}
 
 // Without modified cells only a tile's border has nodes: both ends of its rows, and all of a row at
 // the border beyond x.
@@ -24,6 +18,10 @@ std::uint32_t most_nodes(const DevicePlan& plan) {
   });
 }
 
+std::uint64_t mask_words(const DevicePlan& plan) {
+  return plan.bond_slots.lattice_slots / 32 + kMaskSlack;
+}
+
 // Whether the device that is current launches kernels early (LaunchShape).
 bool launches_early() {
   int device = 0, major = 0;
@@ -32,80 +30,99 @@ bool launches_early() {
   return major >= 9;
 }
 
-}  // namespace
-
-FusedSizes::FusedSizes(const DevicePlan& plan)
-    : tiles(make_tiles(plan)),
-      capacity(most_nodes(plan)),
-      mask_words(plan.bond_slots.lattice_slots / 32 + kMaskSlack) {}
-
-void FusedSizes::describe(const DevicePlan& plan, FusedLabels& labels) const {
+FusedLabels make_labels(const DevicePlan& plan) {
+  FusedLabels labels;
   labels.common.geometry = Geometry::make(plan.lattice);
-  labels.common.tiles = tiles;
-  labels.common.drawn_stride = mask_words;
-  labels.common.copies = sum_copies(tiles);
-  labels.capacity = capacity;
+  labels.common.tiles = make_tiles(plan);
+  labels.common.drawn_stride = mask_words(plan);
+  labels.common.copies = sum_copies(labels.common.tiles);
+  labels.capacity = most_nodes(plan);
+  return labels;
 }
 
-FusedMasks::FusedMasks(const DevicePlan& plan, FusedLabels& labels, cudaStream_t stream) {
-  if (plan.rewired_count == 0) return;
-  const std::uint64_t words = FusedSizes(plan).mask_words;
-  gone_ = DeviceBuffer<std::uint32_t>(words);
-  modified_ = DeviceBuffer<std::uint32_t>(words);
-  gone_.clear(stream);
-  modified_.clear(stream);
-  launch_fused_masks(plan, gone_.data(), modified_.data(), stream);
-  labels.gone = gone_.data();
-  labels.modified = modified_.data();
+// Calls array(pointer, elements of a system) for every array of labels that has a part for each
+// system, in the order of its sites; and for the sums.
+template <class F>
+void for_each_array(FusedLabels& labels, F&& array) {
+  const std::uint64_t tiles = labels.common.tiles.count, nodes = tiles * labels.capacity;
+  array(labels.common.drawn, labels.common.drawn_stride);
+  array(labels.common.sums, std::uint64_t{3} * labels.common.copies * kUpdatesPerBatch);
+  array(labels.label, tiles * kTileSites);
+  array(labels.count, tiles);
+  for (int turn = 0; turn < 2; ++turn) {
+    array(labels.node[turn], nodes);
+    array(labels.own[turn], nodes);
+    array(labels.size[turn], nodes);
+  }
 }
+
+}  // namespace
 
 bool FusedSwendsenWang::takes(const DevicePlan& plan) {
   if (plan.lattice.dim < 2 || plan.lattice.extent[0] % kWordSites != 0) return false;
   return std::uint64_t{make_tiles(plan).count} * most_nodes(plan) <= 0xFFFFFFFFu;
 }
 
-std::uint64_t FusedSwendsenWang::bytes(const DevicePlan& plan, std::uint32_t systems) {
-  const FusedSizes sizes(plan);
-  FusedLabels labels;
-  std::uint64_t of_system = std::uint64_t{24} * kUpdatesPerBatch * sum_copies(sizes.tiles);
-  sizes.for_each_array(labels,
-                       [&]<class T>(T*, std::uint64_t count) { of_system += sizeof(T) * count; });
-  return systems * of_system + (plan.rewired_count > 0 ? 8 * sizes.mask_words : 0);
+std::uint64_t FusedSwendsenWang::bytes(const DevicePlan& plan, std::uint32_t systems,
+                                       std::size_t devices) {
+  FusedLabels labels = make_labels(plan);
+  std::uint64_t of_system = 0;
+  for_each_array(labels, [&]<class T>(T*, std::uint64_t count) { of_system += sizeof(T) * count; });
+  const std::uint64_t pages = devices > 1 ? 16u << 21 : 0;  // StripedMemory ends at whole ones
+  return systems * of_system / devices + pages +
+         (plan.rewired_count > 0 ? 8 * mask_words(plan) : 0);
 }
 
-FusedSwendsenWang::FusedSwendsenWang(const DevicePlan& plan, const DeviceSystems& systems,
-                                     cudaStream_t stream)
-    : plan_(plan) {
-  const FusedSizes sizes(plan);
-  sizes.describe(plan, labels_);
-  labels_.early = launches_early();
-  sizes.for_each_array(labels_, [&]<class T>(T*& array, std::uint64_t count) {
-    arrays_.emplace_back(sizeof(T) * count * systems.systems);
+FusedSwendsenWang::FusedSwendsenWang(const DeviceTeam& team, const std::vector<DevicePlan>& plans,
+                                     std::uint32_t systems)
+    : team_(team), plans_(plans) {
+  FusedLabels shared = make_labels(plans.front());
+  team.use(0);
+  shared.early = team.size() == 1 && launches_early();
+  for_each_array(shared, [&]<class T>(T*& array, std::uint64_t count) {
+    const std::uint64_t of_system = sizeof(T) * count;
+    arrays_.emplace_back(of_system * systems, of_system, team.devices());
     array = reinterpret_cast<T*>(arrays_.back().data());
-    // Places of tiles outside the lattice keep a label of 0.
-    if constexpr (std::is_same_v<T, std::uint16_t>) arrays_.back().clear(stream);
+    arrays_.back().clear(team.stream(0));  // places of tiles outside the lattice keep a label of 0
   });
-  masks_ = FusedMasks(plan, labels_, stream);
-  sums_ = DeviceBuffer<unsigned long long>(std::size_t{systems.systems} * labels_.common.copies *
-                                           3 * kUpdatesPerBatch);
-  sums_.clear(stream);
-  labels_.common.sums = sums_.data();
+  team.for_each([&](std::size_t part, cudaStream_t stream) {
+    labels_.push_back(shared);
+    if (plans[part].rewired_count == 0) return;
+    for (auto* masks : {&gone_, &modified_}) {
+      masks->emplace_back(mask_words(plans[part]));
+      masks->back().clear(stream);
+    }
+    launch_fused_masks(plans[part], gone_.back().data(), modified_.back().data(), stream);
+    labels_.back().gone = gone_.back().data();
+    labels_.back().modified = modified_.back().data();
+  });
+  team.barrier();
 }
 
-void FusedSwendsenWang::run(const DeviceSystems& systems, std::uint32_t updates,
-                            unsigned long long* quartic, cudaStream_t stream) {
-  DeviceSystems now = systems;
+void FusedSwendsenWang::run(std::vector<DeviceSystems> systems, std::uint32_t updates,
+                            unsigned long long* quartic) {
+  // Queues a step of an update on every device, and a barrier.
+  const auto step = [&](auto launch_step, std::uint32_t n) {
+    team_.for_each([&](std::size_t part, cudaStream_t stream) {
+      launch_step(plans_[part], labels_[part], systems[part], n, stream);
+    });
+    team_.barrier();
+  };
+  const std::uint32_t first = systems.front().step;
+  const auto set_step = [&](std::uint32_t done) {
+    for (DeviceSystems& of_part : systems) of_part.step = first + done;
+  };
   for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
     for (std::uint32_t n = 0; n < batch; ++n) {
-      launch_fused_tiles(plan_, labels_, now, n, stream);
-      launch_fused_join(plan_, labels_, now, n, stream);
-      ++now.step;
+      set_step(begin + n);
+      step(launch_fused_tiles, n);
+      step(launch_fused_join, n);
     }
-    DeviceSystems last = now;
-    --last.step;
-    launch_fused_flip(plan_, labels_, last, batch - 1, stream);
-    launch_close(labels_.common, now, batch, quartic, stream);
+    step(launch_fused_flip, batch - 1);
+    if (team_.size() > 1) team_.use(0);
+    launch_close(labels_.front().common, systems.front(), batch, quartic, team_.stream(0));
+    team_.barrier();
   }
 }
 

@@ -16,6 +16,16 @@
 // tiles only between the two kernels; the forest is read by other tiles until the next labelling is
 // done, so there are two, in turns.
 //
+// Several devices (the idea of Komura & Okabe 2013, clusters labelled within every device's part
+// first and then across): each has the tiles of its part, and the bonds that begin there. The
+// arrays lie in StripedMemory, a tile's nodes with its device; bonds between devices join the
+// forest by compare-and-swap over the link between them. So labels need no second kind across
+// devices and no halo, boundary layers are read where they lie, and the iteration of Komura &
+// Okabe's second stage falls away. All devices wait for all between two kernels, twice in an
+// update. Between devices: labels of the sites and words of the nodes along the border, and of
+// rewired bonds; per update of an L x L lattice some 64 bytes for each of the L bonds of a border,
+// against 7.5 bytes for each of the L^2 / devices sites.
+//
 // A root's site, the smallest of its cluster, addresses the draw. Cost per site:
 // label read and written, the draws of its bonds (d/4 Philox calls), and no more memory than that
 // but at tile borders and modified cells; Potts: a quarter of a Philox call and a byte more.
@@ -28,6 +38,8 @@
 #include <vector>
 
 #include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_team.hpp"
+#include "src/cuda/striped_memory.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::single {
@@ -48,66 +60,31 @@ struct FusedLabels {
   std::uint32_t* size[2]{};       // at roots: sites of the cluster
 };
 
-// The sizes of a system's arrays.
-struct FusedSizes {
-  // Of `plan` only the numbers are used, here and below.
-  explicit FusedSizes(const DevicePlan& plan);
-
-  Tiles tiles;
-  std::uint32_t capacity;    // FusedLabels::capacity
-  std::uint64_t mask_words;  // of bonds, as drawn
-
-  // Calls array(pointer, elements of a system) for every array of FusedLabels that has a part for
-  // each system, in the order of its sites.
-  template <class F>
-  void for_each_array(FusedLabels& labels, F&& array) const {
-    const std::uint64_t nodes = std::uint64_t{tiles.count} * capacity;
-    array(labels.common.drawn, mask_words);
-    array(labels.label, std::uint64_t{tiles.count} * kTileSites);
-    array(labels.count, std::uint64_t{tiles.count});
-    for (int turn = 0; turn < 2; ++turn) {
-      array(labels.node[turn], nodes);
-      array(labels.own[turn], nodes);
-      array(labels.size[turn], nodes);
-    }
-  }
-  // Sets the numbers of `labels`.
-  void describe(const DevicePlan& plan, FusedLabels& labels) const;
-};
-
-// Which bonds are gone and which cells are modified, on the device that is current; nothing where
-// no bond is rewired.
-class FusedMasks {
- public:
-  FusedMasks() = default;
-  FusedMasks(const DevicePlan& plan, FusedLabels& labels, cudaStream_t stream);
-
- private:
-  DeviceBuffer<std::uint32_t> gone_, modified_;
-};
-
 class FusedSwendsenWang {
  public:
-  // Whether the fast path takes such a system.
+  // Whether the fast path takes such a system. Of `plan` only the numbers are used, here and below.
   static bool takes(const DevicePlan& plan);
-  // Bytes of work space on the device.
-  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems);
+  // Bytes of work space on each device.
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems, std::size_t devices);
 
-  // `plan` points to device memory that must outlive this.
-  FusedSwendsenWang(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream);
+  // `plans` [devices]: the plan in each device's memory, which must outlive this as `team` must.
+  FusedSwendsenWang(const DeviceTeam& team, const std::vector<DevicePlan>& plans,
+                    std::uint32_t systems);
 
-  // As SwendsenWangCuda::run().
-  void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* quartic,
-           cudaStream_t stream);
+  // `updates` updates, numbered from `step` on, of every system; adds sum n^2 to `pending` and
+  // 3 (sum n^2)^2 - 2 sum n^4 to quartic [systems][low, high]. Queued. `systems` [devices] have a
+  // part each; `pending` and `quartic` lie with the first.
+  void run(std::vector<DeviceSystems> systems, std::uint32_t updates, unsigned long long* quartic);
 
-  const FusedLabels& labels() const { return labels_; }
+  const FusedLabels& labels(std::size_t part) const { return labels_[part]; }
 
  private:
-  DevicePlan plan_;
-  FusedLabels labels_;
-  std::vector<DeviceBuffer<std::byte>> arrays_;
-  FusedMasks masks_;
-  DeviceBuffer<unsigned long long> sums_;
+  const DeviceTeam& team_;
+  std::vector<DevicePlan> plans_;
+  std::vector<FusedLabels> labels_;  // [devices], the same but for the masks
+  // [devices] which bonds are gone and which cells are modified; none where no bond is rewired
+  std::vector<DeviceBuffer<std::uint32_t>> gone_, modified_;
+  std::vector<StripedMemory> arrays_;
 };
 
 // The steps of an update, queued for all systems. `update` numbers it within a batch of

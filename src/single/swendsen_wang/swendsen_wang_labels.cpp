@@ -1,9 +1,9 @@
-#include "src/single/labels/swendsen_wang_labels.hpp"
+#include "src/single/swendsen_wang/swendsen_wang_labels.hpp"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/single/labels/swendsen_wang_labels.cpp"
+#define HWY_TARGET_INCLUDE "src/single/swendsen_wang/swendsen_wang_labels.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 

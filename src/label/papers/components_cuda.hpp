@@ -8,7 +8,7 @@
 #include "src/label/configuration.hpp"
 #include "src/label/method.hpp"
 
-namespace rewise::single {
+namespace rewise {
 
 struct CudaComponents {
   std::vector<Site> label;   // [sites] smallest site of the component; kNoLabel where absent
@@ -23,4 +23,4 @@ struct CudaComponents {
 CudaComponents label_components_cuda(const BondConfiguration& configuration, LabelMethod method,
                                      std::uint32_t tile, int device, int repeats = 1);
 
-}  // namespace rewise::single
+}  // namespace rewise

@@ -1,4 +1,4 @@
-// The steps of labelling by the papers' methods, each queued for all systems on a stream.
+// The steps of the papers' methods on CUDA devices, each queued for all systems.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -6,17 +6,10 @@
 #include <cstdint>
 
 #include "src/label/method.hpp"
-#include "src/single/labels/label_field.hpp"
-#include "src/single/labels/label_tiles.hpp"
+#include "src/label/papers/labeller_cuda.hpp"
+#include "src/label/papers/tiles.hpp"
 
-namespace rewise::single {
-
-// Pairs of tile roots that a bond across tiles or a shortcut joins, for `relax` and `fast`.
-struct RootPairs {
-  std::uint64_t capacity = 0;           // per system
-  Site* pairs = nullptr;                // [systems][capacity][2]
-  unsigned long long* count = nullptr;  // [systems]
-};
+namespace rewise::papers {
 
 // One pass of a fixed point: it does nothing where the pass before has changed nothing (`before`
 // null: the first), and says whether it has changed something.
@@ -30,7 +23,7 @@ struct PassFlags {
 void launch_tile_labels(const LabelField& field, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream);
 
-// Bonds across tiles, `relax` (label_relax.cu).
+// Bonds across tiles, `relax` (relax.cu).
 std::uint64_t relax_pairs(const LabelField& field, const LabelTiles& tiles);  // at most, per system
 void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const RootPairs& pairs,
                        cudaStream_t stream);
@@ -39,18 +32,26 @@ void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFla
 // label[site] = label[parent[site]], which is its tile root's.
 void launch_resolve(const LabelField& field, cudaStream_t stream);
 
-// Bonds across tiles, `sew` (label_sew.cu): all of it.
+// Bonds across tiles, `sew` (sew.cu): all of it.
 void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream);
 
-// By compare-and-swap (label_union.cu): the pairs, then labels; and shortcuts alone, into any
+// By compare-and-swap (union.cu): the pairs, then labels; and shortcuts alone, into any
 // trees.
 void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream);
 void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream);
 
-// Label equivalence over the whole lattice (label_equivalence.cu). `references`: with parent as the
-// array of references (Hawick et al.), else without (Kalentev et al.).
+// Label equivalence (equivalence.cu). `references`: with parent as the array of references (Hawick
+// et al.), else without (Kalentev et al.). Every site its own label; field.size is 0.
 void launch_equivalence_start(const LabelField& field, bool references, cudaStream_t stream);
+// A pass: scanning and analysis by the bonds within the part, on one device all bonds.
 void launch_equivalence(const LabelField& field, bool references, const PassFlags& flags,
                         cudaStream_t stream);
+// Second stage of several devices, the two steps of a pass, each after that before it of all
+// devices: the bonds that leave the part, and all shortcuts; the sites that have, or may have, such
+// a bond.
+void launch_border_scan(const LabelField& field, const PassFlags& flags, cudaStream_t stream);
+void launch_border_analysis(const LabelField& field, const PassFlags& flags, cudaStream_t stream);
+// Labels of all sites of the part.
+void launch_ends(const LabelField& field, cudaStream_t stream);
 
-}  // namespace rewise::single
+}  // namespace rewise::papers

@@ -1,16 +1,13 @@
-// Labels within tiles (label_tiles.hpp), a block per tile in shared memory. `bfs` and `union-find`
+// Labels within tiles (tiles.hpp), a block per tile in shared memory. `bfs` and `union-find`
 // search by one thread, as in the paper; the other 31 of its warp help to load and to store.
 // `self-label` has a thread for every four sites.
 #include <algorithm>
 
-#include "src/single/device_plan.hpp"
-#include "src/single/labels/label_grid.cuh"
-#include "src/single/labels/label_kernels.hpp"
+#include "src/cuda/system_items.cuh"
+#include "src/label/papers/kernels.hpp"
 
-namespace rewise::single {
+namespace rewise::papers {
 namespace {
-
-using namespace device;
 
 // Shared memory of a tile's block.
 struct TileSpace {
@@ -137,7 +134,7 @@ void launch_tile_labels(const LabelField& field, const LabelTiles& tiles, TileMe
                         cudaStream_t stream) {
   if (field.dim == 0) {
     const SystemItems items(field.sites, field.systems);
-    launch_items(start_sites, items, stream, field);
+    launch(start_sites, items, stream, field);
     return;
   }
   with_dim(field.dim, [&]<int kDim>() {
@@ -154,4 +151,4 @@ void launch_tile_labels(const LabelField& field, const LabelTiles& tiles, TileMe
   });
 }
 
-}  // namespace rewise::single
+}  // namespace rewise::papers

@@ -1,15 +1,14 @@
-#include "src/single/labels/label_components_cuda.hpp"
+#include "src/label/papers/components_cuda.hpp"
 
 #include <span>
 #include <string>
 
 #include "src/base/error.hpp"
 #include "src/cuda/graph.hpp"
-#include "src/cuda/use_device.hpp"
 #include "src/label/labeller.hpp"
-#include "src/single/labels/label_cuda.hpp"
+#include "src/label/papers/labeller_cuda.hpp"
 
-namespace rewise::single {
+namespace rewise {
 namespace {
 
 // Bit k of a site's byte: its bond ahead in direction k.
@@ -24,32 +23,25 @@ std::vector<std::uint8_t> bond_bytes(const BondConfiguration& c) {
   return bytes;
 }
 
-std::vector<RewiredSlot> shortcuts_of(const BondConfiguration& c) {
-  std::vector<RewiredSlot> shortcuts;
-  shortcuts.reserve(c.extra.size());
-  for (const SitePair& pair : c.extra) shortcuts.push_back({0, pair.a, pair.b});
-  return shortcuts;
-}
-
 }  // namespace
 
 CudaComponents label_components_cuda(const BondConfiguration& configuration, LabelMethod method,
                                      std::uint32_t tile, int device, int repeats) {
-  use_device(device);
+  const DeviceTeam team({device});
+  const cudaStream_t stream = team.stream(0);
   const std::uint64_t sites = configuration.sites;
   LabelField field;
   field.geometry = Geometry::make(configuration.lattice);
   field.dim = configuration.lattice.dim;
   field.sites = sites;
   field.stride = (sites + 255) / 256 * 256;
-  CudaStream stream;
   const std::vector<std::uint8_t> bytes = bond_bytes(configuration);
-  const std::vector<RewiredSlot> pairs = shortcuts_of(configuration);
+  const std::vector<SitePair>& pairs = configuration.extra;
   const std::vector<std::uint8_t> all_on(pairs.size(), 1);
   DeviceBuffer<std::uint8_t> bonds(field.stride);
-  bonds.copy_in(bytes, stream.get());
-  DeviceBuffer<RewiredSlot> shortcuts(std::span<const RewiredSlot>(pairs), stream.get());
-  DeviceBuffer<std::uint8_t> shortcut_on(std::span<const std::uint8_t>(all_on), stream.get());
+  bonds.copy_in(bytes, stream);
+  DeviceBuffer<SitePair> shortcuts(std::span<const SitePair>(pairs), stream);
+  DeviceBuffer<std::uint8_t> shortcut_on(std::span<const std::uint8_t>(all_on), stream);
   DeviceBuffer<std::uint32_t> label(field.stride), parent(field.stride), size(field.stride);
   field.bonds = bonds.data();
   field.shortcuts = shortcuts.data();
@@ -58,22 +50,22 @@ CudaComponents label_components_cuda(const BondConfiguration& configuration, Lab
   field.label = label.data();
   field.parent = parent.data();
   field.size = size.data();
-  LabellerCuda labeller(method, tile_edge(method, field.dim, tile, "tile"), field);
+  LabellerCuda labeller(team, method, tile_edge(method, field.dim, tile, "tile"), field);
   const CudaEvent begin(true), between(true), end(true);
   CudaComponents out;
   for (int n = 0; n < repeats; ++n) {
-    begin.record(stream.get());
-    labeller.run(field, stream.get(), [&](cudaStream_t at) { between.record(at); });
-    end.record(stream.get());
-    stream.wait();
+    begin.record(stream);
+    labeller.run({field}, [&] { between.record(stream); });
+    end.record(stream);
+    team.wait();
     const double first = between.seconds_since(begin), second = end.seconds_since(between);
     if (n > 0 && first + second >= out.label_seconds + out.merge_seconds) continue;
     out.label_seconds = first;
     out.merge_seconds = second;
   }
   out.label.resize(sites);
-  label.copy_out(std::span<std::uint32_t>(out.label), stream.get());
-  stream.wait();
+  label.copy_out(std::span<std::uint32_t>(out.label), stream);
+  team.wait();
   out.passes = labeller.passes();
   for (std::uint64_t site = 0; site < sites; ++site) {
     if (!configuration.present(static_cast<Site>(site))) out.label[site] = kNoLabel;
@@ -81,4 +73,4 @@ CudaComponents label_components_cuda(const BondConfiguration& configuration, Lab
   return out;
 }
 
-}  // namespace rewise::single
+}  // namespace rewise

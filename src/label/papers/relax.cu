@@ -6,30 +6,26 @@
 // Tc; a label may go further in one pass where blocks run one after the other.
 #include <algorithm>
 
-#include "src/single/device_plan.hpp"
-#include "src/single/labels/label_grid.cuh"
-#include "src/single/labels/label_kernels.hpp"
+#include "src/label/papers/passes.cuh"
 
-namespace rewise::single {
+namespace rewise::papers {
 namespace {
-
-using namespace device;
 
 // The bonds across tile borders of one system, by direction; a direction begins at a multiple of
 // 32, so that a warp has bonds of one direction. Wrapping bonds cross the last border.
-struct TileSeams {
+struct TileBorders {
   std::uint64_t first[kMaxDim + 1]{};
   FastDiv inner[kMaxDim]{};  // sites of a hyperplane below direction k
 };
 
-TileSeams tile_seams(const LabelField& field, const LabelTiles& tiles) {
-  TileSeams seams;
+TileBorders tile_borders(const LabelField& field, const LabelTiles& tiles) {
+  TileBorders borders;
   for (int k = 0; k < field.dim; ++k) {
     const std::uint64_t bonds = field.sites / field.geometry.extent[k] * tiles.along[k].divisor;
-    seams.inner[k] = FastDiv(field.geometry.stride[k]);
-    seams.first[k + 1] = seams.first[k] + (bonds + 31) / 32 * 32;
+    borders.inner[k] = FastDiv(field.geometry.stride[k]);
+    borders.first[k + 1] = borders.first[k] + (bonds + 31) / 32 * 32;
   }
-  return seams;
+  return borders;
 }
 
 struct Ends {
@@ -38,11 +34,11 @@ struct Ends {
 };
 
 // Bond number `index` across borders along direction k.
-__device__ __forceinline__ Ends seam_ends(const LabelField& field, const LabelTiles& tiles,
-                                          const TileSeams& seams, const std::uint8_t* bonds, int k,
-                                          std::uint32_t index) {
+__device__ __forceinline__ Ends border_ends(const LabelField& field, const LabelTiles& tiles,
+                                            const TileBorders& borders, const std::uint8_t* bonds,
+                                            int k, std::uint32_t index) {
   const Geometry& g = field.geometry;
-  const std::uint32_t rest = seams.inner[k].quotient(index);
+  const std::uint32_t rest = borders.inner[k].quotient(index);
   const std::uint32_t inner = index - rest * g.stride[k];
   const std::uint32_t outer = tiles.along[k].quotient(rest);
   const std::uint32_t border = rest - outer * tiles.along[k].divisor;
@@ -77,15 +73,15 @@ __device__ __forceinline__ void note(const LabelField& field, const RootPairs& p
   pair[1] = b;
 }
 
-__device__ __forceinline__ void note_seam(const LabelField& field, const LabelTiles& tiles,
-                                          const TileSeams& seams, const RootPairs& pairs,
-                                          const Item& item) {
+__device__ __forceinline__ void note_border(const LabelField& field, const LabelTiles& tiles,
+                                            const TileBorders& borders, const RootPairs& pairs,
+                                            const Item& item) {
   Ends ends;
-  if (item.index < seams.first[field.dim]) {
+  if (item.index < borders.first[field.dim]) {
     int k = 0;
-    while (item.index >= seams.first[k + 1]) ++k;
-    ends = seam_ends(field, tiles, seams, field.of(field.bonds, item.who), k,
-                     static_cast<std::uint32_t>(item.index - seams.first[k]));
+    while (item.index >= borders.first[k + 1]) ++k;
+    ends = border_ends(field, tiles, borders, field.of(field.bonds, item.who), k,
+                       static_cast<std::uint32_t>(item.index - borders.first[k]));
   }
   note(field, pairs, item.who, ends);
 }
@@ -100,11 +96,11 @@ __device__ __forceinline__ void note_shortcut(const LabelField& field, const Roo
   note(field, pairs, item.who, ends);
 }
 
-__global__ void note_seams(const __grid_constant__ LabelField field,
-                           const __grid_constant__ LabelTiles tiles,
-                           const __grid_constant__ TileSeams seams,
-                           const __grid_constant__ RootPairs pairs, SystemItems items) {
-  note_seam(field, tiles, seams, pairs, item_of(items));
+__global__ void note_borders(const __grid_constant__ LabelField field,
+                             const __grid_constant__ LabelTiles tiles,
+                             const __grid_constant__ TileBorders borders,
+                             const __grid_constant__ RootPairs pairs, SystemItems items) {
+  note_border(field, tiles, borders, pairs, item_of(items));
 }
 
 __global__ void note_shortcuts(const __grid_constant__ LabelField field,
@@ -133,12 +129,12 @@ __device__ __forceinline__ bool relax_system(const LabelField& field, const Root
   return changed;
 }
 
-__global__ void __launch_bounds__(kLabelThreads)
+__global__ void __launch_bounds__(kItemThreads)
     relax_pairs_once(const __grid_constant__ LabelField field,
                      const __grid_constant__ RootPairs pairs, PassFlags flags, SystemItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  const std::uint64_t threads = std::uint64_t{items.blocks.per_system.divisor} * kLabelThreads;
+  const std::uint64_t threads = std::uint64_t{items.blocks.per_system.divisor} * kItemThreads;
   report(flags, relax_system(field, pairs, item.who, item.index, threads));
 }
 
@@ -157,34 +153,34 @@ __global__ void resolve_sites(const __grid_constant__ LabelField field, SystemIt
 }  // namespace
 
 std::uint64_t relax_pairs(const LabelField& field, const LabelTiles& tiles) {
-  return tile_seams(field, tiles).first[field.dim] + field.shortcut_count;
+  return tile_borders(field, tiles).first[field.dim] + field.shortcut_count;
 }
 
 void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const RootPairs& pairs,
                        cudaStream_t stream) {
   check_cuda(cudaMemsetAsync(pairs.count, 0, field.systems * sizeof(*pairs.count), stream));
-  const TileSeams seams = tile_seams(field, tiles);
+  const TileBorders borders = tile_borders(field, tiles);
   if (field.dim > 0) {
-    const SystemItems items(seams.first[field.dim], field.systems);
-    launch_items(note_seams, items, stream, field, tiles, seams, pairs);
+    const SystemItems items(borders.first[field.dim], field.systems);
+    launch(note_borders, items, stream, field, tiles, borders, pairs);
   }
   if (field.shortcut_count > 0) {
     const SystemItems items(field.shortcut_count, field.systems);
-    launch_items(note_shortcuts, items, stream, field, pairs);
+    launch(note_shortcuts, items, stream, field, pairs);
   }
 }
 
 void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
   const SystemItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
-  launch_items(relax_pairs_once, items, stream, field, pairs, flags);
+  launch(relax_pairs_once, items, stream, field, pairs, flags);
 }
 
 void launch_resolve(const LabelField& field, cudaStream_t stream) {
   const SystemItems items(field.sites, field.systems);
-  launch_items(resolve_sites, items, stream, field);
+  launch(resolve_sites, items, stream, field);
 }
 
-}  // namespace rewise::single
+}  // namespace rewise::papers

@@ -1,17 +1,15 @@
 // Union-find by compare-and-swap (ECL-CC: Jaiganesh & Burtscher 2018): pairs of tile roots, or
 // shortcuts, are inserted all at once, the larger root under the smaller; then every site looks up
 // its root. With self-labelled tiles it is `fast` where nothing but bonds is given (Swendsen-Wang
-// has a faster one, swendsen_wang_cuda.hpp).
+// updates have a faster one of their own).
 #include <algorithm>
 
 #include "src/cuda/forest.cuh"
-#include "src/single/labels/label_grid.cuh"
-#include "src/single/labels/label_kernels.hpp"
+#include "src/cuda/system_items.cuh"
+#include "src/label/papers/kernels.hpp"
 
-namespace rewise::single {
+namespace rewise::papers {
 namespace {
-
-using namespace device;
 
 // A system's threads stride over its pairs.
 __device__ __forceinline__ void unite_system(const LabelField& field, const RootPairs& pairs,
@@ -24,21 +22,21 @@ __device__ __forceinline__ void unite_system(const LabelField& field, const Root
     forest.unite(list[2 * i], list[2 * i + 1]);
 }
 
-__global__ void __launch_bounds__(kLabelThreads)
+__global__ void __launch_bounds__(kItemThreads)
     unite_pairs(const __grid_constant__ LabelField field, const __grid_constant__ RootPairs pairs,
                 SystemItems items) {
   const Item item = item_of(items);
   unite_system(field, pairs, item.who, item.index,
-               std::uint64_t{items.blocks.per_system.divisor} * kLabelThreads);
+               std::uint64_t{items.blocks.per_system.divisor} * kItemThreads);
 }
 
 __device__ __forceinline__ void unite_shortcut(const LabelField& field, const Item& item) {
   if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return;
-  const RewiredSlot bond = field.shortcuts[item.index];
+  const SitePair bond = field.shortcuts[item.index];
   ParentForest{field.of(field.parent, item.who)}.unite(bond.a, bond.b);
 }
 
-__global__ void __launch_bounds__(kLabelThreads)
+__global__ void __launch_bounds__(kItemThreads)
     unite_shortcuts(const __grid_constant__ LabelField field, SystemItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) unite_shortcut(field, item);
@@ -51,7 +49,7 @@ __device__ __forceinline__ void label_site(const LabelField& field, const Item& 
   field.of(field.label, item.who)[item.index] = root;
 }
 
-__global__ void __launch_bounds__(kLabelThreads)
+__global__ void __launch_bounds__(kItemThreads)
     label_sites(const __grid_constant__ LabelField field, SystemItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) label_site(field, item);
@@ -62,16 +60,16 @@ __global__ void __launch_bounds__(kLabelThreads)
 void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream) {
   if (field.shortcut_count == 0) return;
   const SystemItems items(field.shortcut_count, field.systems);
-  launch_items(unite_shortcuts, items, stream, field);
+  launch(unite_shortcuts, items, stream, field);
 }
 
 void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kLabelThreads);
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
   const SystemItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
-  launch_items(unite_pairs, strides, stream, field, pairs);
+  launch(unite_pairs, strides, stream, field, pairs);
   const SystemItems items(field.sites, field.systems);
-  launch_items(label_sites, items, stream, field);
+  launch(label_sites, items, stream, field);
 }
 
-}  // namespace rewise::single
+}  // namespace rewise::papers

@@ -1,6 +1,6 @@
-// Labelling within a tile as CUDA blocks do it (src/single/labels/label_tiles.hpp), run on the
+// Labelling within a tile as CUDA blocks do it (src/label/papers/tiles.hpp), run on the
 // host: tiles cover a lattice once, and every method finds the clusters that a plain search finds.
-#include "src/single/labels/label_tiles.hpp"
+#include "src/label/papers/tiles.hpp"
 
 #include <numeric>
 #include <random>
@@ -11,7 +11,7 @@
 namespace {
 
 using namespace rewise;
-using namespace rewise::single;
+using namespace rewise::papers;
 
 Lattice box(std::vector<std::uint32_t> extents) {
   Lattice lattice;

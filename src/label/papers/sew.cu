@@ -11,14 +11,12 @@
 // root, which learns its cluster's smallest site, a tile root too.
 #include <algorithm>
 
-#include "src/single/device_plan.hpp"
-#include "src/single/labels/label_grid.cuh"
-#include "src/single/labels/label_kernels.hpp"
+#include "src/cuda/bits.cuh"
+#include "src/cuda/system_items.cuh"
+#include "src/label/papers/kernels.hpp"
 
-namespace rewise::single {
+namespace rewise::papers {
 namespace {
-
-using namespace device;
 
 constexpr unsigned kSewThreads = 512;  // of a block, at most
 
@@ -54,7 +52,7 @@ struct SewTrees {
         b = root(b);
       }
       for (std::uint32_t rest; (rest = __ballot_sync(~0u, a != b)) != 0;) {
-        const int next = static_cast<int>(lowest_lane(rest));
+        const int next = static_cast<int>(lowest(rest));
         join(__shfl_sync(~0u, a, next), __shfl_sync(~0u, b, next), a, b);
       }
     }
@@ -258,14 +256,14 @@ void sew_lattice(const LabelField& field, const LabelTiles& tiles, cudaStream_t 
       level.along[k] = FastDiv(boxes[k]);
       level.count *= boxes[k];
     }
-    launch(sew_boxes<kDim>, {level.count * field.systems, sew_threads<kDim>(level)}, stream, field,
-           level, FastDiv(level.count));
+    launch(sew_boxes<kDim>, LaunchShape{level.count * field.systems, sew_threads<kDim>(level)},
+           stream, field, level, FastDiv(level.count));
     for (int k = 0; k < kDim; ++k) {
       const std::uint64_t whole = 2 * std::uint64_t{level.half[k]};
       level.half[k] = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, extent[k]));
     }
   }
-  launch(sew_periodic<kDim>, {field.systems, kSewThreads}, stream, field);
+  launch(sew_periodic<kDim>, LaunchShape{field.systems, kSewThreads}, stream, field);
 }
 
 }  // namespace
@@ -276,8 +274,8 @@ void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t s
   });
   launch_unite_shortcuts(field, stream);
   const SystemItems items(field.sites, field.systems);
-  launch_items(name_roots, items, stream, field);
-  launch_items(label_sites, items, stream, field);
+  launch(name_roots, items, stream, field);
+  launch(label_sites, items, stream, field);
 }
 
-}  // namespace rewise::single
+}  // namespace rewise::papers

@@ -1,0 +1,51 @@
+// Kernels with a thread for each of the items (sites, bonds) of many systems: which one of which
+// system a thread has; and words that threads of several blocks share.
+#pragma once
+
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "src/cuda/launch.hpp"
+
+namespace rewise {
+
+inline constexpr unsigned kItemThreads = 256;  // of a block
+
+// `items` of every system, or a part of them; a block has items of one system only.
+struct SystemItems {
+  std::uint64_t items;  // of the whole system
+  SystemBlocks blocks;
+
+  SystemItems(std::uint64_t count, std::uint32_t systems, const DevicePart& part = {})
+      : items(count), blocks((count + kItemThreads - 1) / kItemThreads, systems, part) {}
+};
+
+// Launches a kernel whose last parameter is the items; nothing where there are none.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const SystemItems& items, detail::StreamAt stream,
+            const Arguments&... arguments) {
+  if (items.blocks.count() == 0) return;
+  launch(kernel, LaunchShape{.blocks = items.blocks.count(), .threads = kItemThreads}, stream,
+         arguments..., items);
+}
+
+struct Item {
+  std::uint32_t who;
+  std::uint64_t index;
+};
+
+__device__ __forceinline__ Item item_of(const SystemItems& all) {
+  const auto [who, block] = all.blocks.place(blockIdx.x);
+  return {who, std::uint64_t{block} * kItemThreads + threadIdx.x};
+}
+
+using SharedWord = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
+
+__device__ __forceinline__ std::uint32_t load(const std::uint32_t* at) {
+  return SharedWord(const_cast<std::uint32_t&>(*at)).load(cuda::memory_order_relaxed);
+}
+__device__ __forceinline__ void store(std::uint32_t* at, std::uint32_t value) {
+  SharedWord(*at).store(value, cuda::memory_order_relaxed);
+}
+
+}  // namespace rewise
