@@ -193,7 +193,14 @@ int run(int argc, char** argv) {
   for (const auto& command : commands) {
     if (!command.app->parsed()) continue;
     if (heeds_signals(command.app->get_name())) install_stop_signals();
-    return static_cast<int>(command.run());
+    try {
+      const auto status = static_cast<int>(command.run());
+      write_profile();
+      return status;
+    } catch (...) {
+      write_profile();
+      throw;
+    }
   }
   return static_cast<int>(ExitCode::internal);
 }

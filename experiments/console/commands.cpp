@@ -3,8 +3,17 @@
 #include <fmt/format.h>
 
 #include "experiments/console/options.hpp"
+#include "src/base/profile.hpp"
 
 namespace rewise {
+namespace {
+
+std::string& profile_file() {
+  static std::string file;
+  return file;
+}
+
+}  // namespace
 
 std::string Help::make_option_opts(const CLI::Option* option) const {
   if (option->get_type_size() == 0) return "";  // a flag
@@ -49,6 +58,25 @@ CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& value
   auto* option = app.add_option(name, value, help)->type_name(type);
   if (!value.empty()) option->default_str(value);
   return option;
+}
+
+void add_profile_option(CLI::App& app) {
+  const auto begin = [](const std::string& file) {
+    if (file_exists(file)) {
+      throw Error(ExitCode::held, fmt::format("--profile: '{}' exists already", file));
+    }
+    profile_file() = file;
+    profile::start();
+  };
+  app.add_option_function<std::string>("--profile", begin,
+                                       "where the time goes: a trace for ui.perfetto.dev")
+      ->type_name("FILE");
+}
+
+void write_profile() {
+  if (profile_file().empty()) return;
+  write_text_file(profile_file(), profile::chrome_trace());
+  fmt::print(stderr, "profile: {}; written to {}\n", profile::summary(), profile_file());
 }
 
 }  // namespace rewise

@@ -57,6 +57,11 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::uint64_t& va
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& value,
                       const std::string& type, const std::string& help);
 
+// --profile: where the time goes, into a file that is written when the command ends, however it
+// does, with one line on standard error. Error(held) where the file exists.
+void add_profile_option(CLI::App& app);
+void write_profile();  // nothing where none was asked for
+
 inline constexpr std::uint64_t kMostSeed = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace rewise

@@ -22,6 +22,7 @@
 #include "experiments/study/ranks.hpp"
 #include "experiments/tasks/task_group.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 #include "src/base/temporary.hpp"
 #include "src/store/syscalls.hpp"
 
@@ -129,7 +130,10 @@ class Batch {
       }
     }
     if (!word.empty()) progress_.line(word);
-    if (only_held) std::this_thread::sleep_for(200ms);
+    if (only_held) {
+      const profile::Span span(profile::Work::wait, "tasks that others hold");
+      std::this_thread::sleep_for(200ms);
+    }
     if (run_.stop.stop_requested()) over_ = interrupted_ = true;
   }
 
@@ -140,6 +144,7 @@ class Batch {
       const TaskPaths paths = task_paths(folder_, task_id(task.spec));
       std::optional<TaskData> data;
       try {
+        const profile::Span span(profile::Work::files, "look for a result");
         data = read_finished(task.spec, paths.finished);
       } catch (const Error& error) {  // whoever holds its lease may know of a good copy
         if (error.exit_code() != ExitCode::data) throw;
@@ -151,7 +156,7 @@ class Batch {
       clear_leftovers(paths, *data);
       progress_.skip(task.seconds);
       done();
-      handle_(index, std::move(*data));
+      reduce(index, std::move(*data));
     }
     if (left.empty()) return;
     TaskRun run = run_;
@@ -219,8 +224,13 @@ class Batch {
       progress_.finished();
     }
     done();
-    handle_(index, std::move(result.data));
+    reduce(index, std::move(result.data));
     return true;
+  }
+
+  void reduce(std::size_t index, TaskData&& data) {
+    const profile::Span span(profile::Work::reduce, tasks_[index].label);
+    handle_(index, std::move(data));
   }
 
   void done() {

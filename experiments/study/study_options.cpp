@@ -15,6 +15,7 @@
 #include "experiments/console/python.hpp"
 #include "experiments/study/ranks.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/profile.hpp"
 
 namespace rewise {
 namespace {
@@ -65,6 +66,7 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_whole(app, "--threads", options.threads, 0, 4096,
             "instead of run.threads; the numbers do not depend on it");
   add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
+  add_profile_option(app);
   app.add_flag("--recompute-damaged", options.recompute_damaged,
                "set results aside that are damaged and have no good copy,\n"
                "and compute them again (else they end the command: 65)");
@@ -220,6 +222,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   std::fflush(stdout);
   const double seconds = now() - begin;
   if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
+    const profile::Span span(profile::Work::plots);
     leave_report(folder);
   }
   fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", computed, duration_text(seconds),

@@ -8,6 +8,7 @@
 #include "experiments/console/options.hpp"
 #include "experiments/study/auto_schedule.hpp"
 #include "experiments/tune/cuda_rule.hpp"
+#include "src/base/profile.hpp"
 
 namespace rewise {
 
@@ -55,6 +56,7 @@ void take_schedule(const Study& study, const ClassWork& work, const StopToken& s
     wish.neighbour->graph.extents = work.neighbour;
   }
   wish.options.threads = 1;
+  const profile::Span span(profile::Work::tune);
   const ChosenSchedule chosen = choose_schedule(study.folder(), wish, stop);
   if (chosen.tuned) {
     progress.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(spec.graph.p),

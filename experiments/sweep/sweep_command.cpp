@@ -6,6 +6,7 @@
 #include "experiments/study/study_options.hpp"
 #include "experiments/sweep/sweep_report.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 
 namespace rewise {
 namespace {
@@ -53,6 +54,7 @@ ExitCode run_sweep(const StudyOptions& options) {
   };
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     const auto outcome = [&](const std::vector<SweepPoint>& points) {
+      const profile::Span span(profile::Work::analysis);
       return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points)};
     };
     const auto interrupted = [&](const std::vector<SweepPoint>& points) {

@@ -11,6 +11,7 @@
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task_member.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/profile.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/single/single.hpp"
 
@@ -87,6 +88,7 @@ class Group {
   }
 
   std::unique_ptr<EngineBatch> make_batch() const {
+    const profile::Span span(profile::Work::prepare);
     const EngineKind engine = running_.front()->spec().engine;
     EngineOptions options = run_.engine;
     options.stop = [this] { return run_.stop.stop_requested(); };
@@ -167,12 +169,15 @@ void Group::advance(const Step& step, Company& company) {
   const std::size_t count = std::min(company.count, std::max<std::size_t>(1, kMostHeld / replicas));
   std::vector<std::vector<Observation>> taken(company.who.size());
   std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
-  if (step.measured) {
-    taken = batch_->sample(company.who, schedule, step.cycles, count);
-    for (std::size_t i = 0; i < times.size(); ++i) times[i] = taken[i].size();
-  } else {
-    const std::vector<bool> done = batch_->advance(company.who, schedule, step.cycles);
-    for (std::size_t i = 0; i < times.size(); ++i) times[i] = done[i] ? 1 : 0;
+  {
+    const profile::Span span(profile::Work::engine);
+    if (step.measured) {
+      taken = batch_->sample(company.who, schedule, step.cycles, count);
+      for (std::size_t i = 0; i < times.size(); ++i) times[i] = taken[i].size();
+    } else {
+      const std::vector<bool> done = batch_->advance(company.who, schedule, step.cycles);
+      for (std::size_t i = 0; i < times.size(); ++i) times[i] = done[i] ? 1 : 0;
+    }
   }
   const std::uint64_t cycles = step.cycles * count;
   const double seconds = std::max(now() - begin, 1e-9);

@@ -9,6 +9,7 @@
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task_check.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 #include "src/store/syscalls.hpp"
 
 namespace rewise {
@@ -82,6 +83,7 @@ void TaskMember::claim() {
   if (is_packed(spec())) check_packed_task(spec());
   std::optional<TaskData> stored;
   if (job_.paths) {
+    const profile::Span span(profile::Work::files, "claim");
     LeaseClaim claim = claim_lease(job_.paths->lease);
     if (!claim.lease) return close(TaskOutcome::held, claim.holder);
     if (!claim.note.empty()) say(claim.note);
@@ -103,6 +105,7 @@ void TaskMember::claim() {
     }
   }
   if (is_packed(spec())) return;
+  const profile::Span span(profile::Work::graph);
   graph_ = task_graph(spec());
   if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
 }
@@ -180,6 +183,7 @@ void TaskMember::append(const Observation& observation) {
 }
 
 void TaskMember::finish() {
+  const profile::Span span(profile::Work::files, "finished task");
   pack();
   if (job_.paths) {
     if (replaces_) {
@@ -257,6 +261,7 @@ void TaskMember::checkpoint_after(double seconds) {
 }
 
 void TaskMember::save(const std::filesystem::path& file) {
+  const profile::Span span(profile::Work::files, "checkpoint");
   pack();
   save_task(file, data_, &*lease_);
   saved_ = std::chrono::steady_clock::now();

@@ -11,6 +11,7 @@
 #include "experiments/tc/tc_headline.hpp"
 #include "experiments/tc/tc_potts.hpp"
 #include "experiments/tc/tc_report.hpp"
+#include "src/base/profile.hpp"
 
 namespace rewise {
 namespace {
@@ -146,6 +147,7 @@ ExitCode run_tc(const StudyOptions& options) {
   }
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     const auto outcome = [&](const std::vector<PointData>& points) {
+      const profile::Span span(profile::Work::analysis);
       const TcResult result = analyse_tc(config, points);
       Json summary = tc_summary(config, points, result, 0);
       std::string rows = tc_rows_csv(summary);

@@ -20,6 +20,7 @@
 #include "experiments/tc/tc_plan.hpp"
 #include "experiments/tune/tune_report.hpp"
 #include "graphs/graph_io.hpp"
+#include "src/base/profile.hpp"
 #include "src/store/syscalls.hpp"
 
 namespace rewise {
@@ -231,6 +232,7 @@ ExitCode run_tune(const TuneOptions& options) {
                                          number_text(spec.temperatures.front()));
     progress.stage(name);
     const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
+    const profile::Span span(profile::Work::tune, name);
     results.push_back(tune(setting_of(options, spec, device), stop, note));
     progress.add(1);
   }
@@ -287,6 +289,7 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
            "keep the winners for schedule = \"auto\" of this study");
   app.add_flag("--overwrite", o.overwrite, "replace FILE.json if it exists");
   app.add_flag("!--no-plots", o.plots, "do not draw plots");
+  add_profile_option(app);
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
 }
 
