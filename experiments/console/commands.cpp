@@ -4,6 +4,7 @@
 
 #include "experiments/console/options.hpp"
 #include "src/base/profile.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace {
