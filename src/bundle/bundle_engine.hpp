@@ -6,7 +6,6 @@
 
 #include "src/bundle/layout.hpp"
 #include "src/bundle/local/local.hpp"
-#include "src/bundle/swendsen_wang/swendsen_wang_label.hpp"
 #include "src/engine/engine_base.hpp"
 
 namespace rewise::bundle {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "src/bundle/device_graphs.hpp"
-#include "src/bundle/swendsen_wang/swendsen_wang_device.hpp"
+#include "src/bundle/swendsen_wang/device_swendsen_wang.hpp"
 #include "src/bundle/wolff/device_wolff.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"

@@ -65,10 +65,10 @@ class CpuEngine final : public BundleEngine {
         Scratch scratch;
 #pragma omp for schedule(dynamic)
         for (std::uint32_t b = 0; b < bundles_; ++b) {
-          if (!watch.stopped()) run(b, schedule, steps, Team{}, watch, scratch, clock);
+          if (!watch.stopped()) run(b, schedule, steps, ThreadTeam{}, watch, scratch, clock);
         }
       } else {
-        const Team team{omp_get_thread_num(), omp_get_num_threads()};
+        const ThreadTeam team{omp_get_thread_num(), omp_get_num_threads()};
         for (std::uint32_t b = 0; b < bundles_; ++b) {
           if (!run(b, schedule, steps, team, watch, shared, clock)) break;
         }
@@ -114,7 +114,7 @@ class CpuEngine final : public BundleEngine {
   void write_words(std::uint32_t bundle, const Words& words) override { words_[bundle] = words; }
 
   // Brings a bundle to `steps` steps beyond step_; false where the team was stopped before.
-  bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const Team& team,
+  bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const ThreadTeam& team,
            StopWatch& watch, Scratch& scratch, Clock& clock) {
     // Each member counts for itself, all alike.
     std::uint64_t done = ahead_[b];
@@ -153,7 +153,7 @@ class CpuEngine final : public BundleEngine {
 
   // Returns how many of `count` updates all replicas have made.
   std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
-                                const Team& team, StopWatch& watch, Scratch& scratch) {
+                                const ThreadTeam& team, StopWatch& watch, Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
     if (is_swendsen_wang()) {
       swendsen_wang_->run(at, bond_[b / groups_], count, team, watch, scratch.swendsen_wang, ahead,

@@ -7,6 +7,7 @@
 #define RW_BUNDLE_COUNT_INL_HPP_
 #endif
 
+#include "src/bundle/rules.hpp"
 #include "src/random/philox-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -81,6 +82,15 @@ HWY_INLINE V32 draw_below(const CallTable& calls, const SharedItems& shared, V32
     if (call > 0 && all_zero(undecided)) break;
   }
   return hn::AndNot(undecided, below);
+}
+
+// Replicas in which a vector of bonds is drawn, among those that ask.
+HWY_INLINE V32 drawn(const CallTable& calls, V32 bond, V32 asking, Threshold t) {
+  if (all_zero(asking)) return asking;
+  const D32 d;
+  const auto digit = [&](unsigned n)
+                         HWY_ATTR { return hn::Set(d, threshold_digit(t, n) ? ~0u : 0u); };
+  return draw_below(calls, SharedItems(calls, bond), asking, hn::Zero(d), digit);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -215,7 +215,7 @@ namespace {
 
 // Calls f(group, first, last, fresh) for this member's share of each group of a colour.
 template <class F>
-void share_modified(const Layout& layout, int colour, const Team& team, std::uint32_t* fresh,
+void share_modified(const Layout& layout, int colour, const ThreadTeam& team, std::uint32_t* fresh,
                     const F& f) {
   for (const ModifiedGroup& group : layout.modified) {
     if (group.colour == colour) {
@@ -242,7 +242,7 @@ constexpr std::uint64_t kBlock = 8;
 
 // New words of this member's modified cells; where it may be stopped, in pieces.
 void update_aside(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
-                  const Team& team, bool may_stop, StopWatch& watch, std::uint32_t* fresh,
+                  const ThreadTeam& team, bool may_stop, StopWatch& watch, std::uint32_t* fresh,
                   const std::uint32_t* spins) {
   share_modified(layout, colour, team, fresh,
                  [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
@@ -259,7 +259,7 @@ void update_aside(const Layout& layout, const LocalTables& tables, const Address
 }
 
 // Writes this member's modified cells of rows [first_row, last_row) over what the rows left there.
-void write_aside(const Layout& layout, int colour, const Team& team, std::uint32_t* fresh,
+void write_aside(const Layout& layout, int colour, const ThreadTeam& team, std::uint32_t* fresh,
                  std::uint32_t* spins, std::uint64_t first_row, std::uint64_t last_row,
                  const Regular& regular) {
   const bool whole = first_row == 0 && last_row == regular.rows;
@@ -278,7 +278,7 @@ void write_aside(const Layout& layout, int colour, const Team& team, std::uint32
 }  // namespace
 
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
-                 const Team& team, StopWatch& watch, std::vector<std::uint32_t>& fresh,
+                 const ThreadTeam& team, StopWatch& watch, std::vector<std::uint32_t>& fresh,
                  std::uint32_t* spins, SweepPlace& place) {
   std::size_t room = 0;
   for (const ModifiedGroup& group : layout.modified) room += group.padded;

@@ -15,7 +15,7 @@
 
 #include "src/bundle/layout.hpp"
 #include "src/bundle/rules.hpp"
-#include "src/bundle/team.hpp"
+#include "src/bundle/thread_team.hpp"
 #include "src/model/acceptance.hpp"
 
 namespace rewise::bundle {
@@ -92,7 +92,7 @@ struct SweepPlace {
 // `fresh` is scratch for the modified cells' new words, shared by the team. Begins at `place`;
 // false where the team was stopped, at `place`. Each member has a `place` of its own, all alike.
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
-                 const Team& team, StopWatch& watch, std::vector<std::uint32_t>& fresh,
+                 const ThreadTeam& team, StopWatch& watch, std::vector<std::uint32_t>& fresh,
                  std::uint32_t* spins, SweepPlace& place);
 
 }  // namespace rewise::bundle

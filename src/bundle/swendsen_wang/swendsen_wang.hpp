@@ -7,7 +7,7 @@
 //   1 draw   32 sites at a time: which bonds are open (drawn, and between equal spins), a word of
 //            32 replicas per bond, turned into a word of 32 bonds per replica; likewise a random
 //            bit per site, which flips the cluster if the site is its smallest
-//   2 label  replica by replica (swendsen_wang_label.hpp); the random bits become those to flip
+//   2 label  replica by replica; the random bits become those to flip
 //   3 flip   turned back, 32 replicas to a word, and added to the spins
 //
 // Memory per bundle in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and thread.
@@ -22,10 +22,49 @@
 
 #include "src/bundle/layout.hpp"
 #include "src/bundle/rules.hpp"
-#include "src/bundle/swendsen_wang/swendsen_wang_label.hpp"
-#include "src/bundle/team.hpp"
+#include "src/bundle/thread_team.hpp"
+#include "src/label/cluster_sums.hpp"
+#include "src/label/run_table.hpp"
 
 namespace rewise::bundle {
+
+// The ends of a bond, as RunTable::place().
+struct PlacePair {
+  std::uint64_t a, b;
+};
+
+// A site's weight; place as RunTable::place().
+struct PlaceWeight {
+  std::uint64_t place;
+  std::uint32_t weight;
+};
+
+// Open bonds of one replica; masks in site order, two words longer than the sites need.
+struct OpenBonds {
+  const std::uint32_t* direction[kMaxDim];  // of a site's bond ahead
+  const std::uint32_t* listed;              // [listed bonds] bit `replica`
+  unsigned replica;
+};
+
+// A thread's working memory.
+struct LabelScratch {
+  LabelScratch(const Lattice& lattice, std::uint64_t sites)
+      : runs(lattice, sites),
+        size(std::make_unique_for_overwrite<std::uint32_t[]>(sites + 1)),
+        flip(std::make_unique_for_overwrite<std::uint8_t[]>(sites + 1)) {}
+
+  RunTable runs;
+  std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
+  std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
+  std::vector<std::uint32_t> weight;      // [sites + 1] of a cluster; zero between calls
+  std::vector<std::uint32_t> weighted;    // [weights] cluster of each
+};
+
+// `flips` holds a random bit per site, which decides for a cluster if the site is its smallest, and
+// becomes the mask of the sites that flip. listed: the ends of the listed bonds.
+ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
+                           const std::vector<PlaceWeight>& weights, const OpenBonds& open,
+                           std::uint32_t* flips, LabelScratch& scratch);
 
 // Bit planes in site order: plane k of replica r is [(k * 32 + r) * plane_words], bit s % 32 of
 // word s / 32 belongs to site s. Planes 0 .. dim - 1 hold open bonds by direction, plane dim flips.
@@ -60,12 +99,12 @@ class SwendsenWangUpdate {
   // `count` updates of all replicas by a team, from step at.step on; replica r has made ahead[r] of
   // them already, and where the team was stopped it may be fewer than `count` at the end.
   // scratch.sums holds their cluster sums per replica. Ends with a barrier.
-  void run(const Address& at, Threshold bond, std::uint32_t count, const Team& team,
+  void run(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
            StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
            std::uint32_t* spins) const;
 
  private:
-  void prepare(const Team& team, SwendsenWangScratch& scratch) const;
+  void prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const;
 
   const SwendsenWangGeometry geometry_;
 };

@@ -15,7 +15,7 @@ constexpr double kPlaneFraction = 0.02;
 }  // namespace
 
 void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
-                      const Team& team, StopWatch& watch, WolffScratch& scratch,
+                      const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                       UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
@@ -45,7 +45,7 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
 
 // All updates replica by replica on transposed spins.
 void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t count,
-                            const Team& team, StopWatch& watch, WolffScratch& scratch,
+                            const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                             UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     scratch.planes.resize(std::size_t{kReplicas} * sparse_.plane_words);
@@ -74,7 +74,7 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
 // Update number `w` of all replicas in the bundle's words; clusters beyond `limit` sites turn
 // dense. False where some replica was stopped.
 bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
-                           const Team& team, StopWatch& watch, WolffScratch& scratch,
+                           const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                            UpdatesAhead& ahead, std::uint32_t* spins) const {
   const bool may_turn = limit < layout_.sites;
   if (team.first()) {
@@ -114,8 +114,8 @@ bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond, s
 
 // Grows on, for all replicas that outgrew the limit at once, from what they have reached. False,
 // with their spins as they were, where the team was stopped.
-bool WolffUpdate::turn_dense(const Address& at, Threshold bond, const Team& team, StopWatch& watch,
-                             WolffScratch& scratch, std::uint32_t* spins) const {
+bool WolffUpdate::turn_dense(const Address& at, Threshold bond, const ThreadTeam& team,
+                             StopWatch& watch, WolffScratch& scratch, std::uint32_t* spins) const {
   const std::uint32_t active = scratch.outgrown;
   DenseScratch& dense = *scratch.dense;
   if (team.first()) {

@@ -20,7 +20,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/bundle/team.hpp"
+#include "src/bundle/thread_team.hpp"
 #include "src/bundle/wolff/wolff_dense.hpp"
 #include "src/engine/engine.hpp"
 
@@ -95,17 +95,17 @@ class WolffUpdate {
   // the mean share of sites that a cluster of this bundle flipped lately (a guess that changes
   // speed only). scratch.flipped holds the flipped sites per replica. Ends with a barrier.
   void run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
-           const Team& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+           const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
            std::uint32_t* spins) const;
 
  private:
-  void in_planes(const Address& at, Threshold bond, std::uint32_t count, const Team& team,
+  void in_planes(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
                  StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
                  std::uint32_t* spins) const;
   bool in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
-                const Team& team, StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
-                std::uint32_t* spins) const;
-  bool turn_dense(const Address& at, Threshold bond, const Team& team, StopWatch& watch,
+                const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
+                UpdatesAhead& ahead, std::uint32_t* spins) const;
+  bool turn_dense(const Address& at, Threshold bond, const ThreadTeam& team, StopWatch& watch,
                   WolffScratch& scratch, std::uint32_t* spins) const;
 
   const EngineOptions options_;

@@ -23,15 +23,6 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::bundle {
 namespace HWY_NAMESPACE {
 
-// Replicas in which a vector of bonds is drawn, among those that ask.
-HWY_INLINE V32 drawn(const CallTable& calls, V32 bond, V32 asking, Threshold t) {
-  if (all_zero(asking)) return asking;
-  const D32 d;
-  const auto digit = [&](unsigned n)
-                         HWY_ATTR { return hn::Set(d, threshold_digit(t, n) ? ~0u : 0u); };
-  return draw_below(calls, SharedItems(calls, bond), asking, hn::Zero(d), digit);
-}
-
 template <int kDim>
 struct RowBonds {
   // The bond indices from the colour-0 sites of a vector to their neighbours k.
@@ -310,7 +301,7 @@ DenseScratch::DenseScratch(const DenseGeometry& g)
 
 void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
-                const Team& team, StopWatch& watch, DenseScratch& scratch) {
+                const ThreadTeam& team, StopWatch& watch, DenseScratch& scratch) {
   // In pieces of a grain: f(first, last), of units of so many sites.
   const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
     auto [first, last] = team.part(units);
@@ -339,7 +330,7 @@ void dense_grow(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch)
   HWY_DYNAMIC_DISPATCH(GrowDense)(g, watch, scratch);
 }
 
-void dense_flip(const DenseGeometry& g, const Team& team, DenseScratch& scratch,
+void dense_flip(const DenseGeometry& g, const ThreadTeam& team, DenseScratch& scratch,
                 std::uint32_t* spins) {
   const auto [first, last] = team.part(static_cast<std::uint32_t>(g.layout.words / kGuard));
   HWY_DYNAMIC_DISPATCH(FlipReached)

@@ -8,7 +8,7 @@
 
 #include "src/bundle/layout.hpp"
 #include "src/bundle/rules.hpp"
-#include "src/bundle/team.hpp"
+#include "src/bundle/thread_team.hpp"
 
 namespace rewise::bundle {
 
@@ -51,11 +51,11 @@ struct DenseScratch {
 // their seeds. Shared by a team. Left undone where the watch stops it, as is step 2.
 void dense_draw(const DenseGeometry& geometry, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
-                const Team& team, StopWatch& watch, DenseScratch& scratch);
+                const ThreadTeam& team, StopWatch& watch, DenseScratch& scratch);
 // Step 2: grows scratch.reached from what it holds to its fixed point.
 void dense_grow(const DenseGeometry& geometry, StopWatch& watch, DenseScratch& scratch);
 // Step 3: flips what was reached and empties it. Shared by a team.
-void dense_flip(const DenseGeometry& geometry, const Team& team, DenseScratch& scratch,
+void dense_flip(const DenseGeometry& geometry, const ThreadTeam& team, DenseScratch& scratch,
                 std::uint32_t* spins);
 
 }  // namespace rewise::bundle

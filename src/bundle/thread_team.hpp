@@ -8,7 +8,7 @@
 
 namespace rewise::bundle {
 
-struct Team {
+struct ThreadTeam {
   int member = 0, size = 1;
 
   bool first() const { return member == 0; }
