@@ -217,7 +217,9 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
   key_ = Words(parent_.size());
   size_ = Words(parent_.size());
-  if (weighted_) weight_ = Words(parent_.size());
+  // At least a word: that there is one says that sites have weights, where no bond leaves a tile,
+  // too.
+  if (weighted_) weight_ = Words(std::max<std::size_t>(parent_.size(), 1));
   listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
   sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
   label_.clear(stream);
