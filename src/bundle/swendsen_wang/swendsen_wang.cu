@@ -47,8 +47,8 @@ struct LabelItem {
   }
 };
 
-// Where the run starts that holds the highest bit of `up_to`; a bit of `starts` is where one does.
-__device__ __forceinline__ unsigned run_start(std::uint32_t starts, std::uint32_t up_to) {
+// Where the run starts that holds the highest bit of `up_to`; bits of `starts` are where runs do.
+__device__ __forceinline__ unsigned last_start(std::uint32_t starts, std::uint32_t up_to) {
   return highest(starts & up_to);
 }
 // The sites of a row up to and with x.
@@ -362,7 +362,7 @@ class TileLabeller {
       for (int h = 0; h < 2; ++h) {
         const unsigned j = n + 32 * static_cast<unsigned>(h);
         starts[h] = __shfl_sync(~0u, starts_[h], static_cast<int>(n));
-        local[h] = forest_[(32 * j + run_start(starts[h], before_)) & kPlace] & kPlace;
+        local[h] = forest_[(32 * j + last_start(starts[h], before_)) & kPlace] & kPlace;
         label[32 * j] = static_cast<std::uint16_t>(forest_[local[h]] & kPlace);
       }
       __syncwarp();
@@ -472,7 +472,7 @@ class TileLabeller {
       const std::uint32_t before = from_behind(along, h, 1);
       const bool joined = row(h) > 0 && row_[h].count > 0 && before >> 31 != 0;
       if (joined) local_[h] &= ~1u;
-      const std::uint32_t from = 32 * (row(h) - 1) + run_start(from_behind(starts_, h, 1), ~0u);
+      const std::uint32_t from = 32 * (row(h) - 1) + last_start(from_behind(starts_, h, 1), ~0u);
       for (unsigned n = 0; n < 32; ++n) {
         if (lane_ == n && joined) forest_[32 * row(h)] = forest_[from];
         __syncwarp();
@@ -528,12 +528,12 @@ class TileLabeller {
           const std::uint32_t more = __shfl_sync(~0u, chosen[k][h], static_cast<int>(n));
           const std::uint32_t behind = __shfl_sync(~0u, starts_behind[k][h], static_cast<int>(n));
           if ((more >> lane_ & 1u) != 0) {
-            from = base - 32 * label_stride<kDim>(k + 1) + run_start(behind, before_);
+            from = base - 32 * label_stride<kDim>(k + 1) + last_start(behind, before_);
           }
           hooks |= more;
         }
         const std::uint32_t parent = forest_[from & kPlace];
-        last = base + run_start(starts, before_);
+        last = base + last_start(starts, before_);
         if ((hooks >> lane_ & 1u) != 0) forest_[last] = parent;
         __syncwarp();
       }
@@ -558,8 +558,8 @@ class TileLabeller {
           if (finders == 0) break;
           if (rest != 0) {
             const std::uint32_t before = (rest & (0u - rest)) * 2 - 1;
-            const std::uint32_t a = 32 * row(h) + run_start(starts_[h], before);
-            const std::uint32_t b = back + run_start(behind, before);
+            const std::uint32_t a = 32 * row(h) + last_start(starts_[h], before);
+            const std::uint32_t b = back + last_start(behind, before);
             const std::uint32_t others = finders & before_ & ~(1u << lane_);
             queue_[waiting + static_cast<unsigned>(__popc(others))] = a << 16 | b;
             rest &= rest - 1;
