@@ -10,7 +10,7 @@ from . import plot_style as style
 from .plot_sizes import (QUANTITIES, found, grid, m2_scaling, p_label, plot_binder_limit,
                          plot_extrapolation, tc_of, title_of)
 from .files import (array, extents_label, in_formula, refused, schedule_label, status_of,
-                    value_and_error, whole_or_statistical, with_error)
+                    value_and_error, whole, whole_or_statistical, with_error)
 
 MOST_ANNOTATED = 6  # values written beside their points
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
@@ -282,8 +282,50 @@ def draw_local_exponents(panel, local, theory):
     panel.set_ylabel("local exponent")
 
 
+def plot_tree(point):
+    """lambda(T) on bare lattices, and the temperature where it is 1 (the tree condition)."""
+    figure, axes = style.new_figure()
+    panel = axes[0, 0]
+    tree = point["tree"]
+    for index, edge in enumerate(sorted({entry["edge"] for entry in tree["lambda"]})):
+        own = [entry for entry in tree["lambda"] if entry["edge"] == edge]
+        t, value = (array([entry[key] for entry in own]) for key in ("temperature", "lambda"))
+        style.points(panel, t, value, array([entry["error"] for entry in own]), index,
+                     f"L = {edge}")
+    panel.axhline(1, color=style.GREY, linewidth=0.7, linestyle=":")
+    value, error = whole(tree["tc"])
+    if np.isfinite(value):
+        panel.axvline(value, color=style.GREY, linewidth=0.7,
+                      label=rf"$T_{{\mathrm{{c}}}} = {in_formula(value, error)}$")
+    panel.set_xlabel(style.TEMPERATURE)
+    panel.set_ylabel(r"$\lambda$ (from shortcut to shortcut)")
+    panel.set_title(p_label(point), loc="left")
+    panel.legend()
+    return figure, f"tree-{p_name(point)}"
+
+
+def by_best(summary):
+    """The summary with the best values of both methods in place of those of the crossings: as it
+    is without the tree condition."""
+    if "best" not in summary:
+        return summary
+    points = [point | {"tc": point["best"], "shift": point["best_shift"], "candidate": None}
+              for point in summary["points"]]
+    best = summary["best"]
+    tc0 = summary.get("tc0") or (best["tc0"] and best["tc0"] | {"source": "published"})
+    return summary | {"points": points, "local_exponents": best["local_exponents"],
+                      "power_laws": [], "tc0": tc0}
+
+
 def jobs(summary):
     """Every figure that the summary allows, as functions that make (figure, name)."""
+    yield from jobs_of_study(by_best(summary))
+    for point in summary.get("points", []):
+        if (point.get("tree") or {}).get("lambda"):
+            yield partial(plot_tree, point)
+
+
+def jobs_of_study(summary):
     points, more = summary.get("points", []), style.learn(summary)
     yield from plot_sweep.jobs(points)
     if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):

@@ -58,6 +58,7 @@ CAPTIONS = {
     "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule.",
     "sweep": "The largest lattice at every p.",
     "peaks": "Specific heat and susceptibility with their maxima, by reweighting.",
+    "tree": "Transfer from shortcut to shortcut on bare lattices; Tc is where it is 1.",
     "transition": "Transition temperatures of finite lattices, extrapolated; the jump of the "
                   "energy.",
     "histograms": "Histograms of the energy where the phases weigh the same.",
@@ -132,6 +133,13 @@ def headline(summary):
                             "<p>2.3772(4) means 2.3772 ± 0.0004: one standard error, by jackknife "
                             "over graphs, with what the extrapolation over sizes leaves out. "
                             "J = k<sub>B</sub> = 1.</p>", controls(summary))]
+        tree = report_tables.tree(summary)
+        if tree[0]:
+            sections.append(section(
+                "By the tree condition", table(*tree, text_columns=(2,)),
+                "<p>Tc of infinite networks from their lattices without shortcuts: where the "
+                "transfer from shortcut to shortcut has spectral radius λ = 1. No sizes are "
+                "extrapolated. Values of both methods are joined only where they agree.</p>"))
         target = report_tables.target(summary)
         if target[0]:
             sections.append(section(

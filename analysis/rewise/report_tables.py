@@ -54,6 +54,24 @@ def critical_temperatures(summary):
                   "sizes", "graphs"]
 
 
+def tree(summary):
+    """Both methods beside each other; no rows without the tree condition."""
+    rows = []
+    for point in summary["points"] if "best" in summary else []:
+        found, compared = point["tree"], point["comparison"]
+        length = found.get("correlation_length")
+        z = "–" if compared is None else f"{compared['z']:+.1f}"
+        rows.append([
+            name_of(point), number(point.get("tc")),
+            number(found["tc"]) if found["tc"] else (f"– {'; '.join(found['reasons'])}", "bad"),
+            (z, "bad") if compared and not compared["agree"] else z, number(point["best"]),
+            number(point["best_shift"]),
+            f"{found['edge']} ({found['edge'] / length:.0f})" if length else "–",
+            str(found.get("graphs", "–"))])
+    return rows, ["p", "crossings", "tree condition", "difference / error", "both",
+                  "Tc(p) − Tc(0)", "L (in correlation lengths)", "bare lattices"]
+
+
 def exponents(summary):
     rows = [[f"{entry['p_low']:g} .. {entry['p_high']:g}", number(entry["exponent"]), "local", ""]
             for entry in summary.get("local_exponents", [])]

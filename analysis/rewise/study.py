@@ -181,7 +181,9 @@ class Study:
 
     def critical_temperatures(self):
         """Of a `tc` study, arrays over p: tc, shift (from Tc(0)) and binder_limit with their whole
-        errors; NaN where unknown, and where a check contradicts them: `status` says why."""
+        errors; NaN where unknown, and where a check contradicts them: `status` says why. With the
+        tree condition also its `tree_tc`, the `difference_z` in standard errors, and `best`, of
+        both methods where they agree, with `best_shift`."""
         if self.kind != "tc":
             raise DataError(f"'{self.folder}' is a {self.kind} study: it has no Tc")
         points = self.summary["points"]
@@ -189,6 +191,15 @@ class Study:
         for key in ("tc", "shift", "binder_limit"):
             result[key] = array([value_and_error(point.get(key))[0] for point in points])
             result[f"{key}_error"] = array([whole(point.get(key))[1] for point in points])
+        if "best" in self.summary:
+            trees = [point["tree"]["tc"] for point in points]
+            result["tree_tc"] = array([value_and_error(tree)[0] for tree in trees])
+            result["tree_tc_error"] = array([whole(tree)[1] for tree in trees])
+            result["difference_z"] = array([(point["comparison"] or {}).get("z")
+                                            for point in points])
+            for key in ("best", "best_shift"):
+                result[key], result[f"{key}_error"] = (
+                    array([value_and_error(point[key])[k] for point in points]) for k in (0, 1))
         result["status"] = np.array([status_of(point) for point in points])
         return result
 

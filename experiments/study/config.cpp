@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "experiments/console/device.hpp"
@@ -74,6 +75,14 @@ void read_target(const TomlSection& section, StudyConfig& config) {
   config.target_error = section.number("target_error", 1e-9, 1, 1);
 }
 
+constexpr std::array<std::string_view, 3> kMethods{"both", "crossings", "tree"};
+
+void read_method(const TomlSection& section, StudyConfig& config) {
+  if (section.find("method") == nullptr) return;
+  config.method = static_cast<TcMethod>(
+      parse_word(section.text("method", ""), kMethods, "method", section.origin("method")));
+}
+
 void read_observables(const TomlSection& section, StudyConfig& config) {
   if (section.find("target_observables") == nullptr) return;
   if (!config.target_error) {
@@ -134,6 +143,8 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
 
 }  // namespace
 
+std::string_view to_string(TcMethod method) { return kMethods[static_cast<std::size_t>(method)]; }
+
 StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const toml::table root_table = parse_toml(text, file);
   const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"});
@@ -144,7 +155,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
       table_or_empty(root, "sampling"), "sampling", file,
       {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "equilibrate",
        "measure", "every", "target_error", "target_observables", "model", "q", "few_cluster_tile",
-       "few_cluster_flip"});
+       "few_cluster_flip", "method"});
   const TomlSection run(table_or_empty(root, "run"), "run", file,
                         {"device", "threads", "checkpoint", "time_limit"});
 
@@ -152,6 +163,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   config.name = read_name(study);
   config.seed = study.whole("seed", 0, kMostU64, 1);
   read_target(sampling, config);
+  read_method(sampling, config);
   read_observables(sampling, config);
   read_lattice(lattice, config.target_error ? 32 : 50, config);
   read_sampling(sampling, config);

@@ -18,7 +18,9 @@
 // target_observables). A sweep's grid may have several of each of `dim` (edges then
 // mean every dimension), `rule` and `schedule`: lists of them. `cluster` is "auto", Wolff and
 // Swendsen-Wang weighed against each other, where the schedule is (auto_schedule.hpp), "wolff"
-// where a schedule is given.
+// where a schedule is given. Of tc alone: `method` under [sampling], "crossings" unless given, and
+// sizes = "auto", which stands for three sizes with hundreds of shortcuts at the smallest p that
+// sizes of up to 2^18 sites allow (with method = "tree" for none at all).
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,10 @@
 #include "src/engine/engine.hpp"
 
 namespace rewise {
+
+// How `tc` finds Tc: by crossings of sizes, by the tree condition on bare lattices, or both.
+enum class TcMethod { both, crossings, tree };
+std::string_view to_string(TcMethod method);
 
 struct StudyConfig {
   std::string name = "study";
@@ -60,6 +66,8 @@ struct StudyConfig {
   std::optional<double> target_error;  // relative, of every Tc(p) or, in a sweep, of every one of
                                        // the observables; nothing: "none"
   std::vector<std::string> target_observables;  // of a sweep; empty: not given
+  std::optional<TcMethod> method;               // of tc; nothing: not given
+  bool auto_sizes = false;                      // `sizes` were chosen by p (of tc)
 
   std::string device = "auto";       // as in experiments/console/device.hpp
   int threads = 0;                   // 0: all cores

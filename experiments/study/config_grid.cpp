@@ -63,6 +63,38 @@ double site_count(const std::vector<std::uint32_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
 }
 
+// sizes = "auto" of tc: three sizes with some 200 shortcuts or more at the smallest p > 0 that the
+// smallest of them, of 2^18 sites at most, allows; powers of two or three times those.
+void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& dims,
+                  std::uint32_t graphs, StudyConfig& config) {
+  if (dims.size() != 1) {
+    section.fail("sizes", *section.find("sizes"), "\"auto\" (for one dim)");
+  }
+  config.auto_sizes = true;
+  constexpr double least[] = {0, 1024, 1024, 4096, 4096}, most = 1 << 18, shortcuts = 200;
+  const auto dim = static_cast<double>(dims.front());
+  double sites = least[dims.front()];
+  for (const double p : config.p) {
+    const double needed = shortcuts / (dim * p);
+    if (p == 0 || needed > most) continue;
+    sites = std::max(sites, needed);
+    break;  // p ascends
+  }
+  const auto edge = [&](double factor) {
+    return 2 * static_cast<std::uint32_t>(std::ceil(factor * std::pow(sites, 1 / dim) / 2 - 1e-9));
+  };
+  for (const double factor : {1.0, dim > 2 ? 1.5 : 2.0, dim > 2 ? 2.0 : 4.0}) {
+    config.sizes.emplace_back(dims.front(), edge(factor));
+    config.graphs.push_back(graphs);
+  }
+  if (const auto* node = section.find("graphs")) {
+    std::fill(config.graphs.begin(), config.graphs.end(),
+              static_cast<std::uint32_t>(section.whole_at("graphs", *node, 1, kMostGraphs)));
+  }
+  config.most_graphs = section.whole("most_graphs", 1, kMostGraphs, config.most_graphs);
+  config.more_sizes = section.whole("more_sizes", 0, 16, config.more_sizes);
+}
+
 // sizes and, beside them, graphs, both sorted by the number of sites.
 void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig& config) {
   const auto dims = read_dims(section);
@@ -155,8 +187,11 @@ void read_rules(const TomlSection& section, StudyConfig& config) {
 }  // namespace
 
 void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config) {
-  read_sizes(section, graphs, config);
+  const toml::node* sizes = section.find("sizes");
+  const bool choose = sizes != nullptr && sizes->is_string() && section.text("sizes", "") == "auto";
+  if (!choose) read_sizes(section, graphs, config);
   read_p(section, config);
+  if (choose) choose_sizes(section, read_dims(section), graphs, config);
   read_rules(section, config);
 }
 

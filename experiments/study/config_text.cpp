@@ -63,9 +63,12 @@ std::string to_toml(const StudyConfig& config) {
   if (schedules.empty()) schedules.push_back(in_quotes("auto"));
   std::string out;
   out += fmt::format("[study]\nname = {}\nseed = {}\n\n", in_quotes(config.name), config.seed);
-  out += fmt::format("[lattice]\ndim = {}\nsizes = [{}]\np = {}\nrule = {}\ngraphs = [{}]\n",
-                     one_or_list(dims), fmt::join(sizes, ", "), list_text(config.p),
-                     one_or_list(rules), fmt::join(config.graphs, ", "));
+  const std::string list = fmt::format("[{}]", fmt::join(sizes, ", "));
+  const std::string graphs = fmt::format("[{}]", fmt::join(config.graphs, ", "));
+  out += fmt::format("[lattice]\ndim = {}\nsizes = {}\np = {}\nrule = {}\ngraphs = {}\n",
+                     one_or_list(dims), config.auto_sizes ? "\"auto\"" : list, list_text(config.p),
+                     one_or_list(rules),
+                     config.auto_sizes ? fmt::format("{}", config.graphs.front()) : graphs);
   out +=
       fmt::format("most_graphs = {}\nmore_sizes = {}\n\n", config.most_graphs, config.more_sizes);
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
@@ -83,6 +86,7 @@ std::string to_toml(const StudyConfig& config) {
                      number_or_auto(config.equilibrate), number_or_auto(config.measure),
                      number_or_auto(config.every),
                      config.target_error ? fmt::format("{}", *config.target_error) : "\"none\"");
+  if (config.method) out += fmt::format("method = {}\n", in_quotes(to_string(*config.method)));
   if (!config.target_observables.empty()) {
     out += fmt::format("target_observables = [\"{}\"]\n",
                        fmt::join(config.target_observables, "\", \""));

@@ -236,8 +236,9 @@ void take_tc0(const StudyConfig& config, TcResult& result) {
 }  // namespace
 
 std::string_view to_string(TcStatus status) {
-  static constexpr std::string_view names[] = {"ok",        "no-transition",  "not-equilibrated",
-                                               "no-window", "too-few-graphs", "not-converged"};
+  static constexpr std::string_view names[] = {"ok",          "no-transition",  "not-equilibrated",
+                                               "no-window",   "too-few-graphs", "not-converged",
+                                               "out-of-reach"};
   return names[static_cast<std::size_t>(status)];
 }
 
@@ -261,6 +262,14 @@ PointResult locate_tc(const StudyConfig& config, const PointData& point) {
   result.p = point.p;
   result.warnings = point.warnings;
   result.sizes.resize(point.sizes.size());
+  if (point.sizes.empty() && point.p > 0) {
+    result.reasons.push_back({TcStatus::out_of_reach,
+                              config.method == TcMethod::tree
+                                  ? "the study does not ask for crossings (sampling.method)"
+                                  : "the sizes that sizes = \"auto\" allows have too few shortcuts "
+                                    "for crossings"});
+    return result;
+  }
   if (point.sizes.empty()) {
     result.reasons.push_back(
         {TcStatus::no_transition, "one dimension has no transition at p = 0 (Tc = 0)"});

@@ -37,6 +37,7 @@ enum class TcStatus {
   no_window,
   too_few_graphs,
   not_converged,
+  out_of_reach,
 };
 std::string_view to_string(TcStatus status);
 

@@ -11,6 +11,7 @@
 #include "experiments/tc/tc_headline.hpp"
 #include "experiments/tc/tc_potts.hpp"
 #include "experiments/tc/tc_report.hpp"
+#include "experiments/tc/tree_report.hpp"
 #include "src/base/profile.hpp"
 
 namespace rewise {
@@ -20,7 +21,8 @@ constexpr const char* kAbout =
     "Critical temperatures and their shift with p.\n\n"
     "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
     "window by itself, simulates many graphs of several sizes there, and extrapolates\n"
-    "where Binder's U and sqrt(N) m^2 of different sizes cross.";
+    "where Binder's U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc\n"
+    "a second way, without sizes: by the tree condition.";
 constexpr const char* kKeys = R"(
 STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
 
@@ -29,7 +31,7 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
               most_graphs = 10000   more_sizes = 1
   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
-              local = "auto"   cluster = "auto"
+              local = "auto"   cluster = "auto"   method = "crossings"
   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 
 (one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
@@ -54,6 +56,16 @@ work, up to most_graphs of a size; where the extrapolation over sizes limits, it
 to more_sizes larger sizes. The progress line shows the time left to the target; a
 target that cannot be reached is said to be missed, and why. A run that a time limit
 stops leaves the summary of its last round.
+
+)";
+constexpr const char* kTree =
+    R"(method = "tree", or "both": Tc of the infinite network by the tree condition (Ising;
+rules rewire and add; analysis/README.md). On the lattice without its shortcuts, off
+criticality, cluster sums give the transfer lambda(T) from shortcut to shortcut, and Tc is
+where lambda = 1. The study chooses temperatures and sizes by itself, and adds bare lattices
+until target_error (1e-4 unless given) is reached. "both" puts the two ways beside each
+other, and joins them where they agree. sizes = "auto" takes sizes by p; where crossings
+cannot reach (few shortcuts), there is the tree condition alone.
 
 )";
 constexpr const char* kPotts =
@@ -89,7 +101,9 @@ std::vector<PointData> finished_part(std::vector<PointData> points) {
 std::string tc_rows_csv(const Json& summary) {
   std::string out =
       "p,tc,error,systematic,total_error,relative_error,shift,shift_error,exact,binder_limit,"
-      "binder_limit_error,chi2,dof,smallest,largest,status,reasons\n";
+      "binder_limit_error,chi2,dof,smallest,largest,status,reasons";
+  const bool tree = summary.contains("best");
+  out += tree ? tree_csv_header() + "\n" : "\n";
   const auto value = [](const Json& json, const char* key) -> std::string {
     if (!json.is_object() || !json.contains(key) || json[key].is_null()) return "";
     return json[key].is_string() ? json[key].get<std::string>() : json[key].dump();
@@ -125,9 +139,14 @@ std::string tc_rows_csv(const Json& summary) {
     }
     std::replace(reasons.begin(), reasons.end(), '"', '\'');
     row.push_back(reasons.empty() ? "" : "\"" + reasons + "\"");
-    out += fmt::format("{}\n", fmt::join(row, ","));
+    out += fmt::format("{}{}\n", fmt::join(row, ","), tree ? tree_csv(point) : "");
   }
   return out;
+}
+
+// Crossings, unless it is said.
+TcMethod method_of(const StudyConfig& config) {
+  return config.method.value_or(TcMethod::crossings);
 }
 
 ExitCode run_tc(const StudyOptions& options) {
@@ -135,7 +154,9 @@ ExitCode run_tc(const StudyOptions& options) {
   check_tc_config(config, options.study);
   const auto text = [&](const Json& summary) {
     if (options.json) return summary.dump(2) + "\n";
-    return by_peaks(config) ? peaks_headline(summary) : tc_headline(summary);
+    if (by_peaks(config)) return peaks_headline(summary);
+    const bool crossings = config.method != TcMethod::tree;
+    return (crossings ? tc_headline(summary) : "") + tree_headline(summary);
   };
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
@@ -145,11 +166,17 @@ ExitCode run_tc(const StudyOptions& options) {
     };
     return run_study("tc", options, config, peaks, text);
   }
+  const std::string refusal = tree_refusal(config);
+  const bool by_tree = method_of(config) != TcMethod::crossings && refusal.empty();
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    std::vector<TreePoint> tree;
     const auto outcome = [&](const std::vector<PointData>& points) {
       const profile::Span span(profile::Work::analysis);
       const TcResult result = analyse_tc(config, points);
       Json summary = tc_summary(config, points, result, 0);
+      if (method_of(config) != TcMethod::crossings && (by_tree ? !tree.empty() : true)) {
+        add_tree(config, tree, refusal, summary);
+      }
       std::string rows = tc_rows_csv(summary);
       return StudyOutcome{std::move(summary), tc_csv(config, points, result), std::move(rows)};
     };
@@ -158,8 +185,14 @@ ExitCode run_tc(const StudyOptions& options) {
       print_partial(
           options, [&] { return outcome(finished_part(points)).summary; }, text);
     };
-    const auto points =
-        search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome), interrupted);
+    std::vector<PointData> points;
+    if (method_of(config) == TcMethod::tree) {
+      for (const double p : config.p) points.emplace_back().p = p;
+    } else {
+      points =
+          search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome), interrupted);
+    }
+    if (by_tree) tree = search_tree(study, stop, progress);
     return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
   return run_study("tc", options, config, analysis, text);
@@ -170,8 +203,8 @@ ExitCode run_tc(const StudyOptions& options) {
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
   CLI::App& app = *program.add_subcommand("tc", kAbout);
-  app.footer(std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kPotts + kResultsHelp +
-             kExample);
+  app.footer(std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kTree + kPotts +
+             kResultsHelp + kExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

@@ -20,6 +20,7 @@
 #include "experiments/tc/tc_scan.hpp"
 #include "experiments/tc/tc_tasks.hpp"
 #include "experiments/tc/tc_window.hpp"
+#include "experiments/tc/tree_search.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -46,7 +47,7 @@ class Search {
   Search(Study& study, const StopToken& stop, Progress& progress)
       : tasks_(study, stop, progress), config_(study.config()) {
     for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
-      if (config_.dim() > 1 || point(i).data.p > 0) all_.push_back(i);  // else Tc = 0
+      if (crossings_reach(config_, point(i).data.p)) all_.push_back(i);
     }
   }
 
@@ -269,6 +270,16 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
         fmt::format("{}: sampling.target_observables: is for sweep (tc's target is Tc)", file));
   }
   if (by_peaks(config)) check_peaks_config(config, file);
+  if (config.method == TcMethod::tree) {
+    if (const std::string why = tree_refusal(config); !why.empty()) {
+      throw Error(
+          ExitCode::usage,
+          fmt::format("{}: sampling.method: the tree condition does not apply: {} (allowed: "
+                      "crossings)",
+                      file, why));
+    }
+    return;
+  }
   if (config.sizes.size() < 2) {
     throw Error(ExitCode::usage,
                 file + ": lattice.sizes: tc needs two sizes or more, whose curves cross");
@@ -282,6 +293,12 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
     throw Error(ExitCode::usage,
                 file + ": sampling.temperatures: tc needs two temperatures or more, or \"auto\"");
   }
+}
+
+bool crossings_reach(const StudyConfig& config, double p) {
+  if (p == 0) return config.dim() > 1;  // else Tc = 0
+  constexpr double shortcuts = 100;
+  return !config.auto_sizes || site_count(config.sizes.front()) * config.dim() * p >= shortcuts;
 }
 
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,

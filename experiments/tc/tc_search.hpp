@@ -50,6 +50,10 @@ struct PointData {
 // Sees the points before each round of a target.
 using TcInterim = std::function<void(const std::vector<PointData>&)>;
 
+// Whether there is something to be found at p: not in one dimension at p = 0, and not where
+// sizes = "auto" gives lattices with fewer than 100 shortcuts.
+bool crossings_reach(const StudyConfig& config, double p);
+
 // Error(usage), naming the file, with fewer than two sizes or fixed temperatures.
 void check_tc_config(const StudyConfig& config, const std::string& file);
 

@@ -135,6 +135,22 @@ class Study(InFolder):
             self.assertEqual((study / "plots" / f"{name}.pdf").read_bytes()[:5], b"%PDF-")
             self.assertEqual((study / "plots" / f"{name}.png").read_bytes()[:4], b"\x89PNG")
 
+    def test_the_tree_condition_has_its_figures_and_its_values(self):
+        plain = synthetic.summary()
+        summary = synthetic.with_tree(synthetic.summary())
+        paths = plot_study.draw(summary, self.folder / "with")
+        names = {path.stem for path in paths}
+        self.assertLessEqual({"tree-p0.01", "tree-p0.03", "tree-p0.1"}, names)
+        self.assertNotIn("tree-p0", names)
+        paths = plot_study.draw(plain, self.folder / "without")
+        self.assertFalse([path for path in paths if "tree" in path.stem])
+        figure, _ = plot_study.plot_tree(summary["points"][1])
+        self.assertIn("L = 32", legend_of(figure.axes[0]))
+        plot_style.plt.close(figure)
+        shown = plot_study.by_best(summary)["points"]
+        self.assertEqual(shown[2]["tc"], summary["points"][2]["best"])
+        self.assertIsNone(shown[3]["tc"])  # both methods differ: no number
+
     def test_every_panel_has_labelled_axes_with_data(self):
         for figure, name in plot_study.figures(synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))):
             shared_x = name == "shift" or name.startswith("thermodynamics")

@@ -136,6 +136,19 @@ class Reading(InFolder):
         self.assertAlmostEqual(tc["tc_error"][1], np.hypot(2e-4, 1e-4))
         self.assertTrue(np.isnan(tc["shift"][0]))
 
+    def test_the_tree_condition_stands_beside_the_crossings(self):
+        summary = synthetic.with_tree(synthetic.summary())
+        tc = load(self.write_study(summary)).critical_temperatures()
+        trees = [point["tree"]["tc"] for point in summary["points"]]
+        self.assertTrue(np.isnan(tc["tree_tc"][0]))
+        np.testing.assert_array_equal(tc["tree_tc"][1:], [tree["value"] for tree in trees[1:]])
+        np.testing.assert_array_equal(tc["tree_tc_error"][1:], [1e-4] * 3)
+        self.assertEqual(tc["difference_z"][1], 0.3)
+        self.assertTrue(np.isnan(tc["difference_z"][2]))
+        self.assertTrue(np.isnan(tc["tc"][2]))
+        self.assertEqual(tc["best"][2], trees[2]["value"])
+        self.assertTrue(np.isnan([tc["best"][3], tc["best_shift"][3]]).all())
+
     def test_tasks_are_those_that_the_summary_was_made_of(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
         study = load(self.write_study(summary))

@@ -101,6 +101,34 @@ def autoregressive(generator, shape, decay):
     return series
 
 
+def with_tree(summary):
+    """Adds what the tree condition brings: agreement, a p that it has alone, a difference."""
+    for index, point in enumerate(p for p in summary["points"] if p["p"] > 0):
+        tc = TC0 + 2.2 * point["p"]**0.55 + (0.01 if index == 2 else 0)
+        if index == 1:
+            refuse(point)
+        best = {"value": tc, "error": 1e-4, "method": "tree" if index == 1 else "both"}
+        point.update(
+            tree={"status": "ok", "reasons": [], "edge": 64, "graphs": 24,
+                  "correlation_length": 3.0,
+                  "tc": {"value": tc, "error": 8e-5, "systematic": 6e-5, "total_error": 1e-4},
+                  "tc_exact": None,
+                  "lambda": [{"temperature": tc * x, "lambda": x**-5, "error": 1e-3,
+                              "edge": 64 if x != 1.02 else 32} for x in (0.98, 1.0, 1.02)]},
+            comparison=None if index == 1 else {"z": 45.0 if index == 2 else 0.3,
+                                                "agree": index != 2},
+            best=None if index == 2 else best,
+            best_shift=None if index == 2 else {"value": tc - TC0, "error": 1e-4})
+    for point in summary["points"]:
+        if point["p"] == 0:
+            point.update(tree={"status": "does-not-apply", "reasons": ["p = 0"], "tc": None,
+                               "tc_exact": None}, comparison=None, best=point["tc"],
+                         best_shift=None)
+    summary["best"] = {"tc0": {"value": TC0, "error": 0}, "one_over_gamma": 4 / 7,
+                       "local_exponents": []}
+    return summary
+
+
 def refuse(point, status="not-converged", reason="U at the crossing is far from its limit"):
     """Takes a point's Tc away, as `tc` does where a check contradicts it."""
     point.update(candidate=point["tc"], tc=None, shift=None, status=status, reasons=[reason])

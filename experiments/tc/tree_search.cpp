@@ -1,0 +1,544 @@
+#include "experiments/tc/tree_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "analysis/series/statistics.hpp"
+#include "experiments/console/options.hpp"
+#include "experiments/tasks/task_results.hpp"
+#include "graphs/bare.hpp"
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+// Of pilots: enough for all control variates, without which bare lattices differ by so much that
+// the last step would be planned far too large; fewer of lattices of more than kHuge sites.
+constexpr std::uint32_t kPilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
+constexpr double kHuge = 1u << 21;
+constexpr int kPilotTemperatures = 6;
+constexpr std::uint64_t kPilotMeasure = 20, kMeasure = 60;
+constexpr double kPilotRatio = 8, kHugeRatio = 5;  // L / xi of the last pilots
+constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
+constexpr double kNarrow = 0.0075;                 // and of the last step, at least
+constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
+constexpr std::uint32_t kGraphs = 64;  // of the last step, about: its lattices are that large
+constexpr std::uint32_t kLeastGraphs = 8;
+constexpr double kMostSites = 1u << 22;       // of a lattice, unless xi asks for more
+constexpr double kLimitSites = 2147483584.0;  // of the bundle engine
+constexpr int kMostPilots = 24, kMostRounds = 10, kMostMoves = 4;
+constexpr double kSmallP = 1e-3;      // up to here the form for small p
+constexpr double kSmallPError = 0.3;  // relative error of its lambda, over p
+constexpr double kLevel = 1e-5;       // of the check of equilibrium
+
+struct Row {
+  Eigen::ArrayXd mm, md, dd, bond;  // [T]
+  Eigen::VectorXd counts;           // control variates
+  double hot_less_cold = 0;         // of mm, relatively, over the temperatures
+};
+
+// Means of a task's sums, per site.
+Row reduce_tree(const TaskSpec& spec, const TaskData& data) {
+  const auto count = static_cast<Eigen::Index>(data.temperature.size());
+  Row row;
+  for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond}) x->setZero(count);
+  const BareCounts counts = bare_counts(spec.graph);
+  row.counts.resize(kBareCounts);
+  row.counts << counts.removed, counts.removed_pairs, counts.d_ends, counts.d_pairs,
+      counts.d_removed;
+  const std::size_t replicas = data.replicas, times = data.energy.time();
+  const double updates = static_cast<double>(spec.every * spec.schedule.cluster);
+  const double each =
+      1 / (static_cast<double>(replicas * times) * updates * static_cast<double>(data.graph.sites));
+  const bool weighted = !data.cluster_cross.empty();
+  double hot = 0, cold = 0;
+  for (std::size_t t = 0; t < data.temperature.size(); ++t) {
+    const auto at = static_cast<Eigen::Index>(t);
+    for (std::size_t n = 0; n < times; ++n) {
+      for (std::size_t r = 0; r < replicas; ++r) {
+        const auto size = static_cast<double>(data.cluster_size.at(t, n, r));
+        row.mm(at) += size * each;
+        (r % 2 == 1 ? hot : cold) += size;
+        row.bond(at) +=
+            static_cast<double>(data.energy.at(t, n, r)) /
+            (static_cast<double>(data.graph.bonds) * static_cast<double>(replicas * times));
+        if (!weighted) continue;
+        row.md(at) += static_cast<double>(data.cluster_cross.at(t, n, r)) * each;
+        row.dd(at) += static_cast<double>(data.cluster_weight.at(t, n, r)) * each;
+      }
+    }
+    row.dd(at) -= counts.d_ends / static_cast<double>(data.graph.sites);
+  }
+  row.hot_less_cold = (hot - cold) / (hot + cold);
+  return row;
+}
+
+std::uint32_t even_edge(double edge) {
+  return 2 * static_cast<std::uint32_t>(std::ceil(std::max(edge, 4.0) / 2 - 1e-9));
+}
+
+// Shortest edge worth a task: about 2^12 sites, in one dimension 2^14.
+std::uint32_t least_edge(int dim) {
+  constexpr std::uint32_t edges[] = {0, 16384, 64, 16, 8};
+  return edges[dim];
+}
+
+std::uint64_t equilibration(double length) {
+  return 24 + static_cast<std::uint64_t>(std::ceil(12 * std::pow(std::max(length, 1.0), 0.3)));
+}
+
+double rounded(double temperature) {
+  return std::strtod(fmt::format("{:.9g}", temperature).c_str(), nullptr);
+}
+
+// The search for one p.
+struct Work {
+  TreePoint data;
+  TreeRule rule;
+  bool last = false, done = false;  // in the last step; at the end
+  int pilots = 0, moves = 0;
+  bool narrow = false;       // the pilots' range is that of the last ones
+  double low = 0, high = 0;  // of u, the pilots'
+  std::uint32_t edge = 0;
+  std::uint64_t equilibrate = 0, measure = 0;
+  std::vector<double> temperatures;
+  std::uint32_t graphs = 0;
+  std::vector<Row> rows;  // [graphs]
+  TreeFit fit;
+  TreeRoot pilot;                  // of the last pilots that found a root
+  double seconds_per_site = 1e-9;  // and replica-word, sweep
+
+  double sites() const { return std::pow(static_cast<double>(edge), rule.dim); }
+};
+
+// Where lambda is about 1, from amplitudes of the regular lattice: a start, never an answer.
+double likely_temperature(const TreeRule& rule) {
+  if (rule.dim == 1) return chain_tc(rule);
+  const double reference = bare_reference(rule);
+  const double tc = regular_tc_value(rule.dim)->value;
+  double low = 1e-6, high = 40;  // of T - T_b
+  for (int step = 0; step < 200; ++step) {
+    const double above = std::sqrt(low * high), t = reference + above, beta = 1 / t;
+    // X_MM as that of the regular lattice as far above its transition, relatively.
+    const double mm = regular_mm(rule.dim, tc * t / std::max(reference, 1e-3 * t));
+    const BareAverages x{mm, 0, 0, std::tanh(beta)};
+    (tree_eigenvalue(rule, beta, x, TreeForm::small_p) > 1 ? low : high) = above;
+  }
+  return reference + std::sqrt(low * high);
+}
+
+class Search {
+ public:
+  Search(Study& study, const StopToken& stop, Progress& progress)
+      : study_(study), config_(study.config()), stop_(stop), progress_(progress) {
+    for (const double p : config_.p) {
+      Work work;
+      work.data.p = p;
+      work.data.asked = config_.target_error.value_or(kTreeError);
+      work.rule = {config_.dim(), p, config_.rule == Rule::rewire};
+      if (p == 0) {
+        work.data.none = "p = 0: there are no shortcuts";
+        work.done = true;
+      } else {
+        begin(work);
+      }
+      works_.push_back(std::move(work));
+    }
+  }
+
+  std::vector<TreePoint> run() {
+    for (;;) {
+      std::vector<std::size_t> active;
+      for (std::size_t i = 0; i < works_.size(); ++i) {
+        if (!works_[i].done) active.push_back(i);
+      }
+      if (active.empty()) break;
+      fill(active);
+      for (const std::size_t i : active) decide(works_[i]);
+    }
+    std::vector<TreePoint> points;
+    for (Work& work : works_) points.push_back(std::move(work.data));
+    return points;
+  }
+
+ private:
+  void begin(Work& work) {
+    const TreeRule& rule = work.rule;
+    if (rule.dim == 1) work.data.exact = chain_tc(rule);
+    work.data.form = rule.rewire && rule.p <= kSmallP ? TreeForm::small_p : TreeForm::whole;
+    const double t = likely_temperature(rule), u = tree_coordinate(rule, t);
+    const double half = rule.dim == 1 ? 0.15 : 0.5;
+    work.low = u - half;
+    work.high = u + half;
+    // As large as the correlation length there asks for, up to a moderate size.
+    const double ways = std::tanh(1 / t) * 2 * rule.dim * rule.p;
+    const double length = bare_correlation_length(rule.dim, std::max(1.0, 1 / ways));
+    const double moderate = std::pow(static_cast<double>(1u << 16), 1.0 / rule.dim);
+    work.edge = std::max(least_edge(rule.dim), even_edge(std::min(kPilotRatio * length, moderate)));
+    work.equilibrate = equilibration(length);
+    lay_pilots(work);
+  }
+
+  // Temperatures over [low, high] of u.
+  void lay_pilots(Work& work) {
+    work.temperatures.clear();
+    for (int k = 0; k < kPilotTemperatures; ++k) {
+      const double u = work.low + (work.high - work.low) * k / (kPilotTemperatures - 1);
+      work.temperatures.push_back(rounded(tree_temperature(work.rule, u)));
+    }
+    work.measure = kPilotMeasure;
+    work.graphs = work.sites() > kHuge                  ? kHugePilots
+                  : work.rule.rewire && near_root(work) ? kPilotGraphs
+                                                        : kFewPilots;
+    work.rows.clear();
+    work.fit = {3, false, 0};
+  }
+
+  // The range is narrow: these may be the last pilots.
+  static bool near_root(const Work& work) { return work.pilots > 0 && work.narrow; }
+
+  // L / xi that is enough for the last pilots.
+  static double pilot_ratio(const Work& work, double length) {
+    return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
+  }
+
+  StudyTask task_of(const Work& work, std::uint32_t graph) const {
+    StudyTask task;
+    TaskSpec& spec = task.spec;
+    const std::vector<std::uint32_t> extents(static_cast<std::size_t>(work.rule.dim), work.edge);
+    const std::string name = fmt::format("tree|{}|p={}|{}|{}", extents_text(extents),
+                                         number_text(work.rule.p), to_string(config_.rule), graph);
+    spec.graph = {extents, work.rule.p, config_.rule, derived_seed(config_.seed, "graph|" + name),
+                  true};
+    spec.seed = derived_seed(config_.seed, "run|" + name);
+    spec.cluster = ClusterUpdate::swendsen_wang;
+    spec.schedule = {0, 1};
+    spec.temperatures = work.temperatures;
+    spec.equilibrate = work.equilibrate;
+    spec.measure = work.measure;
+    task.label = fmt::format("p = {}, bare {}, graph {}", number_text(work.rule.p),
+                             extents_text(extents), graph + 1);
+    task.seconds = work.seconds_per_site * work.sites() *
+                   static_cast<double>(spec.temperatures.size() * spec.cycles());
+    return task;
+  }
+
+  // Brings all to their graphs.
+  void fill(const std::vector<std::size_t>& active) {
+    struct Target {
+      std::size_t work;
+      std::uint32_t graph;
+    };
+    std::vector<StudyTask> tasks;
+    std::vector<Target> targets;
+    double seconds = 0;
+    std::size_t pilots = 0;
+    for (const std::size_t i : active) {
+      Work& work = works_[i];
+      const auto before = static_cast<std::uint32_t>(work.rows.size());
+      work.rows.resize(work.graphs);
+      for (std::uint32_t g = before; g < work.graphs; ++g) {
+        tasks.push_back(task_of(work, g));
+        targets.push_back({i, g});
+        seconds += tasks.back().seconds;
+      }
+      if (!work.last) ++pilots;
+    }
+    progress_.stage(pilots > 0 ? "tree condition, pilots" : "tree condition");
+    planned_ += seconds;
+    progress_.set_total(planned_, pilots > 0 ? 0.9 * planned_ : 0);
+    study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
+      Work& work = works_[targets[index].work];
+      work.rows[targets[index].graph] = reduce_tree(tasks[index].spec, data);
+      const auto found = data.provenance.find("work.seconds");
+      if (targets[index].graph == 0 && found != data.provenance.end()) {
+        const double spent = std::strtod(found->second.c_str(), nullptr);
+        const double amount = work.sites() * static_cast<double>(data.temperature.size()) *
+                              static_cast<double>(tasks[index].spec.cycles());
+        if (spent > 0) work.seconds_per_site = spent / amount;
+      }
+    });
+  }
+
+  // As many control variates as the graphs allow, most important first.
+  TreeTable table_of(const Work& work) const {
+    TreeTable table;
+    table.temperature = work.temperatures;
+    const auto graphs = static_cast<Eigen::Index>(work.rows.size());
+    const auto count = static_cast<Eigen::Index>(work.temperatures.size());
+    const Eigen::Index all = work.rule.rewire ? kBareCounts : 0;
+    const Eigen::Index used = std::clamp<Eigen::Index>(graphs / 4 - 1, 0, all);
+    for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
+    table.controls.x.resize(graphs, used);
+    const BareCounts mean = mean_bare_counts(task_of(work, 0).spec.graph);
+    Eigen::VectorXd mu(kBareCounts);
+    mu << mean.removed, mean.removed_pairs, mean.d_ends, mean.d_pairs, mean.d_removed;
+    table.controls.mu = mu.head(used);
+    for (Eigen::Index g = 0; g < graphs; ++g) {
+      const Row& row = work.rows[static_cast<std::size_t>(g)];
+      table.mm.row(g) = row.mm.transpose();
+      table.md.row(g) = row.md.transpose();
+      table.dd.row(g) = row.dd.transpose();
+      table.bond.row(g) = row.bond.transpose();
+      table.controls.x.row(g) = row.counts.head(used).transpose();
+    }
+    return table;
+  }
+
+  // Hot and cold starts agree: else longer equilibration. False where the rows were dropped.
+  bool in_equilibrium(Work& work) {
+    std::vector<double> differences;
+    for (const Row& row : work.rows) differences.push_back(row.hot_less_cold);
+    if (compare_to_zero(differences, kLevel).agree) return true;
+    work.rows.clear();
+    work.equilibrate *= 2;
+    if (work.equilibrate < 5000) return false;
+    fail(work, "hot and cold starts differ after 5000 updates");
+    return false;
+  }
+
+  void fail(Work& work, const std::string& reason) {
+    work.data.reasons.push_back(reason);
+    work.done = true;
+  }
+
+  void keep_lambda(Work& work, const TreeRoot& root) {
+    auto& kept = work.data.lambda;
+    for (std::size_t t = 0; t < root.lambda.size(); ++t) {
+      const double at = work.temperatures[t];
+      std::erase_if(kept, [&](const TreeLambda& l) { return l.temperature == at; });
+      kept.push_back({at, root.lambda[t], work.edge});
+    }
+    std::sort(kept.begin(), kept.end(), [](const TreeLambda& a, const TreeLambda& b) {
+      return a.temperature < b.temperature;
+    });
+  }
+
+  void decide(Work& work) {
+    if (!in_equilibrium(work)) return;
+    const TreeTable table = table_of(work);
+    const TreeRoot root = tree_root(work.rule, table, work.data.form, work.fit);
+    if (work.last) return decide_last(work, root);
+    decide_pilot(work, root, table);
+  }
+
+  // Moves and narrows the range, enlarges the lattice, or goes on to the last step.
+  void decide_pilot(Work& work, const TreeRoot& root, const TreeTable& table) {
+    if (++work.pilots > kMostPilots)
+      return fail(work, "the pilots found no temperature with lambda = 1");
+    const double first = root.lambda.empty() ? std::nan("") : root.lambda.front().value;
+    const double end = root.lambda.empty() ? std::nan("") : root.lambda.back().value;
+    const double width = work.high - work.low;
+    const double length_low = bare_correlation_length(work.rule.dim, table.mm.col(0).mean());
+    const auto grow = [&](double length) {
+      const double wanted = std::min(1.1 * pilot_ratio(work, length) * length, 8.0 * work.edge);
+      if (std::pow(wanted, work.rule.dim) >= kLimitSites) return false;
+      work.edge = std::max(work.edge, even_edge(wanted));
+      work.equilibrate = std::max(work.equilibrate, equilibration(length));
+      return true;
+    };
+    if (!(first > 1)) {  // the root lies below
+      if (work.edge < 4 * length_low) {
+        if (!grow(length_low)) return fail(work, too_large());
+      } else {
+        work.high = work.low + 0.2 * width;
+        work.low = work.high - width;
+      }
+      return lay_pilots(work);
+    }
+    if (!(end < 1)) {  // or above
+      work.low = work.high - 0.2 * width;
+      work.high = work.low + width;
+      return lay_pilots(work);
+    }
+    const double u = root_between(work, root);
+    const double slope = (std::log(end) - std::log(first)) / width;
+    const double mm = mm_at(work, table, u);
+    work.data.length = bare_correlation_length(work.rule.dim, mm);
+    const bool small = work.edge < 0.9 * pilot_ratio(work, work.data.length) * work.data.length;
+    const double half = std::max(kWide / -slope, 1e-9);
+    if (small && !grow(work.data.length)) return fail(work, too_large());
+    if (small || width > 2.6 * half || !root.ok) {
+      work.low = u - half;
+      work.high = u + half;
+      work.narrow = true;
+      return lay_pilots(work);
+    }
+    keep_lambda(work, root);
+    work.pilot = root;
+    work.data.root = root;
+    begin_last(work);
+  }
+
+  static std::string too_large() {
+    return "the correlation length of the bare lattice asks for more sites than the bundle engine "
+           "takes (2^31)";
+  }
+
+  // Between the two temperatures where lambda passes 1, straight in u and ln lambda.
+  double root_between(const Work& work, const TreeRoot& root) const {
+    for (std::size_t t = 0; t + 1 < root.lambda.size(); ++t) {
+      const double a = std::log(root.lambda[t].value), b = std::log(root.lambda[t + 1].value);
+      if (a >= 0 && b < 0) {
+        const double ua = tree_coordinate(work.rule, work.temperatures[t]),
+                     ub = tree_coordinate(work.rule, work.temperatures[t + 1]);
+        return ua + (ub - ua) * a / (a - b);
+      }
+    }
+    return 0.5 * (work.low + work.high);
+  }
+
+  double mm_at(const Work& work, const TreeTable& table, double u) const {
+    std::size_t near = 0;
+    for (std::size_t t = 1; t < work.temperatures.size(); ++t) {
+      if (std::abs(tree_coordinate(work.rule, work.temperatures[t]) - u) <
+          std::abs(tree_coordinate(work.rule, work.temperatures[near]) - u)) {
+        near = t;
+      }
+    }
+    return table.mm.col(static_cast<Eigen::Index>(near)).mean();
+  }
+
+  // Size, temperatures and number of graphs of the last step, from the pilots.
+  void begin_last(Work& work) {
+    const TreeRoot& pilot = work.pilot;
+    const double wanted = work.data.asked * std::abs(pilot.slope);  // error of ln lambda
+    const double ratio = std::clamp(std::log(40 / wanted), 8.0, 18.0);
+    work.data.length = bare_correlation_length(work.rule.dim, pilot.mm);
+    const double variance_of_site = std::pow(pilot.lambda_error.error, 2) *
+                                    static_cast<double>(work.rows.size()) * work.sites();
+    const double all_sites = variance_of_site / (wanted * wanted);
+    const double dim = work.rule.dim, pilot_edge = work.edge;
+    const double by_error = std::pow(std::min(all_sites / kGraphs, kMostSites), 1 / dim);
+    work.edge = std::max(
+        {least_edge(work.rule.dim), even_edge(ratio * work.data.length), even_edge(by_error)});
+    if (work.sites() >= kLimitSites) return fail(work, too_large());
+    work.last = true;
+    work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
+    work.measure = kMeasure;
+    const double graphs = std::ceil(0.5 * all_sites / work.sites());
+    work.graphs =
+        static_cast<std::uint32_t>(std::clamp(graphs, double{kLeastGraphs}, double{kGraphs}));
+    if (work.rule.rewire && work.sites() < kMostSites) work.graphs = std::max(work.graphs, 24u);
+    lay_last(work, pilot, std::min(0.5 * tree_finite_size(pilot_edge / work.data.length), 0.1));
+  }
+
+  // `missed`: by how much ln lambda may have been wrong where `root` comes from.
+  void lay_last(Work& work, const TreeRoot& root, double missed) {
+    // u-derivative of ln lambda.
+    const double t = root.tc.value, h = 1e-6;
+    const double per_u =
+        root.slope * h / (tree_coordinate(work.rule, t * (1 + h)) - tree_coordinate(work.rule, t));
+    const double half = std::max({kNarrow, 2 * root.lambda_error.error, missed}) / std::abs(per_u);
+    const double u = tree_coordinate(work.rule, t);
+    work.temperatures = {rounded(tree_temperature(work.rule, u - half)),
+                         rounded(tree_temperature(work.rule, u + half))};
+    work.rows.clear();
+    work.fit = {1, true, std::clamp(work.pilot.curvature, -1.0, 1.0)};
+  }
+
+  void decide_last(Work& work, const TreeRoot& root) {
+    TreePoint& point = work.data;
+    ++point.rounds;
+    if (!root.ok || off_centre(work, root)) {
+      if (++work.moves > kMostMoves)
+        return fail(work, "the window does not settle around the root");
+      if (!root.ok) {
+        work.pilots = 0;
+        work.last = false;
+        const double u = tree_coordinate(work.rule, work.pilot.tc.value);
+        work.low = u - 0.4;
+        work.high = u + 0.4;
+        return lay_pilots(work);
+      }
+      return lay_last(work, root, 0);
+    }
+    point.root = root;
+    point.edge = work.edge;
+    point.graphs = work.graphs;
+    point.equilibrate = work.equilibrate;
+    point.measure = work.measure;
+    point.length = bare_correlation_length(work.rule.dim, root.mm);
+    const double slope = std::abs(root.slope);
+    const double size = tree_finite_size(work.edge / point.length);
+    const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
+                 u1 = tree_coordinate(work.rule, work.temperatures[1]);
+    const double curvature = 0.5 * kUnknownCurvature * 0.25 * (u1 - u0) * (u1 - u0);
+    const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
+    point.systematic =
+        root.tc.value / slope * std::sqrt(size * size + curvature * curvature + form * form);
+    point.reached = point.total().error / root.tc.value;
+    if (point.reached <= point.asked) {
+      keep_lambda(work, root);
+      work.done = true;
+      return;
+    }
+    const double statistical = root.tc.error / root.tc.value,
+                 left_out = point.systematic / root.tc.value;
+    const double room = point.asked * point.asked - left_out * left_out;
+    const double needed =
+        room > 0 ? work.graphs * statistical * statistical / room * 1.15 + 1 : 1e18;
+    if (needed > static_cast<double>(config_.most_graphs)) {
+      point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
+                                             config_.most_graphs)
+                               : "what the form leaves out is larger";
+    } else if (point.rounds >= kMostRounds) {
+      point.stopped = "it is not reached after the last round";
+    } else {
+      // No more than four times as many at a time: errors of few graphs are uncertain.
+      work.graphs = static_cast<std::uint32_t>(std::min(std::ceil(needed), 4.0 * work.graphs));
+      return;
+    }
+    keep_lambda(work, root);
+    work.done = true;
+  }
+
+  // The root lies outside of the window by more than its width.
+  bool off_centre(const Work& work, const TreeRoot& root) const {
+    const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
+                 u1 = tree_coordinate(work.rule, work.temperatures[1]);
+    const double u = tree_coordinate(work.rule, root.tc.value);
+    return std::abs(u - 0.5 * (u0 + u1)) > u1 - u0;
+  }
+
+  Study& study_;
+  const StudyConfig& config_;
+  const StopToken& stop_;
+  Progress& progress_;
+  std::vector<Work> works_;
+  double planned_ = 0;
+};
+
+}  // namespace
+
+Value TreePoint::total() const { return {root.tc.value, std::hypot(root.tc.error, systematic)}; }
+
+std::optional<Value> regular_tc_value(int dim) {
+  switch (dim) {
+    case 2:
+      return Value{2.269185314213022, 0};
+    case 3:  // beta = 0.221654626(5): Ferrenberg, Xu & Landau 2018
+      return Value{4.5115232, 1e-7};
+    case 4:  // beta = 0.1496947(5): Bittner, Janke & Markum, Phys. Rev. D 66, 024008 (2002)
+      return Value{6.680263, 2.2e-5};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string tree_refusal(const StudyConfig& config) {
+  if (config.model != ModelKind::ising) return "it is for Ising spins";
+  if (config.rule == Rule::swap) {
+    return "rule swap makes pairs of shortcuts that join the same two places: no tree";
+  }
+  return "";
+}
+
+std::vector<TreePoint> search_tree(Study& study, const StopToken& stop, Progress& progress) {
+  return Search(study, stop, progress).run();
+}
+
+}  // namespace rewise

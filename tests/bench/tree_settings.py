@@ -1,0 +1,148 @@
+"""Tc by the tree condition against crossings, exact values and its own scatter.
+
+    tree_settings.py PROGRAM both [--device cuda] [--error 1e-4] [--out DIR] [--settings WORD ..]
+    tree_settings.py PROGRAM exact [--device ..] [--out DIR]
+    tree_settings.py PROGRAM scatter [--seeds 30] [--jobs N] [--error 1e-3]
+
+both     22 settings (d, p, rule) by crossings and by the tree condition: their difference z in
+         standard errors, the mean of z^2 (0.7 to 1.4 is right), the largest |z| (at most 4).
+         On one H200 some two minutes a setting, nearly all of it for the crossings.
+exact    one dimension, rule add: tanh(1/T) (1/2 + p + sqrt((1/2 - p)^2 + 4 p)) = 1, and rule
+         rewire: tanh(1/T) (1 + p - p^2/4) = 1, at five p each, to 1e-5 of T or better; and two
+         dimensions, add, p = 0.1, to 1e-5, beside the high-temperature series' 3.2188.
+scatter  many seeds of one small setting, one thread each on the CPU: scatter over quoted error
+         (0.8 to 1.25 is right), against the mean of all.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# dim, rule, p, sizes, graphs
+BOTH = [(2, "rewire", p, s, 64) for p, s in (
+    (0.001, [256, 512, 1024]), (0.003, [128, 256, 512]), (0.01, [64, 128, 256, 512]),
+    (0.03, [64, 128, 256, 512]), (0.1, [32, 64, 128, 256]), (0.3, [32, 64, 128, 256]),
+    (1.0, [32, 64, 128, 256]))]
+BOTH += [(2, "add", p, s, 64) for p, s in (
+    (0.003, [128, 256, 512]), (0.01, [64, 128, 256, 512]), (0.1, [32, 64, 128, 256]),
+    (0.3, [32, 64, 128, 256]), (1.0, [32, 64, 128, 256]))]
+BOTH += [(3, "rewire", p, s, 64) for p, s in (
+    (0.01, [32, 48, 64, 96]), (0.03, [16, 24, 32, 48, 64]), (0.1, [16, 24, 32, 48, 64]),
+    (0.3, [16, 24, 32, 48]), (1.0, [16, 24, 32, 48]))]
+BOTH += [(3, "add", p, s, 64) for p, s in (
+    (0.03, [16, 24, 32, 48, 64]), (0.1, [16, 24, 32, 48, 64]), (0.3, [16, 24, 32, 48]))]
+BOTH += [(1, "rewire", 0.3, [1024, 2048, 4096, 8192], 64),
+         (1, "add", 0.3, [1024, 2048, 4096, 8192], 64)]
+
+
+def study(seed, dim, rule, p, method, error, device, sizes='"auto"', graphs=32, threads=0):
+    return "\n".join([
+        "[study]", 'name = "tree-settings"', f"seed = {seed}", "[lattice]", f"dim = {dim}",
+        f"sizes = {sizes}", f"p = {[p] if not isinstance(p, list) else p}", f'rule = "{rule}"',
+        f"graphs = {graphs}", "[sampling]", f'method = "{method}"', f"target_error = {error}",
+        "[run]", f'device = "{device}"', f"threads = {threads}", ""])
+
+
+def run(program, text, folder):
+    """The summary of one study; one that is there goes on."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "s.toml"
+    config.write_text(text, encoding="utf-8")
+    done = subprocess.run([program, "tc", str(config), "--out", str(folder / "out"), "--no-plots"],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"tc: status {done.returncode}: {done.stderr[-400:]}\n{text}")
+    return json.loads((folder / "out/summary.json").read_text(encoding="utf-8"))
+
+
+def error_of(entry):
+    return entry["total_error"] if "total_error" in entry else entry["error"]
+
+
+def both(options):
+    print("| d | rule | p | crossings | tree | z | seconds |\n|---|---|---|---|---|---|---|")
+    scores = []
+    for dim, rule, p, sizes, graphs in BOTH:
+        name = f"{dim}d-{rule}-p{p:g}"
+        if options.settings and not any(word in name for word in options.settings):
+            continue
+        summary = run(options.program, study(1, dim, rule, p, "both", options.error,
+                                             options.device, sizes, graphs),
+                      pathlib.Path(options.out) / name)
+        point = summary["points"][0]
+        text = [point[key]["text"] if point[key] else f"- ({point['status']})" for key in ("tc",)]
+        tree = point["tree"]["tc"]
+        text.append(tree["text"] if tree else "- " + "; ".join(point["tree"]["reasons"]))
+        z = point["comparison"]["z"] if point["comparison"] else None
+        print(f"| {dim} | {rule} | {p:g} | {text[0]} | {text[1]} | "
+              f"{'-' if z is None else f'{z:+.2f}'} | {summary['seconds']:.0f} |", flush=True)
+        if z is not None:
+            scores.append(z)
+    if scores:
+        print(f"\n{len(scores)} settings: mean z^2 = {sum(z * z for z in scores) / len(scores):.2f}"
+              f", largest |z| = {max(map(abs, scores)):.2f}")
+    return 0
+
+
+def exact(options):
+    print("| d | rule | p | tree | known | z | seconds |\n|---|---|---|---|---|---|---|")
+    for rule in ("add", "rewire"):
+        for p in (1e-4, 0.01, 0.1, 0.3, 1.0):
+            ways = (0.5 + p + math.sqrt((0.5 - p)**2 + 4 * p) if rule == "add"
+                    else 1 + p - p * p / 4)
+            known = 1 / math.atanh(1 / ways)
+            show_exact(options, 1, rule, p, 5e-6, known)
+    show_exact(options, 2, "add", 0.1, 6e-6, 3.2188)
+    return 0
+
+
+def show_exact(options, dim, rule, p, error, known):
+    summary = run(options.program, study(1, dim, rule, p, "tree", error, options.device),
+                  pathlib.Path(options.out) / f"exact-{dim}d-{rule}-p{p:g}")
+    tc = summary["points"][0]["tree"]["tc"]
+    z = (tc["value"] - known) / error_of(tc)
+    print(f"| {dim} | {rule} | {p:g} | {tc['text']} | {known:.7f} | {z:+.2f} | "
+          f"{summary['seconds']:.0f} |", flush=True)
+
+
+def scatter(options):
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        jobs = [pool.submit(run, options.program,
+                            study(1000 + seed, 2, "rewire", 0.1, "tree", options.error, "cpu",
+                                  threads=1), f"{folder}/{seed}")
+                for seed in range(options.seeds)]
+        found = [job.result()["points"][0]["tree"]["tc"] for job in jobs]
+    values = [tc["value"] for tc in found]
+    errors = [error_of(tc) for tc in found]
+    print(f"2D p = 0.1, {len(values)} seeds: mean {statistics.mean(values):.6f}, scatter "
+          f"{statistics.stdev(values):.2e}, median error {statistics.median(errors):.2e}, scatter "
+          f"over error {statistics.stdev(values) / statistics.median(errors):.2f}")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("program")
+    parser.add_argument("what", choices=["both", "exact", "scatter"])
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--error", type=float)
+    parser.add_argument("--out", default="studies/tree-settings")
+    parser.add_argument("--settings", nargs="*", default=[])
+    parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    options.error = options.error or {"both": 1e-4, "scatter": 1e-3}.get(options.what)
+    return {"both": both, "exact": exact, "scatter": scatter}[options.what](options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
