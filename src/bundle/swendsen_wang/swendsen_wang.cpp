@@ -186,6 +186,20 @@ struct MaskedBonds {
   }
 };
 
+// Adds the sites' weights to those of their clusters, whose numbers label_masks() has made of the
+// runs' parents.
+void gather_weights(const std::vector<bundle::PlaceWeight>& weights,
+                    bundle::LabelScratch& scratch) {
+  const RunTable::RowWord* words = scratch.runs.words.data();
+  const std::uint32_t* cluster_of = scratch.runs.parent.get();
+  std::uint32_t *weight = scratch.weight.data(), *weighted = scratch.weighted.data();
+  for (const bundle::PlaceWeight& w : weights) {
+    const std::uint32_t cluster = cluster_of[RunTable::run_at(words[w.place / 64], w.place % 64)];
+    *weighted++ = cluster;
+    weight[cluster] += w.weight;
+  }
+}
+
 std::uint32_t label_masks(const Lattice& lattice, const std::vector<bundle::PlacePair>& listed,
                           const bundle::OpenBonds& open, std::uint32_t* flips,
                           bundle::LabelScratch& scratch) {
@@ -212,6 +226,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rewise {
 HWY_EXPORT(label_masks);
+HWY_EXPORT(gather_weights);
 }  // namespace rewise
 
 namespace rewise::bundle {
@@ -275,22 +290,28 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
 
 namespace {
 
-// Cost: two steps per site with a weight, whatever the lattice.
+// Cost: a step per site with a weight, and one more, or one per cluster where these are fewer.
 void add_weights(const std::vector<PlaceWeight>& weights, std::uint64_t sites,
-                 LabelScratch& scratch, ClusterSums& sums) {
+                 std::uint32_t clusters, LabelScratch& scratch, ClusterSums& sums) {
   if (weights.empty()) return;
   scratch.weight.resize(sites + 1);
   scratch.weighted.resize(weights.size());
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const std::uint32_t cluster = scratch.runs.parent[scratch.runs.run_at(weights[i].place)];
-    scratch.weighted[i] = cluster;
-    scratch.weight[cluster] += weights[i].weight;
+  HWY_DYNAMIC_DISPATCH(gather_weights)(weights, scratch);
+  const std::uint32_t* size = scratch.size.get();
+  std::uint32_t* weight = scratch.weight.data();
+  std::uint64_t cross = 0, square = 0;
+  const auto take = [&](std::uint32_t cluster) {
+    const std::uint64_t w = std::exchange(weight[cluster], 0u);
+    cross += w * size[cluster];
+    square += w * w;
+  };
+  if (clusters < 4 * weights.size()) {
+    for (std::uint32_t cluster = 0; cluster < clusters; ++cluster) take(cluster);
+  } else {
+    for (const std::uint32_t cluster : scratch.weighted) take(cluster);
   }
-  for (const std::uint32_t cluster : scratch.weighted) {
-    const std::uint64_t w = std::exchange(scratch.weight[cluster], 0u);
-    sums.cross += w * scratch.size[cluster];
-    sums.weight_square += w * w;
-  }
+  sums.cross = cross;
+  sums.weight_square = square;
 }
 
 }  // namespace
@@ -301,7 +322,7 @@ ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>&
   const std::uint32_t clusters =
       HWY_DYNAMIC_DISPATCH(label_masks)(lattice, listed, open, flips, scratch);
   ClusterSums sums = cluster_sums({scratch.size.get(), clusters});
-  add_weights(weights, scratch.runs.rows * scratch.runs.length, scratch, sums);
+  add_weights(weights, scratch.runs.rows * scratch.runs.length, clusters, scratch, sums);
   return sums;
 }
 
