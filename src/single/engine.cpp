@@ -243,10 +243,10 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   }
   work_.label_passes = passes;
   const double busy = sum.local_seconds + sum.cluster_seconds;
-  const double share = busy > 0 ? seconds_since(begin) / busy : 0;
-  work_.local_seconds += share * sum.local_seconds;
-  work_.cluster_seconds += share * sum.cluster_seconds;
-  work_.steps += share * sum.steps;
+  const double fraction = busy > 0 ? seconds_since(begin) / busy : 0;
+  work_.local_seconds += fraction * sum.local_seconds;
+  work_.cluster_seconds += fraction * sum.cluster_seconds;
+  work_.steps += fraction * sum.steps;
   if (!all_arrived(steps)) return false;
   step_ += steps;
   cluster_updates_ += cycles * schedule.cluster;

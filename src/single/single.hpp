@@ -1,5 +1,6 @@
-// The single engine (Ising and Potts, q <= 255): one byte per site, one system per lane of work.
-// The plain engine that every other is checked against; carries all labelling methods.
+// The single engine (Ising and Potts, q <= 255): one byte per site. A thread of the CPU advances
+// one system at a time, CUDA devices all of them together. The plain engine that every other is
+// checked against; it has all methods of labelling.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ const std::vector<Row> kRows{{{4096, 4096}, 0.0, 2.269185, 1},    {{4096, 4096},
                              {{32, 32}, 0.0, 2.269185, 4096},     {{128, 128, 128}, 0.0, 4.5115, 1},
                              {{4096, 4096}, 0.0, kPottsTc, 1, 3}, {{4096, 4096}, 0.01, 1.06, 1, 3},
                              {{1024, 1024}, 0.0, kPottsTc, 1, 3}, {{1024, 1024}, 0.01, 1.06, 1, 3}};
-constexpr std::array<const char*, 5> kSteps{"draw", "tiles", "join", "settle", "flip"};
+constexpr std::array<const char*, 5> kSteps{"draw", "tiles", "join", "roots", "flip"};
 constexpr std::array<const char*, 2> kFusedSteps{"tiles", "join"};
 constexpr std::uint32_t kUpdates = 20;
 
@@ -154,7 +154,7 @@ std::vector<double> time_apart(Bench& bench, double& update) {
     mark();
     launch_join(bench.plan(), labels, now, bench.stream());
     mark();
-    launch_settle(bench.plan(), labels, now, bench.stream());
+    launch_find_roots(bench.plan(), labels, now, bench.stream());
     mark();
     launch_flip(bench.plan(), labels, now, n, bench.stream());
     mark();

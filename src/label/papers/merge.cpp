@@ -61,7 +61,7 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
     }
   }
   // A root that is not the smallest of its component has a smaller label by now, and that one is a
-  // root of itself: one step for sites, whose roots are smaller and so were settled before.
+  // root of itself: one step for sites, whose roots are smaller and so have theirs already.
   for (std::uint64_t site = 0; site < configuration.sites; ++site) {
     label[site] = label[label[site]];
   }

@@ -72,7 +72,7 @@ void SwendsenWangCuda::run(const DeviceSystems& systems, std::uint32_t updates,
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
     for (std::uint32_t n = 0; n < batch; ++n, ++now.step) {
       label(now, n, stream);
-      launch_settle(plan_, labels_, now, stream);
+      launch_find_roots(plan_, labels_, now, stream);
       launch_flip(plan_, labels_, now, n, stream);
     }
     launch_close(labels_, now, batch, quartic, stream);

@@ -9,7 +9,7 @@
 //              neither the tile's border nor a modified cell is closed: its size is final. The
 //              others become the nodes of a forest over the whole lattice
 //   3 join     bonds across tile borders and rewired bonds join that forest
-//   4 settle   every node learns its root, the root its cluster's size
+//   4 roots    every node learns its root, the root its cluster's size
 //   5 flip     a tile's nodes learn their flips, and the sites follow
 //
 // Potts: drawn bonds between unequal spins are taken out before the second step, which then sees
@@ -97,8 +97,8 @@ void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
                         const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
 void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
                  cudaStream_t stream);
-void launch_settle(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
-                   cudaStream_t stream);
+void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, cudaStream_t stream);
 void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
                  std::uint32_t update, cudaStream_t stream);
 // Adds the sums of a batch to systems.pending and quartic, and clears them.

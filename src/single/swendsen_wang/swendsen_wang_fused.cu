@@ -275,19 +275,19 @@ __device__ __forceinline__ void keep_equal(std::uint32_t (&drawn)[kTileLanes][2]
 
 // In shared memory.
 template <unsigned kWarps, class Model>
-struct SettleMemory {
+struct RootMemory {
   typename Model::LabelDraws draws;
   std::uint32_t favourite[kWarps], favourite_size[kWarps];
 };
 
 // By a block of kWarps warps, which has a tile.
 template <unsigned kWarps, class Model>
-class NodeSettler {
+class RootFinder {
  public:
-  using Memory = SettleMemory<kWarps, Model>;
+  using Memory = RootMemory<kWarps, Model>;
 
-  __device__ __forceinline__ NodeSettler(const Model& model, const FusedSystem& system,
-                                         const DrawKey& key, std::uint32_t first, Memory& memory)
+  __device__ __forceinline__ RootFinder(const Model& model, const FusedSystem& system,
+                                        const DrawKey& key, std::uint32_t first, Memory& memory)
       : model_(model), system_(system), key_(key), first_(first), memory_(memory) {}
 
   // By all threads of the block; between this and finish() they wait for each other, and after it
@@ -479,7 +479,7 @@ class FusedTile {
       memory_.starts[lane_] = starts_;
       memory_.open[lane_] = open_sites(plan);
     }
-    share_borders(system);
+    write_border_bonds(system);
     std::uint64_t first = 0;
     std::uint64_t rest = 0;
 #pragma unroll
@@ -490,9 +490,9 @@ class FusedTile {
 
   // Step 5. Nodes of `system` and labels are written; the sums of closed clusters are added to
   // those of an update.
-  __device__ __forceinline__ void settle(const FusedSystem& system, const DeviceLabels& common,
-                                         std::uint32_t systems, std::uint32_t update,
-                                         std::uint32_t who) {
+  __device__ __forceinline__ void find_roots(const FusedSystem& system, const DeviceLabels& common,
+                                             std::uint32_t systems, std::uint32_t update,
+                                             std::uint32_t who) {
     const std::uint32_t valid = __ballot_sync(~0u, word_.count > 0) >> kBandRows * warp_;
     climb_all();
     __syncthreads();
@@ -539,7 +539,7 @@ class FusedTile {
   }
 
   // Bonds to other tiles, for the join between tiles.
-  __device__ __forceinline__ void share_borders(const FusedSystem& system) const {
+  __device__ __forceinline__ void write_border_bonds(const FusedSystem& system) const {
     if (word_.count == 0 || warp_ >= kDim) return;
     const int k = static_cast<int>(warp_);
     std::uint32_t* out = system.drawn + static_cast<std::size_t>(word_.first / 32) * kDim + k;
@@ -806,7 +806,7 @@ inline constexpr unsigned kMostWarps = 32;  // per multiprocessor, that register
 template <int kDim, unsigned kWarps, class Model>
 struct TileMemory {
   FusedTileMemory<kDim, Model> tile;
-  SettleMemory<kWarps, Model> settle;
+  RootMemory<kWarps, Model> roots;
 };
 
 __device__ __forceinline__ uint4 eight_labels(const FusedSystem& system, std::uint32_t tile,
@@ -847,18 +847,18 @@ __device__ __forceinline__ void take_spins(const TileLabels<kWarps>& labels, con
 #pragma unroll
   for (unsigned n = 0; n < kPieces<kWarps>; ++n) {
     Model::take(memory.tile.spins, word, 32 * kWarps * n + threadIdx.x,
-                eight_spins<Model>(memory.settle.draws, labels.pieces[n]), spins);
+                eight_spins<Model>(memory.roots.draws, labels.pieces[n]), spins);
   }
 }
 
-// Settles the update before, by the whole block; memory.settle.draws is complete after the next
+// The roots of the update before, by the whole block; memory.roots.draws is complete after the next
 // barrier but the last.
 template <unsigned kWarps, class Model>
-__device__ __forceinline__ void settle_before(NodeSettler<kWarps, Model>& settler,
-                                              std::uint32_t count) {
-  settler.run(count);
+__device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& finder,
+                                                  std::uint32_t count) {
+  finder.run(count);
   __syncthreads();
-  settler.finish();
+  finder.finish();
 }
 
 template <int kDim, bool kFirst, unsigned kWarps, class Model>
@@ -871,20 +871,21 @@ __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan&
   FusedTile<kDim, kWarps, Model> tile(labels, number, memory.tile);
   tile.draw(model, systems.key(who), plan.bond[systems.temperature(who)]);
   wait_for_kernel_before();
-  NodeSettler<kWarps, Model> settler(model, before, {systems.seed, who, systems.step - 1},
-                                     number * labels.capacity, memory.settle);
+  RootFinder<kWarps, Model> finder(model, before, {systems.seed, who, systems.step - 1},
+                                   number * labels.capacity, memory.roots);
   if constexpr (kFirst) {
     Model::load(memory.tile.spins, tile.word(), systems.system(who));
   } else {
-    const TileLabels<kWarps> sites(before, number);  // on their way while the nodes are settled
-    settle_before(settler, before.count[number]);
+    const TileLabels<kWarps> sites(before,
+                                   number);  // on their way while the nodes find their roots
+    find_roots_before(finder, before.count[number]);
     take_spins(sites, tile.word(), memory, systems.system(who));
   }
   __syncthreads();
   tile.join(plan, system);
-  tile.settle(system, labels.common, systems.systems, update, who);
+  tile.find_roots(system, labels.common, systems.systems, update, who);
   if constexpr (!kFirst) {
-    settler.add_up(labels.common, systems.systems, update - 1, who, number);
+    finder.add_up(labels.common, systems.systems, update - 1, who, number);
   }
 }
 
@@ -904,14 +905,13 @@ template <int kDim, unsigned kWarps, class Model>
 __device__ __forceinline__ void flip_tile(const Model& model, const FusedLabels& labels,
                                           const DeviceSystems& systems, std::uint32_t update,
                                           std::uint32_t who, std::uint32_t tile,
-                                          SettleMemory<kWarps, Model>& memory) {
+                                          RootMemory<kWarps, Model>& memory) {
   const FusedSystem system(labels, who, update);
   const Tiles& tiles = labels.common.tiles;
   const TileWord word = tile_word<kDim>(tiles, labels.common.geometry, tile, threadIdx.x % 32);
-  NodeSettler<kWarps, Model> settler(model, system, systems.key(who), tile * labels.capacity,
-                                     memory);
+  RootFinder<kWarps, Model> finder(model, system, systems.key(who), tile * labels.capacity, memory);
   wait_for_kernel_before();
-  settle_before(settler, system.count[tile]);
+  find_roots_before(finder, system.count[tile]);
   std::uint8_t* spins = systems.system(who);
 #pragma unroll
   for (unsigned n = 0; n < kPieces<kWarps>; ++n) {
@@ -922,7 +922,7 @@ __device__ __forceinline__ void flip_tile(const Model& model, const FusedLabels&
     *reinterpret_cast<uint2*>(spins + first + place % kWordSites) =
         eight_spins<Model>(memory.draws, eight_labels(system, tile, n));
   }
-  settler.add_up(labels.common, systems.systems, update, who, tile);
+  finder.add_up(labels.common, systems.systems, update, who, tile);
 }
 
 template <int kDim, unsigned kWarps, class Model>
@@ -930,7 +930,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     flip_tiles(const __grid_constant__ Model model, const __grid_constant__ FusedLabels labels,
                const __grid_constant__ DeviceSystems systems, std::uint32_t update,
                const __grid_constant__ SystemBlocks tiles) {
-  __shared__ SettleMemory<kWarps, Model> memory;
+  __shared__ RootMemory<kWarps, Model> memory;
   const auto [who, tile] = tiles.place(blockIdx.x);
   flip_tile<kDim, kWarps>(model, labels, systems, update, who, tile, memory);
 }

@@ -273,14 +273,14 @@ class TileLabeller {
   }
 
   // Step 4.
-  __device__ __forceinline__ void settle() {
+  __device__ __forceinline__ void find_roots() {
     const std::uint64_t opening = first_of_runs(starts_, open_sites());
 #pragma unroll 2
     for (unsigned row = 0; row < kTileLanes; ++row) {
       const std::uint32_t count = __shfl_sync(~0u, word_.count, row);
       if (count == 0) continue;
-      settle_row(row, count, __shfl_sync(~0u, starts_, row), __shfl_sync(~0u, opening, row),
-                 __shfl_sync(~0u, word_.first, row));
+      find_row_roots(row, count, __shfl_sync(~0u, starts_, row), __shfl_sync(~0u, opening, row),
+                     __shfl_sync(~0u, word_.first, row));
     }
     add_sum();
     __syncwarp();
@@ -406,9 +406,9 @@ class TileLabeller {
   }
 
   // Lanes take two sites of the row each.
-  __device__ __forceinline__ void settle_row(unsigned row, std::uint32_t count,
-                                             std::uint64_t starts, std::uint64_t opening,
-                                             Site first) {
+  __device__ __forceinline__ void find_row_roots(unsigned row, std::uint32_t count,
+                                                 std::uint64_t starts, std::uint64_t opening,
+                                                 Site first) {
     const unsigned x = 2 * lane_;
     const std::uint32_t base = kWordSites * row;
     const std::uint64_t here = starts >> x;  // bits 0 and 1: a run starts at x, at x + 1
@@ -477,7 +477,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   const SystemLabels system(labels, who, systems.stride);
   TileLabeller<kDim> labeller(plan, labels, system, tile, forests[threadIdx.x / 32]);
   labeller.template join<kAligned>(systems.system(who));
-  labeller.settle();
+  labeller.find_roots();
   std::uint64_t square = 0, fourth = 0;
   labeller.hand_out(square, fourth);
   square = warp_sum(square);
@@ -608,9 +608,9 @@ class RootSums {
 
 // No set changes any more; each parent is set once.
 template <int kDim>
-__device__ __forceinline__ void settle_tile(const DeviceLabels& labels,
-                                            const DeviceSystems& systems, std::uint32_t who,
-                                            std::uint32_t tile, std::uint16_t* list) {
+__device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
+                                                const DeviceSystems& systems, std::uint32_t who,
+                                                std::uint32_t tile, std::uint16_t* list) {
   const unsigned lane = threadIdx.x % 32;
   const SystemLabels system(labels, who, systems.stride);
   const ParentForest forest{system.parent};
@@ -631,24 +631,24 @@ __device__ __forceinline__ void settle_tile(const DeviceLabels& labels,
 
 template <int kDim>
 __global__ void __launch_bounds__(32 * kWarps)
-    settle_nodes(const __grid_constant__ DeviceLabels labels,
-                 const __grid_constant__ DeviceSystems systems, FastDiv tiles_per_system) {
+    find_roots(const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ DeviceSystems systems, FastDiv tiles_per_system) {
   __shared__ std::uint16_t lists[kWarps][kTileSites];
   const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
   const std::uint32_t who = tiles_per_system.quotient(index);
   if (who >= systems.systems) return;
   const std::uint32_t tile = index - who * tiles_per_system.divisor;
-  settle_tile<kDim>(labels, systems, who, tile, lists[threadIdx.x / 32]);
+  find_tile_roots<kDim>(labels, systems, who, tile, lists[threadIdx.x / 32]);
 }
 
 }  // namespace
 
-void launch_settle(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
-                   cudaStream_t stream) {
+void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
+                       const DeviceSystems& systems, cudaStream_t stream) {
   const std::uint32_t tiles = labels.tiles.count * systems.systems;
   with_dim(plan.lattice.dim, [&]<int kDim>() {
-    launch(settle_nodes<kDim>, {(tiles + kWarps - 1) / kWarps, 32 * kWarps}, stream, labels,
-           systems, FastDiv(labels.tiles.count));
+    launch(find_roots<kDim>, {(tiles + kWarps - 1) / kWarps, 32 * kWarps}, stream, labels, systems,
+           FastDiv(labels.tiles.count));
   });
 }
 

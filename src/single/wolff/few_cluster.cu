@@ -152,7 +152,7 @@ void FewClusterCuda::update(const DeviceSystems& systems, unsigned long long* vi
                             cudaStream_t stream) {
   labelling_.label(systems, 0, stream);
   const DeviceLabels& labels = labelling_.labels();
-  launch_settle(plan_, labels, systems, stream);
+  launch_find_roots(plan_, labels, systems, stream);
   marks_.clear(stream);
   const FewClusterRun run{labels,       systems,       rule_.tiles, rule_.flip,
                           plan_.states, marks_.data(), visited};

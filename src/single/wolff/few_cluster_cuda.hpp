@@ -1,7 +1,7 @@
 // Few-cluster updates of all systems on a CUDA device (few_cluster.hpp says what an update is; same
-// bits). All clusters are labelled and settled as for a Swendsen-Wang update; then a warp per seed
-// finds its cluster and marks the root with the state that the cluster takes, and sites follow
-// marked roots. Costs a Swendsen-Wang update, however few the seeds; Ising and Potts.
+// bits). All clusters are labelled, and nodes find their roots, as in a Swendsen-Wang update; then
+// a warp per seed finds its cluster and marks the root with the state that the cluster takes, and
+// sites follow marked roots. Costs a Swendsen-Wang update, however few the seeds; Ising and Potts.
 #pragma once
 
 #include <cuda_runtime_api.h>

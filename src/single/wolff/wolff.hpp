@@ -2,8 +2,9 @@
 // drawn with probability 1 - exp(-2 beta) is flipped. Every undirected bond has one draw per step,
 // so the cluster does not depend on the order in which it is found.
 //
-// Draws are made a block of 64 slots at a time, when the cluster first touches the block: one
-// vector of Philox calls serves all bonds of 32 neighbouring sites (2D).
+// Draws are made block by block, 64 slots (rules.hpp) at once, as soon as the cluster reaches one
+// of them: in two dimensions a block is all bonds ahead of 32 neighbouring sites, so that vectors
+// of Philox calls are worth their while.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Wolff's cluster by labelling (the method `ccl`): the first three steps of a Swendsen-Wang update
 // (swendsen_wang_cuda.hpp) label the clusters of all drawn bonds; then the sites flip whose root is
 // the seed's. Four kernels per update whatever the cluster's size, no wait. Cost: that of a
-// Swendsen-Wang update without its settling; tiles without a site of the cluster are not flipped.
+// Swendsen-Wang update without its step 4; tiles without a site of the cluster are not flipped.
 // Potts: the root and the new state are found first, as long as the seed has its old one.
 #include "src/cuda/launch.hpp"
 #include "src/single/swendsen_wang/labels.cuh"

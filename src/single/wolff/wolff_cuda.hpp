@@ -5,7 +5,7 @@
 //                   spins stay bytes in global memory (wolff_frontier.cu)
 //   frontier-local  the same, but a block that took sites from the queue goes on with what they
 //                   lead to in shared memory before it gives the rest back (wolff_frontier.cu)
-//   persistent      one cooperative kernel makes all updates of a cycle; a system is a team of
+//   persistent      one cooperative kernel makes all updates of a cycle; a system is a group of
 //                   blocks with a barrier of their own (wolff_persistent.cu)
 //   ccl             labels the clusters of all bonds and flips the one of the seed (wolff_ccl.cu)
 //

@@ -2,19 +2,19 @@
 // search breadth first with a wave-front queue and a barrier between levels, through all updates of
 // a cycle.
 //
-// Their barrier spans the grid and their levels go to all blocks. Here a system has a team of
-// blocks and the team a barrier: with as many systems as multiprocessors a team is one block and
-// its barrier __syncthreads(). And a level goes to the whole team only where it is wide: one block
+// Their barrier spans the grid and their levels go to all blocks. Here a system has a group of
+// blocks and the group a barrier: with as many systems as multiprocessors a group is one block and
+// its barrier __syncthreads(). And a level goes to the whole group only where it is wide: one block
 // leads, keeps the frontier in its shared memory and takes narrow levels alone, since near Tc
 // a cluster of 2 10^5 sites has levels of 100 sites and a barrier across blocks costs more than
 // their work.
 //
 // The systems' spins are packed to bits for the length of the launch. The leader holds them in
-// shared memory where they fit (L = 1024 in 2D does) and gives them to the team for wide levels.
+// shared memory where they fit (L = 1024 in 2D does) and gives them to the group for wide levels.
 // Potts: spins stay where they are, bytes in global memory.
 //
 // Cost: near Tc about a microsecond per level, the latency of a candidate's way through one block
-// (its draw, two atomics, a barrier), and about 2 us where the team takes it; per launch the spins
+// (its draw, two atomics, a barrier), and about 2 us where the group takes it; per launch the spins
 // are read and written once.
 #include <algorithm>
 #include <cuda/atomic>
@@ -31,10 +31,11 @@ namespace {
 
 using namespace device;
 
-// Waits for all blocks of a team, as grid.sync() of cooperative groups does for all of a grid.
-class TeamBarrier {
+// Waits for all blocks of a group, as grid.sync() of cooperative groups does for all of a grid.
+class GroupBarrier {
  public:
-  __device__ TeamBarrier(unsigned& arrived, unsigned blocks) : arrived_(arrived), blocks_(blocks) {}
+  __device__ GroupBarrier(unsigned& arrived, unsigned blocks)
+      : arrived_(arrived), blocks_(blocks) {}
 
   __device__ __forceinline__ void wait() {
     __syncthreads();
@@ -161,8 +162,8 @@ class CandidateGrowth {
     return tail_ != head_ && count_ + modified_ * kWays<kDim> < blockDim.x;
   }
 
-  // Settles all candidates and lists where the new sites lead. Modified sites are passed on to the
-  // next turn, where lanes share their bonds while others settle candidates.
+  // Decides all candidates and lists where the new sites lead. Modified sites are passed on to the
+  // next turn, where lanes share their bonds while others decide candidates.
   __device__ __forceinline__ void level() { turn(capacity_); }
   // The same, but the new sites go to the queue, modified ones and their neighbours, too.
   __device__ __forceinline__ void level_into_queue() { turn(0); }
@@ -200,7 +201,7 @@ class CandidateGrowth {
         const Candidate candidate = now_[item];
         const SiteGroup* const group = g_.groups + (candidate.x >> 5);
         const std::uint32_t modified = __ldg(&group->modified), before = __ldg(&group->before);
-        if (!settle(candidate)) continue;
+        if (!joins(candidate)) continue;
         if (room_ > 0) {
           list(candidate.x, modified, before);
         } else {
@@ -233,22 +234,22 @@ class CandidateGrowth {
 
   __device__ __forceinline__ bool outside(Site site) const { return spins_.up(site) != up_; }
 
-  __device__ __forceinline__ bool settle(const Candidate& candidate) {
-    const bool joins =
+  __device__ __forceinline__ bool joins(const Candidate& candidate) {
+    const bool claimed =
         outside(candidate.x) && draws_.drawn(candidate.y) && spins_.claim(candidate.x, up_);
-    flipped_ += joins;
-    return joins;
+    flipped_ += claimed;
+    return claimed;
   }
 
   __device__ __forceinline__ void enqueue(Site site) {
     queue_[tail_ + atomicAdd(&shared_.queued[phase_], 1u)] = site;
   }
 
-  // A candidate for place `at`, or settled at once where there is no such place.
+  // A candidate for place `at`, or decided at once where there is no such place.
   __device__ __forceinline__ void offer(const Candidate& candidate, unsigned at) {
     if (at < room_) {
       next_[at] = candidate;
-    } else if (settle(candidate)) {
+    } else if (joins(candidate)) {
       enqueue(candidate.x);
     }
   }
@@ -302,7 +303,7 @@ class CandidateGrowth {
       if (!outside(candidate.x)) continue;
       if (room_ > 0) {
         offer(candidate, kept_ + atomicAdd(&shared_.listed[phase_], 1u));
-      } else if (settle(candidate)) {
+      } else if (joins(candidate)) {
         enqueue(candidate.x);
       }
     }
@@ -330,8 +331,8 @@ class CandidateGrowth {
   unsigned flipped_ = 0;
 };
 
-// A team and what its leader tells it. All zero before a launch.
-struct Team {
+// A group and what its leader tells it. All zero before a launch.
+struct BlockGroup {
   unsigned arrived;
   unsigned added[3];    // to the queue, at common level k in added[k % 3]
   unsigned begin, end;  // of the frontier in the queue
@@ -345,14 +346,14 @@ struct PersistentRun {
   Geometry geometry;
   DeviceSystems systems;
   std::uint32_t updates;
-  unsigned teams, blocks;  // blocks to a team
-  unsigned capacity;       // of a half of the candidates' buffer
+  unsigned groups, blocks;  // blocks to a group
+  unsigned capacity;        // of a half of the candidates' buffer
   // Common levels begin above so many candidates and end at so many sites.
   unsigned together, alone;
   std::uint64_t words;    // of a system's bits
-  Team* team;             // [teams]
-  std::uint32_t* planes;  // [teams][words]
-  Site* queues;           // [teams][sites]
+  BlockGroup* group;      // [groups]
+  std::uint32_t* planes;  // [groups][words]
+  Site* queues;           // [groups][sites]
 };
 
 // The shared memory of a block; the candidates' place serves common levels, too.
@@ -364,15 +365,15 @@ struct Memory {
 // Where the leader holds the spins.
 enum class Hold { shared_bits, global_bits, states };
 
-// A block's part in the updates of its team's systems; rank 0 leads. All members are called by all
+// A block's part in the updates of its group's systems; rank 0 leads. All members are called by all
 // threads of a block.
 template <int kDim, Hold kHold>
 class Member {
  public:
   static constexpr bool kShared = kHold == Hold::shared_bits;
   static constexpr bool kBits = kHold != Hold::states;
-  using TeamBits = BitSpins<cuda::thread_scope_device>;
-  using TeamSpins = std::conditional_t<kBits, TeamBits, StateSpins>;
+  using GroupBits = BitSpins<cuda::thread_scope_device>;
+  using GroupSpins = std::conditional_t<kBits, GroupBits, StateSpins>;
   using OwnBits = BitSpins<kShared ? cuda::thread_scope_block : cuda::thread_scope_device>;
   using OwnSpins = std::conditional_t<kBits, OwnBits, StateSpins>;
 
@@ -380,8 +381,8 @@ class Member {
                     GrowthCounts& common)
       : run_(run),
         rank_(blockIdx.x % run.blocks),
-        team_(run.team[blockIdx.x / run.blocks]),
-        barrier_(team_.arrived, run.blocks),
+        group_(run.group[blockIdx.x / run.blocks]),
+        barrier_(group_.arrived, run.blocks),
         plane_(run.planes + blockIdx.x / run.blocks * run.words),
         own_(kShared ? memory.bits : plane_),
         sites_(run.queues + blockIdx.x / run.blocks * run.plan.sites),
@@ -410,7 +411,7 @@ class Member {
   }
 
  private:
-  // Number of a thread in the team, and how many there are.
+  // Number of a thread in the group, and how many there are.
   __device__ __forceinline__ std::uint64_t thread() const {
     return std::uint64_t{rank_} * blockDim.x + threadIdx.x;
   }
@@ -425,9 +426,9 @@ class Member {
       return {};  // update() says how states change
     }
   }
-  __device__ __forceinline__ TeamSpins team_spins(std::uint32_t who, std::uint32_t change) const {
+  __device__ __forceinline__ GroupSpins group_spins(std::uint32_t who, std::uint32_t change) const {
     if constexpr (kBits) {
-      return TeamSpins{plane_};
+      return GroupSpins{plane_};
     } else {
       return {run_.systems.system(who), change};
     }
@@ -435,25 +436,25 @@ class Member {
 
   __device__ __forceinline__ void lead(std::uint32_t who) {
     take_plane();
-    if (threadIdx.x == 0) team_.over = 0;
+    if (threadIdx.x == 0) group_.over = 0;
     for (std::uint32_t ahead = 0; ahead < run_.updates; ++ahead) update(who, ahead);
     give_plane();
-    if (threadIdx.x == 0) team_.over = 1;
+    if (threadIdx.x == 0) group_.over = 1;
     barrier_.wait();
   }
 
   __device__ __forceinline__ void follow(std::uint32_t who) {
     while (true) {
       barrier_.wait();
-      if (team_.over != 0) return;
-      const Update update{{run_.systems.seed, who, team_.step},
+      if (group_.over != 0) return;
+      const Update update{{run_.systems.seed, who, group_.step},
                           run_.plan.bond[run_.systems.temperature(who)],
-                          kBits ? team_.change != 0 : StateSpins::target(team_.change)};
-      common_levels(update, team_spins(who, team_.change), team_.begin, team_.end);
+                          kBits ? group_.change != 0 : StateSpins::target(group_.change)};
+      common_levels(update, group_spins(who, group_.change), group_.begin, group_.end);
     }
   }
 
-  // Between the team's spins and the leader's.
+  // Between the group's spins and the leader's.
   __device__ __forceinline__ void take_plane() {
     if constexpr (kShared) {
       for (std::uint64_t w = threadIdx.x; w < run_.words; w += blockDim.x) own_[w] = plane_[w];
@@ -485,7 +486,7 @@ class Member {
         growth_.refill();
       } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
         growth_.level_into_queue();
-        call_team({key, bond, growth_.up()}, change);
+        call_group({key, bond, growth_.up()}, change);
       } else {
         growth_.level();
       }
@@ -499,29 +500,29 @@ class Member {
   }
 
   // Common levels from what is in the queue until it is narrow again.
-  __device__ __forceinline__ void call_team(const Update& update, std::uint32_t change) {
+  __device__ __forceinline__ void call_group(const Update& update, std::uint32_t change) {
     give_plane();
     if (threadIdx.x == 0) {
-      team_.begin = growth_.queue_begin();
-      team_.end = growth_.queue_end();
-      team_.step = update.key.step;
-      team_.change = change;
+      group_.begin = growth_.queue_begin();
+      group_.end = growth_.queue_end();
+      group_.step = update.key.step;
+      group_.change = change;
     }
     barrier_.wait();
-    common_levels(update, team_spins(update.key.who, change), growth_.queue_begin(),
+    common_levels(update, group_spins(update.key.who, change), growth_.queue_begin(),
                   growth_.queue_end());
     take_plane();
     growth_.set_queue(begin_, end_);
   }
 
-  // By all blocks of the team alike. Leaves the last frontier in begin_, end_.
-  __device__ __forceinline__ void common_levels(const Update& update, const TeamSpins& spins,
+  // By all blocks of the group alike. Leaves the last frontier in begin_, end_.
+  __device__ __forceinline__ void common_levels(const Update& update, const GroupSpins& spins,
                                                 unsigned begin, unsigned end) {
     begin_ = begin;
     end_ = end;
     while (end_ - begin_ > run_.alone) {
-      const Queue queue{sites_, &team_.added[turn_ % 3], end_};
-      if (rank_ == 0 && threadIdx.x == 0) team_.added[(turn_ + 1) % 3] = 0;
+      const Queue queue{sites_, &group_.added[turn_ % 3], end_};
+      if (rank_ == 0 && threadIdx.x == 0) group_.added[(turn_ + 1) % 3] = 0;
       const Site* const from = sites_ + begin_;
       const unsigned claimed =
           common_.level(update, spins, queue, std::uint64_t{rank_} * blockDim.x,
@@ -530,7 +531,7 @@ class Member {
       if (claimed > 0) common_.flush(queue, claimed);
       if (threadIdx.x == 0) flipped_ += claimed;
       barrier_.wait();
-      cuda::atomic_ref<unsigned, cuda::thread_scope_device> added(team_.added[turn_ % 3]);
+      cuda::atomic_ref<unsigned, cuda::thread_scope_device> added(group_.added[turn_ % 3]);
       ++turn_;
       begin_ = end_;
       end_ += added.load(cuda::memory_order_relaxed);
@@ -539,8 +540,8 @@ class Member {
 
   const PersistentRun& run_;
   const unsigned rank_;
-  Team& team_;
-  TeamBarrier barrier_;
+  BlockGroup& group_;
+  GroupBarrier barrier_;
   std::uint32_t* const plane_;  // [words] in global memory
   std::uint32_t* const own_;    // [words] the leader's
   Site* const sites_;           // [sites]
@@ -562,7 +563,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   auto* const candidates = reinterpret_cast<Candidate*>(dynamic);
   const Memory memory{reinterpret_cast<std::uint32_t*>(candidates + 2 * run.capacity), candidates};
   Member<kDim, kHold> member(run, memory, counts, common);
-  for (std::uint32_t who = blockIdx.x / run.blocks; who < run.systems.systems; who += run.teams) {
+  for (std::uint32_t who = blockIdx.x / run.blocks; who < run.systems.systems; who += run.groups) {
     member.serve(who);
   }
 }
@@ -620,15 +621,15 @@ class Persistent final : public WolffCuda {
         &per, kernel_, static_cast<int>(shape_.threads), shape_.shared));
     const unsigned processors = attribute(cudaDevAttrMultiProcessorCount);
     const unsigned most = processors * std::max(1u, static_cast<unsigned>(per));
-    run_.teams = std::min(systems, most);
+    run_.groups = std::min(systems, most);
     // Small systems have no levels to share.
     const auto useful = plan.sites < 16384 ? 1 : static_cast<unsigned>(plan.sites / 8192);
-    run_.blocks = std::clamp(std::min(most, processors) / run_.teams, 1u, useful);
-    shape_.blocks = run_.teams * run_.blocks;
-    team_ = DeviceBuffer<Team>(run_.teams);
-    planes_ = DeviceBuffer<std::uint32_t>(run_.teams * run_.words);
-    queues_ = DeviceBuffer<Site>(run_.teams * plan.sites);
-    run_.team = team_.data();
+    run_.blocks = std::clamp(std::min(most, processors) / run_.groups, 1u, useful);
+    shape_.blocks = run_.groups * run_.blocks;
+    group_ = DeviceBuffer<BlockGroup>(run_.groups);
+    planes_ = DeviceBuffer<std::uint32_t>(run_.groups * run_.words);
+    queues_ = DeviceBuffer<Site>(run_.groups * plan.sites);
+    run_.group = group_.data();
     run_.planes = planes_.data();
     run_.queues = queues_.data();
   }
@@ -636,7 +637,7 @@ class Persistent final : public WolffCuda {
   void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
     run_.systems = systems;
     run_.updates = updates;
-    team_.clear(stream);
+    group_.clear(stream);
     launch(kernel_, shape_, stream, run_);
   }
 
@@ -644,7 +645,7 @@ class Persistent final : public WolffCuda {
   Kernel kernel_;
   LaunchShape shape_;
   PersistentRun run_{};
-  DeviceBuffer<Team> team_;
+  DeviceBuffer<BlockGroup> group_;
   DeviceBuffer<std::uint32_t> planes_;
   DeviceBuffer<Site> queues_;
 };
