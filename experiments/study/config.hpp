@@ -18,9 +18,9 @@
 // target_observables). A sweep's grid may have several of each of `dim` (edges then
 // mean every dimension), `rule` and `schedule`: lists of them. `cluster` is "auto", Wolff and
 // Swendsen-Wang weighed against each other, where the schedule is (auto_schedule.hpp), "wolff"
-// where a schedule is given. Of tc alone: `method` under [sampling], "crossings" unless given, and
-// sizes = "auto", which stands for three sizes with hundreds of shortcuts at the smallest p that
-// sizes of up to 2^18 sites allow (with method = "tree" for none at all).
+// where a schedule is given. Of tc alone: `method`, "both" unless given where target_error is 1e-3
+// or less, else "crossings"; and sizes = "auto", three sizes with hundreds of shortcuts at the
+// smallest p that sizes of up to 2^18 sites allow (with method = "tree" none at all).
 #pragma once
 
 #include <cstdint>

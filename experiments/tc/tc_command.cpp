@@ -31,7 +31,7 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
               most_graphs = 10000   more_sizes = 1
   [sampling]  engine = "bundle"   schedule = "auto"   replicas = 32   temperatures = "auto"
               equilibrate = "auto"   measure = "auto"   every = "auto"   target_error = "none"
-              local = "auto"   cluster = "auto"   method = "crossings"
+              local = "auto"   cluster = "auto"   method = "both" or "crossings"
   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 
 (one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
@@ -64,8 +64,9 @@ rules rewire and add; analysis/README.md). On the lattice without its shortcuts,
 criticality, cluster sums give the transfer lambda(T) from shortcut to shortcut, and Tc is
 where lambda = 1. The study chooses temperatures and sizes by itself, and adds bare lattices
 until target_error (1e-4 unless given) is reached. "both" puts the two ways beside each
-other, and joins them where they agree. sizes = "auto" takes sizes by p; where crossings
-cannot reach (few shortcuts), there is the tree condition alone.
+other, and joins them where they agree; it is taken unless said otherwise where
+target_error is 1e-3 or less (else "crossings"). sizes = "auto" takes sizes by p; where
+crossings cannot reach (few shortcuts), there is the tree condition alone.
 
 )";
 constexpr const char* kPotts =
@@ -144,9 +145,12 @@ std::string tc_rows_csv(const Json& summary) {
   return out;
 }
 
-// Crossings, unless it is said.
+// Where it is not said: both where a precision is asked for to which the tree condition's work is
+// small beside that of the crossings.
 TcMethod method_of(const StudyConfig& config) {
-  return config.method.value_or(TcMethod::crossings);
+  constexpr double precise = 1e-3;
+  const bool both = config.target_error && *config.target_error <= precise;
+  return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
 }
 
 ExitCode run_tc(const StudyOptions& options) {

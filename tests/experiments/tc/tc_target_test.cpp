@@ -229,9 +229,8 @@ TEST_CASE("a size is added below the crossover, a target out of reach is missed 
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [4, 6]\np = [0.1]\ngraphs = 16\nmost_graphs = 18\n"
-              "[sampling]\nequilibrate = 10\nmeasure = 60\nschedule = \"1:1\"\ntarget_error = "
-              "1e-4\n[run]\ndevice = "
-              "\"cpu\"\n");
+              "[sampling]\nequilibrate = 10\nmeasure = 60\nschedule = \"1:1\"\n"
+              "method = \"crossings\"\ntarget_error = 1e-4\n[run]\ndevice = \"cpu\"\n");
   const Output output = place.run("tc s.toml --out study --no-plots");
   INFO(output.err << output.out);
   REQUIRE(output.status == 0);
