@@ -6,15 +6,19 @@
     task.energy.mean(axis=(1, 2))                              # <e> at each temperature
 
 Needs numpy, and h5py for task files, which are only read. A task file is plain HDF5 behind a user
-block of 512 bytes, which h5py and h5dump skip by themselves.
+block of 512 bytes, which h5py and h5dump skip by themselves. Studies keep many small ones in packs:
+HDF5, too, where each dataset of bytes is one task file. So "DIR/tasks/<id>.h5" names a task
+here, whether that file exists or a pack beside it holds the task.
 """
 
 import dataclasses
 import glob
+import io
 import json
 import math
 import os
 import pathlib
+import re
 import secrets
 import time
 
@@ -155,15 +159,64 @@ def read_task(path):
 
 
 def task_files(folder):
-    """A study's finished tasks, in the order of their names."""
-    return sorted(path for path in (pathlib.Path(folder) / "tasks").glob("*.h5")
-                  if not path.name.endswith(".part.h5") and not path.name.startswith("."))
+    """A study's finished tasks, in the order of their names, as tasks/<id>.h5, whether they are
+    files of their own or in packs."""
+    tasks = pathlib.Path(folder) / "tasks"
+    own = {path for path in tasks.glob("*.h5")
+           if not path.name.endswith((".part.h5", ".pack.h5")) and not path.name.startswith(".")}
+    return sorted(own | {tasks / f"{name}.h5" for pack in pack_files(tasks)
+                         for name in _places(pack)})
+
+
+def pack_files(tasks):
+    """The packs in a folder of tasks, GROUP.<n>.pack.h5, the last of each group first: where two
+    hold a task, that one is the newer."""
+    found = [(name[1], int(name[2]), path) for path in pathlib.Path(tasks).glob("*.pack.h5")
+             if (name := re.fullmatch(r"([^.].*)\.(\d+)\.pack\.h5", path.name))]
+    return [path for _, _, path in sorted(found, key=lambda entry: (entry[0], -entry[1]))]
+
+
+_known_places = {}  # by pack: (its state, {task: (offset, size)})
+
+
+def _places(pack):
+    """{task: (offset, size)} of a pack's file; a damaged pack holds nothing that can be found."""
+    import h5py
+
+    status = pack.stat()
+    state = status.st_ino, status.st_size, status.st_mtime_ns
+    if pack not in _known_places or _known_places[pack][0] != state:
+        try:
+            with h5py.File(pack, "r") as file:
+                # Offsets count from the user block's end, or from the file's begin, by version.
+                base = file.userblock_size
+                places = {name: (item.id.get_offset(), item.size) for name, item in file.items()}
+            with open(pack, "rb") as raw:
+                if any(_magic_at(raw, offset) for offset, _ in list(places.values())[:1]):
+                    base = 0
+        except (OSError, KeyError, ValueError):
+            places, base = {}, 0
+        _known_places[pack] = state, {name: (base + offset, size)
+                                      for name, (offset, size) in places.items()}
+    return _known_places[pack][1]
+
+
+def _magic_at(raw, offset):
+    raw.seek(offset)
+    return raw.read(8) == b"\x89RWS\r\n\x1a\n"
 
 
 def open_task(path):
-    """The HDF5 file of a task, for reading."""
+    """The HDF5 file of a task, for reading: the file of that name, or out of a pack beside it."""
     import h5py  # here: most plots and a summary do without
 
+    path = pathlib.Path(path)
+    if not path.exists():
+        for pack in pack_files(path.parent):
+            if (place := _places(pack).get(path.stem)) is not None:
+                with open(pack, "rb") as raw:
+                    raw.seek(place[0])
+                    return h5py.File(io.BytesIO(raw.read(place[1])), "r")
     return h5py.File(path, "r")
 
 
@@ -176,6 +229,9 @@ def read_task_notes(path):
 
 
 def _read_open_task(path, file):
+    if _text(file.attrs.get("format", "")) == "rewise task pack":
+        raise DataError(f"'{path}' holds {len(file)} tasks: name one, such as "
+                        f"{path.parent / next(iter(file), 'ID')}.h5")
     if _text(file.attrs.get("format", "")) != "rewise task":
         raise ValueError("its root has no format = 'rewise task'")
     graph, series = file["graph"], file["series"]

@@ -103,6 +103,7 @@ void read_run(const TomlSection& section, StudyConfig& config) {
   config.threads = static_cast<int>(section.whole("threads", 0, 4096, 0));
   config.checkpoint =
       parse_duration(section.text("checkpoint", "5min"), section.origin("checkpoint")).count();
+  config.keep_states = section.flag("keep_states", true);
   const std::string limit = section.text("time_limit", "none");
   if (limit != "none") {
     config.time_limit = parse_duration(limit, section.origin("time_limit")).count();
@@ -157,7 +158,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
        "measure", "every", "target_error", "target_observables", "model", "q", "few_cluster_tile",
        "few_cluster_flip", "method"});
   const TomlSection run(table_or_empty(root, "run"), "run", file,
-                        {"device", "threads", "checkpoint", "time_limit"});
+                        {"device", "threads", "checkpoint", "time_limit", "keep_states"});
 
   StudyConfig config;
   config.name = read_name(study);

@@ -10,6 +10,7 @@
 //               few_cluster_tile = 0   few_cluster_flip = 0.9   target_observables = ["energy",
 //               "m2"]
 //   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
+//               keep_states = true
 //
 // Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
 // {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
@@ -73,6 +74,7 @@ struct StudyConfig {
   int threads = 0;                   // 0: all cores
   double checkpoint = 300;           // seconds
   std::optional<double> time_limit;  // seconds
+  bool keep_states = true;           // of finished tasks (task_group.hpp)
   bool recompute_damaged = false;    // of the command line alone (task_group.hpp)
 
   int dim() const { return static_cast<int>(sizes.front().size()); }  // of the first size

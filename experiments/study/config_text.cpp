@@ -94,6 +94,7 @@ std::string to_toml(const StudyConfig& config) {
   out += fmt::format("\n[run]\ndevice = {}\nthreads = {}\ncheckpoint = \"{}s\"\ntime_limit = {}\n",
                      in_quotes(config.device), config.threads, config.checkpoint,
                      config.time_limit ? fmt::format("\"{}s\"", *config.time_limit) : "\"none\"");
+  out += fmt::format("keep_states = {}\n", config.keep_states);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -24,7 +25,9 @@
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
 #include "src/base/temporary.hpp"
+#include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
 
 namespace rewise {
 namespace {
@@ -37,11 +40,11 @@ constexpr auto kFirstWord = 5s, kNextWords = 60s;  // of a wait for others
 class Batch {
  public:
   Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
-        bool recompute_damaged, Progress& progress, const TaskHandler& handle)
+        const StudyConfig& config, Progress& progress, const TaskHandler& handle)
       : folder_(folder),
         tasks_(tasks),
         run_(std::move(run)),
-        recompute_damaged_(recompute_damaged),
+        config_(config),
         progress_(progress),
         handle_(handle) {
     pending_.resize(tasks.size());
@@ -141,11 +144,11 @@ class Batch {
     std::vector<std::size_t> left;  // of the group
     for (const std::size_t index : group) {
       const StudyTask& task = tasks_[index];
-      const TaskPaths paths = task_paths(folder_, task_id(task.spec));
+      const TaskPaths paths = task_paths(folder_, task.spec);
       std::optional<TaskData> data;
       try {
         const profile::Span span(profile::Work::files, "look for a result");
-        data = read_finished(task.spec, paths.finished);
+        data = read_finished(task.spec, paths);
       } catch (const Error& error) {  // whoever holds its lease may know of a good copy
         if (error.exit_code() != ExitCode::data) throw;
       }
@@ -198,7 +201,8 @@ class Batch {
     const auto note = [this, &task](const std::string& line) {
       progress_.line(task.label + ": " + line);
     };
-    return {task.spec, task_paths(folder_, task_id(task.spec)), progress, note, recompute_damaged_};
+    return {task.spec, task_paths(folder_, task.spec), progress,
+            note,      config_.recompute_damaged,      config_.keep_states};
   }
 
   // False when somebody else is at it.
@@ -242,7 +246,7 @@ class Batch {
   const std::filesystem::path& folder_;
   const std::vector<StudyTask>& tasks_;
   const TaskRun run_;
-  const bool recompute_damaged_;
+  const StudyConfig& config_;
   Progress& progress_;
   const TaskHandler& handle_;
   std::mutex mutex_;
@@ -323,10 +327,32 @@ Study::Study(StudyFolder place, std::vector<int> devices)
   for (const auto& where : {folder(), folder() / "tasks", folder() / "schedules"}) {
     if (this_rank().first()) clear_temporaries(where);
   }
+  if (config().recompute_damaged && this_rank().first()) {
+    for (const std::string& line : repair_packs(folder() / "tasks")) {
+      fmt::print(stderr, "warning: {}\n", line);
+    }
+  }
 }
 
-std::filesystem::path Study::finished_file(const TaskSpec& spec) const {
-  return task_paths(folder(), task_id(spec)).finished;
+// Small files of many are a burden to every file system. Nothing is lost where it fails.
+void Study::pack(const std::vector<StudyTask>& tasks, Progress& progress) const {
+  const profile::Span span(profile::Work::files, "pack tasks");
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const StudyTask& task : tasks) {
+    groups[task_group(task.spec)].push_back(task_id(task.spec));
+  }
+  for (const auto& [group, ids] : groups) {
+    try {
+      pack_tasks(folder() / "tasks", group, ids);
+    } catch (const LeaseLost&) {
+      // Whoever has it packs them.
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
+      progress.line(
+          fmt::format("warning: finished tasks stay in files of their own: {}", error.what()));
+      return;
+    }
+  }
 }
 
 void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
@@ -344,9 +370,11 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config().checkpoint;
-  Batch batch(folder(), tasks, run, config().recompute_damaged, progress, handle);
+  Batch batch(folder(), tasks, run, config(), progress, handle);
   batch.work(workers);
   computed_ += batch.computed();
+  // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
+  if (!batch.interrupted() && this_rank().first()) pack(tasks, progress);
   if (batch.interrupted()) {
     wait_for_other_ranks(this_rank(), folder());
     throw Error(

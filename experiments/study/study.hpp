@@ -2,6 +2,7 @@
 //
 //   study.toml                  the resolved configuration
 //   tasks/<id>.h5, .part.h5     finished tasks, checkpoints
+//   tasks/<group>.<n>.pack.h5   finished tasks of one lattice and p, many in a file (task_pack.hpp)
 //   summary.json, summary.csv   what `tc` concludes; plots/ what `plot` draws from them
 //
 // Tasks are found by what determines their numbers, so running again computes only what is missing,
@@ -40,8 +41,6 @@ class Study {
   const std::filesystem::path& folder() const { return place_.path(); }
   const std::vector<int>& devices() const { return devices_; }
   int threads() const { return threads_; }
-  std::filesystem::path finished_file(const TaskSpec& spec) const;
-
   // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:
   // several threads each), on CUDA as many alike per device as fill it. The numbers do not depend
   // on it. Tasks that another process holds are waited for. Error(interrupted) when told to stop,
@@ -52,6 +51,8 @@ class Study {
   std::size_t computed() const { return computed_; }  // tasks that were not there before
 
  private:
+  void pack(const std::vector<StudyTask>& tasks, Progress& progress) const;
+
   StudyFolder place_;
   std::vector<int> devices_;
   int threads_ = 1;

@@ -43,13 +43,16 @@ there; "wolff" with a given schedule) Swendsen-Wang is weighed against Wolff.
 )";
 
 const char* const kResultsHelp =
-    R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph),
-DIR/summary.json, DIR/summary.csv (averages at every temperature), of tc DIR/tc.csv (one
-row per p), DIR/plots, DIR/report.html. Running the same command again computes only what
-is missing; SIGINT, SIGTERM or a time limit write checkpoints, print the table of what is
-finished and end with status 75. Several processes may work on the same DIR, and so do the
-ranks of `mpirun -n K` or srun (one GPU each on a node). device "auto" takes a GPU unless
-the CPU is done with the whole study before a GPU has started.
+    R"(Results: DIR/study.toml (every default written out), DIR/tasks (one file per graph;
+small ones of one lattice and p are packed into GROUP.N.pack.h5), DIR/summary.json,
+DIR/summary.csv (averages at every temperature), of tc DIR/tc.csv (one row per p),
+DIR/plots, DIR/report.html. Running the same command again computes only what is missing;
+more measurements are added to what is there (unless [run] says keep_states = false, which
+leaves final states out of finished tasks: they begin anew then). SIGINT, SIGTERM or a
+time limit write checkpoints, print the table of what is finished and end with status 75.
+Several processes may work on the same DIR, and so do the ranks of `mpirun -n K` or srun
+(one GPU each on a node). device "auto" takes a GPU unless the CPU is done with the whole
+study before a GPU has started.
 Averages over 8 graphs and more are corrected for what the number of rewired ends and the
 sum of squared degrees are off their exact means in this sample of graphs (control variates:
 smaller errors); the plain averages stand beside them, energy_plain and so on.

@@ -135,6 +135,16 @@ std::string TomlSection::text(std::string_view key, std::string_view otherwise) 
   return printable(value->get());
 }
 
+bool TomlSection::flag(std::string_view key, bool otherwise) const {
+  const auto* node = find(key);
+  if (node == nullptr) return otherwise;
+  const auto* value = node->as_boolean();
+  if (value == nullptr) {
+    fail(key, *node, fmt::format("{} where true or false is expected", toml_type(*node)));
+  }
+  return value->get();
+}
+
 std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node,
                                     std::uint64_t least, std::uint64_t most) const {
   const auto* value = node.as_integer();

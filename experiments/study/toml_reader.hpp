@@ -38,6 +38,7 @@ class TomlSection {
   std::string text(std::string_view key, std::string_view otherwise) const;
   std::uint64_t whole(std::string_view key, std::uint64_t least, std::uint64_t most,
                       std::uint64_t otherwise) const;
+  bool flag(std::string_view key, bool otherwise) const;
   double number(std::string_view key, double least, double most, double otherwise) const;
   // Nothing for the word "auto" or a missing key.
   std::optional<std::uint64_t> whole_or_auto(std::string_view key, std::uint64_t least,

@@ -12,6 +12,7 @@
 #include "src/base/error.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
 
 namespace rewise {
 
@@ -54,6 +55,16 @@ TextMap task_configuration(const TaskSpec& spec) {
 }
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
+
+std::string task_group(const TaskSpec& spec) {
+  if (spec.imported != nullptr) return "graph_" + graph_hash(*spec.imported);
+  return fmt::format("{}_p{}_{}", extents_text(spec.graph.extents), number_text(spec.graph.p),
+                     to_string(spec.graph.rule));
+}
+
+TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec) {
+  return task_paths(study, task_id(spec), task_group(spec));
+}
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec) {
   if (spec.imported != nullptr) return spec.imported;
@@ -114,13 +125,19 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
   return result;
 }
 
-std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file) {
-  auto loaded = load_task(file, OpenAs::reader);
-  if (!loaded || loaded->source != file) return std::nullopt;
-  check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, file.string());
-  check_task(loaded->task, spec, file);
+std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths) {
+  auto loaded = load_finished(paths, OpenAs::reader);
+  // What is not as it was written is its owner's matter, who says so.
+  if (!loaded || loaded->source == previous_path(paths.finished)) return std::nullopt;
+  const std::string source = loaded->source.string();
+  check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, source);
+  check_task(loaded->task, spec, source);
   if (loaded->task.energy.time() < spec.measure) return std::nullopt;
   return std::move(loaded->task);
+}
+
+std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file) {
+  return read_finished(spec, TaskPaths{file, {}, {}});
 }
 
 void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
@@ -132,7 +149,7 @@ void clear_leftovers(const TaskPaths& paths, const TaskData& finished) {
   if (!claim.lease) return;  // somebody lives and is at it
   try {
     const auto part = load_task(paths.checkpoint, OpenAs::reader);
-    if (part && part->task.state.cycles <= finished.state.cycles) {
+    if (part && part->task.energy.time() <= finished.energy.time()) {
       remove_sealed(paths.checkpoint, &*claim.lease);
     }
   } catch (const Error&) {

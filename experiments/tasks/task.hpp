@@ -63,6 +63,11 @@ inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 TextMap task_configuration(const TaskSpec& spec);
 // 16 hex digits, from the configuration; asking for more measurements keeps it.
 std::string task_id(const TaskSpec& spec);
+// Whose finished files share packs (task_pack.hpp): those of one lattice, p and rule, or of one
+// imported graph. "64x64_p0.01_rewire".
+std::string task_group(const TaskSpec& spec);
+// Where it lies in a study's folder.
+TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
 GraphRecord graph_record(const Graph& graph);
@@ -108,6 +113,7 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
 
 // Reads a finished task with at least the measurements asked for; nothing where there is none. It
 // takes no lease and changes nothing.
+std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths);
 std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file);
 
 // Removes what a process leaves that was killed between publishing a finished task and tidying up:

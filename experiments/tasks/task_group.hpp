@@ -17,6 +17,9 @@ struct TaskJob {
   std::function<void(const std::string& line)> note;   // as TaskRun's
   // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
   bool recompute_damaged = false;
+  // Whether the finished file keeps the state from which more measurements go on. Without it it is
+  // smaller, and a task that is asked for more begins anew, with the same numbers.
+  bool keep_state = true;
 };
 
 // Whether two tasks may run in one group on a CUDA device: graphs of one lattice, and alike in all

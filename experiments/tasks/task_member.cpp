@@ -11,6 +11,7 @@
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
 
 namespace rewise {
 namespace {
@@ -23,11 +24,13 @@ double kept_number(const TextMap& provenance, const std::string& key) {
 
 }  // namespace
 
-// A file of this task and its `.prev`. Error(data) where no good copy is left, unless it is to be
-// computed again; Error(held) where a finished file holds other physics.
+// A file of this task and its `.prev`, of the finished one in packs, too. Error(data) where no good
+// copy is left, unless it is to be computed again; Error(held) where a finished file holds other
+// physics.
 std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
   try {
-    auto loaded = load_task(file, OpenAs::owner);
+    auto loaded = file == job_.paths->finished ? load_finished(*job_.paths, OpenAs::owner)
+                                               : load_task(file, OpenAs::owner);
     if (!loaded) return std::nullopt;
     lease_->outgrow(loaded->term);
     for (const auto& warning : loaded->warnings) say("warning: " + warning);
@@ -40,14 +43,18 @@ std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
                   fmt::format("{}; it would be overwritten: choose another name", error.what()));
     }
     check_task(loaded->task, spec(), loaded->source);
+    source_ = loaded->source;
     return std::move(loaded->task);
   } catch (const Error& error) {
     if (!job_.recompute_damaged || error.exit_code() != ExitCode::data) throw;
+    bool own = false;
     for (const auto& copy : {file, previous_path(file)}) {
       if (!file_exists(copy)) continue;
+      own = true;
       say(fmt::format("warning: {} is set aside as {} and computed again", copy.string(),
                       set_aside(copy).string()));
     }
+    if (!own) say(fmt::format("warning: {}; computed again", error.what()));
     return std::nullopt;
   }
 }
@@ -55,13 +62,19 @@ std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
 // What was stored, if anything: the finished file or the checkpoint, whichever went further.
 std::optional<TaskData> TaskMember::load_furthest() {
   const TaskPaths& paths = *job_.paths;
-  source_ = paths.finished;
   auto finished = load(paths.finished);
   // A complete result wins over whatever a checkpoint holds.
   if (finished && finished->energy.time() >= spec().measure) return finished;
+  const std::filesystem::path source = source_;
   auto part = load(paths.checkpoint);
-  if (finished && (!part || part->state.cycles <= finished->state.cycles)) return finished;
-  source_ = paths.checkpoint;
+  if (finished && finished->state.engine.empty()) {  // a checkpoint is all there is to go on from
+    if (!part) say("its final state was not kept (keep_states): computed again from its start");
+    finished.reset();
+  }
+  if (finished && (!part || part->state.cycles <= finished->state.cycles)) {
+    source_ = source;
+    return finished;
+  }
   return part;
 }
 
@@ -71,7 +84,7 @@ void TaskMember::check_source(const std::function<void()>& check) const {
     check();
   } catch (const Error& error) {
     std::string what = fmt::format("{}: {}", source_.string(), error.what());
-    if (job_.recompute_damaged && error.exit_code() == ExitCode::data) {
+    if (job_.recompute_damaged && error.exit_code() == ExitCode::data && file_exists(source_)) {
       what += fmt::format(" (set aside as {}: the same command computes it again)",
                           set_aside(source_).string());
     }
@@ -89,7 +102,7 @@ void TaskMember::claim() {
     if (!claim.note.empty()) say(claim.note);
     lease_ = std::move(claim.lease);
     stored = load_furthest();
-    replaces_ = file_exists(job_.paths->finished);
+    replaces_ = has_finished(*job_.paths);
   }
   if (stored) {
     data_ = std::move(*stored);
@@ -185,6 +198,7 @@ void TaskMember::append(const Observation& observation) {
 void TaskMember::finish() {
   const profile::Span span(profile::Work::files, "finished task");
   pack();
+  if (!job_.keep_state) data_.state = {};
   if (job_.paths) {
     if (replaces_) {
       save_task(job_.paths->finished, data_, &*lease_);

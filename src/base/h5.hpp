@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rewise::h5 {
@@ -128,6 +129,8 @@ class Group {
     return array;
   }
   std::string read_text(const std::string& name) const;
+  // Where the bytes of a contiguous dataset of bytes lie in the image: offset and size.
+  std::pair<std::uint64_t, std::uint64_t> place_of_bytes(const std::string& name) const;
 
  private:
   friend class File;

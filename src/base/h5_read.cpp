@@ -226,6 +226,18 @@ std::vector<std::uint64_t> Group::dataset_dims(const Id& dataset, const std::str
   return {dims.begin(), dims.end()};
 }
 
+std::pair<std::uint64_t, std::uint64_t> Group::place_of_bytes(const std::string& name) const {
+  const Id dataset = open_dataset(name, Kind::u8);
+  const Id space(H5Dget_space(dataset.get()), H5Sclose);
+  const hssize_t size = space.valid() ? H5Sget_simple_extent_npoints(space.get()) : -1;
+  const haddr_t address = H5Dget_offset(dataset.get());
+  if (size < 0 || address == HADDR_UNDEF ||
+      H5Dget_storage_size(dataset.get()) != static_cast<hsize_t>(size)) {
+    unfit(fmt::format("{} does not lie in one piece", name));
+  }
+  return {address, static_cast<std::uint64_t>(size)};
+}
+
 void Group::read_raw(const Id& dataset, const std::string& name, Kind kind, void* values,
                      std::size_t size) const {
   if (size > 0 &&

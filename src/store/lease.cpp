@@ -291,6 +291,14 @@ void Lease::prove(const std::function<void()>& publish) const {
   publish();
 }
 
+bool Lease::prove_locked(const std::function<void()>& publish) const {
+  const FolderLock lock(folder_of(impl_->path));
+  if (!lock.locked()) return false;
+  impl_->require_mine();
+  publish();
+  return true;
+}
+
 void Lease::outgrow(std::uint64_t term) {
   if (impl_->owner.term > term) return;
   LeaseOwner grown = impl_->owner;

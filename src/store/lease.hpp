@@ -65,6 +65,8 @@ class Lease {
 
   // Calls `publish` while nobody can take the lease over. LeaseLost, before it, where it is lost.
   void prove(const std::function<void()>& publish) const;
+  // The same, but only where the folder's lock is held meanwhile; false where it cannot be had.
+  bool prove_locked(const std::function<void()>& publish) const;
 
   struct Impl;
 

@@ -14,15 +14,16 @@
 namespace rewise {
 namespace fs = std::filesystem;
 
-fs::path set_aside(const fs::path& path) {
+fs::path set_aside(const fs::path& path, const fs::path& from) {
+  const fs::path& damaged = from.empty() ? path : from;
   for (int n = 1;; ++n) {
     const fs::path aside(fmt::format("{}.damaged-{}", path.string(), n));
     std::error_code error;
     const bool taken = fs::exists(fs::symlink_status(aside, error));
     if (taken && n < 10'000) continue;
-    if (syscalls().rename(path.c_str(), aside.c_str()) == 0) return aside;
-    throw Error(ExitCode::io, fmt::format("cannot rename the damaged {} to {}: {}", path.string(),
-                                          aside.string(), std::strerror(errno)));
+    if (syscalls().rename(damaged.c_str(), aside.c_str()) == 0) return aside;
+    throw Error(ExitCode::io, fmt::format("cannot rename the damaged {} to {}: {}",
+                                          damaged.string(), aside.string(), std::strerror(errno)));
   }
 }
 

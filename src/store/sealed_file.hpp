@@ -58,8 +58,9 @@ struct LatestSealed {
 // the file is of a newer format; Error(io).
 std::optional<LatestSealed> open_latest(const std::filesystem::path& path, OpenAs as);
 
-// Renames a file to `<path>.damaged-<n>`, which it gives. Error(io).
-std::filesystem::path set_aside(const std::filesystem::path& path);
+// Renames a file, `from` or `path` itself, to `<path>.damaged-<n>`, which it gives. Error(io).
+std::filesystem::path set_aside(const std::filesystem::path& path,
+                                const std::filesystem::path& from = {});
 
 // `path` with ".prev" behind it.
 std::filesystem::path previous_path(const std::filesystem::path& path);

@@ -83,7 +83,7 @@ void save_new_task(const std::filesystem::path& path, const TaskData& task,
 
 struct LoadedTask {
   TaskData task;
-  std::filesystem::path source;       // the file it came from: `path` or its `.prev`
+  std::filesystem::path source;       // the file it came from: `path`, its `.prev`, or a pack
   std::vector<std::string> warnings;  // one line each
   std::uint64_t term = 0;             // of the lease under which it was written
 };
@@ -101,8 +101,10 @@ struct TaskPaths {
   std::filesystem::path finished;    // tasks/<id>.h5
   std::filesystem::path checkpoint;  // tasks/<id>.part.h5
   std::filesystem::path lease;       // tasks/<id>.lease
+  std::string group = {};  // whose packs may hold the finished task (task_pack.hpp); "": none
 };
-TaskPaths task_paths(const std::filesystem::path& study, const std::string& id);
+TaskPaths task_paths(const std::filesystem::path& study, const std::string& id,
+                     const std::string& group = "");
 
 // Error(data) naming the first key, in order, whose value differs or that only one side has;
 // keys in `may_differ` are passed over. `where` names the file in the message.

@@ -107,9 +107,9 @@ std::string task_id(const TextMap& configuration, std::span<const std::string> b
   return fmt::format("{:016x}", hasher.result().low64);
 }
 
-TaskPaths task_paths(const fs::path& study, const std::string& id) {
+TaskPaths task_paths(const fs::path& study, const std::string& id, const std::string& group) {
   const fs::path folder = study / "tasks";
-  return {folder / (id + ".h5"), folder / (id + ".part.h5"), folder / (id + ".lease")};
+  return {folder / (id + ".h5"), folder / (id + ".part.h5"), folder / (id + ".lease"), group};
 }
 
 void check_same_physics(const TextMap& stored, const TextMap& wanted,

@@ -20,15 +20,15 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "experiments"))
-from fault_test import content  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "experiments/study"))
+from fault_test import contents  # noqa: E402
 
 STUDY = """
 [lattice]
 dim = 2
 sizes = [4]
 p = [0.1]
-graphs = 2
+graphs = 8
 [sampling]
 schedule = "1:1"
 temperatures = [2.5]
@@ -69,7 +69,7 @@ class Place:
 
     def result(self):
         """What a finished study has come to: its tasks, and the summary less its seconds."""
-        tasks = {path.name: content(path) for path in (self.folder / "study/tasks").glob("*.h5")}
+        tasks = contents(self.folder / "study/tasks")
         summary = json.loads((self.folder / "study/summary.json").read_text())
         summary.pop("seconds")
         return tasks, summary
@@ -86,6 +86,8 @@ class EveryCall(unittest.TestCase):
         if done.returncode != 0:
             raise AssertionError(done.stderr)
         cls.out, cls.expected = done.stdout, place.result()
+        if not list(place.folder.glob("study/tasks/*.pack.h5")):
+            raise AssertionError("nothing was packed: the calls of packing are not among these")
         cls.counts = {name: int(count) for name, count in
                       (line.split() for line in counts.read_text().splitlines())}
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+import h5py
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -180,6 +181,39 @@ class Reading(InFolder):
              "tasks": {"0123": "graph", "4": "graph", "3": "pilot"}}), encoding="utf-8")
         self.assertEqual([task.purpose for task in study.tasks(all=True)],
                          ["result", "abandoned", "abandoned", "pilot", "abandoned", "abandoned"])
+
+    def test_tasks_in_packs_are_found_as_their_own_files_are(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
+        study = load(self.write_study(summary))
+        for name in ("aa", "bb", "cc"):
+            self.write_result(summary, name)
+        expected = {task.name: task.energy for task in study.tasks()}
+        own = self.folder / "tasks"
+        for number, names in ((1, ("aa", "bb")), (2, ("bb", "cc"))):
+            with h5py.File(own / f"16x16_p0.1_rewire.{number}.pack.h5", "w",
+                           userblock_size=512) as pack:
+                pack.attrs["format"] = "rewise task pack"
+                for name in names:
+                    data = np.frombuffer((own / f"{name}.h5").read_bytes(), np.uint8)
+                    # Of two packs that hold a task the last one is right.
+                    pack[name] = data if (number, name) != (1, "bb") else data[:100]
+        (own / "aa.h5").write_bytes((own / "0123.h5").read_bytes())  # newer than what is packed
+        for name in ("bb", "cc"):
+            (own / f"{name}.h5").unlink()
+        tasks = list(study.tasks())
+        self.assertEqual([task.name for task in tasks], ["0123", "aa", "bb", "cc"])
+        for task in tasks:
+            wanted = expected["0123" if task.name == "aa" else task.name]
+            np.testing.assert_array_equal(task.energy, wanted)
+        self.assertEqual(files.read_task(own / "cc.h5").energy.shape[1], 520)
+        with self.assertRaisesRegex(files.DataError, "holds 2 tasks: name one"):
+            files.read_task(own / "16x16_p0.1_rewire.1.pack.h5")
+        with self.assertRaisesRegex(files.DataError, "does not exist"):
+            files.read_task(own / "dd.h5")
+        # A damaged pack hides what it held; nothing fails.
+        (own / "16x16_p0.1_rewire.2.pack.h5").write_bytes(b"nonsense")
+        self.assertEqual([path.stem for path in files.task_files(self.folder)],
+                         ["0123", "aa", "bb"])
 
     def test_a_refused_point_has_no_tc(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))

@@ -2,12 +2,13 @@
 // same task files (provenance aside), also where one device goes on with what the other began.
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "src/cuda/devices.hpp"
-#include "src/store/task_file.hpp"
+#include "src/store/task_pack.hpp"
 #include "tests/experiments/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 
@@ -34,22 +35,28 @@ std::string digest(const std::filesystem::path& file) {
   return rewise::content_digest(loaded->task);
 }
 
-std::set<std::string> tasks(const Workplace& place, const std::string& folder) {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(place / (folder + "/tasks"))) {
-    names.insert(entry.path().filename().string());
+// A study's finished tasks by id, in files of their own or in packs.
+std::map<std::string, rewise::TaskData> tasks(const Workplace& place, const std::string& folder) {
+  std::map<std::string, rewise::TaskData> found;
+  std::vector<std::string> problems;
+  for (const auto& stored : rewise::stored_tasks(place / (folder + "/tasks"), problems)) {
+    auto loaded = rewise::load_stored(stored);
+    REQUIRE(loaded);
+    found[stored.id] = std::move(loaded->task);
   }
-  return names;
+  CHECK(problems.empty());
+  return found;
 }
 
 void check_same_study(const Workplace& place, const std::string& a, const std::string& b) {
   CHECK(summary_of(place, a) == summary_of(place, b));
-  const auto names = tasks(place, a);
-  CHECK(names == tasks(place, b));
-  CHECK(names.size() >= 20);
+  const auto those = tasks(place, a), others = tasks(place, b);
+  CHECK(those.size() == others.size());
+  CHECK(those.size() >= 20);
   std::size_t differing = 0;
-  for (const std::string& name : names) {
-    differing += digest(place / (a + "/tasks/" + name)) != digest(place / (b + "/tasks/" + name));
+  for (const auto& [id, task] : those) {
+    REQUIRE(others.count(id) == 1);
+    differing += rewise::content_digest(task) != rewise::content_digest(others.at(id));
   }
   CHECK(differing == 0);
 }
@@ -126,10 +133,8 @@ TEST_CASE("tc on CUDA: summary and task files of the CPU, on several devices too
   check_same_study(place, "on-cpu", "on-all");
   // Every device that was named did some of the tasks.
   std::set<std::string> worked;
-  for (const std::string& name : tasks(place, "on-all")) {
-    const auto loaded = rewise::load_task(place / ("on-all/tasks/" + name), rewise::OpenAs::reader);
-    REQUIRE(loaded);
-    worked.insert(loaded->task.provenance.at("device"));
+  for (const auto& [id, task] : tasks(place, "on-all")) {
+    worked.insert(task.provenance.at("device"));
   }
   CHECK(worked.size() == rewise::cuda_devices().size());
 }

@@ -11,6 +11,7 @@ Times are printed, never asserted.
 
 import argparse
 import hashlib
+import io
 import os
 import pathlib
 import random
@@ -53,10 +54,22 @@ def content(path):
             value = item[()]
             parts.append((name, value.tobytes() if hasattr(value, "tobytes") else repr(value)))
 
-    with h5py.File(path, "r") as file:
+    with h5py.File(path, "r") as file:  # or the bytes of one
         parts.append(sorted((key, repr(value)) for key, value in file.attrs.items()))
         file.visititems(note)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def contents(tasks):
+    """content() of every finished task in a folder, in files of their own or in packs."""
+    found = {}
+    for path in sorted(tasks.glob("*.pack.h5")):
+        with h5py.File(path, "r") as pack:
+            found.update({f"{name}.h5": content(io.BytesIO(item[()].tobytes()))
+                          for name, item in pack.items()})
+    found.update({path.name: content(path) for path in tasks.glob("*.h5")
+                  if not path.name.endswith((".part.h5", ".pack.h5"))})
+    return found
 
 
 class Study(unittest.TestCase):
@@ -98,14 +111,13 @@ class Study(unittest.TestCase):
         self.fail(f"the study ended before there was a {pattern}: {process.stderr.read()}")
 
     def contents(self, name):
-        folder = self.place / name / "tasks"
-        return {path.name: content(path) for path in folder.glob("*.h5")
-                if not path.name.endswith(".part.h5")}
+        return contents(self.place / name / "tasks")
 
     def check_same(self, name, expected):
-        left = {path.name for path in (self.place / name / "tasks").iterdir()}
+        left = {path.name for path in (self.place / name / "tasks").iterdir()
+                if not path.name.endswith(".pack.h5")}
         self.assertEqual(self.contents(name), expected)
-        self.assertEqual(left, set(expected), "left behind")
+        self.assertEqual(left - set(expected), set(), "left behind")
 
     def undisturbed(self):
         status, _, err = self.run_study("whole")
@@ -205,6 +217,101 @@ class Disk(Study):
         status, _, err = self.run_study("copy")
         self.assertEqual(status, 0, err)
         self.check_same("copy", self.undisturbed())
+
+
+class Packed(Study):
+    """Small tasks, many in a file."""
+    study = """
+[lattice]
+dim = 2
+sizes = [6]
+p = [0.1]
+graphs = 10
+[sampling]
+schedule = "1:1"
+temperatures = [2.5, 3.0]
+equilibrate = 10
+measure = {measure}
+every = 1
+[run]
+device = "cpu"
+keep_states = {states}
+"""
+
+    def sweep(self, name="study", *options, measure=20, states="true"):
+        (self.place / "s.toml").write_text(self.study.format(measure=measure, states=states))
+        return self.run_study(name, *options, command="sweep")
+
+    def packs(self, name="study"):
+        return sorted((self.place / name / "tasks").glob("*.pack.h5"))
+
+    def unpack(self, name="study"):
+        """What versions before left: a file per task."""
+        for pack in self.packs(name):
+            with h5py.File(pack, "r") as file:
+                for task, item in file.items():
+                    (pack.parent / f"{task}.h5").write_bytes(item[()].tobytes())
+            pack.unlink()
+
+    def csv(self, name="study"):
+        return (self.place / name / "summary.csv").read_text()
+
+    def test_a_folder_of_the_version_before_goes_on(self):
+        status, out, err = self.sweep()
+        self.assertEqual(status, 0, err)
+        self.assertEqual([path.name for path in (self.place / "study/tasks").iterdir()],
+                         ["6x6_p0.1_rewire.1.pack.h5"])
+        expected = self.contents("study")
+        self.assertEqual(len(expected), 10)
+        self.unpack()
+        self.assertEqual(self.contents("study"), expected)
+        again = self.sweep()
+        self.assertEqual((again[0], again[1]), (0, out))
+        self.assertIn("\n0 task(s) computed", again[2])
+        self.assertEqual(len(self.packs()), 1)
+        self.check_same("study", expected)
+        # More measurements are added to those in packs and to those in files of their own alike.
+        self.unpack()
+        for path in sorted((self.place / "study/tasks").iterdir())[:5]:
+            shutil.copy(path, path.with_suffix(".kept"))
+        self.assertEqual(self.sweep(measure=30)[0], 0)
+        self.assertEqual(self.sweep("fresh", measure=30)[0], 0)
+        self.assertEqual(self.contents("study"), self.contents("fresh"))
+        self.assertEqual(self.csv(), self.csv("fresh"))
+
+    def test_states_that_are_not_kept(self):
+        self.assertEqual(self.sweep("kept")[0], 0)
+        status, out, err = self.sweep(states="false")
+        self.assertEqual((status, self.csv()), (0, self.csv("kept")), err)
+        self.assertLess(self.packs()[0].stat().st_size, self.packs("kept")[0].stat().st_size)
+        # Asked for more, each begins anew and comes to the same numbers.
+        status, _, err = self.sweep(measure=30, states="false")
+        self.assertEqual(status, 0, err)
+        self.assertIn("its final state was not kept", err)
+        self.assertEqual(self.sweep("kept", measure=30)[0], 0)
+        self.assertEqual(self.csv(), self.csv("kept"))
+
+    def test_a_damaged_pack(self):
+        status, out, _ = self.sweep()
+        self.assertEqual(status, 0)
+        expected = self.contents("study")
+        pack, = self.packs()
+        whole = pack.read_bytes()
+        with h5py.File(pack, "r") as file:
+            name = sorted(file)[4]
+            task = file[name][()].tobytes()
+        at = whole.index(task) + len(task) // 2
+        pack.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+        status, _, err = self.sweep()
+        self.assertEqual(status, 65, err)
+        for word in (pack.name, name, "--recompute-damaged"):
+            self.assertIn(word, err)
+        status, again, err = self.sweep("study", "--recompute-damaged")
+        self.assertEqual((status, again), (0, out), err)
+        self.assertIn("1 task(s) computed", err)
+        self.assertIn(".damaged-1", err)
+        self.assertEqual(self.contents("study"), expected)
+        self.assertEqual(self.sweep()[:2], (0, out))
 
 
 class Others(Study):
