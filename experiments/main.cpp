@@ -176,12 +176,12 @@ int run(int argc, char** argv) {
   const std::vector<AddedCommand> commands{
       add_graph_command(program),       add_run_command(program),
       add_sweep_command(program),       add_tc_command(program),
-      add_tune_command(program),        add_plot_command(program),
-      add_report_command(program),      add_decorrelate_command(program),
-      add_equilibrate_command(program), add_clusters_command(program),
-      add_reproduce_command(program),   add_bench_command(program),
-      add_label_command(program),       add_percolate_command(program),
-      add_info_command(program)};
+      add_study_command(program),       add_tune_command(program),
+      add_plot_command(program),        add_report_command(program),
+      add_decorrelate_command(program), add_equilibrate_command(program),
+      add_clusters_command(program),    add_reproduce_command(program),
+      add_bench_command(program),       add_label_command(program),
+      add_percolate_command(program),   add_info_command(program)};
   check_subcommand(program, argc, argv);
   try {
     program.parse(argc, argv);

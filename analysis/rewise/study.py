@@ -39,8 +39,12 @@ class Purposes:
 
     def __init__(self, folder, summary):
         named = pathlib.Path(folder) / "tasks.json"
-        self._named = files.read_json(named, "rewise tasks", "list of tasks of a study",
-                                            "")["tasks"] if named.exists() else None
+        self._named = None
+        if named.exists():
+            listed = files.read_json(named, "rewise tasks", "list of tasks of a study", "")
+            # Of the run that made this summary, not of one before it.
+            if listed.get("configuration") == summary.get("configuration"):
+                self._named = listed["tasks"]
         self._sizes = []
         rule = summary.get("lattice", {}).get("rule")
         for point in summary.get("points", []):
@@ -56,12 +60,14 @@ class Purposes:
                 self._sizes.append((point["p"], {key: str(value) for key, value in wanted.items()
                                                  if isinstance(value, (int, str))}, size))
 
-    def size_of(self, configuration, temperatures):
-        """The entry of the summary whose averages a task of this configuration is part of."""
+    def size_of(self, configuration, temperatures, asked=False):
+        """The entry of the summary whose averages a task of this configuration is part of. One that
+        was asked for may have temperatures that are not in the summary any more."""
         for p, wanted, size in self._sizes:
             same = all(configuration.get(key, value) == value for key, value in wanted.items())
             if (same and float(configuration.get("lattice.p", p)) == p
-                    and set(temperatures) <= set(size["temperatures"])
+                    and (set(temperatures) <= set(size["temperatures"]) or
+                         asked and not set(temperatures).isdisjoint(size["temperatures"]))
                     and int(configuration.get("sampling.measure", 0)) >=
                     size.get("discarded", 0) + size.get("measurements", 0)):
                 return size
@@ -69,7 +75,8 @@ class Purposes:
 
     def of(self, name, configuration, temperatures):
         """(purpose, entry of the summary or None) of a task."""
-        size = self.size_of(configuration, temperatures)
+        asked = self._named is not None and self._named.get(name) == "graph"
+        size = self.size_of(configuration, temperatures, asked)
         if self._named is not None:
             named = self._named.get(name, "abandoned")
             if named != "graph":

@@ -24,6 +24,7 @@ AddedCommand add_graph_command(CLI::App& program);
 AddedCommand add_run_command(CLI::App& program);
 AddedCommand add_sweep_command(CLI::App& program);
 AddedCommand add_tc_command(CLI::App& program);
+AddedCommand add_study_command(CLI::App& program);
 AddedCommand add_tune_command(CLI::App& program);
 AddedCommand add_plot_command(CLI::App& program);
 AddedCommand add_report_command(CLI::App& program);

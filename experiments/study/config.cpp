@@ -154,9 +154,9 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
                             {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"});
   const TomlSection sampling(
       table_or_empty(root, "sampling"), "sampling", file,
-      {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "equilibrate",
-       "measure", "every", "target_error", "target_observables", "model", "q", "few_cluster_tile",
-       "few_cluster_flip", "method"});
+      {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "temperature_tasks",
+       "equilibrate", "measure", "every", "target_error", "target_observables", "model", "q",
+       "few_cluster_tile", "few_cluster_flip", "method"});
   const TomlSection run(table_or_empty(root, "run"), "run", file,
                         {"device", "threads", "checkpoint", "time_limit", "keep_states"});
 

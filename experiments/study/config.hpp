@@ -17,11 +17,13 @@
 // per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
 // sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
 // target_observables). A sweep's grid may have several of each of `dim` (edges then
-// mean every dimension), `rule` and `schedule`: lists of them. `cluster` is "auto", Wolff and
-// Swendsen-Wang weighed against each other, where the schedule is (auto_schedule.hpp), "wolff"
-// where a schedule is given. Of tc alone: `method`, "both" unless given where target_error is 1e-3
-// or less, else "crossings"; and sizes = "auto", three sizes with hundreds of shortcuts at the
-// smallest p that sizes of up to 2^18 sites allow (with method = "tree" none at all).
+// mean every dimension), `rule` and `schedule`: lists of them; `temperature_tasks`, lists of
+// temperatures that share a task, is written where some were added to its folder. `cluster` is
+// "auto", Wolff and Swendsen-Wang weighed against each other, where the schedule is
+// (auto_schedule.hpp), "wolff" where a schedule is given. Of tc alone: `method`, "both" unless given
+// where target_error is 1e-3 or less, else "crossings"; and sizes = "auto", three sizes with
+// hundreds of shortcuts at the smallest p that sizes of up to 2^18 sites allow (with
+// method = "tree" none at all).
 #pragma once
 
 #include <cstdint>
@@ -63,6 +65,9 @@ struct StudyConfig {
   double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   std::uint32_t replicas = 32;
   std::vector<double> temperatures;  // ascending; empty: "auto"
+  // Of a sweep with given temperatures: which of them share a task, each list ascending; empty: all
+  // do. Later lists were added to a folder that had tasks of the first (added_temperatures.hpp).
+  std::vector<std::vector<double>> temperature_tasks;
   std::optional<std::uint64_t> equilibrate, measure, every;
   std::optional<double> target_error;  // relative, of every Tc(p) or, in a sweep, of every one of
                                        // the observables; nothing: "none"

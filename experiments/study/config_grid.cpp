@@ -184,19 +184,10 @@ void read_rules(const TomlSection& section, StudyConfig& config) {
   config.rule = config.rules.front();
 }
 
-}  // namespace
+constexpr double kLeastTemperature = 1e-3, kMostTemperature = 1e6;
 
-void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config) {
-  const toml::node* sizes = section.find("sizes");
-  const bool choose = sizes != nullptr && sizes->is_string() && section.text("sizes", "") == "auto";
-  if (!choose) read_sizes(section, graphs, config);
-  read_p(section, config);
-  if (choose) choose_sizes(section, read_dims(section), graphs, config);
-  read_rules(section, config);
-}
-
-void read_temperatures(const TomlSection& section, StudyConfig& config) {
-  constexpr double least = 1e-3, most = 1e6;
+void read_temperature_list(const TomlSection& section, StudyConfig& config) {
+  constexpr double least = kLeastTemperature, most = kMostTemperature;
   const auto* node = section.find("temperatures");
   if (node == nullptr) return;
   if (const auto* word = node->as_string(); word != nullptr && word->get() == "auto") return;
@@ -228,6 +219,53 @@ void read_temperatures(const TomlSection& section, StudyConfig& config) {
     config.temperatures.push_back(t);
   }
   std::sort(config.temperatures.begin(), config.temperatures.end());
+}
+
+// Which temperatures share a task: lists that hold each temperature of the study once.
+void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
+  constexpr std::string_view key = "temperature_tasks";
+  const auto* node = section.find(key);
+  if (node == nullptr) return;
+  std::vector<double> all;
+  for (const auto& entry : need_list(section, key, "a list of lists of temperatures")) {
+    const auto* list = entry.as_array();
+    if (list == nullptr || list->empty()) {
+      section.fail(key, entry,
+                   fmt::format("{} where a list of temperatures is expected", toml_type(entry)));
+    }
+    auto& together = config.temperature_tasks.emplace_back();
+    for (const auto& one : *list) {
+      const double t = section.number_at(key, one, kLeastTemperature, kMostTemperature);
+      refuse_repeats(section, key, one, std::find(all.begin(), all.end(), t) != all.end(),
+                     fmt::format("{}", t));
+      together.push_back(t);
+      all.push_back(t);
+    }
+    std::sort(together.begin(), together.end());
+  }
+  for (const double t : config.temperatures) {
+    if (std::find(all.begin(), all.end(), t) != all.end()) continue;
+    section.fail(key, *node, fmt::format("it does not have temperature {}", t));
+  }
+  if (config.temperatures.empty()) {
+    section.fail(key, *node, "it is for temperatures that are given, not \"auto\"");
+  }
+}
+
+}  // namespace
+
+void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config) {
+  const toml::node* sizes = section.find("sizes");
+  const bool choose = sizes != nullptr && sizes->is_string() && section.text("sizes", "") == "auto";
+  if (!choose) read_sizes(section, graphs, config);
+  read_p(section, config);
+  if (choose) choose_sizes(section, read_dims(section), graphs, config);
+  read_rules(section, config);
+}
+
+void read_temperatures(const TomlSection& section, StudyConfig& config) {
+  read_temperature_list(section, config);
+  read_temperature_tasks(section, config);
 }
 
 }  // namespace rewise

@@ -82,6 +82,11 @@ std::string to_toml(const StudyConfig& config) {
   }
   out += fmt::format("replicas = {}\ntemperatures = {}\n", config.replicas,
                      config.temperatures.empty() ? "\"auto\"" : list_text(config.temperatures));
+  if (!config.temperature_tasks.empty()) {
+    std::vector<std::string> lists;
+    for (const auto& list : config.temperature_tasks) lists.push_back(list_text(list));
+    out += fmt::format("temperature_tasks = [{}]\n", fmt::join(lists, ", "));
+  }
   out += fmt::format("equilibrate = {}\nmeasure = {}\nevery = {}\ntarget_error = {}\n",
                      number_or_auto(config.equilibrate), number_or_auto(config.measure),
                      number_or_auto(config.every),

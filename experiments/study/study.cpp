@@ -358,6 +358,7 @@ void Study::pack(const std::vector<StudyTask>& tasks, Progress& progress) const 
 void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                 const TaskHandler& handle) {
   if (tasks.empty()) return;
+  for (const StudyTask& task : tasks) asked_[task_id(task.spec)] = task.purpose;
   const bool on_cpu = devices_.front() < 0;
   std::vector<int> workers =
       on_cpu ? std::vector<int>(static_cast<std::size_t>(threads_), -1) : devices_;

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct StudyTask {
   TaskSpec spec;
   std::string label;   // "p = 0.01, 64x64, graph 3"
   double seconds = 0;  // expected on one core; the unit of the progress line
+  // What for: "graph" (a result rests on it), "pilot", "scan", "tune".
+  std::string purpose = "graph";
 };
 
 // Takes each finished task, in any order, on any thread, one call at a time per task.
@@ -49,6 +52,8 @@ class Study {
            const TaskHandler& handle);
 
   std::size_t computed() const { return computed_; }  // tasks that were not there before
+  // Every task that was asked for so far: what for, by id.
+  const std::map<std::string, std::string>& asked() const { return asked_; }
 
  private:
   void pack(const std::vector<StudyTask>& tasks, Progress& progress) const;
@@ -57,6 +62,7 @@ class Study {
   std::vector<int> devices_;
   int threads_ = 1;
   std::size_t computed_ = 0;
+  std::map<std::string, std::string> asked_;
   bool told_memory_ = false;
 };
 

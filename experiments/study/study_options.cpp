@@ -14,6 +14,7 @@
 #include "experiments/console/options.hpp"
 #include "experiments/console/python.hpp"
 #include "experiments/study/ranks.hpp"
+#include "experiments/study/study_contents.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
 
@@ -92,6 +93,11 @@ StudyConfig configure(const StudyOptions& options) {
   }
   config.recompute_damaged = options.recompute_damaged;
   return config;
+}
+
+std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config) {
+  return options.out.empty() ? std::filesystem::path("studies") / config.name
+                             : std::filesystem::path(options.out);
 }
 
 void print_partial(const StudyOptions& options, const std::function<Json()>& summary,
@@ -195,15 +201,14 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
                    const SummaryText& text) {
   if (options.dry_run) return this_rank().first() ? tell_study_needs(config) : ExitCode::done;
   const double begin = now();
-  const auto folder = options.out.empty() ? std::filesystem::path("studies") / config.name
-                                          : std::filesystem::path(options.out);
+  const auto folder = study_folder(options, config);
   const bool first = this_rank().first();
   std::size_t computed = 0;
   StudyFolder place(folder, config, command);
   // Held to the end, so that what is printed is what this configuration gave.
   if (place.holds_study()) place.claim();
   std::optional<Study> study;
-  std::string summary;
+  std::string summary, unasked;
   if (!config.recompute_damaged && place.is_finished()) {
     summary = read_text_file(folder / "summary.json");
   } else {
@@ -217,6 +222,8 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     if (!first) return ExitCode::done;
     outcome.summary["seconds"] = now() - begin;
     summary = write_outcome(study->place(), std::move(outcome));
+    write_asked(study->place(), command, study->asked());
+    unasked = unasked_text(folder, study->asked());
     study->place().mark_finished();
     computed = study->computed();
   }
@@ -228,6 +235,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     const profile::Span span(profile::Work::plots);
     leave_report(folder);
   }
+  fmt::print(stderr, "{}{}", unasked.empty() ? "" : "\n", unasked);
   fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", computed, duration_text(seconds),
              folder.string());
   return ExitCode::done;

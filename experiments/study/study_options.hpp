@@ -2,6 +2,7 @@
 // before and after the tasks run.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ using StudyAnalysis =
     std::function<StudyOutcome(Study& study, const StopToken& stop, Progress& progress)>;
 // What to print on standard output.
 using SummaryText = std::function<std::string(const Json& summary)>;
+
+// --out, or studies/NAME.
+std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
 // What the finished tasks of a study that was interrupted say, on standard output and marked as
 // partial ("partial": true in a JSON object). Never fails: the interruption is what is to be told.

@@ -1,9 +1,12 @@
 // `rewise sweep`: thermal averages on a grid of dimensions, sizes, p, rules, schedules and
 // temperatures.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "experiments/study/ranks.hpp"
 #include "experiments/study/study_options.hpp"
+#include "experiments/sweep/added_temperatures.hpp"
 #include "experiments/sweep/sweep_report.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
@@ -39,6 +42,11 @@ to those above the target, whichever takes less work, up to most_graphs. The pro
 shows the time left to the target; one that cannot be reached is said to be missed, and why.
 A run that a time limit stops leaves the summary of its last round.
 
+Temperatures that are added to a study that has run cost their own tasks alone: those that are
+there stay as they are (DIR/study.toml then says in temperature_tasks which share a task, and
+gives the same numbers in another folder). What nothing asks for any more is named at the end;
+'rewise study DIR --prune' removes it.
+
 )";
 constexpr const char* kExample = R"(
 Example:
@@ -46,6 +54,11 @@ Example:
 
 ExitCode run_sweep(const StudyOptions& options) {
   StudyConfig config = configure(options);
+  std::vector<std::string> said;
+  config = keep_temperature_tasks(config, study_folder(options, config), said);
+  if (this_rank().first()) {
+    for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
+  }
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }

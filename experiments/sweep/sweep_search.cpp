@@ -198,6 +198,7 @@ class Sweep {
       if (config_.equilibrate) plan.equilibrate = *config_.equilibrate;
       if (config_.every) plan.every = *config_.every;
       plan.measure = config_.measure.value_or(kSweepMeasure);
+      if (!config_.temperatures.empty()) plan.temperatures = config_.temperatures;
     }
   }
 

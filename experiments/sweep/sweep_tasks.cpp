@@ -1,7 +1,9 @@
 #include "experiments/sweep/sweep_tasks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
@@ -62,7 +64,9 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
     size.extents = config_.sizes[k];
     size.samples.sites = site_count(size.extents);
     size.plan = first_plan(config_, schedule, p, size.samples.sites);
-    size.plan.temperatures = config_.temperatures;
+    // Those that were added later change no plan: the first ones choose it.
+    size.plan.temperatures =
+        config_.temperature_tasks.empty() ? config_.temperatures : config_.temperature_tasks[0];
     work.point.sizes.push_back(std::move(size));
     work.graphs.push_back(config_.target_error ? std::max(config_.graphs[k], kPilotGraphs)
                                                : config_.graphs[k]);
@@ -78,12 +82,37 @@ StudyTask SweepTasks::task_of(const SweepWork& work, std::size_t size, std::uint
   config.rule = work.point.rule;
   StudyTask task;
   task.spec = plan_task(config, work.point.p, data.extents, graph, plan, purpose);
+  if (purpose != "sweep") task.purpose = purpose;
   task.label = fmt::format("p = {}, {}{}{}, {} {}", number_text(work.point.p),
                            extents_text(data.extents), work.point.label.empty() ? "" : ", ",
                            work.point.label, purpose == "sweep" ? "graph" : purpose, graph + 1);
   task.seconds = work.seconds_per_site_cycle * data.samples.sites *
                  static_cast<double>(plan.temperatures.size() * task.spec.cycles());
   return task;
+}
+
+std::vector<StudyTask> SweepTasks::graph_tasks(const SweepWork& work, std::size_t size,
+                                               std::uint32_t graph) const {
+  const SizePlan& plan = work.point.sizes[size].plan;
+  if (config_.temperature_tasks.empty()) return {task_of(work, size, graph, plan, "sweep")};
+  std::vector<StudyTask> tasks;
+  for (const std::vector<double>& temperatures : config_.temperature_tasks) {
+    const auto wanted = [&](double t) {
+      return std::find(plan.temperatures.begin(), plan.temperatures.end(), t) !=
+             plan.temperatures.end();
+    };
+    if (std::none_of(temperatures.begin(), temperatures.end(), wanted)) continue;
+    SizePlan part = plan;
+    part.temperatures = temperatures;
+    tasks.push_back(task_of(work, size, graph, part, "sweep"));
+    if (temperatures == config_.temperature_tasks.front()) continue;
+    // Bundles are numbered within their task, so that the same seed would give the same draws.
+    TaskSpec& spec = tasks.back().spec;
+    std::vector<std::string> words{"temperatures"};
+    for (const double t : temperatures) words.push_back(number_text(t));
+    spec.seed = derived_seed(spec.seed, fmt::format("{}", fmt::join(words, "|")));
+  }
+  return tasks;
 }
 
 void SweepTasks::run(const std::vector<StudyTask>& tasks, const std::vector<SweepWork*>& owners,
@@ -104,12 +133,13 @@ std::vector<SweepTasks::Missing> SweepTasks::missing(const SweepCell& cell) cons
   for (std::uint32_t g = 0; g < std::max<std::size_t>(cell.graphs, graphs.size()); ++g) {
     const std::uint64_t done = g < graphs.size() ? graphs[g].discarded + graphs[g].measurements : 0;
     if (done == size.plan.discard + size.plan.measure) continue;
-    list.push_back({task_of(*cell.work, cell.size, g, size.plan, "sweep"), g});
+    list.push_back({graph_tasks(*cell.work, cell.size, g), g});
     if (done == 0) continue;
-    StudyTask& task = list.back().task;  // it goes on where it was
-    task.seconds *=
-        static_cast<double>((size.plan.discard + size.plan.measure - done) * task.spec.every) /
-        static_cast<double>(task.spec.cycles());
+    for (StudyTask& task : list.back().tasks) {  // it goes on where it was
+      task.seconds *=
+          static_cast<double>((size.plan.discard + size.plan.measure - done) * task.spec.every) /
+          static_cast<double>(task.spec.cycles());
+    }
   }
   return list;
 }
@@ -117,7 +147,9 @@ std::vector<SweepTasks::Missing> SweepTasks::missing(const SweepCell& cell) cons
 double SweepTasks::seconds_to_fill(std::span<const SweepCell> cells) const {
   double seconds = 0;
   for (const SweepCell& cell : cells) {
-    for (const Missing& one : missing(cell)) seconds += one.task.seconds;
+    for (const Missing& one : missing(cell)) {
+      for (const StudyTask& task : one.tasks) seconds += task.seconds;
+    }
   }
   return seconds;
 }
@@ -139,27 +171,45 @@ void SweepTasks::fill(std::span<const SweepCell> cells) {
 void SweepTasks::fill_once(std::span<const SweepCell> cells) {
   std::vector<StudyTask> tasks;
   std::vector<SweepWork*> owners;
-  std::vector<std::pair<std::size_t, std::uint32_t>> places;  // size, graph
+  // A graph is complete once all of its tasks are.
+  struct Place {
+    std::size_t size = 0;
+    std::uint32_t graph = 0;
+    std::vector<TaskData> parts;
+    std::size_t tasks = 0;
+  };
+  std::vector<Place> places;
+  std::vector<std::size_t> place_of;  // [task]
   for (const SweepCell& cell : cells) {
     for (Missing& one : missing(cell)) {
-      tasks.push_back(std::move(one.task));
-      owners.push_back(cell.work);
-      places.emplace_back(cell.size, one.graph);
+      for (StudyTask& task : one.tasks) {
+        tasks.push_back(std::move(task));
+        owners.push_back(cell.work);
+        place_of.push_back(places.size());
+      }
+      places.push_back({cell.size, one.graph, {}, one.tasks.size()});
     }
     SizeData& size = cell.work->point.sizes[cell.size];
     size.samples.graphs.resize(std::max<std::size_t>(size.samples.graphs.size(), cell.graphs));
     size.samples.spec = task_of(*cell.work, cell.size, 0, size.plan, "sweep").spec.graph;
   }
   run(tasks, owners, [&](std::size_t index, TaskData&& data) {
-    const auto [k, graph] = places[index];
+    Place& place = places[place_of[index]];
+    const std::size_t k = place.size;
     SizeData& size = owners[index]->point.sizes[k];
     keep_first(data, tasks[index].spec.measure);
+    if (!config_.temperature_tasks.empty()) {
+      const std::lock_guard lock(speed_);  // the graph's tasks may end at once
+      place.parts.push_back(std::move(data));
+      if (place.parts.size() < place.tasks) return;
+      data = at_temperatures(std::move(place.parts), size.plan.temperatures);
+    }
     drop_first(data, size.plan.discard);
     if (size.samples.graphs.size() == 1) owners[index]->single[k] = results_of(data);
     GraphSample sample =
         reduce(tasks[index].spec, std::move(data), {}, config_.target_error.has_value());
     sample.discarded = size.plan.discard;
-    size.samples.graphs[graph] = std::move(sample);
+    size.samples.graphs[place.graph] = std::move(sample);
   });
 }
 

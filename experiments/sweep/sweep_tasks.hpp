@@ -36,6 +36,10 @@ class SweepTasks {
   StudyTask task_of(const SweepWork& work, std::size_t size, std::uint32_t graph,
                     const SizePlan& plan, const std::string& purpose) const;
 
+  // Those that one graph's result rests on: one, or more where temperatures were added.
+  std::vector<StudyTask> graph_tasks(const SweepWork& work, std::size_t size,
+                                     std::uint32_t graph) const;
+
   // Runs tasks that belong to `owners`, one each, and notes how fast they were; as Study::run.
   void run(const std::vector<StudyTask>& tasks, const std::vector<SweepWork*>& owners,
            const TaskHandler& handle);
@@ -61,7 +65,7 @@ class SweepTasks {
             const std::string& label);
   // Those of a cell that are still to be run or to be measured longer, with their graphs' numbers.
   struct Missing {
-    StudyTask task;
+    std::vector<StudyTask> tasks;
     std::uint32_t graph = 0;
   };
   void fill_once(std::span<const SweepCell> cells);

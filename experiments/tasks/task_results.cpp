@@ -155,6 +155,63 @@ void keep_first(TaskData& task, std::uint64_t measurements) {
   task.cluster_weight.truncate(measurements);
 }
 
+namespace {
+
+struct TemperaturePlace {
+  std::size_t task = 0, number = 0;
+};
+
+// Empty where one of the tasks has no such series.
+template <class T>
+Series<T> joined(const std::vector<TaskData>& tasks, const std::vector<TemperaturePlace>& places,
+                 Series<T> TaskData::*series) {
+  const std::size_t replicas = tasks.front().replicas;
+  Series<T> all(places.size(), replicas);
+  std::size_t time = tasks[places.front().task].energy.time();
+  for (const TemperaturePlace& place : places) {
+    time = std::min(time, (tasks[place.task].*series).time());
+  }
+  all.reserve(time);
+  std::vector<T> row(places.size() * replicas);
+  for (std::size_t t = 0; t < time; ++t) {
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto from = (tasks[places[k].task].*series)
+                            .measurement(t)
+                            .subspan(places[k].number * replicas, replicas);
+      std::copy(from.begin(), from.end(), row.begin() + static_cast<std::ptrdiff_t>(k * replicas));
+    }
+    all.append(row);
+  }
+  return all;
+}
+
+}  // namespace
+
+TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures) {
+  std::vector<TemperaturePlace> places;
+  for (const double t : temperatures) {
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      const auto& own = tasks[k].temperature;
+      const auto found = std::find(own.begin(), own.end(), t);
+      if (found != own.end()) {
+        places.push_back({k, static_cast<std::size_t>(found - own.begin())});
+      }
+    }
+  }
+  TaskData all;
+  all.configuration = tasks.front().configuration;
+  all.graph = std::move(tasks.front().graph);
+  all.provenance = tasks.front().provenance;
+  all.temperature = temperatures;
+  all.replicas = tasks.front().replicas;
+  all.energy = joined(tasks, places, &TaskData::energy);
+  all.magnetisation = joined(tasks, places, &TaskData::magnetisation);
+  all.cluster_size = joined(tasks, places, &TaskData::cluster_size);
+  all.cluster_quartic_low = joined(tasks, places, &TaskData::cluster_quartic_low);
+  all.cluster_quartic_high = joined(tasks, places, &TaskData::cluster_quartic_high);
+  return all;
+}
+
 void drop_first(TaskData& task, std::uint64_t measurements) {
   task.energy.drop(measurements);
   task.magnetisation.drop(measurements);

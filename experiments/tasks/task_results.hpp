@@ -65,6 +65,9 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 // of it depends on the plan alone.
 void keep_first(TaskData& task, std::uint64_t measurements);
 
+// One graph's tasks at several temperatures each, all measured as often, as one at some of them.
+TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures);
+
 // Drops the first measurements: those before equilibrium.
 void drop_first(TaskData& task, std::uint64_t measurements);
 

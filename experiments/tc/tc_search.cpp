@@ -264,6 +264,9 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   one(config.schedules.size(), "sampling.schedule");
+  if (!config.temperature_tasks.empty()) {
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperature_tasks: is for sweep", file));
+  }
   if (!config.target_observables.empty()) {
     throw Error(
         ExitCode::usage,

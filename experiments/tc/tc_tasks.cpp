@@ -38,6 +38,7 @@ StudyTask TcTasks::task_of(const TcPoint& point, std::size_t size, std::uint32_t
                            const SizePlan& plan, const std::string& purpose) const {
   StudyTask task;
   task.spec = plan_task(config_, point.data.p, sizes_[size], graph, plan, purpose);
+  if (purpose != "tc") task.purpose = purpose;
   task.label =
       fmt::format("p = {}, {}, {} {}", number_text(point.data.p), extents_text(sizes_[size]),
                   purpose == "tc" ? "graph" : purpose, graph + 1);

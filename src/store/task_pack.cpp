@@ -502,6 +502,12 @@ std::vector<StoredTask> stored_tasks(const fs::path& folder, std::vector<std::st
   return tasks;
 }
 
+std::optional<LoadedTask> load_stored(const StoredTask& task) {
+  const std::string group =
+      task.packed ? split_name(task.file.filename().string()).first : std::string();
+  return load_finished({folder_of(task.file) / (task.id + ".h5"), {}, {}, group}, OpenAs::reader);
+}
+
 namespace {
 
 // Every pack of a folder.

@@ -61,6 +61,9 @@ struct StoredTask {
 std::vector<StoredTask> stored_tasks(const std::filesystem::path& folder,
                                      std::vector<std::string>& problems);
 
+// Such a task; nothing where it is gone by now. Errors as load_finished.
+std::optional<LoadedTask> load_stored(const StoredTask& task);
+
 // Writes damaged packs anew with the tasks in them that are good; the damaged files are kept under
 // another name. One line for each pack.
 std::vector<std::string> repair_packs(const std::filesystem::path& folder);

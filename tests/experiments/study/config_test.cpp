@@ -86,10 +86,38 @@ TEST_CASE("the resolved configuration reads back the same") {
        {kLeast,
         kLeast + "[study]\nname = \"a.b-c_1\"\nseed = 9\n[sampling]\nmeasure = 7\n"
                  "temperatures = [2.5, 1e-3, 1234567.0e-3]\ntarget_error = 1e-5\n",
-        kLeast + "[sampling]\nschedule = \"1:2\"\ncluster = \"swendsen-wang\"\n"}) {
+        kLeast + "[sampling]\nschedule = \"1:2\"\ncluster = \"swendsen-wang\"\n[run]\n"
+                 "keep_states = false\n",
+        kLeast + "[sampling]\ntemperatures = [2, 2.5, 3]\ntemperature_tasks = [[3.0, 2.0, 4.0], "
+                 "[2.5]]\n"}) {
     const std::string written = to_toml(parse_study_config(text, "s.toml"));
     INFO(written);
     CHECK(to_toml(parse_study_config(written, "written.toml")) == written);
+  }
+}
+
+TEST_CASE("which temperatures share a task") {
+  const auto tasks = [](const std::string& sampling) {
+    return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").temperature_tasks;
+  };
+  CHECK(tasks("temperatures = [2, 3]\n").empty());
+  CHECK(tasks("temperatures = [2, 3]\ntemperature_tasks = [[3, 1], [2]]\n") ==
+        std::vector<std::vector<double>>{{1, 3}, {2}});
+  for (const char* bad :
+       {"temperatures = [2, 3]\ntemperature_tasks = [[3]]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [[2, 3], [3]]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [2, 3]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [[2, 3], []]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = [[2, 3], [-1]]\n",
+        "temperatures = [2, 3]\ntemperature_tasks = 2\n", "temperature_tasks = [[2, 3]]\n"}) {
+    INFO(bad);
+    try {
+      tasks(bad);
+      FAIL("it is taken");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::usage);
+      CHECK(std::string(error.what()).find("temperature_tasks") != std::string::npos);
+    }
   }
 }
 
