@@ -19,7 +19,7 @@ def name_of(point):
 
 
 def extents(size):
-    return "×".join(map(str, size["extents"]))
+    return size.get("graph", "×".join(map(str, size["extents"])))
 
 
 def tc_cell(point):

@@ -51,6 +51,7 @@ class Purposes:
             for size in point["sizes"]:
                 wanted = {"lattice.size": "x".join(map(str, size["extents"])),
                           "lattice.rule": point.get("rule", rule),
+                          "graph.hash": size.get("graph_hash"),
                           "sampling.schedule": size.get("schedule"),
                           "sampling.cluster": size.get("cluster"),
                           "sampling.replicas": size.get("replicas"),
@@ -130,7 +131,8 @@ class Study:
         for point in self.summary["points"]:
             for size in point["sizes"]:
                 yield {"p": point["p"], "dim": len(size["extents"]),
-                       "extents": "x".join(map(str, size["extents"])), "sites": size["sites"],
+                       "extents": size.get("graph", "x".join(map(str, size["extents"]))),
+                       "sites": size["sites"],
                        "rule": point.get("rule", lattice.get("rule")),
                        "schedule": size.get("schedule", sampling.get("schedule")),
                        "cluster": size.get("cluster", ""),

@@ -1,7 +1,9 @@
 #include "experiments/console/cpu_time.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 namespace rewise {
 namespace {
@@ -39,6 +41,14 @@ double cpu_seconds(const TaskSpec& spec, int threads) {
 
 double cpu_seconds(const StudyConfig& config, int threads) {
   if (config.target_error) return std::numeric_limits<double>::infinity();
+  // A line of an own graph's file is a bond, of some 10 bytes; about two bonds per site.
+  std::vector<double> sites;
+  for (const auto& extents : config.sizes) sites.push_back(site_count(extents));
+  for (const auto& file : config.files) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(file, error);
+    sites.push_back(error ? 0 : static_cast<double>(bytes) / 20);
+  }
   std::vector<Schedule> schedules(config.schedules.begin(), config.schedules.end());
   if (schedules.empty()) schedules.push_back(config.schedule.value_or(Schedule{1, 1}));
   const double given = static_cast<double>(config.temperatures.size());
@@ -49,12 +59,11 @@ double cpu_seconds(const StudyConfig& config, int threads) {
   for (const Schedule& schedule : schedules) {
     const double nanoseconds = cycle_nanoseconds(
         config.engine, config.model, config.cluster.value_or(ClusterUpdate::wolff), schedule);
-    for (std::size_t k = 0; k < config.sizes.size(); ++k) {
+    for (std::size_t k = 0; k < sites.size(); ++k) {
       const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
       const double temperatures = given > 0 ? given : kLikelyTemperatures;
       const double scan = given > 0 ? 0 : kScanTasks * kScanTemperatures * kScanCycles;
-      seconds += 1e-9 * site_count(config.sizes[k]) * nanoseconds *
-                 (graphs * temperatures * cycles + scan);
+      seconds += 1e-9 * sites[k] * nanoseconds * (graphs * temperatures * cycles + scan);
     }
   }
   return seconds * config.replicas * static_cast<double>(config.p.size() * config.rules.size()) /

@@ -128,6 +128,21 @@ std::string read_name(const TomlSection& section) {
   return name;
 }
 
+// What a study of own graphs cannot have.
+void check_files(const TomlSection& lattice, const StudyConfig& config) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ExitCode::usage, fmt::format("{}: {}", lattice.origin("files"), what));
+  };
+  if (config.temperatures.empty()) {
+    refuse(
+        "sampling.temperatures are to be given: where a graph of yours has its transition is "
+        "not known");
+  }
+  if (config.target_error) {
+    refuse("no sampling.target_error: each file is one graph, without a spread between graphs");
+  }
+}
+
 const toml::table& table_or_empty(const TomlSection& root, std::string_view key) {
   static const toml::table empty;
   const auto* node = root.find(key);
@@ -150,8 +165,9 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const toml::table root_table = parse_toml(text, file);
   const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"});
   const TomlSection study(table_or_empty(root, "study"), "study", file, {"name", "seed"});
-  const TomlSection lattice(table_or_empty(root, "lattice"), "lattice", file,
-                            {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"});
+  const TomlSection lattice(
+      table_or_empty(root, "lattice"), "lattice", file,
+      {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files", "first_site"});
   const TomlSection sampling(
       table_or_empty(root, "sampling"), "sampling", file,
       {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "temperature_tasks",
@@ -168,6 +184,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   read_observables(sampling, config);
   read_lattice(lattice, config.target_error ? 32 : 50, config);
   read_sampling(sampling, config);
+  if (!config.files.empty()) check_files(lattice, config);
   read_run(run, config);
   return config;
 }

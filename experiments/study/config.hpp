@@ -12,7 +12,9 @@
 //   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 //               keep_states = true
 //
-// Only dim, sizes and p have no default. `sizes` holds edges or lists of extents; `p` is a list or
+// Only dim, sizes and p have no default. A sweep takes `files = ["a.edges", "b.graphml", "c.h5"]`
+// (and `first_site = 0` or 1) in their place: own graphs, each at the given temperatures.
+// `sizes` holds edges or lists of extents; `p` is a list or
 // {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
 // per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
 // sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
@@ -48,6 +50,8 @@ struct StudyConfig {
 
   std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites
   std::vector<double> p;                          // ascending
+  std::vector<std::filesystem::path> files;       // own graphs, absolute; then no sizes and p = {0}
+  std::optional<int> first_site;                  // of edge lists among them; nothing: unsaid
   Rule rule = Rule::rewire;                       // the first of `rules`
   std::vector<Rule> rules{Rule::rewire};
   std::vector<std::uint32_t> graphs;                   // [size]
@@ -82,8 +86,9 @@ struct StudyConfig {
   bool keep_states = true;           // of finished tasks (task_group.hpp)
   bool recompute_damaged = false;    // of the command line alone (task_group.hpp)
 
-  int dim() const { return static_cast<int>(sizes.front().size()); }  // of the first size
-  std::vector<int> dims() const;                                      // ascending
+  // Of the first size; 0: own graphs.
+  int dim() const { return sizes.empty() ? 0 : static_cast<int>(sizes.front().size()); }
+  std::vector<int> dims() const;  // ascending
 };
 
 // `file` names the text in errors. Error(usage), one line, file:line:column and key.

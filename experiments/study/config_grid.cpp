@@ -11,6 +11,7 @@
 
 #include "experiments/console/options.hpp"
 #include "experiments/study/toml_lists.hpp"
+#include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
@@ -184,6 +185,36 @@ void read_rules(const TomlSection& section, StudyConfig& config) {
   config.rule = config.rules.front();
 }
 
+// Own graphs in place of lattices; where the study's file lies is where their paths begin.
+void read_files(const TomlSection& section, StudyConfig& config) {
+  for (const char* key : {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"}) {
+    if (!section.has(key)) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: is for lattices, and lattice.files takes graphs as they are",
+                            section.origin(key)));
+  }
+  const auto base = std::filesystem::path(section.file()).parent_path();
+  for (const auto& entry : need_list(section, "files", "a list of graphs' files")) {
+    const auto* text = entry.as_string();
+    if (text == nullptr || text->get().empty()) {
+      section.fail("files", entry,
+                   fmt::format("{} where a file's name is expected", toml_type(entry)));
+    }
+    const auto file = std::filesystem::absolute(base / text->get()).lexically_normal();
+    refuse_repeats(section, "files", entry,
+                   std::find(config.files.begin(), config.files.end(), file) != config.files.end(),
+                   file.string());
+    config.files.push_back(file);
+  }
+  if (section.has("first_site")) {
+    config.first_site = static_cast<int>(section.whole("first_site", 0, 1, 0));
+  }
+  config.p = {0};
+  config.graphs.assign(config.files.size(), 1);
+  config.rules = {Rule::imported};
+  config.rule = Rule::imported;
+}
+
 constexpr double kLeastTemperature = 1e-3, kMostTemperature = 1e6;
 
 void read_temperature_list(const TomlSection& section, StudyConfig& config) {
@@ -255,6 +286,10 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
 }  // namespace
 
 void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config) {
+  if (section.has("files")) return read_files(section, config);
+  if (section.has("first_site")) {
+    throw Error(ExitCode::usage, section.origin("first_site") + ": is for files, not lattices");
+  }
   const toml::node* sizes = section.find("sizes");
   const bool choose = sizes != nullptr && sizes->is_string() && section.text("sizes", "") == "auto";
   if (!choose) read_sizes(section, graphs, config);

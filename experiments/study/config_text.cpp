@@ -51,26 +51,14 @@ std::string_view cluster_text(const StudyConfig& config) {
   return config.cluster ? to_string(*config.cluster) : "auto";
 }
 
-std::string to_toml(const StudyConfig& config) {
-  std::vector<std::string> sizes;
-  for (const auto& extents : config.sizes) {
-    sizes.push_back(fmt::format("[{}]", fmt::join(extents, ", ")));
-  }
-  std::vector<std::string> dims, rules, schedules;
-  for (const int dim : config.dims()) dims.push_back(fmt::format("{}", dim));
-  for (const Rule rule : config.rules) rules.push_back(in_quotes(to_string(rule)));
+namespace {
+
+// [sampling] and [run].
+std::string sampling_text(const StudyConfig& config) {
+  std::vector<std::string> schedules;
   for (const auto& s : config.schedules) schedules.push_back(in_quotes(to_string(s)));
   if (schedules.empty()) schedules.push_back(in_quotes("auto"));
   std::string out;
-  out += fmt::format("[study]\nname = {}\nseed = {}\n\n", in_quotes(config.name), config.seed);
-  const std::string list = fmt::format("[{}]", fmt::join(sizes, ", "));
-  const std::string graphs = fmt::format("[{}]", fmt::join(config.graphs, ", "));
-  out += fmt::format("[lattice]\ndim = {}\nsizes = {}\np = {}\nrule = {}\ngraphs = {}\n",
-                     one_or_list(dims), config.auto_sizes ? "\"auto\"" : list, list_text(config.p),
-                     one_or_list(rules),
-                     config.auto_sizes ? fmt::format("{}", config.graphs.front()) : graphs);
-  out +=
-      fmt::format("most_graphs = {}\nmore_sizes = {}\n\n", config.most_graphs, config.more_sizes);
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
                      in_quotes(to_string(config.engine)), one_or_list(schedules),
                      in_quotes(to_string(config.local)), in_quotes(cluster_text(config)));
@@ -101,6 +89,36 @@ std::string to_toml(const StudyConfig& config) {
                      config.time_limit ? fmt::format("\"{}s\"", *config.time_limit) : "\"none\"");
   out += fmt::format("keep_states = {}\n", config.keep_states);
   return out;
+}
+
+}  // namespace
+
+std::string to_toml(const StudyConfig& config) {
+  std::vector<std::string> sizes;
+  for (const auto& extents : config.sizes) {
+    sizes.push_back(fmt::format("[{}]", fmt::join(extents, ", ")));
+  }
+  std::vector<std::string> dims, rules;
+  for (const int dim : config.dims()) dims.push_back(fmt::format("{}", dim));
+  for (const Rule rule : config.rules) rules.push_back(in_quotes(to_string(rule)));
+  std::string out;
+  out += fmt::format("[study]\nname = {}\nseed = {}\n\n", in_quotes(config.name), config.seed);
+  if (!config.files.empty()) {
+    std::vector<std::string> files;
+    for (const auto& file : config.files) files.push_back(in_quotes(file.string()));
+    out += fmt::format("[lattice]\nfiles = [{}]\n", fmt::join(files, ", "));
+    if (config.first_site) out += fmt::format("first_site = {}\n", *config.first_site);
+    return out + "\n" + sampling_text(config);
+  }
+  const std::string list = fmt::format("[{}]", fmt::join(sizes, ", "));
+  const std::string graphs = fmt::format("[{}]", fmt::join(config.graphs, ", "));
+  out += fmt::format("[lattice]\ndim = {}\nsizes = {}\np = {}\nrule = {}\ngraphs = {}\n",
+                     one_or_list(dims), config.auto_sizes ? "\"auto\"" : list, list_text(config.p),
+                     one_or_list(rules),
+                     config.auto_sizes ? fmt::format("{}", config.graphs.front()) : graphs);
+  out +=
+      fmt::format("most_graphs = {}\nmore_sizes = {}\n\n", config.most_graphs, config.more_sizes);
+  return out + sampling_text(config);
 }
 
 }  // namespace rewise

@@ -1,5 +1,7 @@
 #include "experiments/study/size_curves.hpp"
 
+#include "experiments/console/options.hpp"
+
 #include <cmath>
 #include <limits>
 
@@ -38,6 +40,10 @@ Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observab
   const ControlVariates known = controls(size.samples);
   const JackknifeCurve curve = changed_curve(0, table, noise, observable.of, known);
   return (curve.left_out.rowwise() - curve.value.transpose()).square().colwise().sum();
+}
+
+std::string size_text(const SizeData& size) {
+  return size.extents.empty() ? size.name : extents_text(size.extents);
 }
 
 SizeCurves simulated_curves(const SizeData& size) {

@@ -14,10 +14,14 @@
 namespace rewise {
 
 struct SizeData {
-  std::vector<std::uint32_t> extents;
+  std::vector<std::uint32_t> extents;  // empty: an own graph
+  std::string name, hash;              // of an own graph: its file's stem, graph_hash()
   SizePlan plan;
   SizeSamples samples;
 };
+
+// "64x64", or the name of an own graph.
+std::string size_text(const SizeData& size);
 
 // What was measured at the simulated temperatures, each [T].
 struct SizeCurves {

@@ -130,6 +130,11 @@ namespace {
 // The grid's tasks as far as the configuration says: what "auto" will choose is taken to be what it
 // mostly is, and named.
 ExitCode tell_study_needs(const StudyConfig& config) {
+  if (!config.files.empty()) {
+    throw Error(ExitCode::usage,
+                "--dry-run: knows lattices; 'rewise run --graph FILE --dry-run' tells what a graph "
+                "of yours needs");
+  }
   constexpr std::size_t kTemperatures = 13;
   constexpr std::uint64_t kCycles = 1000, kMeasure = 100;
   const int threads = config.threads > 0 ? config.threads : thread_count(0);

@@ -71,6 +71,10 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
                std::uint32_t replicas) {
   Json json;
   json["extents"] = size.extents;
+  if (size.extents.empty()) {
+    json["graph"] = size.name;
+    json["graph_hash"] = size.hash;
+  }
   json["sites"] = static_cast<std::uint64_t>(size.samples.sites);
   json["graphs"] = size.samples.graphs.size();
   json["replicas"] = replicas;
@@ -146,9 +150,9 @@ std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeD
                      const SizeCurves& c) {
   std::string out;
   for (std::size_t t = 0; t < c.temperatures.size(); ++t) {
-    out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(),
-                       extents_text(size.extents), size.samples.sites, size.samples.graphs.size(),
-                       config.replicas, size.plan.measure, c.temperatures[t]);
+    out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(), size_text(size),
+                       size.samples.sites, size.samples.graphs.size(), config.replicas,
+                       size.plan.measure, c.temperatures[t]);
     for (const auto name : kFirstColumns) out += cell(c.of(name)[t]);
     for (const auto* curve : {&c.tau, &c.of("m4"), &c.cluster_fraction}) out += cell((*curve)[t]);
     out += fmt::format(",{},{},{},{},{}", to_string(rule), to_string(size.plan.schedule),

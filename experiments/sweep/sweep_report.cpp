@@ -22,6 +22,7 @@ std::string curve_text(const Json& size, const char* quantity, std::size_t t) {
 }
 
 std::string extents_of(const Json& size) {
+  if (size["extents"].empty()) return size.value("graph", "");
   return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
 }
 

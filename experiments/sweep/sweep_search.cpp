@@ -34,7 +34,7 @@ void average(SweepWork& work, std::size_t k) {
     point.warnings.push_back(fmt::format(
         "{}: replicas that started hot and cold differ in {} by {:.1f} standard errors: not in "
         "equilibrium, raise sampling.equilibrate",
-        extents_text(size.extents), halves.observable, std::abs(halves.worst_z)));
+        size_text(size), halves.observable, std::abs(halves.worst_z)));
   }
   double longest = 0;
   for (const Value& tau : point.curves.back().tau) longest = std::max(longest, tau.value);
@@ -43,7 +43,7 @@ void average(SweepWork& work, std::size_t k) {
     point.warnings.push_back(
         fmt::format("{}: {} cycles of equilibration are only {:.1f} tau_int of m^2: raise "
                     "sampling.equilibrate",
-                    extents_text(size.extents), size.plan.equilibrate,
+                    size_text(size), size.plan.equilibrate,
                     static_cast<double>(size.plan.equilibrate) / longest));
   }
 }
@@ -108,8 +108,7 @@ class Sweep {
 
  private:
   void stage(const char* what, const std::vector<SweepWork*>& works, std::size_t k) {
-    tasks_.progress().stage(
-        fmt::format("{} {}", what, extents_text(works.front()->point.sizes[k].extents)));
+    tasks_.progress().stage(fmt::format("{} {}", what, size_text(works.front()->point.sizes[k])));
   }
 
   void scan(const std::vector<SweepWork*>& works, std::size_t k) {
@@ -159,7 +158,7 @@ class Sweep {
       work.point.warnings.push_back(fmt::format(
           "{}: U falls through {} nowhere between T = {} and {}; the temperatures lie around the "
           "middle",
-          extents_text(size.extents), kFall, temperatures.front(), temperatures.back()));
+          size_text(size), kFall, temperatures.front(), temperatures.back()));
     }
     const double middle = centre.value_or(std::sqrt(temperatures.front() * temperatures.back()));
     const double half =
@@ -172,7 +171,7 @@ class Sweep {
 
   // Under schedule = "auto": at the middle temperature.
   void tune_schedule(SweepWork& work, std::size_t k) {
-    if (work.point.schedule) return;
+    if (work.point.schedule || work.imported != nullptr) return;
     SizePlan& plan = work.point.sizes[k].plan;
     SizePlan likely = plan;
     likely.equilibrate = config_.equilibrate.value_or(60);
@@ -222,7 +221,7 @@ class Sweep {
     for (std::size_t i = 0; i < works.size(); ++i) {
       if (searches[i].failed.empty()) continue;
       works[i]->point.warnings.push_back(fmt::format("{}: no equilibrium by pilots: {}",
-                                                     extents_text(works[i]->point.sizes[k].extents),
+                                                     size_text(works[i]->point.sizes[k]),
                                                      searches[i].failed));
     }
   }

@@ -10,12 +10,26 @@
 
 #include "experiments/console/options.hpp"
 #include "experiments/tasks/equilibrium.hpp"
+#include "graphs/graph_io.hpp"
 
 namespace rewise {
 namespace {
 
 double site_count(const std::vector<std::uint32_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+// Short, where that tells it from the others.
+std::string file_name(const std::filesystem::path& file,
+                      const std::vector<std::filesystem::path>& all) {
+  const auto alike = std::count_if(all.begin(), all.end(),
+                                   [&](const auto& other) { return other.stem() == file.stem(); });
+  std::string name = alike > 1 ? file.string() : file.stem().string();
+  // It stands in tables, in summary.csv and in names of plots.
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ',' || c == '/' || c == '"' || c <= ' '; },
+      '_');
+  return name;
 }
 
 void note_speed(SweepWork& work, const TaskSpec& spec, const TaskData& data) {
@@ -37,6 +51,16 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
   std::vector<std::optional<Schedule>> schedules(config_.schedules.begin(),
                                                  config_.schedules.end());
   if (schedules.empty()) schedules.emplace_back();
+  for (const auto& file : config_.files) {
+    for (const auto& schedule : schedules) {
+      std::string label = config_.files.size() > 1 ? file_name(file, config_.files) : "";
+      if (schedules.size() > 1) {
+        label +=
+            fmt::format("{}{}-{}", label.empty() ? "" : "-", schedule->local, schedule->cluster);
+      }
+      open_file(file, schedule, label);
+    }
+  }
   for (const int dim : dims) {
     for (const Rule rule : config_.rules) {
       for (const auto& schedule : schedules) {
@@ -75,6 +99,35 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
   works.push_back(std::move(work));
 }
 
+void SweepTasks::open_file(const std::filesystem::path& file,
+                           const std::optional<Schedule>& schedule, const std::string& label) {
+  SweepWork work;
+  work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}};
+  // Several schedules share a graph.
+  for (const SweepWork& other : works) {
+    if (other.point.sizes.front().name == file_name(file, config_.files)) {
+      work.imported = other.imported;
+    }
+  }
+  if (work.imported == nullptr) {
+    const FirstSite first = !config_.first_site        ? FirstSite::unsaid
+                            : *config_.first_site == 0 ? FirstSite::zero
+                                                       : FirstSite::one;
+    work.imported = std::make_shared<const Graph>(read_graph(file.string(), first));
+  }
+  SizeData size;
+  size.name = file_name(file, config_.files);
+  size.hash = graph_hash(*work.imported);
+  size.samples.sites = static_cast<double>(work.imported->sites());
+  size.plan = first_plan(config_, schedule, 0, size.samples.sites);
+  size.plan.temperatures =
+      config_.temperature_tasks.empty() ? config_.temperatures : config_.temperature_tasks[0];
+  work.point.sizes.push_back(std::move(size));
+  work.graphs = {1};
+  work.single.resize(1);
+  works.push_back(std::move(work));
+}
+
 StudyTask SweepTasks::task_of(const SweepWork& work, std::size_t size, std::uint32_t graph,
                               const SizePlan& plan, const std::string& purpose) const {
   const SizeData& data = work.point.sizes[size];
@@ -82,10 +135,16 @@ StudyTask SweepTasks::task_of(const SweepWork& work, std::size_t size, std::uint
   config.rule = work.point.rule;
   StudyTask task;
   task.spec = plan_task(config, work.point.p, data.extents, graph, plan, purpose);
+  if (work.imported != nullptr) {  // whatever its file is called
+    task.spec.graph = {};
+    task.spec.imported = work.imported;
+    task.spec.seed =
+        derived_seed(config_.seed, fmt::format("run|{}|graph_{}|{}", purpose, data.hash, graph));
+  }
   if (purpose != "sweep") task.purpose = purpose;
-  task.label = fmt::format("p = {}, {}{}{}, {} {}", number_text(work.point.p),
-                           extents_text(data.extents), work.point.label.empty() ? "" : ", ",
-                           work.point.label, purpose == "sweep" ? "graph" : purpose, graph + 1);
+  task.label = fmt::format("p = {}, {}{}{}, {} {}", number_text(work.point.p), size_text(data),
+                           work.point.label.empty() ? "" : ", ", work.point.label,
+                           purpose == "sweep" ? "graph" : purpose, graph + 1);
   task.seconds = work.seconds_per_site_cycle * data.samples.sites *
                  static_cast<double>(plan.temperatures.size() * task.spec.cycles());
   return task;

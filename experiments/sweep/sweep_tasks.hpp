@@ -1,6 +1,7 @@
 // The points of a `sweep` and the tasks that fill them: what each costs, how far all is.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@ struct SweepWork {
   std::vector<std::uint32_t> graphs;                   // [size], those that it begins with
   std::vector<std::vector<TemperatureResult>> single;  // [size], where it has one graph
   Range range;                                         // where the next scan looks
+  std::shared_ptr<const Graph> imported;               // an own graph: the point's only size
   double seconds_per_site_cycle = 1e-9;                // of the last task, all replicas
 };
 
@@ -63,6 +65,8 @@ class SweepTasks {
  private:
   void open(int dim, Rule rule, const std::optional<Schedule>& schedule, double p,
             const std::string& label);
+  void open_file(const std::filesystem::path& file, const std::optional<Schedule>& schedule,
+                 const std::string& label);
   // Those of a cell that are still to be run or to be measured longer, with their graphs' numbers.
   struct Missing {
     std::vector<StudyTask> tasks;

@@ -209,6 +209,8 @@ TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>&
   all.cluster_size = joined(tasks, places, &TaskData::cluster_size);
   all.cluster_quartic_low = joined(tasks, places, &TaskData::cluster_quartic_low);
   all.cluster_quartic_high = joined(tasks, places, &TaskData::cluster_quartic_high);
+  all.cluster_cross = joined(tasks, places, &TaskData::cluster_cross);
+  all.cluster_weight = joined(tasks, places, &TaskData::cluster_weight);
   return all;
 }
 

@@ -264,6 +264,11 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
   one(config.schedules.size(), "sampling.schedule");
+  if (!config.files.empty()) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: lattice.files: is for sweep: tc follows a lattice over its sizes", file));
+  }
   if (!config.temperature_tasks.empty()) {
     throw Error(ExitCode::usage, fmt::format("{}: sampling.temperature_tasks: is for sweep", file));
   }

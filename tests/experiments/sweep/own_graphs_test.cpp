@@ -1,0 +1,140 @@
+// A sweep over graphs of one's own.
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/experiments/program.hpp"
+#include "tests/experiments/study/study_pieces.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise::oracle;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kLine = "sweep in/s.toml --no-plots --out study";
+
+std::string study(const std::string& files, const std::string& temperatures = "[2.0, 3.0]",
+                  const std::string& measure = "200") {
+  return "[lattice]\nfiles = " + files +
+         "\n[sampling]\nschedule = \"1:1\"\ntemperatures = " + temperatures +
+         "\nequilibrate = 50\nevery = 1\nmeasure = " + measure + "\n[run]\ndevice = \"cpu\"\n";
+}
+
+// Three forms of one rewired lattice, and a ring of six sites.
+void write_graphs(const Workplace& place) {
+  fs::create_directories(place / "in");
+  for (const char* name : {"a.edges", "b.graphml", "c.h5"}) {
+    REQUIRE(place.run("graph --size 8 --p 0.1 --seed 5 --out in/" + std::string(name)).status == 0);
+  }
+  place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
+}
+
+}  // namespace
+
+TEST_CASE("own graphs are a sweep's sizes") {
+  Workplace place;
+  write_graphs(place);
+  // Paths begin where the study lies.
+  place.write("in/s.toml", study(R"(["a.edges", "b.graphml", "c.h5", "ring.edges"])"));
+  const Output output = place.run(kLine);
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const json summary = summary_of(place);
+  REQUIRE(summary["points"].size() == 4);
+  std::set<std::string> labels;
+  for (const auto& point : summary["points"]) {
+    labels.insert(point["label"]);
+    REQUIRE(point["sizes"].size() == 1);
+    const auto& size = point["sizes"][0];
+    CHECK(size["graph"] == point["label"]);
+    CHECK(size["extents"].empty());
+    CHECK(size["graphs"] == 1);
+    CHECK(size["sites"] == (point["label"] == "ring" ? 6 : 64));
+  }
+  CHECK(labels == std::set<std::string>{"a", "b", "c", "ring"});
+  // <e> of a ring of N: -(t + t^(N-1)) / (1 + t^N), t = tanh(1/T).
+  const auto& ring = summary["points"][3]["sizes"][0];
+  for (std::size_t k = 0; k < 2; ++k) {
+    const double t = std::tanh(1 / ring["temperatures"][k].get<double>());
+    const double exact = -(t + std::pow(t, 5)) / (1 + std::pow(t, 6));
+    const double error = ring["energy"]["error"][k];
+    CHECK(std::abs(ring["energy"]["value"][k].get<double>() - exact) < 4.5 * error);
+    CHECK(error < 0.03);
+  }
+  // Files of one graph have one task between them.
+  const auto& a = summary["points"][0]["sizes"][0];
+  const auto& b = summary["points"][1]["sizes"][0];
+  CHECK(a["graph_hash"] == b["graph_hash"]);
+  CHECK(a["energy"] == b["energy"]);
+  CHECK(output.out.find("ring") != std::string::npos);
+  CHECK(place.read("study/summary.csv").find(",ring,") != std::string::npos);
+
+  // The resolved configuration works from anywhere, and a renamed file is the same graph.
+  const Output again = place.run(kLine);
+  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+  place.write("s.toml", place.read("study/study.toml"));
+  CHECK(place.run("sweep s.toml --no-plots --out study").err.find("\n0 task(s) computed") !=
+        std::string::npos);
+  fs::rename(place / "in/ring.edges", place / "in/hexagon.edges");
+  place.write("in/s.toml", study(R"(["hexagon.edges"])"));
+  const Output renamed = place.run(kLine);
+  CHECK(renamed.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(renamed.err.find("not asked for any more") != std::string::npos);
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["energy"] == ring["energy"]);
+
+  // A temperature more costs its own task.
+  place.write("in/s.toml", study(R"(["hexagon.edges"])", "[2.0, 2.5, 3.0]"));
+  const Output more = place.run(kLine);
+  INFO(more.err);
+  CHECK(more.err.find("\n1 task(s) computed") != std::string::npos);
+}
+
+TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") {
+  Workplace graphs;
+  write_graphs(graphs);
+  check_pieces("sweep", study("[\"" + (graphs / "in/a.edges").string() + "\", \"" +
+                                  (graphs / "in/ring.edges").string() + "\"]",
+                              "[2.0, 3.0]", "60000"));
+}
+
+TEST_CASE("what own graphs cannot have is refused by name") {
+  Workplace place;
+  write_graphs(place);
+  place.write("in/one.edges", "1 2\n2 3\n3 4\n4 1\n");
+  const auto refused = [&](const std::string& text, const std::string& word, int status = 64,
+                           const std::string& line = kLine) {
+    place.write("in/s.toml", text);
+    const Output output = place.run(line);
+    INFO(text << output.err);
+    CHECK(output.status == status);
+    CHECK(output.err.find(word) != std::string::npos);
+    CHECK(lines(output.err) == 1);
+  };
+  const std::string plain = study(R"(["a.edges"])");
+  const auto with = [&](const std::string& key) {
+    return "[lattice]\n" + key + "\n" + plain.substr(plain.find("files"));
+  };
+  for (const char* key : {"dim = 2", "sizes = [8]", "p = [0.1]", "rule = \"swap\"", "graphs = 2"}) {
+    refused(with(key), "lattice.files takes graphs as they are");
+  }
+  refused(study("[]"), "files");
+  refused(study("[3]"), "files");
+  refused(study(R"(["a.edges", "./a.edges"])"), "files");
+  refused(study(R"(["a.edges"])", "\"auto\""), "sampling.temperatures");
+  refused(plain + "", "is for sweep", 64, "tc in/s.toml --no-plots --out study");
+  std::string target = plain;
+  target.insert(target.find("equilibrate"), "target_error = 0.01\n");
+  refused(target, "target_error");
+  refused("[lattice]\ndim = 2\nsizes = [4]\np = [0.0]\nfirst_site = 1\n", "first_site");
+  refused(study(R"(["one.edges"])"), "one.edges", 65);
+  place.write("in/s.toml", "[lattice]\nfirst_site = 1\n" +
+                               study(R"(["one.edges"])").substr(std::string("[lattice]\n").size()));
+  CHECK(place.run(kLine).status == 0);
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 4);
+  place.write("in/s.toml", study(R"(["missing.edges"])"));
+  CHECK(place.run("sweep in/s.toml --no-plots --out other").status == 74);
+}
