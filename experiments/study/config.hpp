@@ -22,8 +22,8 @@
 // mean every dimension), `rule` and `schedule`: lists of them; `temperature_tasks`, lists of
 // temperatures that share a task, is written where some were added to its folder. `cluster` is
 // "auto", Wolff and Swendsen-Wang weighed against each other, where the schedule is
-// (auto_schedule.hpp), "wolff" where a schedule is given. Of tc alone: `method`, "both" unless given
-// where target_error is 1e-3 or less, else "crossings"; and sizes = "auto", three sizes with
+// (auto_schedule.hpp), "wolff" where a schedule is given. Of tc alone: `method`, "both" unless
+// given where target_error is 1e-3 or less, else "crossings"; and sizes = "auto", three sizes with
 // hundreds of shortcuts at the smallest p that sizes of up to 2^18 sites allow (with
 // method = "tree" none at all).
 #pragma once
