@@ -13,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -335,14 +336,17 @@ Study::Study(StudyFolder place, std::vector<int> devices)
 }
 
 // Small files of many are a burden to every file system. Nothing is lost where it fails.
-void Study::pack(const std::vector<StudyTask>& tasks, Progress& progress) const {
+void Study::pack(const std::vector<StudyTask>& tasks, Progress& progress) {
   const profile::Span span(profile::Work::files, "pack tasks");
-  std::map<std::string, std::vector<std::string>> groups;
+  std::set<std::string> now;
   for (const StudyTask& task : tasks) {
-    groups[task_group(task.spec)].push_back(task_id(task.spec));
+    now.insert(task_group(task.spec));
+    groups_[task_group(task.spec)].insert(task_id(task.spec));
   }
-  for (const auto& [group, ids] : groups) {
+  for (const std::string& group : now) {
     try {
+      // With those that were too few for a pack before.
+      const std::vector<std::string> ids(groups_[group].begin(), groups_[group].end());
       pack_tasks(folder() / "tasks", group, ids);
     } catch (const LeaseLost&) {
       // Whoever has it packs them.

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,13 +57,15 @@ class Study {
   const std::map<std::string, std::string>& asked() const { return asked_; }
 
  private:
-  void pack(const std::vector<StudyTask>& tasks, Progress& progress) const;
+  void pack(const std::vector<StudyTask>& tasks, Progress& progress);
 
   StudyFolder place_;
   std::vector<int> devices_;
   int threads_ = 1;
   std::size_t computed_ = 0;
   std::map<std::string, std::string> asked_;
+  std::map<std::string, std::set<std::string>>
+      groups_;  // ids of what was asked for, by task_group()
   bool told_memory_ = false;
 };
 
