@@ -13,7 +13,9 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 
 #include "experiments/build_config.hpp"
@@ -23,9 +25,31 @@
 namespace rewise {
 
 const BuildInfo& build_info() {
-  static const BuildInfo info{kVersion, kRevision, kCompiler, kBuildType, kPython, kPlotScript};
+  static const BuildInfo info{kVersion, kRevision, kCompiler, kBuildType, kPython};
   return info;
 }
+
+namespace {
+
+std::filesystem::path installed_folder() {
+  std::error_code none;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  return program.parent_path().parent_path() / "share" / "rewise";
+}
+
+std::filesystem::path folder_of(const char* in_package, const char* in_source) {
+  if (const char* package = std::getenv("REWISE_PACKAGE")) {
+    return std::filesystem::path(package) / in_package;
+  }
+  const auto source = std::filesystem::path(kSource) / in_source;
+  std::error_code none;
+  return std::filesystem::exists(source, none) ? source : installed_folder() / in_package;
+}
+
+}  // namespace
+
+std::filesystem::path scripts_folder() { return folder_of("plots", "analysis/rewise/plots"); }
+std::filesystem::path configs_folder() { return folder_of("configs", "experiments/configs"); }
 
 std::string simd_target() {
   // The best of the targets that both the build and this machine know.

@@ -1,6 +1,7 @@
 // What this program is: version, source revision, compiler, instruction set, libraries.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,14 +9,18 @@
 namespace rewise {
 
 struct BuildInfo {
-  std::string version;      // "0.1.0"
-  std::string revision;     // git revision, "+" behind it where the tree was changed; or "unknown"
-  std::string compiler;     // "GNU 12.2.0"
-  std::string build_type;   // "Release"
-  std::string python;       // interpreter found at configure time, or ""
-  std::string plot_script;  // analysis/rewise/plot.py of the source tree
+  std::string version;     // "0.1.0"
+  std::string revision;    // git revision, "+" behind it where the tree was changed; or "unknown"
+  std::string compiler;    // "GNU 12.2.0"
+  std::string build_type;  // "Release"
+  std::string python;      // interpreter found at configure time, or ""
 };
 const BuildInfo& build_info();
+
+// Where plot.py and report.py are, and configs/: the Python package that runs the program
+// (REWISE_PACKAGE, which it sets), the source tree, or share/rewise beside the installed program.
+std::filesystem::path scripts_folder();
+std::filesystem::path configs_folder();
 
 // The widest vectors that the vectorised loops use on this machine: "AVX3 (16 x 32 bit)".
 std::string simd_target();

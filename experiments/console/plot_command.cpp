@@ -1,4 +1,4 @@
-// `rewise plot`: every plot that a study or a task file allows, by analysis/rewise/plot.py.
+// `rewise plot`: every plot that a study or a task file allows, by analysis/rewise/plots/plot.py.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -93,12 +93,11 @@ void run_beside(const std::string& what, const std::function<int()>& script) {
 }  // namespace
 
 int run_plot_script(const std::vector<std::string>& arguments) {
-  return run_script(build_info().plot_script, arguments);
+  return run_script(scripts_folder() / "plot.py", arguments);
 }
 
 int run_report_script(const std::filesystem::path& folder) {
-  const std::filesystem::path plots = build_info().plot_script;
-  return run_script(plots.parent_path() / "report.py", {folder});
+  return run_script(scripts_folder() / "report.py", {folder});
 }
 
 void draw_plots(const std::vector<std::string>& arguments) {

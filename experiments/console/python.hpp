@@ -1,5 +1,5 @@
-// Calls the Python plots: analysis/rewise/plot.py, with the interpreter found at configure time or
-// named by REWISE_PYTHON.
+// Calls the Python plots: analysis/rewise/plots/plot.py, with the interpreter found at configure
+// time or named by REWISE_PYTHON.
 #pragma once
 
 #include <filesystem>

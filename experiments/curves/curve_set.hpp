@@ -1,7 +1,7 @@
 // What `decorrelate`, `equilibrate`, `clusters` and the figures of `reproduce` measure: tables of
 // curves, and numbers with errors ("metrics"), each named by its keys (temperature, schedule, ..).
 // One form for all of them, so that JSON, CSV, the table for people, plots
-// (analysis/rewise/plot_curves.py) and the checks of a figure are written once.
+// (analysis/rewise/plots/plot_curves.py) and the checks of a figure are written once.
 #pragma once
 
 #include <Eigen/Core>

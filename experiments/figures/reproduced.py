@@ -15,8 +15,8 @@ ROOT = HERE.parents[1]
 PAGE = ROOT / "experiments" / "configs" / "reproduce" / "README.md"
 sys.path.insert(0, str(ROOT / "analysis"))
 
-from rewise import plot_curves  # noqa: E402
-from rewise import plot_style  # noqa: E402
+from rewise.plots import plot_curves  # noqa: E402
+from rewise.plots import plot_style  # noqa: E402
 
 PLOTS = ["hawick-fig07", "hawick-fig09", "weigel-fig12"]
 SHADES = 8

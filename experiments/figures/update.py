@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "analysis"))
 
-from rewise import plot_sizes  # noqa: E402
+from rewise.plots import plot_sizes  # noqa: E402
 from rewise import files  # noqa: E402
 
 PLOTS = ["tc", "crossings-p0.1"]

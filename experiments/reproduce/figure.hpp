@@ -4,9 +4,9 @@
 //   title, paper, found   what it shows, where, and what the paper says about it
 //   note                  what to know about ours (optional); long texts may be lists of lines
 //   [[run]]               name, kind, parameters; [run.quick] and [run.paper] add those of a scale
-//   [[panel]]             run, table, x, y and how to draw them (analysis/rewise/plot_curves.py);
-//   theirs =
-//                         [{ label, x = [..], y = [..] }]: what is known of the paper's curves
+//   [[panel]]             run, table, x, y and how to draw them (rewise/plots/plot_curves.py);
+//                         theirs = [{ label, x = [..], y = [..] }]: what is known of the paper's
+//                         curves
 //   [[check]]             claim, left, relation, right, ..: a computed verdict; `why` is said where
 //                         ours does not agree; scale: of this one only; ratio: it is told
 //

@@ -48,11 +48,7 @@ struct ReproduceOptions {
   bool list = false, plots = true, json = false;
 };
 
-// Of the source tree, as plot.py.
-std::filesystem::path figures_folder() {
-  return std::filesystem::path(build_info().plot_script).parent_path().parent_path().parent_path() /
-         "experiments" / "configs" / "reproduce";
-}
+std::filesystem::path figures_folder() { return configs_folder() / "reproduce"; }
 
 std::vector<std::string> figure_names() {
   std::vector<std::string> names;

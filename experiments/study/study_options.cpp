@@ -122,6 +122,7 @@ std::string write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   write_text_file(place.path() / "summary.json", summary);
   write_text_file(place.path() / "summary.csv", outcome.csv);
   if (!outcome.tc_csv.empty()) write_text_file(place.path() / "tc.csv", outcome.tc_csv);
+  if (!outcome.resamples.empty()) write_text_file(place.path() / "summary.h5", outcome.resamples);
   return summary;
 }
 

@@ -32,8 +32,9 @@ StudyConfig configure(const StudyOptions& options);
 
 struct StudyOutcome {
   Json summary;
-  std::string csv;          // summary.csv
-  std::string tc_csv = {};  // tc.csv; "": none
+  std::string csv;             // summary.csv
+  std::string tc_csv = {};     // tc.csv; "": none
+  std::string resamples = {};  // summary.h5 (resamples.hpp); "": none
 };
 // Runs the tasks, then analyses them; the latter on the first rank of a job alone (ranks.hpp).
 using StudyAnalysis =

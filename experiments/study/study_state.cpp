@@ -333,7 +333,7 @@ std::string StudyFolder::finished_text() const {
   std::vector<std::string> lines;
   add_folder(lines, folder_ / "tasks");
   add_folder(lines, folder_ / "schedules");
-  for (const char* name : {"summary.json", "summary.csv", "tc.csv", "tasks.json"}) {
+  for (const char* name : {"summary.json", "summary.csv", "summary.h5", "tc.csv", "tasks.json"}) {
     lines.push_back(fmt::format("{} {}", name, content(folder_ / name)));
   }
   std::sort(lines.begin(), lines.end());

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "experiments/study/ranks.hpp"
+#include "experiments/study/resamples.hpp"
 #include "experiments/study/study_options.hpp"
 #include "experiments/sweep/added_temperatures.hpp"
 #include "experiments/sweep/sweep_report.hpp"
@@ -73,7 +74,8 @@ ExitCode run_sweep(const StudyOptions& options) {
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
     const auto outcome = [&](const std::vector<SweepPoint>& points) {
       const profile::Span span(profile::Work::analysis);
-      return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points)};
+      return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points), "",
+                          sweep_resamples(config, points)};
     };
     const auto interrupted = [&](const std::vector<SweepPoint>& points) {
       progress.close();

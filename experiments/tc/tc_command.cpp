@@ -7,6 +7,7 @@
 
 #include "experiments/console/options.hpp"
 #include "experiments/study/ranks.hpp"
+#include "experiments/study/resamples.hpp"
 #include "experiments/study/study_options.hpp"
 #include "experiments/tc/tc_headline.hpp"
 #include "experiments/tc/tc_potts.hpp"
@@ -182,7 +183,8 @@ ExitCode run_tc(const StudyOptions& options) {
         add_tree(config, tree, refusal, summary);
       }
       std::string rows = tc_rows_csv(summary);
-      return StudyOutcome{std::move(summary), tc_csv(config, points, result), std::move(rows)};
+      return StudyOutcome{std::move(summary), tc_csv(config, points, result), std::move(rows),
+                          tc_resamples(config, points, result)};
     };
     const auto interrupted = [&](const std::vector<PointData>& points) {
       progress.close();

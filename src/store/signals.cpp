@@ -105,7 +105,8 @@ StopToken::StopToken(std::optional<std::chrono::duration<double>> limit) {
 }
 
 bool StopToken::stop_requested() const {
-  return stop_signal() != 0 || (end_ && std::chrono::steady_clock::now() >= *end_);
+  return stop_signal() != 0 || (end_ && std::chrono::steady_clock::now() >= *end_) ||
+         (stop_ && stop_());
 }
 
 std::string StopToken::reason() const {

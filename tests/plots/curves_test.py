@@ -9,8 +9,8 @@ import numpy as np
 
 from plot_test import InFolder, drawn
 
-from rewise import plot
-from rewise import plot_curves
+from rewise.plots import plot
+from rewise.plots import plot_curves
 
 
 class Curves(InFolder):

@@ -9,8 +9,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise import plot  # noqa: E402
-from rewise import plot_percolation  # noqa: E402
+from rewise.plots import plot  # noqa: E402
+from rewise.plots import plot_percolation  # noqa: E402
 from rewise import files  # noqa: E402
 
 QUANTITIES = ["wraps_one", "wraps_either", "wraps_all", "largest_share", "largest_ratio",

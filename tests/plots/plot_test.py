@@ -16,14 +16,14 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise import plot  # noqa: E402
-from rewise import plot_sizes  # noqa: E402
-from rewise import plot_study  # noqa: E402
-from rewise import plot_style  # noqa: E402
-from rewise import plot_task  # noqa: E402
-from rewise import plot_tune  # noqa: E402
+from rewise.plots import plot  # noqa: E402
+from rewise.plots import plot_sizes  # noqa: E402
+from rewise.plots import plot_study  # noqa: E402
+from rewise.plots import plot_style  # noqa: E402
+from rewise.plots import plot_task  # noqa: E402
+from rewise.plots import plot_tune  # noqa: E402
 from rewise import files  # noqa: E402
-from rewise import plot_peaks  # noqa: E402
+from rewise.plots import plot_peaks  # noqa: E402
 from rewise import series as rewise_series  # noqa: E402
 import synthetic  # noqa: E402
 

@@ -17,7 +17,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise import report  # noqa: E402
+from rewise.plots import report  # noqa: E402
 from rewise import files  # noqa: E402
 from rewise.study import load  # noqa: E402
 import synthetic  # noqa: E402

@@ -11,15 +11,13 @@ import pickle
 
 import matplotlib
 import matplotlib.collections
+import matplotlib.pyplot as plt
 import matplotlib.ticker
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
-from .files import DataError, write_aside
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
-from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: E402
+from ..files import DataError, write_aside
 
 ONE_COLUMN = 3.4   # inches: 8.6 cm
 TWO_COLUMNS = 7.0  # 17.8 cm

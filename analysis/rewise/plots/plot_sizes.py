@@ -4,8 +4,8 @@ neighbouring sizes against their finite-size terms, with the fits that give the 
 import numpy as np
 
 from . import plot_style as style
-from .files import (array, in_formula, refused, status_of, value_and_error, whole,
-                    whole_or_statistical)
+from ..files import (array, in_formula, refused, status_of, value_and_error, whole,
+                     whole_or_statistical)
 
 QUANTITIES = ["binder", "scaled_m2"]
 

@@ -11,16 +11,19 @@ import signal
 import sys
 
 if not __package__:  # called as a script, by the program
-    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
-    __package__ = "rewise"
+    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
+    __package__ = "rewise.plots"
 
 from .plot import EXIT_DATA, EXIT_IO, Parser  # noqa: E402
 
 
 def write(folder):
     """Plots and page; gives the page's path."""
+    import matplotlib
+
+    matplotlib.use("Agg")
     from . import plot_study, report_page
-    from .files import read_summary
+    from ..files import read_summary
 
     summary = read_summary(folder)
     if summary.get("kind") not in ("tc", "sweep"):
@@ -35,7 +38,7 @@ def main(arguments):
     parser.add_argument("folder", type=pathlib.Path, help="a study's folder")
     options = parser.parse_args(arguments)
     try:
-        from . import files
+        from .. import files
 
         write(options.folder)
     except ImportError as error:

@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 
 from . import plot_style as style
-from .files import extents_label, read_json, value_and_error
+from ..files import extents_label, read_json, value_and_error
 
 OCCUPIED = {"bond": "occupied share of bonds", "site": "occupied share of sites"}
 PANELS = [("largest_share", r"largest cluster $\langle s_{\max}\rangle/N$"),

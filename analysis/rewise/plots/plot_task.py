@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from . import plot_style as style
-from .files import extents_label, with_error
-from .series import autocorrelation, jackknife, mean_and_error, tau_int
+from ..files import extents_label, with_error
+from ..series import autocorrelation, jackknife, mean_and_error, tau_int
 
 MOST_CURVES = 6      # temperatures in one panel
 SHOWN_REPLICAS = 2   # of the series: the first starts cold, the second hot

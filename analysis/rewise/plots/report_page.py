@@ -9,7 +9,7 @@ import numpy as np
 
 from . import report_tables
 from .report_provenance import provenance_of
-from .files import write_aside
+from ..files import write_aside
 
 STYLE = """
 :root { color-scheme: light; }

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from . import plot_style as style
-from .files import DataError, extents_label, read_json
+from ..files import DataError, extents_label, read_json
 
 # name: [panels]; every panel: table, x, y and what a panel of `reproduce` may have.
 PANELS = {

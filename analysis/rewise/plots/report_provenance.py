@@ -1,7 +1,7 @@
 """Where a study's numbers come from, out of its task files: programs, machines, times, seeds."""
 
-from .files import read_task_notes, task_files
-from .study import PURPOSES, Purposes
+from ..files import read_task_notes, task_files
+from ..study import PURPOSES, Purposes
 
 
 def duration(seconds):

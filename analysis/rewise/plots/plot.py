@@ -14,8 +14,8 @@ import signal
 import sys
 
 if not __package__:  # called as a script, by the program
-    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
-    __package__ = "rewise"
+    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
+    __package__ = "rewise.plots"
 
 EXIT_USAGE, EXIT_DATA, EXIT_IO = 64, 65, 74
 
@@ -27,7 +27,11 @@ class Parser(argparse.ArgumentParser):
 
 def draw(target, out):
     """Draws `target`; gives the paths written. Raises files.DataError and OSError."""
-    from . import files, plot_curves, plot_study, plot_task
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from .. import files
+    from . import plot_curves, plot_study, plot_task
 
     if target.suffix == ".json":
         from . import plot_tune
@@ -50,7 +54,7 @@ def main(arguments):
     parser.add_argument("--quiet", action="store_true", help="do not name the files")
     options = parser.parse_args(arguments)
     try:
-        from . import files
+        from .. import files
 
         written = draw(options.target, options.out)
     except ImportError as error:

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from . import plot_style as style
-from .files import array, extents_label, value_and_error, with_error
+from ..files import array, extents_label, value_and_error, with_error
 
 # What a temperature comes from: the entry of "peaks", and how it is called.
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",

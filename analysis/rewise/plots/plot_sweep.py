@@ -4,7 +4,7 @@ from functools import partial
 
 from . import plot_style as style
 from .plot_sizes import p_label, point_label
-from .files import array, extents_label
+from ..files import array, extents_label
 
 QUANTITIES = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
 

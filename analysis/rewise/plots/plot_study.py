@@ -9,8 +9,8 @@ from . import plot_peaks, plot_sweep
 from . import plot_style as style
 from .plot_sizes import (QUANTITIES, found, grid, m2_scaling, p_label, plot_binder_limit,
                          plot_extrapolation, tc_of, title_of)
-from .files import (array, extents_label, in_formula, refused, schedule_label, status_of,
-                    value_and_error, whole, whole_or_statistical, with_error)
+from ..files import (array, extents_label, in_formula, refused, schedule_label, status_of,
+                     value_and_error, whole, whole_or_statistical, with_error)
 
 MOST_ANNOTATED = 6  # values written beside their points
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.

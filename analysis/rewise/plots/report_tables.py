@@ -3,8 +3,8 @@ or (text, class)."""
 
 import numpy as np
 
-from .files import (array, refused, schedule_label, status_of, value_and_error, whole,
-                    whole_or_statistical, with_error)
+from ..files import (array, refused, schedule_label, status_of, value_and_error, whole,
+                     whole_or_statistical, with_error)
 
 LEAST_TAUS = 5        # of equilibration
 MANY_MEASUREMENTS = 10  # decorrelated ones, per replica

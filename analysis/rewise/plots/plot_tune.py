@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from . import plot_style as style
-from .files import value_and_error
+from ..files import value_and_error
 
 MOST_PANELS = 8
 

@@ -1,0 +1,256 @@
+#include "experiments/console/program.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "experiments/console/build_info.hpp"
+#include "experiments/console/commands.hpp"
+#include "src/base/words.hpp"
+#include "src/store/signals.hpp"
+
+namespace rewise {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  rewise graph --dim 2 --size 64 --p 0.01          what a rewired lattice looks like
+  rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4
+  rewise sweep experiments/configs/sweep.toml      thermal averages on a grid
+  rewise tc experiments/configs/quickstart.toml    critical temperatures, with plots
+
+Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input data;
+69 no such device; 70 a defect of rewise; 73 a result is held by another process or would
+be overwritten; 74 input/output; 75 interrupted, checkpoint written: run it again.)";
+
+// " (did you mean 'x'?)" for the known word nearest to what was typed, or "".
+std::string hint(const std::string& typed, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const auto nearest = nearest_word(typed, words);
+  return nearest.empty() || nearest == typed ? "" : fmt::format(" (did you mean '{}'?)", nearest);
+}
+
+// The long option nearest to the one that a message complains about.
+std::string option_hint(const CLI::App& app, const std::string& message) {
+  const auto dash = message.find("--");
+  if (dash == std::string::npos) return "";
+  std::vector<std::string> known;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  return hint(message.substr(dash, message.find_first_of(" =\"", dash) - dash), known);
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+// Descriptors 0 to 2 that are closed would be given to the first files that are opened, and
+// messages written into results. Standard output then takes nothing, which is an error; the others
+// are empty.
+void occupy_standard_descriptors() {
+  constexpr std::array<int, 3> modes{O_RDONLY, O_RDONLY, O_WRONLY};
+  for (int file = 0; file < 3; ++file) {
+    if (::fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", modes[static_cast<std::size_t>(file)]);
+    if (opened >= 0 && opened != file) ::close(opened);
+  }
+}
+
+// What standard error does not take (a full disk under a batch log, a reader that has gone) is
+// lost: no message is worth a run. A pipe without a reader would otherwise end the process.
+ssize_t write_or_lose(void*, const char* text, std::size_t size) {
+  sigset_t broken_pipe, before;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t written = ::write(STDERR_FILENO, text + done, size - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) {
+      const timespec at_once{};
+      sigtimedwait(&broken_pipe, nullptr, &at_once);
+    }
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return static_cast<ssize_t>(size);
+}
+
+// From here on whatever is printed to stderr, by us or a library, never fails.
+void let_messages_be_lost() {
+#ifdef __GLIBC__  // elsewhere stderr is no variable, and fmt::print may throw
+  cookie_io_functions_t functions{};
+  functions.write = write_or_lose;
+  if (FILE* const stream = ::fopencookie(nullptr, "w", functions)) {
+    std::setvbuf(stream, nullptr, _IONBF, 0);
+    stderr = stream;
+  }
+#endif
+}
+
+// Libraries (HDF5, CUDA) crash where the last bytes are refused to them, so that a run under a
+// limit too tight for any (ulimit -v) does not begin.
+void require_address_space() {
+  constexpr std::size_t least = std::size_t{96} << 20;
+  void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) {
+    throw Error(ExitCode::device, fmt::format("not enough memory: less than {} MB of address space "
+                                              "are left (a limit such as ulimit -v)",
+                                              least >> 20));
+  }
+  ::munmap(room, least);
+}
+
+int fail(ExitCode code, const std::string& message) {
+  fmt::print(stderr, "rewise: {}\n", one_line(message));
+  return static_cast<int>(code);
+}
+
+// "--x: At Most 1 required but received 2" says nothing to a stranger.
+std::string in_our_words(const std::string& message) {
+  const auto at = message.find(": At Most 1 required but received ");
+  return at == std::string::npos ? message : message.substr(0, at) + ": is given twice or more";
+}
+
+int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App* app = &program;
+  for (auto chosen = program.get_subcommands(); !chosen.empty();) {
+    app = chosen.front();
+    chosen = app->get_subcommands();
+  }
+  const std::string name = app == &program ? "rewise" : "rewise " + app->get_name();
+  const std::string guess = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr
+                                ? option_hint(*app, error.what())
+                                : "";
+  return fail(ExitCode::usage, fmt::format("{}{}; see '{} --help'",
+                                           in_our_words(one_line(error.what())), guess, name));
+}
+
+// A first word that is no subcommand: CLI11 would only say that one is required.
+void check_subcommand(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const auto* sub : program.get_subcommands({})) known.push_back(sub->get_name());
+  if (std::find(known.begin(), known.end(), argv[1]) != known.end()) return;
+  throw Error(ExitCode::usage, fmt::format("unknown subcommand '{}'{}; see 'rewise --help'",
+                                           argv[1], hint(argv[1], known)));
+}
+
+// Whether a command looks for signals between its steps; one ends the others at once.
+bool heeds_signals(const std::string& command) {
+  constexpr std::array<std::string_view, 5> plain{"graph", "label", "plot", "report", "info"};
+  return std::find(plain.begin(), plain.end(), command) == plain.end();
+}
+
+int run(int argc, char** argv) {
+  CLI::App program{
+      "Ising spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
+      "critical temperatures. J = 1 and k_B = 1 throughout.",
+      "rewise"};
+  program.set_version_flag("--version", "rewise " + build_info().version, "print the version");
+  program.set_help_flag("-h,--help", "print this help");
+  program.formatter(std::make_shared<Help>());
+  program.footer(kFooter);
+  program.require_subcommand(1);
+  const std::vector<AddedCommand> commands{
+      add_graph_command(program),       add_run_command(program),
+      add_sweep_command(program),       add_tc_command(program),
+      add_study_command(program),       add_tune_command(program),
+      add_plot_command(program),        add_report_command(program),
+      add_decorrelate_command(program), add_equilibrate_command(program),
+      add_clusters_command(program),    add_reproduce_command(program),
+      add_bench_command(program),       add_label_command(program),
+      add_percolate_command(program),   add_info_command(program)};
+  check_subcommand(program, argc, argv);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return program.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return parse_failure(program, error);
+  }
+  for (const auto& command : commands) {
+    if (!command.app->parsed()) continue;
+    if (heeds_signals(command.app->get_name())) install_stop_signals();
+    try {
+      const auto status = static_cast<int>(command.run());
+      write_profile();
+      return status;
+    } catch (...) {
+      write_profile();
+      throw;
+    }
+  }
+  return static_cast<int>(ExitCode::internal);
+}
+
+// What went wrong, as a status and one line on standard error.
+int report_failure() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return fail(error.exit_code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::device, "not enough memory on this machine for what was asked");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(ExitCode::io, fmt::format("cannot look at or change '{}': {}",
+                                          error.path1().string(), error.code().message()));
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return fail(ExitCode::io, "standard output could not be written");
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      return fail(ExitCode::device,
+                  fmt::format("cannot start another thread (a limit on memory or processes): {}",
+                              error.code().message()));
+    }
+    return fail(ExitCode::internal, fmt::format("internal error: {}", error.what()));
+  } catch (const std::exception& error) {
+    return fail(ExitCode::internal, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+int program_main(int argc, char** argv) {
+  occupy_standard_descriptors();
+  let_messages_be_lost();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
+  int status = 0;
+  try {
+    require_address_space();
+    status = run(argc, argv);
+  } catch (...) {
+    try {
+      return report_failure();
+    } catch (...) {  // no memory for a message
+      std::fputs("rewise: not enough memory\n", stderr);
+      return static_cast<int>(ExitCode::device);
+    }
+  }
+  // A full disk or a closed pipe must not look like success.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return fail(ExitCode::io, "standard output could not be written");
+  }
+  return status;
+}
+
+}  // namespace rewise

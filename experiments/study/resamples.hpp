@@ -1,0 +1,38 @@
+// summary.h5 beside summary.json: the jackknife samples behind a study's numbers, so that whatever
+// is computed from them elsewhere (ratios, fits, other extrapolations) has its right error,
+// correlations and all. A sealed HDF5 file, which h5py opens:
+//
+//   /                       attributes format = "rewise resamples", format_version, kind, name
+//   /points/K               one per entry of "points" in summary.json; attribute p
+//     sizes/S               one per entry of its "sizes"; attributes extents, sites, graphs;
+//                           dataset temperature [T]
+//       OBSERVABLE          energy, abs_magnetisation, m2, m4, binder, scaled_m2, specific_heat,
+//                           susceptibility: datasets value [T], not corrected for bias, and
+//                           left_out [graphs, T], with one graph left out
+//       covariance          [observable * T, observable * T], in that order
+//     tc, binder_limit      attributes value, error, systematic of the extrapolation; datasets
+//                           left_out_S [graphs of size S], where that size has a part in it
+//     crossings/N           attributes quantity, smaller, larger (sites); temperature and height
+//                           likewise, as groups
+//   /shift                  of `tc`: datasets p, value [k], covariance [k, k]
+//
+// covariance of f and g = sum over sizes of (n - 1)/n sum (f_i - mean f)(g_i - mean g)
+// (analysis/series/jackknife.hpp). Sizes of fewer than two graphs have no samples.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/sweep/sweep_search.hpp"
+#include "experiments/tc/tc_analysis.hpp"
+
+namespace rewise {
+
+// The file's bytes.
+std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>& points,
+                         const TcResult& result);
+std::string sweep_resamples(const StudyConfig& config, const std::vector<SweepPoint>& points);
+
+}  // namespace rewise
