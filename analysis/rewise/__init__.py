@@ -1,25 +1,61 @@
 """rewise: Ising and Potts spins on small-world rewired lattices.
 
-What reads files and draws needs no more than numpy (h5py, matplotlib where a task file is read, a
-plot drawn). Names are imported when they are first used.
+    import rewise as rw
+    g = rw.rewire(size=(64, 64), p=0.01, seed=1)
+    r = rw.simulate(g, temperature=[2.3, 2.4, 2.5], measure=1000, equilibrate="auto")
+    print(r.binder)                    # 0.5651(9), 0.37(2), ..
+
+Graphs: rewire(), Graph. Runs: simulate(), Simulation. Studies: Study, tc(), tune(). Components:
+labels(), percolate(). Errors: Error and its kinds, in the program's words. What reads files and
+draws (rewise.files, rewise.series, Study) needs no compiled code; matplotlib, pandas, xarray,
+pyerrors, networkx, scipy, tqdm and h5py are used where they are installed. Names are imported when
+they are first used.
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same when it runs
+    from ._core import devices as devices
+    from .errors import (DataError as DataError, DeviceError as DeviceError, Error as Error,
+                         FileError as FileError, HeldError as HeldError,
+                         Interrupted as Interrupted, UsageError as UsageError)
+    from .files import (Task as Task, read_summary as read_summary, read_task as read_task,
+                        with_error as with_error)
+    from .graph import Graph as Graph, rewire as rewire
+    from .label import Percolation as Percolation, labels as labels, percolate as percolate
+    from .resamples import Resamples as Resamples
+    from .results import Observable as Observable, Results as Results
+    from .simulation import Simulation as Simulation, simulate as simulate
+    from .study import Study as Study, tc as tc
+    from .tuning import Tuning as Tuning, tune as tune
 
 _FROM = {
-    "errors": ("Error", "UsageError", "DataError", "DeviceError", "HeldError", "FileError"),
+    "errors": ("Error", "UsageError", "DataError", "DeviceError", "HeldError", "FileError",
+               "Interrupted"),
     "files": ("read_task", "read_summary", "with_error", "Task"),
-    "study": ("Study",),
+    "graph": ("Graph", "rewire"),
+    "simulation": ("Simulation", "simulate"),
+    "results": ("Observable", "Results"),
+    "study": ("Study", "tc"),
+    "resamples": ("Resamples",),
+    "tuning": ("Tuning", "tune"),
+    "label": ("Percolation", "labels", "percolate"),
+    "_core": ("devices",),
 }
 _MODULE_OF = {name: module for module, names in _FROM.items() for name in names}
+
+_MODULES = {*_FROM, "series"}
 
 __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name):
-    if name in _MODULE_OF:
+    if name == "__version__":
+        value = importlib.import_module("._core", __name__).version
+    elif name in _MODULE_OF:
         value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
-    elif name in _FROM:
+    elif name in _MODULES:
         value = importlib.import_module(f".{name}", __name__)
     else:
         raise AttributeError(f"module 'rewise' has no attribute '{name}'")
@@ -28,4 +64,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__, *_FROM})
+    return sorted({*globals(), *__all__, *_MODULES})

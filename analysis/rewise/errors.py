@@ -30,3 +30,8 @@ class HeldError(Error):
 class FileError(Error, OSError):
     """Input and output (74)."""
     status = 74
+
+
+class Interrupted(Error):
+    """A study that was stopped, its work kept: the same call goes on (75)."""
+    status = 75

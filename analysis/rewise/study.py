@@ -1,7 +1,8 @@
 """A study as NumPy arrays, and as pandas frames where pandas is installed.
 
     import rewise
-    study = rewise.study.load("studies/sweep")
+    study = rewise.Study("studies/sweep")
+    study.run()                             # computes what is missing (rewise sweep, rewise tc)
     study.columns()["susceptibility"]       # NumPy, one entry per p, size and temperature
     study.curve(p=0.1, size=16).binder      # NumPy, one entry per temperature
     study.frame()                           # all of it as a pandas DataFrame
@@ -12,14 +13,21 @@
 Needs numpy, h5py for tasks; pandas only for frame(), task_frame(). Files are only read.
 """
 
-import dataclasses
+import functools
+import json
+import operator
 import pathlib
+import re
+import tempfile
 import types
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from . import files
-from .files import DataError, array, status_of, value_and_error, whole
+from . import arguments, files
+from .errors import DataError, HeldError, UsageError
+from .files import array, status_of, value_and_error, whole, with_error
 
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
@@ -104,17 +112,150 @@ def _frame(columns):
     return pandas.DataFrame(columns)
 
 
-@dataclasses.dataclass
 class Study:
-    """What load() gives. `summary` is summary.json as it is (SUMMARY.md)."""
-    folder: pathlib.Path
-    summary: dict
+    """A study's folder: run(), or start() and wait(), make it, the rest reads it.
+
+    Study(folder): one that is there. Study(folder, config): its configuration, a path of a TOML
+    file or a dict of the same tables ({"lattice": {"dim": 2, ..}, ..}); kind: "tc" or "sweep".
+    """
+
+    def __init__(self, folder: arguments.Path, config: arguments.Path | dict | None = None,
+                 kind: str | None = None):
+        self.folder = pathlib.Path(folder)
+        self._config, self._kind, self._running = config, kind, None
+        if kind not in (None, "tc", "sweep"):
+            raise UsageError(f"kind: {kind!r} (tc or sweep)")
+
+    # Making it
+
+    def run(self, device: str | None = None, threads: int | None = None,
+            time_limit: str | None = None, plots: bool = False,
+            progress: bool | None = None) -> "Study":
+        """Computes what is missing, in a process of its own. Interrupted after `time_limit` ("90s",
+        "2h"; Ctrl-C: KeyboardInterrupt): what is done is kept, and the same call goes on."""
+        self.start(device, threads, time_limit, plots, progress)
+        self.wait()
+        return self
+
+    def start(self, device: str | None = None, threads: int | None = None,
+              time_limit: str | None = None, plots: bool = False,
+              progress: bool | None = False) -> "Study":
+        """Begins run() and returns; `running`, wait() and stop() follow it."""
+        from .command import Running
+
+        if self._running is not None and self._running.poll() is None:
+            raise HeldError(f"'{self.folder}' is being run already")
+        config = self._config_file()
+        words = [self.kind, config, "--out", self.folder]
+        words += [] if plots else ["--no-plots"]
+        for option, value in (("--device", device), ("--threads", threads),
+                              ("--time-limit", time_limit)):
+            words += [] if value is None else [option, value]
+        self._running = Running(words, progress)
+        return self
 
     @property
-    def kind(self):
-        return self.summary["kind"]  # "tc" or "sweep"
+    def running(self) -> bool:
+        return self._running is not None and self._running.poll() is None
+
+    def wait(self) -> "Study":
+        """Waits for what start() began; raises what it ended with."""
+        if self._running is None:
+            raise UsageError("wait: nothing was started")
+        running, self._running = self._running, None
+        running.wait()
+        self.__dict__.pop("summary", None)
+        return self
+
+    def stop(self) -> None:
+        """Asks what start() began to end; what is done is kept."""
+        if self._running is not None:
+            self._running.stop()
+
+    def _config_file(self):
+        if self._config is None:
+            path = self.folder / "study.toml"
+            if not path.exists():
+                raise DataError(f"'{path}' does not exist: is '{self.folder}' a study's folder? "
+                                "(Study(folder, config) makes one)")
+            return path
+        if not isinstance(self._config, dict):
+            return pathlib.Path(self._config)
+        self._asked = tempfile.TemporaryDirectory(prefix="rewise-")  # as long as this object is
+        path = pathlib.Path(self._asked.name) / "study.toml"
+        path.write_text(toml_text(self._config), encoding="utf-8")
+        return path
+
+    # Reading it
+
+    @functools.cached_property
+    def summary(self) -> dict[str, Any]:
+        """summary.json as it is (SUMMARY.md)."""
+        return files.read_summary(self.folder)
+
+    @property
+    def kind(self) -> str:
+        """"tc" or "sweep"."""
+        if self._kind is None:
+            try:
+                with open(self.folder / "study.toml", encoding="utf-8") as stream:
+                    head = re.match(r"# rewise (tc|sweep);", stream.readline())
+            except OSError:
+                head = None
+            if head is None and self._config is not None:
+                return "tc"
+            self._kind = head[1] if head else self.summary["kind"]
+        return self._kind
+
+    @property
+    def resamples(self):
+        """The jackknife samples behind the numbers, with their covariances (resamples.py)."""
+        from .resamples import Resamples
+
+        return Resamples(self.folder)
+
+    @property
+    def tc(self) -> "TcTable":
+        """critical_temperatures() as a table that prints."""
+        return TcTable(self.critical_temperatures())
+
+    def plot(self, name: str, p: float | None = None) -> Any:
+        """A figure by its name ("tc", "shift", "crossings", "thermodynamics", "tau", ..), of one p
+        where it is of one; drawn into the folder's plots/, given as a Picture."""
+        from .plots import plot_study, plot_style
+        from .display import Picture
+
+        there = []
+        for job in plot_study.jobs(self.summary):
+            made = job()
+            if made is None:
+                continue
+            figure, own = made
+            if own == name or (own.startswith(f"{name}-") and (
+                    p is None or own.startswith(f"{name}-p{p:g}"))):
+                written = plot_style.save(figure, self.folder / "plots", own)
+                return Picture(next(path for path in written if path.suffix == ".png"))
+            plot_style.plt.close(figure)
+            there.append(own)
+        raise DataError(f"'{self.folder}' allows no figure '{name}'"
+                        f"{'' if p is None else f' of p = {p:g}'}; it has {', '.join(there)}")
+
+    def _repr_html_(self):
+        from .display import picture_html, table_html
+
+        page = f"<p>{self.kind} study '{self.folder}'</p>"
+        if not (self.folder / "summary.json").exists():
+            return page + "<p>no results yet</p>"
+        if self.kind == "tc":
+            page += table_html(self.tc.rows())
+        try:
+            return page + picture_html(self.plot("tc" if self.kind == "tc" else "sweep"))
+        except (DataError, ImportError):
+            return page
 
     def __repr__(self):
+        if not (self.folder / "summary.json").exists():
+            return f"<rewise.Study '{self.folder}': no results yet>"
         points = self.summary["points"]
         return (f"<{self.kind} study '{self.folder}': p = "
                 f"{', '.join(f'{p:g}' for p in sorted({point['p'] for point in points}))}; "
@@ -254,5 +395,95 @@ class Study:
 
 def load(folder):
     """A study's folder. DataError where there is no summary.json, or it is none of a study."""
-    folder = pathlib.Path(folder)
-    return Study(folder, files.read_summary(folder))
+    study = Study(folder)
+    study.summary
+    return study
+
+
+class TcTable:
+    """Tc(p): columns by name, as critical_temperatures(); str() is a table."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+    def __len__(self):
+        return len(self.columns["p"])
+
+    def rows(self):
+        c = self.columns
+        table = [["p", "Tc", "Tc(p) - Tc(0)", "U at Tc", ""]]
+        for k, p in enumerate(c["p"]):
+            table.append([f"{p:g}"] + ["-" if not np.isfinite(c[key][k]) else
+                                       with_error(c[key][k], c[f"{key}_error"][k])
+                                       for key in ("tc", "shift", "binder_limit")] +
+                         [c["status"][k] if c["status"][k] != "ok" else ""])
+        return table
+
+    def __str__(self):
+        from .display import aligned
+
+        return aligned(self.rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        from .display import table_html
+
+        return table_html(self.rows())
+
+
+def _toml_value(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + "}"
+    if np.ndim(value) > 0:
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    return str(operator.index(value))
+
+
+def toml_text(config):
+    """A dict of tables as TOML."""
+    lines = []
+    for table, keys in config.items():
+        if not isinstance(keys, dict):
+            raise UsageError(f"config: {table!r} is no table of keys")
+        lines.append(f"[{table}]")
+        lines += [f"{key} = {_toml_value(value)}" for key, value in keys.items()]
+    return "\n".join(lines) + "\n"
+
+
+def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
+       target_error: float | None = None, folder: arguments.Path | None = None,
+       rule: str = "rewire", seed: int = 1, graphs: int | Sequence[int] | None = None,
+       sampling: dict[str, Any] | None = None, device: str | None = None,
+       threads: int | None = None, time_limit: str | None = None,
+       progress: bool | None = None) -> Study:
+    """Critical temperatures Tc(p): makes a study, runs it, and gives it (Study.tc is the table).
+
+    p: one or several rewiring probabilities; sizes: edges, ascending.
+    target_error: relative error of every Tc asked for; without it `graphs` (per size) and the
+        keys of the configuration's table `sampling` decide.
+    folder: where it is kept, "studies/tc-<dim>d" unless it is said; the same call in the same
+        folder goes on.
+    """
+    folder = pathlib.Path(folder or f"studies/tc-{dim}d")
+    lattice = {"dim": dim, "sizes": list(np.atleast_1d(sizes)), "p": arguments.reals("p", p),
+               "rule": rule}
+    if graphs is not None:
+        lattice["graphs"] = graphs if np.ndim(graphs) == 0 else list(graphs)
+    chosen = dict(sampling or {})
+    if target_error is not None:
+        chosen["target_error"] = arguments.real("target_error", target_error)
+    config = {"study": {"name": re.sub(r"[^A-Za-z0-9._-]", "-", folder.name), "seed": seed},
+              "lattice": lattice}
+    if chosen:
+        config["sampling"] = chosen
+    return Study(folder, config, kind="tc").run(device, threads, time_limit, progress=progress)

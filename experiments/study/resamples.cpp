@@ -40,13 +40,13 @@ void write_size(h5::Group group, const SizeData& size) {
   const MomentTable table = simulated_table(size.samples, temperatures);
   const ControlVariates known = controls(size.samples);
   const auto count = static_cast<Eigen::Index>(temperatures.size());
-  const auto observables = curve_observables();
+  const auto all_of_them = observables();
   Matrix all(static_cast<Eigen::Index>(size.samples.graphs.size()),
-             count * static_cast<Eigen::Index>(observables.size()));
+             count * static_cast<Eigen::Index>(all_of_them.size()));
   Eigen::Index first = 0;
-  for (const CurveObservable& observable : observables) {
-    JackknifeCurve curve = curve_over_graphs(0, table, observable.function, known);
-    if (observable.curve == &SizeCurves::scaled_m2) {
+  for (const Observable& observable : all_of_them) {
+    JackknifeCurve curve = curve_over_graphs(0, table, observable.of, known);
+    if (observable.name == "scaled_m2") {
       const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
       curve.value *= factor;
       curve.left_out *= factor;
@@ -58,6 +58,11 @@ void write_size(h5::Group group, const SizeData& size) {
     first += count;
   }
   write_matrix(group, "covariance", covariance_of(all));
+  std::string names;
+  for (const Observable& observable : all_of_them) {
+    names += (names.empty() ? "" : std::string(" ")) + std::string(observable.name);
+  }
+  group.set_text("observables", names);
 }
 
 void write_number(h5::Group group, const Jackknifed& number, Value shown, double systematic) {

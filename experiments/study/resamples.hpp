@@ -6,10 +6,10 @@
 //   /points/K               one per entry of "points" in summary.json; attribute p
 //     sizes/S               one per entry of its "sizes"; attributes extents, sites, graphs;
 //                           dataset temperature [T]
-//       OBSERVABLE          energy, abs_magnetisation, m2, m4, binder, scaled_m2, specific_heat,
-//                           susceptibility: datasets value [T], not corrected for bias, and
-//                           left_out [graphs, T], with one graph left out
-//       covariance          [observable * T, observable * T], in that order
+//       OBSERVABLE          each of analysis/series/observables.hpp: datasets value [T], not
+//                           corrected for bias, and left_out [graphs, T], with one graph left out
+//       covariance          [observable * T, observable * T], in the order of the attribute
+//                           observables, names separated by blanks
 //     tc, binder_limit      attributes value, error, systematic of the extrapolation; datasets
 //                           left_out_S [graphs of size S], where that size has a part in it
 //     crossings/N           attributes quantity, smaller, larger (sites); temperature and height

@@ -94,7 +94,8 @@ class Readme(Planted):
 
     def check(self, content):
         self.plant("README.md", content)
-        return self.output(readme.check, pathlib.Path(sys.executable))
+        return self.output(readme.check, pathlib.Path(sys.executable),
+                           [sys.executable, ""])
 
     def test_commands_are_found_and_run(self):
         status, printed = self.check(

@@ -20,6 +20,7 @@ FLOORS = {
     "src/engine": 3, "src/label": 3,
     "src/bundle": 4, "src/single": 4, "src/packed": 4, "src/store": 4,
     "experiments": 5,
+    "src/python": 6,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 # fmt's headers fail under nvcc at C++20; the others are host libraries.

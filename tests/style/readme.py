@@ -1,11 +1,12 @@
 """Every command line in README.md runs, in a folder of its own, with the program just built; every
 file that README.md links to exists.
 
-    readme.py ROOT REWISE
+    readme.py ROOT REWISE [PYTHON PACKAGES]
 
 Commands stand in ```console blocks after "$ ", or in ```bash blocks, one a line (a backslash at
-the end continues it). ```python blocks run as they are, with analysis/ on the path. The
-commands of EXEMPT are not run: they would build everything again, or run this test.
+the end continues it). ```python blocks run as they are, by PYTHON with PACKAGES on its path
+(a package with its module); they are passed over where no module was built. The commands of EXEMPT
+are not run: they would build everything again, or run this test.
 """
 
 import os
@@ -16,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |experiments/quickstart|tests/run|sudo )")
+EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |experiments/quickstart|tests/run|sudo |"
+                    r"python3 -m venv|env/bin/pip )")
 SHELL = ["bash", "-euo", "pipefail", "-c"]
 TIMEOUT_S = 120
 
@@ -47,7 +49,7 @@ def commands(text):
             found += [SHELL + [line.strip()] for line in joined
                       if line.strip() and not line.strip().startswith("#")]
         elif language == "python":
-            found.append([sys.executable, "-c", "\n".join(lines)])
+            found.append(["python", "-c", "\n".join(lines)])
     return found
 
 
@@ -57,16 +59,18 @@ def dead_links(root, text):
             if not target.startswith(("http:", "https:", "mailto:")) and not (root / target).exists()]
 
 
-def run(command, root, folder, program):
+def run(command, folder, program, python):
     environment = dict(os.environ)
     environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
-    environment["PYTHONPATH"] = str(root / "analysis")
+    if command[0] == "python":
+        command = [python[0], *command[1:]]
+        environment["PYTHONPATH"] = python[1]
     return subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=TIMEOUT_S)
 
 
-def check(root, program):
+def check(root, program, python):
     text = (root / "README.md").read_text(encoding="utf-8")
     failed = [f"README.md: links to {target}, which does not exist"
               for target in dead_links(root, text)]
@@ -81,8 +85,10 @@ def check(root, program):
                 if "/" in script and not os.access(root / script, os.X_OK):
                     failed.append(f"README.md: {script} cannot be executed")
                 continue
+            if command[0] == "python" and not python:
+                continue
             print(f"$ {line}", flush=True)
-            result = run(command, root, folder, program)
+            result = run(command, folder, program, python)
             ran += 1
             if result.returncode != 0:
                 print(result.stdout)
@@ -92,4 +98,5 @@ def check(root, program):
 
 
 if __name__ == "__main__":
-    sys.exit(check(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()))
+    sys.exit(check(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(),
+                   sys.argv[3:5]))

@@ -1,0 +1,148 @@
+"""The jackknife samples behind a study's numbers (summary.h5), as arrays and as pyerrors' Obs.
+
+    resamples = rewise.Study("studies/quickstart").resamples
+    curve = resamples.size(p=0.1, size=64)
+    curve.left_out["binder"]        # [graphs, temperature], one graph left out
+    curve.covariance("binder")      # [temperature, temperature]
+    resamples.tc(p=0.1).obs()       # Tc with its correlations to every curve, as a pyerrors.Obs
+
+Samples of one size at one p belong together: number i of each leaves out the same graph, so that
+anything computed from them knows how they are correlated; different sizes are independent. Needs
+h5py.
+"""
+
+import pathlib
+
+import numpy as np
+
+from .errors import DataError
+
+
+def jackknife_covariance(first, second=None):
+    """[k, l] of left-out values [members, k] and [members, l] of the same members."""
+    first = np.asarray(first)
+    second = first if second is None else np.asarray(second)
+    n = len(first)
+    return (n - 1) / n * (first - first.mean(axis=0)).T @ (second - second.mean(axis=0))
+
+
+def _obs(value, left_out, name):
+    import pyerrors
+
+    return pyerrors.import_jackknife(np.concatenate([[value], left_out]), name)
+
+
+class SizeSamples:
+    """One size at one p. `value` and `left_out`: dicts by observable, [temperature] and
+    [graphs, temperature]; values are not corrected for bias."""
+
+    def __init__(self, name, group):
+        self.name = name
+        self.extents = tuple(int(extent) for extent in group.attrs["extents"])
+        self.sites, self.graphs = int(group.attrs["sites"]), int(group.attrs["graphs"])
+        self.temperature = group["temperature"][()]
+        names = group.attrs.get("observables", "")  # absent: too few graphs
+        found = (names.decode() if isinstance(names, bytes) else names).split()
+        self.value = {key: group[key]["value"][()] for key in found}
+        self.left_out = {key: group[key]["left_out"][()] for key in found}
+
+    def covariance(self, first, second=None):
+        """[temperature, temperature] of one observable, or of two."""
+        return jackknife_covariance(self.left_out[first],
+                                    None if second is None else self.left_out[second])
+
+    def error(self, observable):
+        """[temperature]"""
+        return np.sqrt(np.diag(self.covariance(observable)))
+
+    def obs(self, observable):
+        """A list of pyerrors.Obs, one per temperature."""
+        return [_obs(value, self.left_out[observable][:, k], self.name)
+                for k, value in enumerate(self.value[observable])]
+
+
+class Number:
+    """An extrapolation, such as Tc: `value`, `error` (statistical), `systematic` (not in the
+    samples), and `left_out`: a dict by the name of each size that has a part in it, [graphs]."""
+
+    def __init__(self, group, names):
+        self.value, self.error = float(group.attrs["value"]), float(group.attrs["error"])
+        self.systematic = float(group.attrs["systematic"])
+        self.uncorrected = float(group.attrs["uncorrected"])
+        self.left_out = {names[int(key.removeprefix("left_out_"))]: group[key][()]
+                         for key in group if key.startswith("left_out_")}
+
+    def covariance(self, other):
+        """With another number of the same study."""
+        return float(sum(jackknife_covariance(samples[:, None], other.left_out[name][:, None])[0, 0]
+                         for name, samples in self.left_out.items() if name in other.left_out))
+
+    def obs(self):
+        """A pyerrors.Obs of the samples' error, an ensemble for each size. The error that the
+        extrapolation gives, which knows of its few members, is `error`."""
+        total = None
+        for name, samples in self.left_out.items():
+            own = _obs(self.uncorrected, samples, name) - self.uncorrected
+            total = own if total is None else total + own
+        return self.value if total is None else total + self.value
+
+
+class Resamples:
+    """summary.h5 of a study's folder. DataError where it is not there."""
+
+    def __init__(self, folder):
+        import h5py
+
+        path = pathlib.Path(folder) / "summary.h5"
+        try:
+            with h5py.File(path, "r") as file:
+                form = file.attrs.get("format", b"")
+                if (form.decode() if isinstance(form, bytes) else form) != "rewise resamples":
+                    raise DataError(f"'{path}' holds no samples of a rewise study")
+                self._points = [self._point(file["points"][key])
+                                for key in sorted(file["points"], key=int)]
+                self.shift = {key: file["shift"][key][()] for key in file["shift"]} \
+                    if "shift" in file else None
+        except FileNotFoundError:
+            raise DataError(f"'{path}' does not exist: studies of earlier versions have none "
+                            "(running them again writes it)") from None
+        except (OSError, KeyError, ValueError) as error:
+            raise DataError(f"'{path}' is damaged: {error}") from None
+
+    @staticmethod
+    def _point(group):
+        p = float(group.attrs["p"])
+        sizes = []
+        for key in sorted(group["sizes"], key=int):
+            extents = "x".join(str(int(e)) for e in group["sizes"][key].attrs["extents"])
+            # Points of a sweep may share p and size (rules, schedules): the place tells them apart.
+            sizes.append(SizeSamples(f"p{p:g}-{extents}-{group.name.split('/')[-1]}",
+                                     group["sizes"][key]))
+        names = [size.name for size in sizes]
+        numbers = {name: Number(group[name], names) for name in ("tc", "binder_limit")
+                   if name in group}
+        return {"p": p, "sizes": sizes, **numbers}
+
+    def points(self):
+        """Dicts of "p", "sizes" and, where there are results, "tc" and "binder_limit"."""
+        return list(self._points)
+
+    def size(self, p, size, point=None):
+        """SizeSamples by p and an edge or extents; `point`: the place in points(), where several
+        have this p."""
+        for place, one in enumerate(self._points):
+            if one["p"] != p or point not in (None, place):
+                continue
+            for own in one["sizes"]:
+                same = {size} == set(own.extents) if np.ndim(size) == 0 else \
+                    tuple(size) == own.extents
+                if same:
+                    return own
+        raise DataError(f"no samples of p = {p}, size {size}")
+
+    def tc(self, p):
+        """Tc(p) as a Number. DataError where it has none that its checks allow."""
+        for one in self._points:
+            if one["p"] == p and "tc" in one:
+                return one["tc"]
+        raise DataError(f"no Tc of p = {p}")

@@ -1,0 +1,304 @@
+"""What a run measured: values with errors, and the integers behind them.
+
+Per site, J = k_B = 1. e = -(bond sum)/N, m = M/N, C = N (<e^2> - <e>^2)/T^2,
+chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2). Errors are one standard error, jackknife
+over replicas (over stretches of time where these are fewer than 16); tau is the integrated
+autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Commun. 156, 143
+(2004)), every/2 for uncorrelated measurements.
+"""
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import arguments
+from ._core import Data, observables
+from .files import with_error
+
+_KNOWN = observables()  # (name, symbol, label, whether it says something beside other sizes alone)
+SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jackknife samples
+OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)
+IMPROVED = ("improved_m2", "improved_m4", "improved_binder")
+SYMBOLS = {one[0]: one[1] or one[0] for one in _KNOWN} | {"cluster_fraction": "<C>/N"}
+LABELS = {one[0]: one[2] for one in _KNOWN} | {"cluster_fraction": r"$\\langle C\\rangle/N$"}
+
+
+class Observable:
+    """An observable at every temperature: `value`, `error`, `tau`, `tau_error`, each [temperature];
+    str() gives 2.3772(4). An item is the observable at one temperature, all floats."""
+
+    value: np.ndarray
+    error: np.ndarray
+    tau: np.ndarray
+    tau_error: np.ndarray
+
+    def __init__(self, name: str, temperature: np.ndarray, numbers: Sequence[np.ndarray]):
+        self.name = name
+        self.temperature = temperature
+        self.value, self.error, self.tau, self.tau_error = numbers
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, index: int) -> "Observable":
+        return Observable(self.name, self.temperature[index],
+                          (self.value[index], self.error[index], self.tau[index],
+                           self.tau_error[index]))
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.value, dtype=dtype)
+
+    def __str__(self):
+        if np.ndim(self.value) == 0:
+            return with_error(self.value, self.error)
+        return ", ".join(with_error(v, e) for v, e in zip(self.value, self.error))
+
+    def __repr__(self):
+        return f"<{self.name}: {self}>"
+
+    def __float__(self) -> float:
+        if np.size(self.value) != 1:
+            raise TypeError(f"{self.name} has values at {np.size(self.value)} temperatures")
+        return float(np.reshape(self.value, ()))
+
+
+class SeriesMap:
+    """The measured series, each [temperature, time, replica]. Integers as they were measured:
+    "bond_sum", "magnetisation_sum", "cluster_size" (sums over the cluster updates between two
+    measurements), "cluster_quartic_low" and "_high"; per site, floats: "energy",
+    "magnetisation"."""
+
+    def __init__(self, data, q):
+        self._data, self._q = data, q
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name == "energy":
+            return -self._data.series("bond_sum") / self._data.sites
+        if name == "magnetisation":
+            return self._data.series("magnetisation_sum") / (self._data.sites * (self._q - 1))
+        return self._data.series(name)
+
+    def keys(self) -> list[str]:
+        names = ["energy", "magnetisation", "bond_sum", "magnetisation_sum"]
+        return names + [name for name in ("cluster_size", "cluster_quartic_low",
+                                          "cluster_quartic_high")
+                        if self._data.series(name) is not None]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+
+class Results:
+    """A run's results: an Observable for each of OBSERVABLES (and of SAMPLED) as an
+    attribute, `series`, and where
+    they come from. `improved_m2` and so on: from the sizes of all clusters (Swendsen-Wang)."""
+
+    energy: Observable
+    abs_magnetisation: Observable
+    m2: Observable
+    m4: Observable
+    binder: Observable
+    specific_heat: Observable
+    susceptibility: Observable
+    scaled_m2: Observable
+    cluster_fraction: Observable
+    improved_m2: Observable
+    improved_m4: Observable
+    improved_binder: Observable
+
+    def __init__(self, data: Data, warnings: Sequence[str] = ()):
+        self._data = data
+        self.warnings = list(warnings)
+
+    @classmethod
+    def load(cls, path: arguments.Path) -> "Results":
+        """Of a task file, a checkpoint too. DataError, FileError."""
+        return cls(Data.load(arguments.path("path", path)))
+
+    @functools.cached_property
+    def _estimates(self):
+        return self._data.estimates()
+
+    def __getattr__(self, name):
+        if name in OBSERVABLES or name in IMPROVED or name in SAMPLED:
+            found = Observable(name, self.temperature, self._estimates[name])
+            self.__dict__[name] = found
+            return found
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self):
+        return [*super().__dir__(), *SAMPLED, *OBSERVABLES, *IMPROVED]
+
+    @functools.cached_property
+    def temperature(self) -> np.ndarray:
+        """[temperature], J = k_B = 1."""
+        return self._data.temperature
+
+    @property
+    def replicas(self) -> int:
+        """Independent systems per temperature."""
+        return self._data.replicas
+
+    @property
+    def measurements(self) -> int:
+        """Per replica."""
+        return self._data.times
+
+    @property
+    def sites(self) -> int:
+        return self._data.sites
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """All that determines the numbers, as texts: "sampling.schedule" -> "1:1"."""
+        return self._data.configuration
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Where, when and with what they were computed."""
+        return self._data.provenance
+
+    @property
+    def hash(self) -> str:
+        """16 hex digits of the last configuration of all spins; equal to that of `rewise run`."""
+        return self.provenance["trajectory_hash"]
+
+    @property
+    def device(self) -> str:
+        return self.provenance["device"]
+
+    @functools.cached_property
+    def series(self) -> SeriesMap:
+        return SeriesMap(self._data, int(self.configuration.get("sampling.q", 2)))
+
+    @property
+    def hot_cold_z(self) -> np.ndarray:
+        """[temperature]: <|m|> of replicas that started hot less that of cold ones, over its error;
+        0 where there are none to compare."""
+        return self._estimates["hot_cold_z"]
+
+    # Errors that propagate
+
+    def left_out(self, temperature: int = 0) -> np.ndarray:
+        """Jackknife samples at one temperature (its index): [members, SAMPLED], each with one
+        replica (or stretch of time) left out, not corrected for bias. The covariance of any
+        functions f, g of them is (n - 1)/n sum (f_i - f)(g_i - g)."""
+        stretch = int(self._estimates["stretch"][temperature])
+        return self._data.left_out(range(len(self.temperature))[temperature], stretch)
+
+    def covariance(self, temperature: int = 0) -> np.ndarray:
+        """[SAMPLED, SAMPLED] at one temperature (its index)."""
+        samples = self.left_out(temperature)
+        centred = samples - samples.mean(axis=0)
+        return (len(samples) - 1) / len(samples) * centred.T @ centred
+
+    # To elsewhere
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """A dict of arrays [temperature]: "temperature", "energy", "energy_error", .."""
+        found = {"temperature": self.temperature}
+        for name in OBSERVABLES:
+            one = getattr(self, name)
+            found[name], found[f"{name}_error"] = one.value, one.error
+            if np.isfinite(one.tau).any():
+                found[f"{name}_tau"] = one.tau
+        return found
+
+    def to_pandas(self) -> Any:
+        """columns() as a pandas.DataFrame, temperature as its index."""
+        import pandas
+
+        return pandas.DataFrame(self.columns()).set_index("temperature")
+
+    def to_xarray(self) -> Any:
+        """An xarray.Dataset: the series [temperature, time, replica], and values, errors and tau
+        [temperature]."""
+        import xarray
+
+        variables = {f"{name}_series": (("temperature", "time", "replica"), self.series[name])
+                     for name in ("energy", "magnetisation")}
+        variables |= {name: ("temperature", values) for name, values in self.columns().items()
+                      if name != "temperature"}
+        every = int(self.configuration.get("sampling.every", 1))
+        return xarray.Dataset(
+            variables, attrs=dict(self.configuration),
+            coords={"temperature": self.temperature, "replica": np.arange(self.replicas),
+                    "time": every * np.arange(1, self.measurements + 1)})
+
+    def to_pyerrors(self) -> dict[str, list[Any]]:
+        """A dict: name -> list of pyerrors.Obs, one per temperature, their Gamma method done; each
+        temperature is an ensemble, each replica a replicum of it. e, |m|, m2 and m4 are primary, U,
+        C and chi follow from them. Correlations between temperatures of one graph, which share no
+        random number, are those of the graph alone: none."""
+        import pyerrors
+
+        names = [f"{self.hash}-T{{:g}}|r{r:04d}" for r in range(self.replicas)]
+        energy, m = self.series["energy"], np.abs(self.series["magnetisation"])
+        found = {}
+        for k, t in enumerate(self.temperature):
+            def primary(series):
+                return pyerrors.Obs([np.ascontiguousarray(series[:, r])
+                                     for r in range(self.replicas)],
+                                    [name.format(t) for name in names])
+
+            e, e2 = primary(energy[k]), primary(energy[k] ** 2)
+            absolute, m2, m4 = primary(m[k]), primary(m[k] ** 2), primary(m[k] ** 4)
+            derived = {"energy": e, "abs_magnetisation": absolute, "m2": m2, "m4": m4,
+                       "binder": 1 - m4 / (3 * m2**2),
+                       "specific_heat": self.sites * (e2 - e**2) / t**2,
+                       "susceptibility": self.sites * (m2 - absolute**2) / t}
+            for name, one in derived.items():
+                one.gamma_method()
+                found.setdefault(name, []).append(one)
+        return found
+
+    def save(self, path: arguments.Path) -> None:
+        """A task file (HDF5), as `rewise run --out` writes it; `rewise plot` draws it. HeldError
+        where it exists."""
+        self._data.save(arguments.path("path", path))
+
+    def plot(self, *names: str, axes: Any = None) -> Any:
+        """Observables against temperature; matplotlib axes [names]."""
+        import matplotlib.pyplot as plt
+
+        names = names or ("energy", "m2", "binder")
+        if axes is None:
+            axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 2.6),
+                                layout="constrained", squeeze=False)[1][0]
+        for panel, name in zip(np.atleast_1d(axes), names):
+            one = getattr(self, name)
+            panel.errorbar(self.temperature, one.value, one.error, fmt="o", markersize=3.5,
+                           capsize=1.5)
+            panel.set_xlabel(r"temperature $T$ ($J/k_{\mathrm{B}}$)")
+            panel.set_ylabel(LABELS.get(name, name))
+        return axes
+
+    def rows(self) -> list[list[str]]:
+        """A heading and a row of texts per temperature."""
+        names = [name for name in OBSERVABLES if np.isfinite(getattr(self, name).value).any()]
+        table = [["T"] + [SYMBOLS[name] for name in names] + ["tau(e)", "tau(m^2)"]]
+        for k, t in enumerate(self.temperature):
+            table.append([f"{t:g}"] + [str(getattr(self, name)[k]) for name in names] +
+                         [with_error(one.tau[k], one.tau_error[k])
+                          for one in (self.energy, self.m2)])
+        return table
+
+    def __str__(self):
+        from .display import aligned
+
+        return aligned(self.rows())
+
+    def __repr__(self):
+        temperatures = ", ".join(f"{t:g}" for t in self.temperature)
+        return (f"<rewise.Results: T = {temperatures}; {self.replicas} replicas, "
+                f"{self.measurements} measurements>")
+
+    def _repr_html_(self):
+        from .display import results_html
+
+        return results_html(self)

@@ -1,0 +1,181 @@
+// Graphs: built by a rule, from edges, from files; their arrays without copies.
+#include <fmt/format.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+
+#include "experiments/console/engine_choice.hpp"
+#include "graphs/colouring.hpp"
+#include "graphs/graph_io.hpp"
+#include "graphs/metrics.hpp"
+#include "src/base/error.hpp"
+#include "src/python/bindings.hpp"
+
+namespace rewise::python {
+namespace {
+
+SharedGraph built(const std::vector<std::uint32_t>& extents, double p, const std::string& rule,
+                  std::uint64_t seed) {
+  GraphSpec spec;
+  check_extents(extents, "size");
+  if (extents.size() > kMaxDim) {
+    throw Error(ExitCode::usage,
+                fmt::format("size: {} extents are out of range (1..{})", extents.size(), kMaxDim));
+  }
+  if (!(p >= 0 && p <= 1)) {
+    throw Error(ExitCode::usage, fmt::format("p: {} is out of range (0..1)", p));
+  }
+  spec.extents = extents;
+  spec.p = p;
+  spec.rule = choose_rule(rule, "rule");
+  spec.seed = seed;
+  SharedGraph shared;
+  LongCall().run(
+      [&](const Listener&) { shared.graph = std::make_shared<const Graph>(build_graph(spec)); });
+  return shared;
+}
+
+using Edges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+SharedGraph from_edges(const Edges& edges, std::uint64_t sites, const std::string& source) {
+  const std::size_t count = edges.shape(0);
+  if (sites == 0 || sites > kMaxSites) {
+    throw Error(ExitCode::usage,
+                fmt::format("sites: {} is out of range (1..{})", sites, kMaxSites));
+  }
+  std::vector<RewiredBond> bonds(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int64_t a = edges(k, 0), b = edges(k, 1);
+    for (const std::int64_t site : {a, b}) {
+      if (site >= 0 && static_cast<std::uint64_t>(site) < sites) continue;
+      throw Error(ExitCode::data,
+                  fmt::format("edge {}: site {} is out of range (0..{})", k, site, sites - 1));
+    }
+    bonds[k] = {k, static_cast<Site>(a), static_cast<Site>(b)};
+  }
+  SharedGraph shared;
+  LongCall().run([&](const Listener&) {
+    shared.graph = std::make_shared<const Graph>(imported_graph(sites, std::move(bonds), source));
+  });
+  return shared;
+}
+
+SharedGraph read(const std::string& path, std::optional<int> first_site) {
+  const FirstSite first = !first_site        ? FirstSite::unsaid
+                          : *first_site == 0 ? FirstSite::zero
+                                             : FirstSite::one;
+  SharedGraph shared;
+  LongCall().run([&](const Listener&) {
+    shared.graph = std::make_shared<const Graph>(read_graph(path, first));
+  });
+  return shared;
+}
+
+// An array of the graph's own memory, which lives as long as the array.
+template <class T>
+nb::object view(nb::handle self, const T* data, std::size_t size) {
+  return nb::cast(nb::ndarray<nb::numpy, const T>(data, {size}, self));
+}
+
+nb::object degrees(const SharedGraph& self) {
+  const Graph& graph = *self.graph;
+  std::vector<std::uint32_t> degree(graph.sites(),
+                                    static_cast<std::uint32_t>(2 * graph.lattice().dim));
+  const auto offsets = graph.offsets();
+  const auto modified = graph.modified_sites();
+  for (std::size_t m = 0; m < modified.size(); ++m) {
+    degree[modified[m]] = static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]);
+  }
+  return array_of(std::move(degree));
+}
+
+nb::object edges(const SharedGraph& self) {
+  std::vector<std::uint32_t> ends;
+  ends.reserve(2 * self.graph->bonds());
+  for_each_bond(*self.graph, [&](Bond, Site a, Site b) {
+    ends.push_back(a);
+    ends.push_back(b);
+  });
+  return array_of(std::move(ends), {static_cast<std::size_t>(self.graph->bonds()), 2});
+}
+
+nb::object colour(const SharedGraph& self) {
+  std::vector<std::uint8_t> of(self.graph->sites());
+  for (std::uint64_t site = 0; site < of.size(); ++site) {
+    of[site] = static_cast<std::uint8_t>(self.graph->colour(static_cast<Site>(site)));
+  }
+  return array_of(std::move(of));
+}
+
+nb::dict metrics(const SharedGraph& self, std::uint64_t path_sources,
+                 std::uint64_t clustering_sites) {
+  GraphMetrics m;
+  LongCall().run([&](const Listener&) {
+    m = metrics_of(*self.graph, {path_sources, clustering_sites});
+  });
+  nb::dict result;
+  result["mean_degree"] = m.mean_degree;
+  result["degree_variance"] = m.degree_variance;
+  result["degree_counts"] = array_of(m.degree_counts);
+  result["modified_share"] = m.modified_share;
+  result["rewired_share"] = m.rewired_share;
+  result["components"] = m.components;
+  result["largest_component"] = m.largest_component;
+  result["path_sources"] = m.path_sources;
+  result["mean_path"] = m.mean_path;
+  result["mean_path_error"] = m.mean_path_error;
+  result["diameter"] = m.diameter;
+  result["clustering_sites"] = m.clustering_sites;
+  result["square_clustering"] = m.square_clustering;
+  result["square_clustering_error"] = m.square_clustering_error;
+  return result;
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& module) {
+  static_assert(
+      sizeof(RewiredBond) == 16 && offsetof(RewiredBond, a) == 8 && offsetof(RewiredBond, b) == 12,
+      "graph.py reads these bytes");
+  nb::class_<SharedGraph>(module, "Graph")
+      .def_static("build", &built)
+      .def_static("from_edges", &from_edges)
+      .def_static("read", &read, nb::arg("path"), nb::arg("first_site").none() = nb::none())
+      .def("write",
+           [](const SharedGraph& self, const std::string& path, bool overwrite, bool full) {
+             nb::gil_scoped_release released;
+             write_graph(*self.graph, path, overwrite ? Overwrite::yes : Overwrite::no,
+                         full ? H5Bonds::all : H5Bonds::rewired);
+           })
+      .def_prop_ro("extents", [](const SharedGraph& self) { return self.graph->spec().extents; })
+      .def_prop_ro("p", [](const SharedGraph& self) { return self.graph->spec().p; })
+      .def_prop_ro(
+          "rule",
+          [](const SharedGraph& self) { return std::string(to_string(self.graph->spec().rule)); })
+      .def_prop_ro("seed", [](const SharedGraph& self) { return self.graph->spec().seed; })
+      .def_prop_ro("source", [](const SharedGraph& self) { return self.graph->source(); })
+      .def_prop_ro("dim", [](const SharedGraph& self) { return self.graph->lattice().dim; })
+      .def_prop_ro("sites", [](const SharedGraph& self) { return self.graph->sites(); })
+      .def_prop_ro("bonds", [](const SharedGraph& self) { return self.graph->bonds(); })
+      .def_prop_ro("colours", [](const SharedGraph& self) { return self.graph->colours(); })
+      .def_prop_ro("hash", [](const SharedGraph& self) { return graph_hash(*self.graph); })
+      .def_prop_ro("modified",
+                   [](nb::handle self) {
+                     const auto sites = nb::cast<SharedGraph&>(self).graph->modified_sites();
+                     return view(self, sites.data(), sites.size());
+                   })
+      .def_prop_ro("rewired_bytes",
+                   [](nb::handle self) {
+                     const auto bonds = nb::cast<SharedGraph&>(self).graph->rewired_bonds();
+                     return view(self, reinterpret_cast<const std::uint8_t*>(bonds.data()),
+                                 bonds.size_bytes());
+                   })
+      .def("degrees", &degrees)
+      .def("edges", &edges)
+      .def("colour", &colour)
+      .def("validate", [](const SharedGraph& self) { self.graph->validate(); })
+      .def("metrics", &metrics);
+}
+
+}  // namespace rewise::python

@@ -1,0 +1,164 @@
+// What a run measured: integer series, and the estimates that the program prints, with jackknife
+// samples.
+#include <fmt/format.h>
+#include <nanobind/stl/map.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/series/jackknife.hpp"
+#include "analysis/series/moments.hpp"
+#include "analysis/series/observables.hpp"
+#include "experiments/tasks/task_results.hpp"
+#include "src/python/bindings.hpp"
+
+namespace rewise::python {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// A value with its integrated autocorrelation time, in cycles.
+struct Timed {
+  Value value, tau;
+};
+
+template <class T>
+nb::object series_array(const Series<T>& series) {
+  if (series.empty()) return nb::none();
+  return array_of(series.by_temperature(),
+                  {series.temperatures(), series.time(), series.replicas()});
+}
+
+nb::object series_of(const TaskData& task, const std::string& name) {
+  if (name == "bond_sum") return series_array(task.energy);
+  if (name == "magnetisation_sum") return series_array(task.magnetisation);
+  if (name == "cluster_size") return series_array(task.cluster_size);
+  if (name == "cluster_quartic_low") return series_array(task.cluster_quartic_low);
+  if (name == "cluster_quartic_high") return series_array(task.cluster_quartic_high);
+  throw nb::key_error(name.c_str());
+}
+
+// name -> [4][T]: value, error, tau, its error; NaN where there is none.
+nb::dict estimates_of(const TaskData& task) {
+  std::vector<TemperatureResult> results;
+  {
+    nb::gil_scoped_release released;
+    results = results_of(task);
+  }
+  const std::size_t count = results.size();
+  nb::dict all;
+  const auto put = [&](const char* name, auto&& member) {
+    std::vector<double> rows(4 * count, kNan);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Timed found = member(results[k]);
+      rows[k] = found.value.value;
+      rows[count + k] = found.value.error;
+      rows[2 * count + k] = found.tau.value;
+      rows[3 * count + k] = found.tau.error;
+    }
+    all[name] = array_of(std::move(rows), {4, count});
+  };
+  const auto of_clusters = [](Value ClusterMoments::*member) {
+    return [member](const TemperatureResult& r) { return Timed{r.clusters.*member, {kNan, kNan}}; };
+  };
+  const auto all_of_them = observables();
+  for (std::size_t o = 0; o < all_of_them.size(); ++o) {
+    const std::string name(all_of_them[o].name);
+    put(name.c_str(), [&](const TemperatureResult& r) {
+      const auto tau = r.tau.find(all_of_them[o].name);
+      return Timed{r.observables[o], tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
+    });
+  }
+  put("cluster_fraction", [](const TemperatureResult& r) {
+    return Timed{r.cluster_fraction, {kNan, kNan}};
+  });
+  put("improved_m2", of_clusters(&ClusterMoments::m2));
+  put("improved_m4", of_clusters(&ClusterMoments::m4));
+  put("improved_binder", of_clusters(&ClusterMoments::binder));
+  std::vector<double> z;
+  std::vector<std::uint64_t> stretch;
+  for (const auto& r : results) {
+    z.push_back(r.hot_cold.z);
+    stretch.push_back(r.stretch);
+  }
+  all["hot_cold_z"] = array_of(std::move(z));
+  all["stretch"] = array_of(std::move(stretch));
+  return all;
+}
+
+// [members][observables()] with each replica (or stretch of time) left out, as the errors of
+// estimates_of() are made.
+nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t stretch) {
+  if (temperature >= task.temperature.size()) throw nb::index_error("temperature");
+  const auto all_of_them = observables();
+  std::vector<double> values;
+  std::size_t members = 0;
+  {
+    nb::gil_scoped_release released;
+    const auto bond_sums = view_temperature(task.energy, temperature);
+    const auto magnetisations = view_temperature(task.magnetisation, temperature);
+    const Eigen::Index parts =
+        stretch == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(stretch);
+    const auto rows = block_moments(bond_sums, magnetisations, units_of(task), parts);
+    const auto sites = static_cast<double>(task.graph.sites);
+    const auto numbers = jackknife_means(0, rows, [&](const Eigen::VectorXd& mean) {
+      const Moments m = with_squares(mean.array());
+      Eigen::VectorXd all(static_cast<Eigen::Index>(all_of_them.size()));
+      Eigen::Index k = 0;
+      for (const Observable& o : all_of_them) {
+        all[k++] = o.of(m, sites, task.temperature[temperature]);
+      }
+      return all;
+    });
+    members = static_cast<std::size_t>(rows.rows());
+    values.reserve(members * all_of_them.size());
+    for (Eigen::Index i = 0; i < rows.rows(); ++i) {
+      for (const Jackknifed& number : numbers) values.push_back(number.left_out.at(0)[i]);
+    }
+  }
+  return array_of(std::move(values), {members, all_of_them.size()});
+}
+
+// (name, symbol, label of an axis, whether it says something beside other sizes alone) of each.
+nb::list observables_list() {
+  nb::list all;
+  for (const Observable& o : observables()) {
+    all.append(nb::make_tuple(std::string(o.name), std::string(o.symbol), std::string(o.label),
+                              o.compares_sizes));
+  }
+  return all;
+}
+
+TaskData loaded(const std::string& path) {
+  nb::gil_scoped_release released;
+  auto found = load_task(path, OpenAs::reader);
+  if (!found) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
+  return std::move(found->task);
+}
+
+}  // namespace
+
+void bind_results(nb::module_& module) {
+  module.def("observables", &observables_list);
+  nb::class_<TaskData>(module, "Data")
+      .def_static("load", &loaded)
+      .def_prop_ro("temperature", [](const TaskData& task) { return array_of(task.temperature); })
+      .def_prop_ro("replicas", [](const TaskData& task) { return task.replicas; })
+      .def_prop_ro("sites", [](const TaskData& task) { return task.graph.sites; })
+      .def_prop_ro("bonds", [](const TaskData& task) { return task.graph.bonds; })
+      .def_prop_ro("extents", [](const TaskData& task) { return task.graph.extents; })
+      .def_prop_ro("configuration", [](const TaskData& task) { return task.configuration; })
+      .def_prop_ro("provenance", [](const TaskData& task) { return task.provenance; })
+      .def_prop_ro("times", [](const TaskData& task) { return task.energy.time(); })
+      .def_prop_ro("cycles", [](const TaskData& task) { return task.state.cycles; })
+      .def("series", &series_of)
+      .def("estimates", &estimates_of)
+      .def("left_out", &left_out_of)
+      .def("save", [](const TaskData& task, const std::string& path) {
+        nb::gil_scoped_release released;
+        save_new_task(path, task);
+      });
+}
+
+}  // namespace rewise::python

@@ -1,0 +1,441 @@
+"""Runs from Python: the program's trajectories, results and errors; objects that stay usable."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import rewise as rw
+
+SPEC = dict(schedule="2:1", measure=50, every=2, equilibrate=20, seed=7, device="cpu")
+WORDS = ["--schedule", "2:1", "--measure", 50, "--every", 2, "--equilibrate", 20, "--seed", 7,
+         "--device", "cpu"]
+LATTICE = ["--size", "16,8", "--p", 0.1, "--graph-seed", 3]
+
+
+@pytest.mark.parametrize("more, words", [
+    (dict(), []),
+    (dict(local="glauber"), ["--local", "glauber"]),
+    (dict(cluster="swendsen-wang"), ["--cluster", "swendsen-wang"]),
+    (dict(engine="single", replicas=3), ["--engine", "single", "--replicas", 3]),
+    (dict(engine="single", replicas=4, cluster="few-cluster"),
+     ["--engine", "single", "--replicas", 4, "--cluster", "few-cluster"]),
+    (dict(model="potts", q=3, replicas=4, cluster="swendsen-wang"),
+     ["--model", "potts", "--q", 3, "--replicas", 4, "--cluster", "swendsen-wang"]),
+    (dict(start="cold", threads=2), ["--start", "cold", "--threads", 1]),
+])
+def test_as_the_program(program, small, more, words):
+    found = program("run", *LATTICE, "--temperature", "2.3,2.6", *WORDS, *words)
+    results = rw.simulate(small, [2.3, 2.6], **{**SPEC, **more})
+    assert results.hash == found["trajectory_hash"]
+    for k, theirs in enumerate(found["results"]):
+        for name in rw.results.OBSERVABLES:
+            if theirs[name]["value"] is None:
+                assert np.isnan(getattr(results, name).value[k])
+                continue
+            assert getattr(results, name).value[k] == theirs[name]["value"]
+            assert getattr(results, name).error[k] == theirs[name]["error"]
+            if "tau" in theirs[name]:
+                assert getattr(results, name).tau[k] == theirs[name]["tau"]
+
+
+def test_packed(program):
+    found = program("run", "--engine", "packed", "--size", 64, "--temperature", 3, "--schedule",
+                    "1:0", "--equilibrate", 5, "--measure", 20, "--device", "cpu")
+    results = rw.simulate(rw.rewire(64), 3, engine="packed", replicas=1, schedule="1:0",
+                          equilibrate=5, measure=20, device="cpu")
+    assert results.hash == found["trajectory_hash"]
+
+
+def test_imported_graph(program, tmp_path, small):
+    small.save(tmp_path / "g.edges")
+    found = program("run", "--graph", tmp_path / "g.edges", "--temperature", 2.5, *WORDS)
+    results = rw.simulate(rw.Graph.load(tmp_path / "g.edges"), 2.5, **SPEC)
+    assert results.hash == found["trajectory_hash"]
+    assert rw.simulate(rw.Graph(small.edges), 2.5, **SPEC).hash == results.hash
+
+
+def test_stepwise_is_the_same_run(small):
+    results = rw.simulate(small, [2.3, 2.6], **SPEC)
+    simulation = rw.Simulation(small, [2.3, 2.6], schedule="2:1", seed=7, device="cpu")
+    for _ in range(20):
+        simulation.run()
+    energies = []
+    for step in simulation.iterate(50, every=2):
+        energies.append(step.energy)
+        assert step.spins.shape == (2, 32, 8, 16)
+    assert simulation.hash == results.hash
+    np.testing.assert_array_equal(simulation.results.series["bond_sum"],
+                                  results.series["bond_sum"])
+    np.testing.assert_array_equal(simulation.results.series["cluster_size"],
+                                  results.series["cluster_size"])
+    np.testing.assert_array_equal(np.stack(energies, axis=1), results.series["energy"])
+    assert simulation.results.m2.value[0] == results.m2.value[0]
+
+
+def test_spins_give_the_measured_sums(small):
+    simulation = rw.Simulation(small, 2.5, seed=2, device="cpu")
+    simulation.run(3)
+    seen, spins = simulation.measure(), simulation.spins
+    assert spins.dtype == np.uint8 and spins.shape == (32, 8, 16)
+    s = 2 * spins.reshape(32, -1).astype(int) - 1
+    np.testing.assert_array_equal(s.sum(axis=1), seen["magnetisation_sum"])
+    a, b = small.edges.T
+    np.testing.assert_array_equal((s[:, a] * s[:, b]).sum(axis=1), seen["bond_sum"])
+    np.testing.assert_array_equal(simulation.spins_of(5), spins[5])
+
+
+def test_auto_equilibration_is_a_run_of_that_length(program, small):
+    results = rw.simulate(small, [2.6], schedule="2:1", measure=40, every=2, equilibrate="auto",
+                          seed=7, device="cpu")
+    cycles = int(results.configuration["sampling.equilibrate"])
+    windows = cycles // 25
+    assert cycles >= 100 and cycles == 25 * windows and windows & (windows - 1) == 0
+    found = program("run", *LATTICE, "--temperature", 2.6, "--schedule", "2:1", "--measure", 40,
+                    "--every", 2, "--equilibrate", cycles, "--seed", 7, "--device", "cpu")
+    assert results.hash == found["trajectory_hash"]
+    assert results.m2.value[0] == found["results"][0]["m2"]["value"]
+
+
+def test_save_and_restore(small, tmp_path):
+    path = tmp_path / "x.h5"
+    whole = rw.Simulation(small, [2.3, 2.6], seed=5, device="cpu")
+    whole.record(20)
+    half = rw.Simulation(small, [2.3, 2.6], seed=5, device="cpu")
+    half.record(8)
+    half.save(path)
+    back = rw.Simulation.restore(path, device="cpu", threads=1)
+    assert back.hash == half.hash and back.cycles == 8 and back.graph.hash == small.hash
+    back.record(12)
+    assert back.hash == whole.hash
+    np.testing.assert_array_equal(back.results.series["bond_sum"],
+                                  whole.results.series["bond_sum"])
+    with pytest.raises(rw.FileError, match="does not exist"):
+        rw.Simulation.restore(tmp_path / "none.h5")
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(rw.DataError):
+        rw.Simulation.restore(path)
+
+
+def test_restores_what_the_program_kept(program, small, tmp_path):
+    path = tmp_path / "t.h5"
+    found = program("run", *LATTICE, "--temperature", "2.3,2.6", *WORDS, "--out", path)
+    back = rw.Simulation.restore(path, device="cpu")
+    assert back.hash == found["trajectory_hash"]
+    kept = rw.Results.load(path)
+    assert kept.m2.value[1] == found["results"][1]["m2"]["value"]
+    # And the other way round: the program takes Python's file for its own.
+    mine = tmp_path / "mine.h5"
+    rw.simulate(small, [2.3, 2.6], **SPEC, out=mine)
+    again = program("run", *LATTICE, "--temperature", "2.3,2.6", *WORDS, "--out", mine)
+    assert again["trajectory_hash"] == found["trajectory_hash"]
+
+
+def test_results_to_elsewhere(small, tmp_path):
+    results = rw.simulate(small, [2.3, 2.6], **SPEC)
+    assert results.series["energy"].shape == (2, 50, 32)
+    assert "2.3" in str(results) and "(" in str(results.energy)
+    assert str(results.energy[0]) == rw.with_error(results.energy.value[0],
+                                                   results.energy.error[0])
+    results.save(tmp_path / "r.h5")
+    assert rw.read_task(tmp_path / "r.h5").energy.shape == (2, 50, 32)
+    xarray = pytest.importorskip("xarray")
+    dataset = results.to_xarray()
+    assert isinstance(dataset, xarray.Dataset)
+    assert dataset.energy_series.dims == ("temperature", "time", "replica")
+    pytest.importorskip("pandas")
+    frame = results.to_pandas()
+    assert frame.loc[2.6, "m2"] == results.m2.value[1]
+
+
+def test_jackknife_samples_give_the_errors(small):
+    results = rw.simulate(small, [2.3, 2.6], **SPEC)
+    for k in range(2):
+        samples = results.left_out(k)
+        assert samples.shape == (32, len(rw.results.SAMPLED))
+        errors = np.sqrt(np.diag(results.covariance(k)))
+        ours = [getattr(results, name).error[k] for name in rw.results.SAMPLED]
+        np.testing.assert_allclose(errors, ours, rtol=1e-9)
+
+
+def test_pyerrors(small):
+    pytest.importorskip("pyerrors")
+    results = rw.simulate(small, [2.6], **{**SPEC, "measure": 400})
+    found = results.to_pyerrors()
+    for name in ("energy", "m2", "binder"):
+        theirs, ours = found[name][0], getattr(results, name)
+        assert theirs.value == pytest.approx(ours.value[0], abs=2e-3 * abs(ours.value[0]))
+        assert 0.5 < theirs.dvalue / ours.error[0] < 2
+
+
+# What goes wrong
+
+
+def test_forty_bad_arguments(small):
+    rewire, simulate, simulation = rw.rewire, rw.simulate, rw.Simulation
+    graph = small
+    bad = [
+        (rw.UsageError, "size", lambda: rewire(7)),
+        (rw.UsageError, "size", lambda: rewire((8, 9))),
+        (rw.UsageError, "size", lambda: rewire(2)),
+        (rw.UsageError, "size", lambda: rewire(())),
+        (rw.UsageError, "size", lambda: rewire((8,) * 5)),
+        (rw.UsageError, "size", lambda: rewire(-8)),
+        (rw.UsageError, "dim", lambda: rewire(8, dim=5)),
+        (TypeError, "size", lambda: rewire(8.5)),
+        (TypeError, "size", lambda: rewire("8")),
+        (rw.UsageError, "p", lambda: rewire(8, p=1.5)),
+        (rw.UsageError, "p", lambda: rewire(8, p=float("nan"))),
+        (TypeError, "p", lambda: rewire(8, p="much")),
+        (rw.UsageError, "rule", lambda: rewire(8, rule="rewrie")),
+        (rw.UsageError, "seed", lambda: rewire(8, seed=-1)),
+        (rw.UsageError, "seed", lambda: rewire(8, seed=2**64)),
+        (rw.UsageError, "edges", lambda: rw.Graph([1, 2, 3])),
+        (TypeError, "edges", lambda: rw.Graph([(0.5, 1.0)])),
+        (rw.DataError, "edges", lambda: rw.Graph(np.zeros((0, 2), dtype=int))),
+        (rw.DataError, "site", lambda: rw.Graph([(0, 0)])),
+        (rw.DataError, "both join", lambda: rw.Graph([(0, 1), (1, 0)])),
+        (rw.DataError, "-1", lambda: rw.Graph([(0, -1)])),
+        (rw.DataError, "site 5", lambda: rw.Graph([(0, 5)], sites=3)),
+        (TypeError, "graph", lambda: simulate("g.h5", 2.3)),
+        (rw.UsageError, "temperature", lambda: simulate(graph, -1)),
+        (rw.UsageError, "temperature", lambda: simulate(graph, [])),
+        (rw.UsageError, "temperature", lambda: simulate(graph, float("inf"))),
+        (TypeError, "temperature", lambda: simulate(graph, "warm")),
+        (rw.UsageError, "schedule", lambda: simulate(graph, 2.3, schedule="1-1")),
+        (rw.UsageError, "schedule", lambda: simulate(graph, 2.3, schedule="0:0")),
+        (TypeError, "schedule", lambda: simulate(graph, 2.3, schedule=1)),
+        (rw.UsageError, "replicas", lambda: simulate(graph, 2.3, replicas=33)),
+        (rw.UsageError, "replicas", lambda: simulate(graph, 2.3, replicas=0)),
+        (rw.UsageError, "measure", lambda: simulate(graph, 2.3, measure=0)),
+        (TypeError, "measure", lambda: simulate(graph, 2.3, measure=10.5)),
+        (rw.UsageError, "every", lambda: simulate(graph, 2.3, every=0)),
+        (rw.UsageError, "equilibrate", lambda: simulate(graph, 2.3, equilibrate="never")),
+        (rw.UsageError, "model", lambda: simulate(graph, 2.3, model="heisenberg")),
+        (rw.UsageError, "q", lambda: simulate(graph, 2.3, q=3)),
+        (rw.UsageError, "q", lambda: simulate(graph, 1.0, model="potts", q=256)),
+        (rw.UsageError, "local", lambda: simulate(graph, 2.3, local="metroplois")),
+        (rw.UsageError, "cluster", lambda: simulate(graph, 2.3, cluster="wolf")),
+        (rw.UsageError, "start", lambda: simulate(graph, 2.3, start="warm")),
+        (rw.UsageError, "engine", lambda: simulate(graph, 2.3, engine="fast")),
+        (rw.UsageError, "engine",
+         lambda: simulate(graph, 1.0, model="potts", q=3, engine="bundle")),
+        (rw.UsageError, "device", lambda: simulate(graph, 2.3, device="gpu")),
+        (rw.UsageError, "wolff-method", lambda: simulate(graph, 2.3, wolff_method="ccl")),
+        (rw.UsageError, "out", lambda: simulate(graph, 2.3, out="t.txt")),
+        (TypeError, "out", lambda: simulate(graph, 2.3, out=5)),
+        (TypeError, "unexpected", lambda: simulate(graph, 2.3, repilcas=32)),
+        (rw.FileError, "none.h5", lambda: rw.Graph.load("/none.h5")),
+        (rw.UsageError, "first_site", lambda: rw.Graph.load("/none.edges", first_site=2)),
+        (rw.UsageError, "threads", lambda: simulation(graph, 2.3, threads=5000)),
+        (rw.UsageError, "cycles", lambda: simulation(graph, 2.3, device="cpu").run(-1)),
+        (rw.UsageError, "nothing", lambda: simulation(graph, 2.3, device="cpu").results),
+        (rw.UsageError, "method", lambda: rw.labels(np.eye(3), method="quick")),
+        (rw.UsageError, "occupied", lambda: rw.labels(graph, occupied=[1, 0])),
+        (rw.UsageError, "dimensions", lambda: rw.labels(np.zeros((2,) * 5))),
+    ]
+    assert len(bad) >= 40
+    for kind, words, call in bad:
+        with pytest.raises(kind) as caught:
+            call()
+        assert words in str(caught.value), (words, str(caught.value))
+        assert "\n" not in str(caught.value)
+        if kind is rw.UsageError:
+            assert isinstance(caught.value, ValueError)
+
+
+def test_missing_device_is_an_error(small):
+    if rw.devices():
+        pytest.skip("there is a GPU")
+    with pytest.raises(rw.DeviceError):
+        rw.simulate(small, 2.3, device="cuda")
+
+
+def test_warns_where_starts_still_differ():
+    graph = rw.rewire(64, p=0.01)
+    with pytest.warns(RuntimeWarning, match="not in equilibrium"):
+        results = rw.simulate(graph, 2.2, schedule="1:0", equilibrate=0, measure=20, device="cpu")
+    assert any("hot and cold" in line for line in results.warnings)
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_of_a_thousand_calls_is_flat(small):
+    def call(count):
+        for seed in range(count):
+            results = rw.simulate(small, [2.3, 2.6], measure=20, equilibrate=5, seed=seed,
+                                  device="cpu", threads=1)
+            results.binder, results.series["energy"]
+        gc.collect()
+        return resident()
+
+    before = call(100)
+    after = call(1000)
+    assert after - before < 2 << 20, f"{(after - before) / 1000:.0f} bytes a call"
+
+
+# Signals, threads, processes
+
+
+def interrupted_after(seconds, call):
+    """Sends SIGINT to this process while `call` runs; how long it went on afterwards."""
+    sent = []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(seconds, send)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    timer.join()
+    return time.monotonic() - sent[0]
+
+
+@pytest.mark.parametrize("edge, schedule", [(16, "1:1"), (1024, "1:0"), (256, "0:64")])
+def test_interrupt_leaves_a_usable_object(edge, schedule):
+    graph = rw.rewire(edge, p=0.01)
+    spec = dict(schedule=schedule, seed=3, device="cpu")
+    simulation = rw.Simulation(graph, 2.4, **spec)
+    interrupted_after(0.3, lambda: simulation.run(10**9))
+    simulation.measure()  # brings a cycle that was interrupted to its end
+    whole = rw.Simulation(graph, 2.4, **spec)
+    whole.run(simulation.cycles)
+    assert simulation.hash == whole.hash
+    simulation.run(2)
+    whole.run(2)
+    assert simulation.hash == whole.hash
+
+
+def test_interrupt_of_simulate_keeps_a_checkpoint(program, tmp_path):
+    graph, path = rw.rewire(64, p=0.01, seed=1), tmp_path / "t.h5"
+    spec = dict(measure=3000, equilibrate=10, device="cpu")
+    interrupted_after(0.4, lambda: rw.simulate(graph, 2.4, out=path, **spec))
+    assert (tmp_path / "t.part.h5").exists() and not path.exists()
+    results = rw.simulate(graph, 2.4, out=path, **spec)
+    found = program("run", "--size", 64, "--p", 0.01, "--temperature", 2.4, "--measure", 3000,
+                    "--equilibrate", 10, "--device", "cpu")
+    assert results.hash == found["trajectory_hash"]
+
+
+def test_interrupt_of_a_graph_being_built():
+    interrupted_after(0.2, lambda: [rw.rewire(4096, p=0.3, seed=s) for s in range(1000)])
+
+
+def test_two_simulations_in_two_threads(small):
+    alone = {}
+    for seed in (1, 2):
+        simulation = rw.Simulation(small, 2.4, seed=seed, device="cpu")
+        simulation.run(2000)
+        alone[seed] = simulation.hash
+    together = {}
+
+    def work(seed):
+        simulation = rw.Simulation(small, 2.4, seed=seed, device="cpu")
+        for _ in range(20):
+            simulation.run(100)
+        together[seed] = simulation.hash
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == alone
+
+
+def test_one_simulation_in_two_threads(small):
+    simulation, alone = (rw.Simulation(small, 2.4, seed=4, device="cpu") for _ in range(2))
+    threads = [threading.Thread(target=lambda: [simulation.run(10) for _ in range(50)])
+               for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    alone.run(1500)
+    assert simulation.cycles == 1500 and simulation.hash == alone.hash
+
+
+def test_other_threads_run_meanwhile():
+    simulation = rw.Simulation(rw.rewire(512, p=0.01), 2.4, device="cpu")
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    simulation.run(200)
+    done.set()
+    thread.join()
+    assert len(ticks) > 10  # the GIL was free
+
+
+def test_forked_children_run(small):
+    simulation = rw.Simulation(small, 2.4, seed=6, device="cpu", threads=2)
+    simulation.run(50)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            simulation.run(50)
+            fresh = rw.simulate(small, 2.4, measure=20, equilibrate=5, device="cpu", threads=2)
+            os.write(write, f"{simulation.hash} {fresh.hash}".encode())
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    simulation.run(50)
+    here = rw.simulate(small, 2.4, measure=20, equilibrate=5, device="cpu", threads=2)
+    assert os.read(read, 100).decode().split() == [simulation.hash, here.hash]
+
+
+@pytest.mark.parametrize("absent", [["matplotlib"], ["h5py"], ["tqdm", "pandas", "xarray"]])
+def test_works_without(absent):
+    code = f"""
+import sys
+for name in {absent!r}:
+    sys.modules[name] = None
+import rewise as rw
+r = rw.simulate(rw.rewire(16, p=0.1), 2.4, measure=20, equilibrate=5, device="cpu", progress=True)
+print(r.hash, r._repr_html_()[:7], rw.rewire(8)._repr_html_()[:3])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_import_takes_no_heavy_package():
+    code = """
+import sys
+import rewise as rw
+rw.simulate, rw.Graph, rw.Study, rw.tune, rw.labels
+heavy = {"matplotlib", "pandas", "xarray", "scipy", "h5py", "networkx", "tqdm", "pyerrors"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_program_of_the_package(program):
+    done = subprocess.run([sys.executable, "-m", "rewise", "graph", "--size", "16", "--json"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run([sys.executable, "-m", "rewise", "run", "--size", "7"],
+                          capture_output=True, text=True)
+    assert done.returncode == 64 and done.stderr.startswith("rewise: --")
+    assert "64" in subprocess.run([sys.executable, "-m", "rewise", "--help"], capture_output=True,
+                                  text=True).stdout

@@ -1,0 +1,108 @@
+"""Studies from Python: made, interrupted, gone on with, read; tuning; percolation."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import rewise as rw
+
+CONFIG = {"study": {"name": "small", "seed": 5},
+          "lattice": {"dim": 2, "sizes": [8, 16, 32], "p": [0.1], "graphs": 12},
+          "sampling": {"schedule": "1:1", "measure": 60, "equilibrate": 40}}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    made = rw.Study(tmp_path_factory.mktemp("studies") / "small", CONFIG)
+    return made.run(device="cpu")
+
+
+def test_table_of_critical_temperatures(study):
+    table = study.tc
+    assert table["p"].tolist() == [0.1]
+    assert len(table.rows()) == 2 and "Tc" in str(table)
+    assert study.kind == "tc" and "0.1" in repr(study)
+    curve = study.curve(p=0.1, size=32)
+    assert np.all(np.diff(curve.temperature) > 0) and np.all(curve.m2 > 0)
+
+
+def test_again_in_its_folder(study):
+    before = (study.folder / "summary.json").read_bytes()
+    again = rw.Study(study.folder).run(device="cpu")  # by its own study.toml
+    assert again.tc["tc"][0] == study.tc["tc"][0] or np.isnan(study.tc["tc"][0])
+    assert len((study.folder / "summary.json").read_bytes()) == len(before)
+
+
+def test_plot(study):
+    pytest.importorskip("matplotlib")
+    picture = study.plot("crossings", p=0.1)
+    assert picture._repr_png_()[1:4] == b"PNG"
+    with pytest.raises(rw.DataError, match="it has .*crossings"):
+        study.plot("nonsense")
+    assert "<table>" in study._repr_html_()
+
+
+def test_errors_are_the_programs(tmp_path):
+    with pytest.raises(rw.UsageError, match="unknown key 'siezs'"):
+        rw.Study(tmp_path / "a", {"lattice": {"dim": 2, "siezs": [8], "p": [0.1]}}).run()
+    with pytest.raises(rw.DataError, match="study.toml"):
+        rw.Study(tmp_path / "b").run()
+    with pytest.raises(rw.UsageError, match="kind"):
+        rw.Study(tmp_path / "c", kind="tcc")
+    with pytest.raises(rw.DataError):
+        rw.Study(tmp_path / "d").tc
+
+
+def test_followed_and_stopped(tmp_path):
+    config = {**CONFIG, "sampling": {**CONFIG["sampling"], "measure": 100000}}
+    long = rw.Study(tmp_path / "long", config).start(device="cpu")
+    assert long.running
+    with pytest.raises(rw.HeldError):
+        long.start()
+    time.sleep(1)
+    long.stop()
+    with pytest.raises(rw.Interrupted, match="goes? on"):
+        long.wait()
+    assert not long.running
+
+
+def test_interrupted_by_ctrl_c(tmp_path):
+    config = {**CONFIG, "sampling": {**CONFIG["sampling"], "measure": 100000}}
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rw.Study(tmp_path / "long", config).run(device="cpu")
+    finally:
+        timer.cancel()
+
+
+def test_tc_makes_a_study(tmp_path):
+    made = rw.tc([0.1], [8, 16, 32], folder=tmp_path / "tc 2d", graphs=8, seed=2, device="cpu",
+                 sampling={"schedule": "1:1", "measure": 40, "equilibrate": 40})
+    assert len(made.tc) == 1 and (made.folder / "study.toml").exists()
+
+
+def test_tune(small):
+    found = rw.tune(small, 2.6, budget=1, schedules=["1:0", "1:1"], cluster="wolff", device="cpu")
+    assert found.best in ("1:0", "1:1")
+    assert len(found.rows()) == 3 and found.best in repr(found)
+    imported = rw.tune(rw.Graph(small.edges), 2.6, budget=1, schedules=["1:1", "0:1"],
+                       cluster="wolff", device="cpu")
+    assert imported.cluster == "wolff"
+    with pytest.raises(rw.UsageError):
+        rw.tune(small, 2.6, schedules=["1-0"])
+
+
+def test_percolate():
+    found = rw.percolate("bond", [8, 16], occupied=[0.3, 0.45, 0.5, 0.55, 0.7], samples=256)
+    assert found.sizes == [(8, 8), (16, 16)]
+    curve = found.curve()
+    assert curve["wraps_either"][0] < 0.1 and curve["wraps_either"][-1] > 0.9
+    assert abs(found.crossings[0][0] - 0.5) < 0.05
+    with pytest.raises(rw.UsageError):
+        rw.percolate("bonds", [8, 16])
