@@ -22,7 +22,7 @@ SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jac
 OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)
 IMPROVED = ("improved_m2", "improved_m4", "improved_binder")
 SYMBOLS = {one[0]: one[1] or one[0] for one in _KNOWN} | {"cluster_fraction": "<C>/N"}
-LABELS = {one[0]: one[2] for one in _KNOWN} | {"cluster_fraction": r"$\\langle C\\rangle/N$"}
+LABELS = {one[0]: one[2] for one in _KNOWN} | {"cluster_fraction": r"$\langle C\rangle/N$"}
 
 
 class Observable:

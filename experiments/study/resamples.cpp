@@ -1,6 +1,7 @@
 #include "experiments/study/resamples.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -58,11 +59,9 @@ void write_size(h5::Group group, const SizeData& size) {
     first += count;
   }
   write_matrix(group, "covariance", covariance_of(all));
-  std::string names;
-  for (const Observable& observable : all_of_them) {
-    names += (names.empty() ? "" : std::string(" ")) + std::string(observable.name);
-  }
-  group.set_text("observables", names);
+  std::vector<std::string_view> names;
+  for (const Observable& observable : all_of_them) names.push_back(observable.name);
+  group.set_text("observables", fmt::format("{}", fmt::join(names, " ")));
 }
 
 void write_number(h5::Group group, const Jackknifed& number, Value shown, double systematic) {

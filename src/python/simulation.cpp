@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -88,8 +89,8 @@ EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, dou
   check_whole(settings.threads, 0, 4096, "threads");
   options.threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                          : useful_threads(spec, thread_count(0));
-  const DeviceChoice device = choose_device(settings.device, spec.engine, "device", cpu_seconds,
-                                            cuda_report(), Teams::allowed);
+  const DeviceChoice device =
+      choose_device(settings.device, spec.engine, "device", cpu_seconds, Teams::allowed);
   device.devices.front().choose(options);
   return options;
 }
@@ -101,7 +102,7 @@ bool on_device(const EngineOptions& options) {
 std::unique_ptr<Engine> make_engine(const Graph& graph, const TaskSpec& spec,
                                     const EngineOptions& options) {
   if (is_packed(spec)) return make_packed_task(spec, options);
-  const auto make = spec.engine == "single" ? make_single_engine : make_bundle_engine;
+  const auto make = spec.engine == EngineKind::single ? make_single_engine : make_bundle_engine;
   return make(graph, engine_spec(spec), options);
 }
 
@@ -118,8 +119,13 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   const auto paths = run_paths(settings.out);
   check_memory(memory_need(spec, task.engine.threads, on_device(task.engine), paths.has_value()));
   if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
-  task.progress = listener.done;
-  task.stop = StopToken(listener.interrupted);
+  task.progress = [&](std::uint64_t cycles) {
+    if (listener.done) listener.done(cycles);
+    // A time limit of no time: it ends at the next step, with a checkpoint where there is a file.
+    if (listener.interrupted && listener.interrupted()) {
+      task.stop = StopToken(std::chrono::duration<double>(0));
+    }
+  };
   task.note = [&](const std::string& line) { notes.push_back(line); };
   TaskResult result = run_task(spec, paths, task);
   if (result.outcome == TaskOutcome::held) {
@@ -239,6 +245,9 @@ void Simulation::append(const Observation& observation) {
   if (observation.cluster_quartic_low.empty()) return;
   data_.cluster_quartic_low.append(observation.cluster_quartic_low);
   data_.cluster_quartic_high.append(observation.cluster_quartic_high);
+  if (observation.cluster_cross.empty()) return;
+  data_.cluster_cross.append(observation.cluster_cross);
+  data_.cluster_weight.append(observation.cluster_weight);
 }
 
 Observation Simulation::measure(const Listener& listener) {

@@ -189,7 +189,8 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("temperature",
                    [](Simulation& self) { return array_of(self.spec().temperatures); })
       .def_prop_ro("replicas", [](Simulation& self) { return self.spec().replicas; })
-      .def_prop_ro("engine", [](Simulation& self) { return self.spec().engine; })
+      .def_prop_ro("engine",
+                   [](Simulation& self) { return std::string(to_string(self.spec().engine)); })
       .def_prop_ro("device", [](Simulation& self) { return self.device(); })
       .def_prop_ro("threads", [](Simulation& self) { return self.threads(); });
   module.def("program", &program);

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace rewise {
 
@@ -29,15 +27,12 @@ class StopToken {
   StopToken() = default;
   // `limit` counts from now.
   explicit StopToken(std::optional<std::chrono::duration<double>> limit);
-  // Asks `stop`, too, which any thread may call.
-  explicit StopToken(std::function<bool()> stop) : stop_(std::move(stop)) {}
 
   bool stop_requested() const;
   std::string reason() const;  // "SIGTERM" or "time limit"; empty while there is none
 
  private:
   std::optional<std::chrono::steady_clock::time_point> end_;
-  std::function<bool()> stop_;
 };
 
 // "90", "90s", "5min", "12h", "1.5h", "2d", "1:30:00" (hours) -> seconds. Error(usage) naming
