@@ -1,6 +1,6 @@
 """On a GPU the package gives the CPU's trajectories, and its states go on there and back.
 
-    python tests/python/gpu_test.py         without pytest, for machines that have an installed wheel
+    python tests/python/gpu_test.py      without pytest, for machines with an installed wheel
 """
 
 import sys
