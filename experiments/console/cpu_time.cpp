@@ -5,6 +5,8 @@
 #include <limits>
 #include <system_error>
 
+#include "experiments/console/options.hpp"
+
 namespace rewise {
 namespace {
 
@@ -12,12 +14,6 @@ namespace {
 constexpr double kLikelyEquilibrate = 60, kLikelyMeasure = 60, kLikelyEvery = 2;
 constexpr double kLikelyTemperatures = 10;
 constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
-
-double site_count(const std::vector<std::uint32_t>& extents) {
-  double sites = 1;
-  for (const auto extent : extents) sites *= extent;
-  return sites;
-}
 
 // Nanoseconds per site of a cycle: of an attempted site, and for clusters near Tc of a site of the
 // lattice, by the slower figures.
@@ -32,9 +28,7 @@ double cycle_nanoseconds(EngineKind engine, ModelKind model, ClusterUpdate clust
 }  // namespace
 
 double cpu_seconds(const TaskSpec& spec, int threads) {
-  const double sites = spec.imported != nullptr ? static_cast<double>(spec.imported->sites())
-                                                : site_count(spec.graph.extents);
-  return 1e-9 * sites * static_cast<double>(spec.temperatures.size()) * spec.replicas *
+  return 1e-9 * site_count(spec) * static_cast<double>(spec.temperatures.size()) * spec.replicas *
          static_cast<double>(spec.cycles()) *
          cycle_nanoseconds(spec.engine, spec.model, spec.cluster, spec.schedule) / threads;
 }

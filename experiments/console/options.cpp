@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <functional>
+#include <numeric>
 
 #include <algorithm>
 #include <cerrno>
@@ -118,6 +120,10 @@ std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::st
                             origin, extents.size(), text, dim));
   }
   return extents;
+}
+
+double site_count(const std::vector<std::uint32_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
 }
 
 std::string extents_text(const std::vector<std::uint32_t>& extents) {

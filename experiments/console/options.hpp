@@ -19,6 +19,8 @@ std::vector<std::string> split_list(std::string_view text, char between = ',');
 std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin);
 // "64x32"
 std::string extents_text(const std::vector<std::uint32_t>& extents);
+// Their product.
+double site_count(const std::vector<std::uint32_t>& extents);
 
 // One finite number, nothing around it.
 double parse_number(std::string_view text, std::string_view origin);

@@ -84,9 +84,8 @@ double isolated_sites(const TaskSpec& spec) {
   if (spec.imported != nullptr) return std::numeric_limits<double>::infinity();
   if (spec.graph.rule != Rule::rewire) return 0;
   const double dim = static_cast<double>(spec.graph.extents.size());
-  double sites = 1;
-  for (const auto extent : spec.graph.extents) sites *= extent;
-  return sites * std::pow(spec.graph.p / 2, 2 * dim) * std::exp(-dim * spec.graph.p);
+  return site_count(spec.graph.extents) * std::pow(spec.graph.p / 2, 2 * dim) *
+         std::exp(-dim * spec.graph.p);
 }
 
 // Candidates are not told apart any better than this: who is as good within it, will do.

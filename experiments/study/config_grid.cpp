@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <numeric>
 
 #include "experiments/console/options.hpp"
@@ -58,10 +57,6 @@ std::vector<std::size_t> read_dims(const TomlSection& section) {
   }
   std::sort(dims.begin(), dims.end());
   return dims;
-}
-
-double site_count(const std::vector<std::uint32_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
 }
 
 // sizes = "auto" of tc: three sizes with some 200 shortcuts or more at the smallest p > 0 that the

@@ -14,15 +14,10 @@ namespace rewise {
 
 namespace {
 
-double site_count(const TaskSpec& spec) {
-  double sites = 1;
-  for (const std::uint32_t extent : spec.graph.extents) sites *= extent;
-  return sites;
-}
-
 // Of a task on one core, where no task has told yet.
 double least_seconds(const TaskSpec& spec) {
-  return 5e-9 * site_count(spec) * static_cast<double>(spec.temperatures.size() * spec.cycles());
+  return 5e-9 * site_count(spec.graph.extents) *
+         static_cast<double>(spec.temperatures.size() * spec.cycles());
 }
 
 }  // namespace
@@ -30,7 +25,7 @@ double least_seconds(const TaskSpec& spec) {
 void take_schedule(const Study& study, const ClassWork& work, const StopToken& stop,
                    Progress& progress, SizePlan& plan) {
   const TaskSpec& spec = work.spec;
-  const double sites = site_count(spec);
+  const double sites = site_count(spec.graph.extents);
   const bool cuda = study.devices().front() >= 0;
   const bool gpu = cuda && spec.engine == EngineKind::bundle;
   const double on_core = std::max(cuda ? 0 : work.task_seconds, least_seconds(spec));

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
-#include <numeric>
 
 #include "experiments/console/options.hpp"
 #include "experiments/tasks/equilibrium.hpp"
@@ -14,10 +12,6 @@
 
 namespace rewise {
 namespace {
-
-double site_count(const std::vector<std::uint32_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
-}
 
 // Short, where that tells it from the others.
 std::string file_name(const std::filesystem::path& file,

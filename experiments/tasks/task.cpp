@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "experiments/console/build_info.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/study/config.hpp"
 #include "experiments/tasks/task_check.hpp"
@@ -105,16 +106,26 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   return engine;
 }
 
+double site_count(const TaskSpec& spec) {
+  return spec.imported != nullptr ? static_cast<double>(spec.imported->sites())
+                                  : site_count(spec.graph.extents);
+}
+
+void note_origin(TextMap& note, const Engine& engine) {
+  note["trajectory_hash"] = fmt::format("{:016x}", engine.trajectory_hash());
+  note["device"] = engine.device();
+  note["threads"] = fmt::format("{}", engine.threads());
+  note["version"] = build_info().version;
+  note["revision"] = build_info().revision;
+  note["compiler"] = build_info().compiler;
+  note["host"] = host_name();
+  note["end"] = utc_time();
+}
+
 int useful_threads(const TaskSpec& spec, int available) {
-  double sites = 1;
-  if (spec.imported != nullptr) {
-    sites = static_cast<double>(spec.imported->sites());
-  } else {
-    for (const auto extent : spec.graph.extents) sites *= extent;
-  }
   const double per_word = spec.engine == EngineKind::single ? 1 : 32;
   const double words =
-      sites * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
+      site_count(spec) * static_cast<double>(spec.temperatures.size()) * spec.replicas / per_word;
   return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));
 }
 

@@ -76,6 +76,12 @@ EngineSpec engine_spec(const TaskSpec& spec);
 // What sums over `sites` sites of spins with q states are divided by; Ising: q = 2.
 inline SampleUnits sample_units(double sites, std::uint32_t q) { return {sites, sites * (q - 1)}; }
 
+// Of its graph, built or imported.
+double site_count(const TaskSpec& spec);
+
+// Provenance of what an engine has made: where its trajectory stands, where and by what it ran.
+void note_origin(TextMap& note, const Engine& engine);
+
 // Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
 // costs more than it brings.
 int useful_threads(const TaskSpec& spec, int available);

@@ -200,13 +200,6 @@ void Group::share_time() {
   last_ = now();
 }
 
-double site_count(const TaskSpec& spec) {
-  if (spec.imported != nullptr) return static_cast<double>(spec.imported->sites());
-  double sites = 1;
-  for (const auto extent : spec.graph.extents) sites *= extent;
-  return sites;
-}
-
 }  // namespace
 
 bool run_together(const TaskSpec& a, const TaskSpec& b) {

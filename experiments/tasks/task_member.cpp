@@ -259,14 +259,7 @@ void TaskMember::note_provenance() {
   add("work.label_seconds", work.steps.label, counted_.steps.label);
   add("work.merge_seconds", work.steps.merge, counted_.steps.merge);
   add("work.flip_seconds", work.steps.flip, counted_.steps.flip);
-  note["trajectory_hash"] = fmt::format("{:016x}", engine_->trajectory_hash());
-  note["device"] = engine_->device();
-  note["threads"] = fmt::format("{}", engine_->threads());
-  note["version"] = build_info().version;
-  note["revision"] = build_info().revision;
-  note["compiler"] = build_info().compiler;
-  note["host"] = host_name();
-  note["end"] = utc_time();
+  note_origin(note, *engine_);
 }
 
 void TaskMember::checkpoint_after(double seconds) {

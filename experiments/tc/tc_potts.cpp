@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "analysis/scaling/extrapolation.hpp"
 #include "experiments/console/options.hpp"
@@ -31,10 +29,6 @@ constexpr int kMostMoves = 8;  // of a window
 constexpr Eigen::Index kFinePoints = 61;
 constexpr std::uint64_t kMeasure = 100;  // where "auto": a histogram needs more than averages do
 constexpr double kHalfWidths = 3;        // of the peak of C, on either side of a narrowed window
-
-double site_count(const std::vector<std::uint32_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
-}
 
 double bonds_per_site(const StudyConfig& config, double p) {
   return config.dim() * (config.rule == Rule::add ? 1 + 2 * p : 1);

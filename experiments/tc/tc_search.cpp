@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "analysis/scaling/crossing.hpp"
 #include "analysis/scaling/extrapolation.hpp"
@@ -30,10 +28,6 @@ constexpr int kMostMoves = 6;  // of a window
 constexpr Eigen::Index kFinePoints = 41;
 constexpr double kWide = 1.7;   // times the width, for sizes whose two crossings lie far apart
 constexpr int kWideCount = 10;  // temperatures then
-
-double site_count(const std::vector<std::uint32_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
-}
 
 MomentFunction crossing_function(const SizeSamples& samples, int observable) {
   if (observable == 0) return binder_at;

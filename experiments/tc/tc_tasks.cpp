@@ -5,21 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <numeric>
 
 #include "experiments/console/options.hpp"
 #include "experiments/tasks/equilibrium.hpp"
 #include "experiments/tasks/task_results.hpp"
 
 namespace rewise {
-namespace {
-
-double site_count(const std::vector<std::uint32_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
-}
-
-}  // namespace
 
 TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)
     : study_(study),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "experiments/console/options.hpp"
+
 namespace rewise {
 namespace {
 
@@ -64,8 +66,7 @@ const Measured& nearest(std::span<const Measured> rows, double dim, double sites
 }  // namespace
 
 Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone) {
-  double sites = 1;
-  for (const std::uint32_t extent : spec.graph.extents) sites *= extent;
+  const double sites = site_count(spec.graph.extents);
   const bool cubic = spec.graph.extents.size() == 3;  // of other dimensions there are no figures
   const Measured& row =
       cubic ? nearest(kCubic, 3, sites, spec.graph.p) : nearest(kSquare, 2, sites, spec.graph.p);

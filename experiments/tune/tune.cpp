@@ -263,16 +263,10 @@ TuneResult tune(const TuneSetting& setting, const StopToken& stop,
 }
 
 std::uint32_t tuning_replicas(const TaskSpec& spec, int device) {
-  double sites = 1;
-  if (spec.imported != nullptr) {
-    sites = static_cast<double>(spec.imported->sites());
-  } else {
-    for (const auto extent : spec.graph.extents) sites *= extent;
-  }
   if (spec.engine != EngineKind::bundle) return device < 0 ? 8 : 4;
   if (device < 0) return 32;
   constexpr double most = 256;
-  return 32 * static_cast<std::uint32_t>(std::min(filling_bundles(sites), most));
+  return 32 * static_cast<std::uint32_t>(std::min(filling_bundles(site_count(spec)), most));
 }
 
 }  // namespace rewise

@@ -306,14 +306,7 @@ TaskData Simulation::data() const {
   note["work.update_seconds"] = fmt::format("{:.17g}", seconds);
   note["work.updates"] =
       fmt::format("{:.17g}", static_cast<double>(work.local_attempts + work.cluster_sites));
-  note["trajectory_hash"] = fmt::format("{:016x}", engine_->trajectory_hash());
-  note["device"] = engine_->device();
-  note["threads"] = fmt::format("{}", engine_->threads());
-  note["version"] = build_info().version;
-  note["revision"] = build_info().revision;
-  note["compiler"] = build_info().compiler;
-  note["host"] = host_name();
-  note["end"] = utc_time();
+  note_origin(note, *engine_);
   return data;
 }
 
