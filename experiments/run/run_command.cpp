@@ -42,7 +42,8 @@ each with a probability below 1.
 With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGHUP or --time-limit write a
 checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command goes on
 where it stopped, bit for bit, on any number of threads. A finished file is never
-overwritten; the same command with a larger --measure adds to it.
+overwritten; the same command with a larger --measure adds to it. Files that are damaged
+and have no good copy end the run (65), unless --recompute-damaged sets them aside.
 
 Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
 that takes much says so. --dry-run prints what a run would need, and does nothing else.
@@ -91,7 +92,12 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
   constexpr double least = 1, most = 30;  // seconds
   for (const auto& file : paths ? std::vector{paths->finished, paths->checkpoint}
                                 : std::vector<std::filesystem::path>{}) {
-    const auto stored = load_task(file, OpenAs::reader);
+    std::optional<LoadedTask> stored;
+    try {
+      stored = load_task(file, OpenAs::reader);
+    } catch (const Error& error) {
+      if (!run.recompute_damaged || error.exit_code() != ExitCode::data) throw;
+    }
     if (!stored) continue;
     const auto& kept = stored->task.configuration;
     const auto schedule = kept.find("sampling.schedule"), cluster = kept.find("sampling.cluster");
@@ -164,6 +170,7 @@ ExitCode run_run(const RunOptions& options) {
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
+  run.recompute_damaged = options.recompute_damaged;
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
   const MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
   if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
@@ -183,7 +190,14 @@ ExitCode run_run(const RunOptions& options) {
   Progress progress("run", static_cast<double>(spec.cycles()));
   run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
   run.note = [&](const std::string& line) { progress.line(line); };
-  const TaskResult result = run_task(spec, paths, run);
+  TaskResult result;
+  try {
+    result = run_task(spec, paths, run);
+  } catch (const DamagedTask& error) {
+    throw Error(ExitCode::data, fmt::format("{} (--recompute-damaged sets damaged files aside and "
+                                            "computes them again)",
+                                            error.what()));
+  }
   progress.close();
   switch (result.outcome) {
     case TaskOutcome::held:

@@ -85,6 +85,9 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
   add_text(app, "--time-limit", o.time_limit, "TIME",
            "checkpoint and stop with status 75 after this time");
+  app.add_flag("--recompute-damaged", o.recompute_damaged,
+               "set files of --out aside that are damaged and have no good\n"
+               "copy, and compute them again (else they end the run: 65)");
   add_profile_option(app);
   app.add_flag("--json", o.json, "print one JSON object, nothing else");
   app.add_flag("--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");

@@ -131,7 +131,8 @@ int useful_threads(const TaskSpec& spec, int available) {
 
 TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
                     const TaskRun& run) {
-  TaskResult result = std::move(run_tasks({{spec, paths, run.progress, run.note}}, run).front());
+  TaskJob job{spec, paths, run.progress, run.note, run.recompute_damaged};
+  TaskResult result = std::move(run_tasks({std::move(job)}, run).front());
   if (result.error) std::rethrow_exception(result.error);
   return result;
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/series/moments.hpp"
+#include "src/base/error.hpp"
 #include "src/engine/registry.hpp"
 #include "src/store/signals.hpp"
 #include "src/store/task_file.hpp"
@@ -90,6 +91,8 @@ struct TaskRun {
   EngineOptions engine;
   StopToken stop;
   double checkpoint = 300;  // seconds between checkpoints
+  // run_task: files damaged beyond use are set aside, and the task begins anew.
+  bool recompute_damaged = false;
   // Called between steps with the cycles just done.
   std::function<void(std::uint64_t cycles)> progress;
   // One line each: what a user should know (a damaged file set aside, a run resumed).
@@ -112,8 +115,14 @@ struct TaskResult {
   std::exception_ptr error;  // of a group's task that failed (task_group.hpp)
 };
 
+// A file of a task has no good copy; it can only be computed again.
+class DamagedTask : public Error {
+ public:
+  using Error::Error;
+};
+
 // Without paths nothing is read or written. Error(held) when a finished file holds other physics;
-// Error(data) naming the key when a checkpoint does, or when files are damaged beyond use.
+// Error(data) naming the key when a checkpoint does; DamagedTask.
 TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
                     const TaskRun& run);
 

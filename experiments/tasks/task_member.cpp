@@ -28,6 +28,7 @@ double kept_number(const TextMap& provenance, const std::string& key) {
 // copy is left, unless it is to be computed again; Error(held) where a finished file holds other
 // physics.
 std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
+  bool same_physics = true;
   try {
     auto loaded = file == job_.paths->finished ? load_finished(*job_.paths, OpenAs::owner)
                                                : load_task(file, OpenAs::owner);
@@ -38,6 +39,7 @@ std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
       check_same_physics(loaded->task.configuration, task_configuration(spec()), kMayGrow,
                          file.string());
     } catch (const Error& error) {
+      same_physics = false;
       if (file != job_.paths->finished) throw;
       throw Error(ExitCode::held,
                   fmt::format("{}; it would be overwritten: choose another name", error.what()));
@@ -46,7 +48,9 @@ std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
     source_ = loaded->source;
     return std::move(loaded->task);
   } catch (const Error& error) {
-    if (!job_.recompute_damaged || error.exit_code() != ExitCode::data) throw;
+    const bool damaged = error.exit_code() == ExitCode::data && same_physics;
+    if (!damaged) throw;
+    if (!job_.recompute_damaged) throw DamagedTask(ExitCode::data, error.what());
     bool own = false;
     for (const auto& copy : {file, previous_path(file)}) {
       if (!file_exists(copy)) continue;

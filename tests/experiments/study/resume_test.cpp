@@ -129,6 +129,59 @@ TEST_CASE("a checkpoint of other physics is refused with the key that differs") 
   CHECK(!place.has("t.h5"));
 }
 
+TEST_CASE("a run whose files are damaged is refused, and --recompute-damaged computes it again") {
+  const Workplace place;
+  const std::string line = kRun + "--measure 20 --json --out t.h5";
+  const auto numbers = [](const Output& output) {
+    const auto json = nlohmann::json::parse(output.out);
+    return json["results"].dump() + json["trajectory_hash"].dump();
+  };
+  const Output first = place.run(line);
+  REQUIRE(first.status == 0);
+  std::string flipped = place.read("t.h5");
+  flipped[flipped.size() / 2] ^= 1;
+
+  // A finished file, and a checkpoint beside none.
+  for (const std::string name : {"t.h5", "t.part.h5"}) {
+    std::filesystem::remove(place / "t.h5");
+    place.write(name, flipped);
+    const Output refused = place.run(line);
+    INFO(name << "\n" << refused.err);
+    CHECK(refused.status == 65);
+    CHECK(refused.out.empty());
+    for (const auto& word : {name, std::string("--recompute-damaged")}) {
+      CHECK(refused.err.find(word) != std::string::npos);
+    }
+    CHECK((place.read(name) == flipped));
+    CHECK(place.files().size() == 1);
+    const Output anew = place.run(line + " --recompute-damaged");
+    INFO(anew.err);
+    CHECK(anew.status == 0);
+    CHECK(anew.err.find(name + ".damaged-1") != std::string::npos);
+    CHECK(numbers(anew) == numbers(first));
+    CHECK((place.read(name + ".damaged-1") == flipped));
+    std::filesystem::remove(place / (name + ".damaged-1"));
+    CHECK(numbers(place.run(line)) == numbers(first));
+  }
+
+  // The schedule is read from the files, too.
+  place.write("t.h5", flipped);
+  const std::string tuned =
+      "run --size 16 --temperature 2.3 --schedule auto --measure 20 --device cpu --out t.h5";
+  CHECK(place.run(tuned).status == 65);
+  CHECK(place.run(tuned + " --recompute-damaged").status == 0);
+  CHECK((place.read("t.h5.damaged-1") == flipped));
+
+  // Another physics is not damage: such a checkpoint stays.
+  REQUIRE(place.run(kRun + "--measure 1000000 --time-limit 0.05s --out u.h5").status == 75);
+  const std::string kept = place.read("u.part.h5");
+  const Output other =
+      place.run(kRun + "--measure 1000000 --replicas 64 --recompute-damaged --out u.h5");
+  CHECK(other.status == 65);
+  CHECK(other.err.find("--recompute-damaged") == std::string::npos);
+  CHECK((place.read("u.part.h5") == kept));
+}
+
 TEST_CASE("a task that another process is at is refused") {
   Workplace place;
   const pid_t child = place.start(kRun + "--measure 1000000 --out t.h5");
