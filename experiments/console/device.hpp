@@ -49,7 +49,7 @@ void check_device_words(std::string_view text, std::string_view origin, std::str
 
 // The devices that the text asks for. Error(usage) as above; Error(device) where one that was asked
 // for by name cannot be used, saying why and which there are. `cpu_seconds` is what the CPU will
-// take for the whole task or study (cpu_time.hpp); below kGpuStart `auto` stays there.
+// take for the whole task or study (study/costs.hpp); below kGpuStart `auto` stays there.
 DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::string_view origin,
                             const CudaReport& report, Teams teams = Teams::refused,
                             double cpu_seconds = std::numeric_limits<double>::infinity());

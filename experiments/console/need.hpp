@@ -1,4 +1,4 @@
-// What a task will need before it takes it: memory, room on disk (time: cpu_time.hpp). Estimates
+// What a task will need before it takes it: memory, room on disk (time: study/costs.hpp). Estimates
 // from the sizes of what graphs and engines hold (graph.hpp, layout.hpp, wolff_dense.hpp and so
 // on), with as many rewired bonds and modified cells as a rule makes on average; within some 20 %
 // of what a process takes at most where that is more than 100 MiB.

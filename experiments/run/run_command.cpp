@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "experiments/console/commands.hpp"
-#include "experiments/console/cpu_time.hpp"
 #include "experiments/console/device.hpp"
 #include "experiments/console/need.hpp"
 #include "experiments/console/options.hpp"
@@ -16,6 +15,7 @@
 #include "experiments/run/run_report.hpp"
 #include "experiments/study/auto_schedule.hpp"
 #include "experiments/study/config.hpp"
+#include "experiments/study/costs.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task.hpp"
 #include "src/base/temporary.hpp"

@@ -23,12 +23,17 @@
 
 namespace rewise {
 
+class TaskSpeed;  // task_runner.hpp
+
 struct StudyTask {
   TaskSpec spec;
   std::string label;   // "p = 0.01, 64x64, graph 3"
   double seconds = 0;  // expected on one core; the unit of the progress line
   // What for: "graph" (a result rests on it), "pilot", "scan", "tune".
   std::string purpose = "graph";
+  // Of the point whose size number `size` it belongs to, where its search runs it; or none.
+  TaskSpeed* speed = nullptr;
+  std::size_t size = 0;
 };
 
 // Takes each finished task, in any order, on any thread, one call at a time per task.

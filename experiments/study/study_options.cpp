@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "experiments/console/cpu_time.hpp"
 #include "experiments/console/need.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/python.hpp"
+#include "experiments/study/costs.hpp"
 #include "experiments/study/ranks.hpp"
 #include "experiments/study/study_contents.hpp"
 #include "src/base/clock.hpp"

@@ -7,20 +7,11 @@
 
 #include "experiments/console/options.hpp"
 #include "experiments/study/auto_schedule.hpp"
+#include "experiments/study/costs.hpp"
 #include "experiments/tune/cuda_rule.hpp"
 #include "src/base/profile.hpp"
 
 namespace rewise {
-
-namespace {
-
-// Of a task on one core, where no task has told yet.
-double least_seconds(const TaskSpec& spec) {
-  return 5e-9 * site_count(spec.graph.extents) *
-         static_cast<double>(spec.temperatures.size() * spec.cycles());
-}
-
-}  // namespace
 
 void take_schedule(const Study& study, const ClassWork& work, const StopToken& stop,
                    Progress& progress, SizePlan& plan) {
@@ -28,7 +19,7 @@ void take_schedule(const Study& study, const ClassWork& work, const StopToken& s
   const double sites = site_count(spec.graph.extents);
   const bool cuda = study.devices().front() >= 0;
   const bool gpu = cuda && spec.engine == EngineKind::bundle;
-  const double on_core = std::max(cuda ? 0 : work.task_seconds, least_seconds(spec));
+  const double on_core = std::max(cuda ? 0 : work.task_seconds, least_cpu_seconds(spec));
   ScheduleWish wish;
   wish.spec = spec;
   wish.any_cluster = !study.config().cluster;
@@ -38,8 +29,9 @@ void take_schedule(const Study& study, const ClassWork& work, const StopToken& s
   wish.work = work.tasks * on_core;
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   // Full, which tasks that ran alone were not. A cycle of sweeps alone is short, but takes more.
-  const double cycle = std::max(cuda_seconds(wish.fallback, spec.graph.p, sites),
-                                cuda_seconds({{1, 1}, spec.cluster}, spec.graph.p, sites));
+  const double cycle =
+      std::max(cuda_seconds(wish.fallback.schedule, wish.fallback.cluster, spec.graph.p, sites),
+               cuda_seconds({1, 1}, spec.cluster, spec.graph.p, sites));
   const double on_device =
       gpu ? replicas * static_cast<double>(spec.cycles()) * cycle : work.task_seconds;
   const double workers = cuda ? static_cast<double>(study.devices().size())

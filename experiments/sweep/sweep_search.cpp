@@ -7,11 +7,8 @@
 #include <cstdlib>
 
 #include "experiments/console/options.hpp"
-#include "experiments/study/study_schedule.hpp"
-#include "experiments/study/target_work.hpp"
-#include "experiments/sweep/sweep_rounds.hpp"
+#include "experiments/sweep/sweep_target.hpp"
 #include "experiments/sweep/sweep_tasks.hpp"
-#include "experiments/tasks/equilibrium.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -98,11 +95,7 @@ class Sweep {
       choose_plans(now, k);
       fill(now, k);
     }
-    if (config_.target_error) {
-      run_sweep_rounds(tasks_, [&] {
-        if (interim) interim(averaged(tasks_.works));
-      });
-    }
+    if (config_.target_error) run_rounds(interim);
     return averaged(std::move(tasks_.works));
   }
 
@@ -114,7 +107,6 @@ class Sweep {
   void scan(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("scan of", works, k);
     std::vector<StudyTask> tasks;
-    std::vector<SweepWork*> owners;
     for (SweepWork* work : works) {
       SizePlan plan = work->point.sizes[k].plan;
       plan.temperatures = scan_temperatures(work->range, work->point.sizes[k].samples.sites);
@@ -123,11 +115,11 @@ class Sweep {
       plan.every = 2;
       for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
         tasks.push_back(tasks_.task_of(*work, k, g, plan, "scan"));
-        owners.push_back(work);
       }
     }
     std::vector<GraphSample> samples(tasks.size());
-    run_tasks(tasks, owners, k, [&](std::size_t index, TaskData&& data) {
+    tasks_.expect(seconds_of(tasks), tasks_.seconds_after(k));
+    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
       samples[index] = reduce(tasks[index].spec, std::move(data), {});
     });
     for (std::size_t i = 0; i < works.size(); ++i) {
@@ -172,25 +164,18 @@ class Sweep {
   // Under schedule = "auto": at the middle temperature.
   void tune_schedule(SweepWork& work, std::size_t k) {
     if (work.point.schedule || work.imported != nullptr) return;
-    SizePlan& plan = work.point.sizes[k].plan;
-    SizePlan likely = plan;
+    SizePlan likely = work.point.sizes[k].plan;
     likely.equilibrate = config_.equilibrate.value_or(60);
     likely.measure = config_.measure.value_or(kSweepMeasure);
     likely.every = config_.every.value_or(2);
-    const StudyTask task = tasks_.task_of(work, k, 0, likely, "tune");
-    const double graphs = work.graphs[k] * (config_.target_error ? kLikelyGrowth : 1);
-    ClassWork tasks{task.spec, graphs, task.seconds, {}};
-    if (k > 0) tasks.neighbour = work.point.sizes[k - 1].extents;
-    take_schedule(tasks_.study(), tasks, tasks_.stop(), tasks_.progress(), plan);
+    tasks_.tune(tasks_.cell(work, k), likely);
   }
 
   // Equilibration, cycles per measurement, measurements.
   void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
-    if (!config_.equilibrate || !config_.every) stage("times of", works, k);
-    if (!config_.equilibrate) {
-      establish(works, k);
-    } else if (!config_.every) {
-      measure_tau(works, k);
+    if (!config_.equilibrate || !config_.every) {
+      stage("times of", works, k);
+      tasks_.find_times(cells_of(works, k), tasks_.seconds_after(k), 200, TaskRunner::At::all);
     }
     for (SweepWork* work : works) {
       SizePlan& plan = work->point.sizes[k].plan;
@@ -201,64 +186,80 @@ class Sweep {
     }
   }
 
-  void establish(const std::vector<SweepWork*>& works, std::size_t k) {
-    std::vector<EquilibriumSearch> searches;
-    for (SweepWork* work : works) {
-      searches.push_back({&work->point.sizes[k].plan, work->point.p,
-                          work->point.sizes[k].samples.sites, work->graphs[k],
-                          [this, work, k](std::uint32_t graph, const SizePlan& plan) {
-                            return tasks_.task_of(*work, k, graph, plan, "pilot");
-                          },
-                          ""});
-    }
-    establish_equilibrium(config_, searches,
-                          [&](const std::vector<StudyTask>& tasks,
-                              const std::vector<std::size_t>& whose, const TaskHandler& handle) {
-                            std::vector<SweepWork*> owners;
-                            for (const std::size_t i : whose) owners.push_back(works[i]);
-                            run_tasks(tasks, owners, k, handle);
-                          });
-    for (std::size_t i = 0; i < works.size(); ++i) {
-      if (searches[i].failed.empty()) continue;
-      works[i]->point.warnings.push_back(fmt::format("{}: no equilibrium by pilots: {}",
-                                                     size_text(works[i]->point.sizes[k]),
-                                                     searches[i].failed));
-    }
-  }
-
-  void measure_tau(const std::vector<SweepWork*>& works, std::size_t k) {
-    std::vector<StudyTask> tasks;
-    for (SweepWork* work : works) {
-      SizePlan plan = work->point.sizes[k].plan;
-      plan.equilibrate = *config_.equilibrate;
-      plan.measure = 200;
-      plan.every = 1;
-      tasks.push_back(tasks_.task_of(*work, k, 0, plan, "pilot"));
-    }
-    run_tasks(tasks, works, k, [&](std::size_t index, TaskData&& data) {
-      double tau = 0;
-      for (std::size_t t = 0; t < data.temperature.size(); ++t) {
-        tau = std::max(tau, tau_of_m2(data, t).value);
-      }
-      choose_times(config_, works[index]->point.p, tau, works[index]->point.sizes[k].plan);
-    });
-  }
-
   // The graphs that size k begins with.
   void fill(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("graphs of", works, k);
-    std::vector<SweepCell> cells;
-    for (SweepWork* work : works) cells.push_back({work, k, work->graphs[k]});
+    const std::vector<SizeCell> cells = cells_of(works, k);
     tasks_.expect(tasks_.seconds_to_fill(cells), tasks_.seconds_after(k));
     tasks_.fill(cells);
   }
 
-  void run_tasks(const std::vector<StudyTask>& tasks, const std::vector<SweepWork*>& owners,
-                 std::size_t k, const TaskHandler& handle) {
-    double seconds = 0;
-    for (const StudyTask& task : tasks) seconds += task.seconds;
-    tasks_.expect(seconds, tasks_.seconds_after(k));
-    tasks_.run(tasks, owners, handle);
+  std::vector<SizeCell> cells_of(const std::vector<SweepWork*>& works, std::size_t k) {
+    std::vector<SizeCell> cells;
+    for (SweepWork* work : works) cells.push_back(tasks_.cell(*work, k));
+    return cells;
+  }
+
+  // Under a target_error: each round asks sweep_target for every size at every point what to add,
+  // and adds it for all of them together, until each has reached the target or cannot. It starts
+  // from all graphs that the round before asked for, measured as it asked, whatever more the folder
+  // may hold: processes that share it, or come back to it, go through the same rounds.
+  void run_rounds(const SweepInterim& interim) {
+    std::vector<Open> open;  // still to be brought to the target
+    for (SweepWork& work : tasks_.works) {
+      for (std::size_t k = 0; k < work.point.sizes.size(); ++k) {
+        const SizeData& size = work.point.sizes[k];
+        SweepTarget target;
+        target.asked = *config_.target_error;
+        target.graphs_before = static_cast<std::uint32_t>(size.samples.graphs.size());
+        target.measurements_before = size.plan.measure;
+        work.point.targets.push_back(std::move(target));
+        open.push_back({&work, k, {}});
+      }
+    }
+    while (true) {
+      for (Open& one : open) look_at(one);
+      std::erase_if(open,
+                    [](const Open& one) { return one.step.reached || !one.step.stopped.empty(); });
+      if (open.empty()) return;
+      if (interim) interim(averaged(tasks_.works));
+      add(open);
+    }
+  }
+
+  struct Open {
+    SweepWork* work = nullptr;
+    std::size_t size = 0;
+    SweepStep step;
+  };
+
+  void look_at(Open& one) const {
+    SweepPoint& point = one.work->point;
+    one.step = next_sweep_step(config_, point.p, point.sizes[one.size]);
+    SweepTarget& target = point.targets[one.size];
+    target.reached = one.step.error;
+    target.observable = one.step.observable;
+    target.temperature = one.step.temperature;
+    target.thermal = one.step.thermal;
+    target.stopped = one.step.stopped;
+  }
+
+  void add(const std::vector<Open>& open) {
+    double worst = 0, left = 0;
+    std::vector<SizeCell> cells;
+    for (const Open& one : open) {
+      cells.push_back(tasks_.cell(*one.work, one.size, one.step.graphs));
+      left += one.step.work_left * seconds_done(cells.back());
+      worst = std::max(worst, one.step.error);
+      one.work->point.sizes[one.size].plan.measure = one.step.measure;
+      ++one.work->point.targets[one.size].rounds;
+    }
+    tasks_.begin_round(
+        fmt::format("{:.2g} at the worst of {} size(s) that are above the", worst, open.size()),
+        left);
+    const double now = tasks_.seconds_to_fill(cells);
+    tasks_.expect(now, std::max(left - now, 0.0), false);
+    tasks_.fill(cells);
   }
 
   SweepTasks tasks_;

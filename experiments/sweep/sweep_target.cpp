@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "experiments/console/options.hpp"
-#include "experiments/study/target_work.hpp"
+#include "experiments/study/costs.hpp"
 
 namespace rewise {
 namespace {

@@ -9,7 +9,7 @@
 // cheapest growth with which the last of them reaches the target. One round takes at most half as
 // much work again as was done, since the errors are only as good as the graphs so far. Adding
 // graphs ends with lattice.most_graphs; the target is missed then, and the step says so. Work is
-// that of target_work.hpp.
+// that of study/costs.hpp.
 #pragma once
 
 #include <limits>

@@ -188,7 +188,7 @@ void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearc
         data[i].emplace_back();
       }
     }
-    run(tasks, whose, [&](std::size_t index, TaskData&& finished) {
+    run(tasks, [&](std::size_t index, TaskData&& finished) {
       keep_first(finished, tasks[index].spec.measure);
       data[whose[index]][number[index]] = std::move(finished);
     });

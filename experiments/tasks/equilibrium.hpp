@@ -33,10 +33,9 @@ struct EquilibriumSearch {
   std::string failed;  // out: why equilibrium was not reached by the pilots, or ""
 };
 
-// Runs tasks of which number i belongs to search whose[i], in order, as Study::run does.
+// As Study::run.
 using RunPilots =
-    std::function<void(const std::vector<StudyTask>& tasks, const std::vector<std::size_t>& whose,
-                       const TaskHandler& handle)>;
+    std::function<void(const std::vector<StudyTask>& tasks, const TaskHandler& handle)>;
 
 // Sets warm_up, equilibrate, every and measure of each plan. For configurations without a fixed
 // `equilibrate`.

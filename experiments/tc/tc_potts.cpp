@@ -11,10 +11,7 @@
 #include "analysis/scaling/extrapolation.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/table.hpp"
-#include "experiments/study/study_schedule.hpp"
 #include "experiments/study/summary_parts.hpp"
-#include "experiments/study/target_work.hpp"
-#include "experiments/tasks/equilibrium.hpp"
 #include "experiments/tasks/task_results.hpp"
 #include "experiments/tc/tc_tasks.hpp"
 #include "experiments/tc/tc_window.hpp"
@@ -92,7 +89,7 @@ class PeakSearch {
     tasks_.progress().stage("coarse scan");
     const double sites = site_count(tasks_.extents(0));
     std::vector<StudyTask> list;
-    for (const TcPoint& point : tasks_.points) {
+    for (TcPoint& point : tasks_.points) {
       SizePlan plan = tasks_.first_plan(point, 0);
       plan.temperatures = scan_temperatures(scan_range(config_, point.data.p), sites);
       plan.equilibrate = 200;
@@ -105,8 +102,7 @@ class PeakSearch {
     tasks_.expect(seconds_of(list), tasks_.seconds_from(0, all_));
     std::vector<GraphSample> samples(list.size());
     tasks_.run(list, [&](std::size_t index, TaskData&& data) {
-      samples[index] = reduce(list[index].spec, data, {});
-      if (index % kScanGraphs == 0) tasks_.note_speed(tasks_.points[index / kScanGraphs], 0, data);
+      samples[index] = reduce(list[index].spec, std::move(data), {});
     });
     for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
       const auto& temperatures = list[i * kScanGraphs].spec.temperatures;
@@ -127,7 +123,7 @@ class PeakSearch {
 
   void grow(std::size_t k) {
     tasks_.progress().stage(extents_text(tasks_.extents(k)));
-    for (const auto i : all_) open_size(tasks_.points[i], k);
+    for (const auto i : all_) open_size(i, k);
     choose_plan(k);
     const std::uint32_t graphs = tasks_.first_graphs(k);
     fill(k, std::min(graphs, kPilotGraphs), all_);
@@ -136,12 +132,11 @@ class PeakSearch {
   }
 
   void fill(std::size_t k, std::uint32_t graphs, const Who& who) {
-    std::vector<TcCell> cells;
-    for (const auto i : who) cells.push_back({i, k, graphs});
-    tasks_.fill(cells);
+    tasks_.fill(tasks_.cells(who, k, graphs));
   }
 
-  void open_size(TcPoint& point, std::size_t k) {
+  void open_size(std::size_t i, std::size_t k) {
+    TcPoint& point = tasks_.points[i];
     SizeData size;
     size.extents = tasks_.extents(k);
     size.plan = tasks_.first_plan(point, k);
@@ -156,7 +151,8 @@ class PeakSearch {
     }
     point.data.sizes.push_back(std::move(size));
     place_window(point, k);
-    tune_schedule(point, k);
+    // At the middle of the first window, whatever becomes of it.
+    tasks_.tune(i, k, config_.measure.value_or(kMeasure));
   }
 
   void place_window(TcPoint& point, std::size_t k) {
@@ -171,74 +167,14 @@ class PeakSearch {
     size.samples.graphs.clear();
   }
 
-  void tune_schedule(TcPoint& point, std::size_t k) {
-    if (config_.schedule) return;
-    SizePlan plan = point.data.sizes[k].plan;
-    plan.equilibrate = 60;  // a likely plan, for the work to come
-    plan.measure = config_.measure.value_or(kMeasure);
-    plan.every = 5;
-    const StudyTask task = tasks_.task_of(point, k, 0, plan, "tune");
-    ClassWork work{task.spec, static_cast<double>(tasks_.first_graphs(k)), task.seconds, {}};
-    if (k > 0) work.neighbour = tasks_.extents(k - 1);
-    take_schedule(tasks_.study(), work, tasks_.stop(), tasks_.progress(), point.data.sizes[k].plan);
-  }
-
   // Equilibration, cycles per measurement, measurements.
   void choose_plan(std::size_t k) {
-    const RunPilots run = [&](const std::vector<StudyTask>& tasks,
-                              const std::vector<std::size_t>& whose, const TaskHandler& handle) {
-      tasks_.expect(seconds_of(tasks), tasks_.seconds_from(k, all_));
-      tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-        const bool first = index == 0 || whose[index - 1] != whose[index];
-        if (first) tasks_.note_speed(tasks_.points[whose[index]], k, data);
-        handle(index, std::move(data));
-      });
-    };
-    if (config_.equilibrate) {
-      measure_tau(k, run);
-    } else {
-      std::vector<EquilibriumSearch> searches;
-      for (TcPoint& point : tasks_.points) {
-        searches.push_back({&point.data.sizes[k].plan, point.data.p,
-                            point.data.sizes[k].samples.sites, tasks_.first_graphs(k),
-                            [this, &point, k](std::uint32_t graph, const SizePlan& plan) {
-                              return tasks_.task_of(point, k, graph, plan, "pilot");
-                            },
-                            ""});
-      }
-      establish_equilibrium(config_, searches, run);
-      for (std::size_t i = 0; i < searches.size(); ++i) {
-        if (searches[i].failed.empty()) continue;
-        tasks_.points[i].data.warnings.push_back(fmt::format("{}: no equilibrium by pilots: {}",
-                                                             extents_text(tasks_.extents(k)),
-                                                             searches[i].failed));
-      }
-    }
+    tasks_.find_times(tasks_.cells(all_, k, tasks_.first_graphs(k)), tasks_.seconds_from(k, all_),
+                      400, TaskRunner::At::middle);
     for (TcPoint& point : tasks_.points) {
       point.data.sizes[k].plan.measure = config_.measure.value_or(kMeasure);
     }
     tasks_.expect(tasks_.seconds_of_size(k, all_), tasks_.seconds_from(k + 1, all_));
-  }
-
-  // Where the configuration fixes the equilibration: tau_int from a short run at the middle of the
-  // window.
-  void measure_tau(std::size_t k, const RunPilots& run) {
-    std::vector<StudyTask> tasks;
-    for (const TcPoint& point : tasks_.points) {
-      SizePlan plan = point.data.sizes[k].plan;
-      plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
-      plan.equilibrate = *config_.equilibrate;
-      plan.measure = 400;
-      plan.every = 1;
-      tasks.push_back(tasks_.task_of(point, k, 0, plan, "pilot"));
-    }
-    std::vector<double> tau(tasks.size());
-    run(tasks, all_,
-        [&](std::size_t index, TaskData&& data) { tau[index] = tau_of_m2(data, 0).value; });
-    for (const auto i : all_) {
-      PointData& data = tasks_.points[i].data;
-      choose_times(config_, data.p, tau[i], data.sizes[k].plan);
-    }
   }
 
   // Moves and narrows windows until the peaks are well inside of one that both phases reach over.

@@ -59,7 +59,7 @@ class Scan {
     const double sites = std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
     std::vector<StudyTask> list;
     for (const std::size_t i : which_) {
-      const TcPoint& point = tasks_.points[i];
+      TcPoint& point = tasks_.points[i];
       for (std::size_t k = 0; k < kScanSizes; ++k) {
         SizePlan plan = tasks_.first_plan(point, k);
         plan.temperatures = scan_temperatures(range(point), sites);
@@ -85,8 +85,6 @@ class Scan {
     tasks_.run(list, [&](std::size_t index, TaskData&& data) {
       rows[index] = scan_moments(data);
       halves[index] = halves_of(data, 0, data.energy.time());
-      if (index % of_point != 0) return;
-      tasks_.note_speed(tasks_.points[which_[index / of_point]], 0, data);
     });
     std::vector<std::size_t> lost;
     settled_ = true;

@@ -1,21 +1,19 @@
 #include "experiments/tc/tc_search.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/scaling/crossing.hpp"
 #include "analysis/scaling/extrapolation.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/study_schedule.hpp"
-#include "experiments/study/target_work.hpp"
-#include "experiments/tasks/equilibrium.hpp"
-#include "experiments/tasks/task_results.hpp"
 #include "experiments/tc/tc_analysis.hpp"
 #include "experiments/tc/tc_potts.hpp"
-#include "experiments/tc/tc_rounds.hpp"
 #include "experiments/tc/tc_scan.hpp"
+#include "experiments/tc/tc_target.hpp"
 #include "experiments/tc/tc_tasks.hpp"
 #include "experiments/tc/tc_window.hpp"
 #include "experiments/tc/tree_search.hpp"
@@ -48,10 +46,7 @@ class Search {
   std::vector<PointData> run(const TcInterim& interim) {
     if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
-    if (config_.target_error) {
-      run_rounds(
-          tasks_, all_, [this](std::size_t k, const Who& who) { add_size(k, who); }, interim);
-    }
+    if (config_.target_error) run_rounds(interim);
     std::vector<PointData> data;
     for (auto& point : tasks_.points) data.push_back(std::move(point.data));
     return data;
@@ -71,7 +66,7 @@ class Search {
   // Size k of these points, up to the graphs that it begins with.
   void grow(std::size_t k, const Who& who) {
     tasks_.progress().stage(extents_text(tasks_.extents(k)));
-    for (const auto i : who) open_size(point(i), k);
+    for (const auto i : who) open_size(i, k);
     choose_plan(k, who);
     const std::uint32_t graphs = tasks_.first_graphs(k);
     fill(k, std::min(graphs, kPilotGraphs), who);
@@ -89,12 +84,11 @@ class Search {
   }
 
   void fill(std::size_t k, std::uint32_t graphs, const Who& who) {
-    std::vector<TcCell> cells;
-    for (const auto i : who) cells.push_back({i, k, graphs});
-    tasks_.fill(cells);
+    tasks_.fill(tasks_.cells(who, k, graphs));
   }
 
-  void open_size(TcPoint& point, std::size_t k) {
+  void open_size(std::size_t i, std::size_t k) {
+    TcPoint& point = tasks_.points[i];
     SizeData size;
     size.extents = tasks_.extents(k);
     size.plan = tasks_.first_plan(point, k);
@@ -105,21 +99,7 @@ class Search {
     point.data.sizes.push_back(std::move(size));
     point.wide = false;
     place_window(point, k);
-    tune_schedule(point, k);
-  }
-
-  // Under schedule = "auto": at the middle of the first window, whatever becomes of it.
-  void tune_schedule(TcPoint& point, std::size_t k) {
-    if (config_.schedule) return;
-    SizePlan plan = point.data.sizes[k].plan;
-    plan.equilibrate = 60;  // a likely plan, for the work to come
-    plan.measure = 20;
-    plan.every = 5;
-    const StudyTask task = tasks_.task_of(point, k, 0, plan, "tune");
-    const double graphs = tasks_.first_graphs(k) * (config_.target_error ? kLikelyGrowth : 1);
-    ClassWork work{task.spec, graphs, task.seconds, {}};
-    if (k > 0) work.neighbour = tasks_.extents(k - 1);
-    take_schedule(tasks_.study(), work, tasks_.stop(), tasks_.progress(), point.data.sizes[k].plan);
+    tasks_.tune(i, k, 20);  // at the middle of the first window, whatever becomes of it
   }
 
   // Lays the window of size k around point.centre; samples of another window are dropped.
@@ -138,60 +118,9 @@ class Search {
 
   // Equilibration, cycles per measurement, measurements.
   void choose_plan(std::size_t k, const Who& who) {
-    const RunPilots run = [&](const std::vector<StudyTask>& tasks,
-                              const std::vector<std::size_t>& whose, const TaskHandler& handle) {
-      tasks_.expect(seconds_of(tasks), tasks_.seconds_from(k, who));
-      tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-        const bool first = index == 0 || whose[index - 1] != whose[index];
-        if (first) tasks_.note_speed(point(who[whose[index]]), k, data);
-        handle(index, std::move(data));
-      });
-    };
-    if (config_.equilibrate) {
-      measure_tau(k, who, run);
-    } else {
-      std::vector<EquilibriumSearch> searches;
-      for (const auto i : who) {
-        TcPoint& at = point(i);
-        searches.push_back({&at.data.sizes[k].plan, at.data.p, at.data.sizes[k].samples.sites,
-                            tasks_.first_graphs(k),
-                            [this, &at, k](std::uint32_t graph, const SizePlan& plan) {
-                              return tasks_.task_of(at, k, graph, plan, "pilot");
-                            },
-                            ""});
-      }
-      establish_equilibrium(config_, searches, run);
-      for (std::size_t n = 0; n < who.size(); ++n) {
-        if (searches[n].failed.empty()) continue;
-        point(who[n]).data.warnings.push_back(fmt::format("{}: no equilibrium by pilots: {}",
-                                                          extents_text(tasks_.extents(k)),
-                                                          searches[n].failed));
-      }
-    }
+    tasks_.find_times(tasks_.cells(who, k, tasks_.first_graphs(k)), tasks_.seconds_from(k, who),
+                      400, TaskRunner::At::middle);
     tasks_.expect(tasks_.seconds_of_size(k, who), tasks_.seconds_from(k + 1, who));
-  }
-
-  // Where the configuration fixes the equilibration: tau_int from a short run at the middle of the
-  // window.
-  void measure_tau(std::size_t k, const Who& who, const RunPilots& run) {
-    std::vector<StudyTask> tasks;
-    std::vector<std::size_t> whose;
-    for (const auto i : who) {
-      whose.push_back(whose.size());
-      SizePlan plan = point(i).data.sizes[k].plan;
-      plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
-      plan.equilibrate = *config_.equilibrate;
-      plan.measure = 400;
-      plan.every = 1;
-      tasks.push_back(tasks_.task_of(point(i), k, 0, plan, "pilot"));
-    }
-    std::vector<double> tau(tasks.size());
-    run(tasks, whose,
-        [&](std::size_t index, TaskData&& data) { tau[index] = tau_of_m2(data, 0).value; });
-    for (std::size_t n = 0; n < who.size(); ++n) {
-      const TcPoint& at = point(who[n]);
-      choose_times(config_, at.data.p, tau[n], tasks_.points[who[n]].data.sizes[k].plan);
-    }
   }
 
   // Moves windows until the crossing with the size before is well inside.
@@ -240,6 +169,79 @@ class Search {
       place_window(point, k - 1);
     }
     place_window(point, k);
+  }
+
+  // Under a target_error: each round asks tc_target for every p what to add, and adds it for all of
+  // them together, until each p has reached the target or cannot. It starts from all graphs that
+  // the round before asked for, measured as it asked, whatever more the folder may hold: processes
+  // that share it, or come back to it, go through the same rounds.
+  void run_rounds(const TcInterim& interim) {
+    for (TcPoint& at : tasks_.points) {
+      at.data.target.emplace();
+      at.data.target->asked = *config_.target_error;
+    }
+    Who open = all_;  // still to be brought to the target
+    std::vector<TargetStep> steps(tasks_.points.size());
+    while (true) {
+      for (const auto i : open) {
+        steps[i] = next_step(config_, point(i).data);
+        note(point(i).data, steps[i]);
+      }
+      std::erase_if(open,
+                    [&](std::size_t i) { return steps[i].reached || !steps[i].stopped.empty(); });
+      if (open.empty()) return;
+      if (interim) interim(so_far());
+      add(open, steps);
+    }
+  }
+
+  static void note(PointData& point, const TargetStep& step) {
+    TargetState& state = *point.target;
+    state.reached = step.error;
+    state.done = step.reached;
+    state.stopped = step.stopped;
+    state.sizes.resize(point.sizes.size());
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      state.sizes[k].share = step.sizes[k].share;
+      state.sizes[k].thermal = step.sizes[k].thermal;
+      if (state.rounds > 0) continue;
+      state.sizes[k].graphs_before =
+          static_cast<std::uint32_t>(point.sizes[k].samples.graphs.size());
+      state.sizes[k].measurements_before = point.sizes[k].plan.measure;
+    }
+  }
+
+  // Graphs and measurements that the steps ask for, and sizes.
+  void add(const Who& open, const std::vector<TargetStep>& steps) {
+    std::vector<std::string> errors;
+    double left = 0;  // seconds on one core to the target
+    for (const auto i : open) {
+      double done = 0;
+      for (std::size_t k = 0; k < point(i).data.sizes.size(); ++k) {
+        done += seconds_done(tasks_.cell(i, k));
+      }
+      left += steps[i].work_left * done;
+      errors.push_back(
+          fmt::format("{:.2g} at p = {}", steps[i].error, number_text(point(i).data.p)));
+    }
+    tasks_.begin_round(fmt::format("{};", fmt::join(errors, ", ")), left);
+    std::vector<SizeCell> cells;
+    std::map<std::size_t, Who> growing;  // size -> points
+    for (const auto i : open) {
+      PointData& at = point(i).data;
+      ++at.target->rounds;
+      if (steps[i].another_size) {
+        growing[at.sizes.size()].push_back(i);
+        continue;
+      }
+      for (std::size_t k = 0; k < at.sizes.size(); ++k) {
+        at.sizes[k].plan = steps[i].plans[k];
+        cells.push_back(tasks_.cell(i, k, steps[i].graphs[k]));
+      }
+    }
+    const double seconds = tasks_.fill(cells);
+    tasks_.expect(seconds, std::max(left - seconds, 0.0), false);
+    for (const auto& [size, points] : growing) add_size(size, points);
   }
 
   TcTasks tasks_;

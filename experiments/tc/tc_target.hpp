@@ -14,14 +14,14 @@
 // uncertainty, since to stop at a lucky estimate would make errors too small.
 // Adding one ends with lattice.more_sizes, adding graphs with lattice.most_graphs; the target is
 // missed then, and the state says why.
-// Work is that of target_work.hpp.
+// Work is that of study/costs.hpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "experiments/study/config.hpp"
-#include "experiments/study/target_work.hpp"
+#include "experiments/study/costs.hpp"
 #include "experiments/tc/tc_search.hpp"
 
 namespace rewise {

@@ -8,7 +8,7 @@
 
 #include "analysis/series/statistics.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/tasks/task_results.hpp"
+#include "experiments/study/task_runner.hpp"
 #include "graphs/bare.hpp"
 #include "src/base/error.hpp"
 
@@ -108,8 +108,8 @@ struct Work {
   std::uint32_t graphs = 0;
   std::vector<Row> rows;  // [graphs]
   TreeFit fit;
-  TreeRoot pilot;                  // of the last pilots that found a root
-  double seconds_per_site = 1e-9;  // and replica-word, sweep
+  TreeRoot pilot;  // of the last pilots that found a root
+  TaskSpeed speed;
 
   double sites() const { return std::pow(static_cast<double>(edge), rule.dim); }
 };
@@ -133,7 +133,7 @@ double likely_temperature(const TreeRule& rule) {
 class Search {
  public:
   Search(Study& study, const StopToken& stop, Progress& progress)
-      : study_(study), config_(study.config()), stop_(stop), progress_(progress) {
+      : tasks_(study, stop, progress), config_(study.config()) {
     for (const double p : config_.p) {
       Work work;
       work.data.p = p;
@@ -205,7 +205,7 @@ class Search {
     return std::pow(kPilotRatio * length, work.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
   }
 
-  StudyTask task_of(const Work& work, std::uint32_t graph) const {
+  StudyTask task_of(Work& work, std::uint32_t graph) const {
     StudyTask task;
     TaskSpec& spec = task.spec;
     const std::vector<std::uint32_t> extents(static_cast<std::size_t>(work.rule.dim), work.edge);
@@ -221,8 +221,9 @@ class Search {
     spec.measure = work.measure;
     task.label = fmt::format("p = {}, bare {}, graph {}", number_text(work.rule.p),
                              extents_text(extents), graph + 1);
-    task.seconds = work.seconds_per_site * work.sites() *
+    task.seconds = work.speed.of(0) * work.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
+    task.speed = &work.speed;
     return task;
   }
 
@@ -234,7 +235,6 @@ class Search {
     };
     std::vector<StudyTask> tasks;
     std::vector<Target> targets;
-    double seconds = 0;
     std::size_t pilots = 0;
     for (const std::size_t i : active) {
       Work& work = works_[i];
@@ -243,28 +243,18 @@ class Search {
       for (std::uint32_t g = before; g < work.graphs; ++g) {
         tasks.push_back(task_of(work, g));
         targets.push_back({i, g});
-        seconds += tasks.back().seconds;
       }
       if (!work.last) ++pilots;
     }
-    progress_.stage(pilots > 0 ? "tree condition, pilots" : "tree condition");
-    planned_ += seconds;
-    progress_.set_total(planned_, pilots > 0 ? 0.9 * planned_ : 0);
-    study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
-      Work& work = works_[targets[index].work];
-      work.rows[targets[index].graph] = reduce_tree(tasks[index].spec, data);
-      const auto found = data.provenance.find("work.seconds");
-      if (targets[index].graph == 0 && found != data.provenance.end()) {
-        const double spent = std::strtod(found->second.c_str(), nullptr);
-        const double amount = work.sites() * static_cast<double>(data.temperature.size()) *
-                              static_cast<double>(tasks[index].spec.cycles());
-        if (spent > 0) work.seconds_per_site = spent / amount;
-      }
+    tasks_.progress().stage(pilots > 0 ? "tree condition, pilots" : "tree condition");
+    tasks_.expect(seconds_of(tasks), pilots > 0 ? 9 * seconds_of(tasks) : 0);  // a guess
+    tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
+      works_[targets[index].work].rows[targets[index].graph] = reduce_tree(tasks[index].spec, data);
     });
   }
 
   // As many control variates as the graphs allow, most important first.
-  TreeTable table_of(const Work& work) const {
+  TreeTable table_of(Work& work) const {
     TreeTable table;
     table.temperature = work.temperatures;
     const auto graphs = static_cast<Eigen::Index>(work.rows.size());
@@ -504,12 +494,9 @@ class Search {
     return std::abs(u - 0.5 * (u0 + u1)) > u1 - u0;
   }
 
-  Study& study_;
+  TaskRunner tasks_;
   const StudyConfig& config_;
-  const StopToken& stop_;
-  Progress& progress_;
   std::vector<Work> works_;
-  double planned_ = 0;
 };
 
 }  // namespace

@@ -77,18 +77,4 @@ Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alo
   return {row.wolff, ClusterUpdate::wolff};
 }
 
-double cuda_seconds(const Candidate& candidate, double p, double sites) {
-  // Microseconds per replica. A sweep and a Swendsen-Wang update by the site, the latter also by
-  // the rewired bonds that it joins; a Wolff update in its dense form by the site, or by what it
-  // waits for and by the 4 N^(-1/2) of the sites that clusters on rewired lattices flip at Tc.
-  constexpr double sweep = 4e-7, labels = 1e-5, per_rewired = 1.1e-4, dense = 6e-6, wait = 0.42,
-                   per_flip = 3.5e-5;
-  const double share = p > 0 ? std::min(1.0, 4 / std::sqrt(sites)) : 1;
-  const double wolff = std::min(dense * sites, wait + per_flip * share * sites);
-  const double update = candidate.cluster == ClusterUpdate::swendsen_wang
-                            ? (labels + per_rewired * p) * sites
-                            : wolff;
-  return 1e-6 * (candidate.schedule.local * sweep * sites + candidate.schedule.cluster * update);
-}
-
 }  // namespace rewise

@@ -12,8 +12,4 @@ namespace rewise {
 // they won, only if `sweeps_alone` (auto_schedule.hpp).
 Candidate cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
 
-// Seconds that a cycle takes there, per replica: what a study's work is weighed by before anything
-// ran (short runs of small systems say little of a full device).
-double cuda_seconds(const Candidate& candidate, double p, double sites);
-
 }  // namespace rewise

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "experiments/console/build_info.hpp"
-#include "experiments/console/cpu_time.hpp"
 #include "experiments/console/device.hpp"
 #include "experiments/console/engine_choice.hpp"
 #include "experiments/console/need.hpp"
 #include "experiments/run/run_options.hpp"
 #include "experiments/run/run_report.hpp"
+#include "experiments/study/costs.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "experiments/console/cpu_time.hpp"
+#include "experiments/study/costs.hpp"
 #include "src/base/error.hpp"
 #include "tests/support/catch.hpp"
 

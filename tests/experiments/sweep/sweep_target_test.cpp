@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "experiments/study/target_work.hpp"
+#include "experiments/study/costs.hpp"
 #include "tests/experiments/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,0 +1,201 @@
+#include "experiments/study/task_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "experiments/console/options.hpp"
+#include "experiments/study/costs.hpp"
+#include "experiments/study/study_schedule.hpp"
+#include "experiments/tasks/equilibrium.hpp"
+#include "experiments/tasks/task_results.hpp"
+
+namespace rewise {
+
+void TaskSpeed::note(std::size_t size, const TaskData& data) {
+  const double cycles =
+      configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
+      configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
+  const auto seconds = data.provenance.find("work.seconds");
+  if (seconds == data.provenance.end()) return;
+  const double units = cycles * static_cast<double>(data.graph.sites * data.temperature.size());
+  if (known_.size() <= size) known_.resize(size + 1, of(size));
+  known_[size] = std::strtod(seconds->second.c_str(), nullptr) / units;
+}
+
+void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+  study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
+    if (tasks[index].speed != nullptr) {
+      const std::lock_guard lock(mutex_);
+      tasks[index].speed->note(tasks[index].size, data);
+    }
+    handle(index, std::move(data));
+  });
+}
+
+void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
+  const StudyTask task = cell.task(0, likely, "tune");
+  const double graphs = cell.graphs * (config().target_error ? kLikelyGrowth : 1);
+  take_schedule(study_, {task.spec, graphs, task.seconds, cell.smaller}, stop_, progress_,
+                cell.size->plan);
+}
+
+void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure,
+                            At at) {
+  const RunPilots pilots = [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+    expect(seconds_of(tasks), later);
+    run(tasks, handle);
+  };
+  if (!config().equilibrate) {
+    std::vector<EquilibriumSearch> searches;
+    for (const SizeCell& cell : cells) {
+      searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
+                          [&cell](std::uint32_t graph, const SizePlan& plan) {
+                            return cell.task(graph, plan, "pilot");
+                          },
+                          ""});
+    }
+    establish_equilibrium(config(), searches, pilots);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (searches[i].failed.empty()) continue;
+      cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",
+                                               size_text(*cells[i].size), searches[i].failed));
+    }
+    return;
+  }
+  std::vector<StudyTask> tasks;
+  for (const SizeCell& cell : cells) {
+    SizePlan plan = cell.size->plan;
+    if (at == At::middle) plan.temperatures = {plan.temperatures[plan.temperatures.size() / 2]};
+    plan.equilibrate = *config().equilibrate;
+    plan.measure = measure;
+    plan.every = 1;
+    tasks.push_back(cell.task(0, plan, "pilot"));
+  }
+  std::vector<double> tau(tasks.size(), at == At::middle ? std::nan("") : 0);
+  pilots(tasks, [&](std::size_t index, TaskData&& data) {
+    for (std::size_t t = 0; t < data.temperature.size(); ++t) {
+      const double here = tau_of_m2(data, t).value;
+      tau[index] = at == At::middle ? here : std::max(tau[index], here);
+    }
+  });
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    choose_times(config(), cells[i].p, tau[i], cells[i].size->plan);
+  }
+}
+
+double TaskRunner::fill(std::span<const SizeCell> cells) {
+  double seconds = fill_once(cells);
+  if (config().equilibrate) return seconds;
+  // What the pilots missed: those sizes whose halves disagree go on until they do not.
+  while (true) {
+    std::vector<SizeCell> again;
+    for (const SizeCell& cell : cells) {
+      SizeData& size = *cell.size;
+      if (compare_halves(size).agree || !discard_more(size.plan)) continue;
+      progress_.line(
+          fmt::format("p = {}, {}: hot and cold starts differ; the measurements so far "
+                      "are dropped and {} more made",
+                      number_text(cell.p), size_text(size), size.plan.measure));
+      again.push_back(cell);
+    }
+    if (again.empty()) return seconds;
+    seconds += fill_once(again);
+  }
+}
+
+std::vector<TaskRunner::Missing> TaskRunner::missing(const SizeCell& cell) const {
+  const SizePlan& plan = cell.size->plan;
+  const auto& graphs = cell.size->samples.graphs;
+  std::vector<Missing> list;
+  for (std::uint32_t g = 0; g < std::max<std::size_t>(cell.graphs, graphs.size()); ++g) {
+    const std::uint64_t done = g < graphs.size() ? graphs[g].discarded + graphs[g].measurements : 0;
+    if (done == plan.discard + plan.measure) continue;
+    list.push_back({g, cell.tasks_of_graph(g)});
+    if (done == 0) continue;
+    for (StudyTask& task : list.back().tasks) {  // it goes on where it was
+      task.seconds *= static_cast<double>((task.spec.measure - done) * task.spec.every) /
+                      static_cast<double>(task.spec.cycles());
+    }
+  }
+  return list;
+}
+
+double TaskRunner::seconds_to_fill(std::span<const SizeCell> cells) const {
+  double seconds = 0;
+  for (const SizeCell& cell : cells) {
+    for (const Missing& graph : missing(cell)) seconds += seconds_of(graph.tasks);
+  }
+  return seconds;
+}
+
+double TaskRunner::fill_once(std::span<const SizeCell> cells) {
+  // A graph is complete once all of its tasks are.
+  struct Place {
+    const SizeCell* cell = nullptr;
+    std::uint32_t graph = 0;
+    std::size_t tasks = 0;
+    std::vector<TaskData> parts;
+  };
+  std::vector<StudyTask> tasks;
+  std::vector<std::size_t> place_of;  // [task]
+  std::vector<Place> places;
+  for (const SizeCell& cell : cells) {
+    for (Missing& one : missing(cell)) {
+      place_of.resize(place_of.size() + one.tasks.size(), places.size());
+      places.push_back({&cell, one.graph, one.tasks.size(), {}});
+      std::move(one.tasks.begin(), one.tasks.end(), std::back_inserter(tasks));
+    }
+    auto& samples = cell.size->samples;
+    samples.graphs.resize(std::max<std::size_t>(samples.graphs.size(), cell.graphs));
+    samples.spec = cell.task(0, cell.size->plan, "graph").spec.graph;
+  }
+  run(tasks, [&](std::size_t index, TaskData&& data) {
+    Place& place = places[place_of[index]];
+    const SizePlan& plan = place.cell->size->plan;
+    SizeSamples& samples = place.cell->size->samples;
+    keep_first(data, tasks[index].spec.measure);
+    if (!config().temperature_tasks.empty()) {
+      const std::lock_guard lock(mutex_);
+      place.parts.push_back(std::move(data));
+      if (place.parts.size() < place.tasks) return;
+      data = at_temperatures(std::move(place.parts), plan.temperatures);
+    }
+    if (samples.graphs.size() == 1 && place.cell->of_graph != nullptr) {
+      TaskData counted = data;
+      drop_first(counted, plan.discard);
+      *place.cell->of_graph = results_of(counted);
+    }
+    samples.graphs[place.graph] =
+        reduce(tasks[index].spec, std::move(data), samples.grid, config().target_error.has_value(),
+               plan.discard, samples.energies ? &*samples.energies : nullptr);
+  });
+  return seconds_of(tasks);
+}
+
+void TaskRunner::expect(double now, double later, bool guessed) {
+  planned_ += now;
+  progress_.set_total(planned_ + later, guessed ? later : 0);
+}
+
+void TaskRunner::begin_round(const std::string& errors, double left) {
+  const double target = *config().target_error;
+  progress_.line(
+      fmt::format("round {}: relative error {} target {:.2g}", ++round_, errors, target));
+  progress_.stage(fmt::format("to {:.2g}", target));
+  expect(0, left, false);
+}
+
+double seconds_done(const SizeCell& cell) {
+  return cell.task(0, cell.size->plan, "graph").seconds *
+         static_cast<double>(cell.size->samples.graphs.size());
+}
+
+double seconds_of(std::span<const StudyTask> tasks) {
+  double seconds = 0;
+  for (const StudyTask& task : tasks) seconds += task.seconds;
+  return seconds;
+}
+
+}  // namespace rewise

@@ -1,0 +1,96 @@
+// Runs the tasks of a search over points and sizes (`tc`, `sweep`): what they cost, how far all is,
+// the times of a size's plan, its graphs, the rounds of a target.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/study/size_curves.hpp"
+#include "experiments/study/study.hpp"
+
+namespace rewise {
+
+// Seconds on one core per site and cycle of a temperature's replicas, of each size of a point, as
+// finished tasks have told.
+class TaskSpeed {
+ public:
+  double of(std::size_t size) const {
+    return known_.empty() ? 1e-9 : known_[std::min(size, known_.size() - 1)];
+  }
+  void note(std::size_t size, const TaskData& data);
+
+ private:
+  std::vector<double> known_;  // [size]
+};
+
+// One size at one point, of a search that keeps all of it in place while tasks run.
+struct SizeCell {
+  SizeData* size = nullptr;
+  double p = 0;
+  std::uint32_t graphs = 0;            // in all
+  std::vector<std::uint32_t> smaller;  // extents of the size before; empty where there is none
+  std::function<StudyTask(std::uint32_t graph, const SizePlan& plan, const std::string& purpose)>
+      task;
+  // Those that one graph's result rests on, under the size's plan.
+  std::function<std::vector<StudyTask>(std::uint32_t graph)> tasks_of_graph;
+  std::vector<std::string>* warnings = nullptr;        // the point's
+  std::vector<TemperatureResult>* of_graph = nullptr;  // out, of a size's only graph
+};
+
+class TaskRunner {
+ public:
+  TaskRunner(Study& study, const StopToken& stop, Progress& progress)
+      : study_(study), stop_(stop), progress_(progress) {}
+
+  // As Study::run; tasks that say whose they are tell how fast they were.
+  void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
+
+  // The schedule under schedule = "auto" (study_schedule.hpp), for as many cycles as `likely` says.
+  void tune(const SizeCell& cell, SizePlan likely);
+
+  // Equilibration, cycles per measurement and measurements of each cell's plan: by pilots from both
+  // starts, or where the configuration fixes the equilibration from tau_int of m^2 in a run of
+  // `measure` measurements, at the middle temperature or at all of them. `later`: seconds of the
+  // work to follow.
+  enum class At { middle, all };
+  void find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure, At at);
+
+  // Brings every cell to its graphs, each measured as its plan says; gives the seconds that this
+  // was expected to take. Under equilibrate = "auto" plans whose halves disagree discard more.
+  double fill(std::span<const SizeCell> cells);
+  double seconds_to_fill(std::span<const SizeCell> cells) const;  // on one core
+
+  // For the time left: seconds of work about to be done, on one core, and of what is to follow,
+  // which is a guess unless it follows from what was measured.
+  void expect(double now, double later, bool guessed = true);
+
+  // A round of a target begins: `errors` says how far all is, `left` the seconds to the target.
+  void begin_round(const std::string& errors, double left);
+
+  const StudyConfig& config() const { return study_.config(); }
+  Progress& progress() { return progress_; }
+
+ private:
+  struct Missing {
+    std::uint32_t graph = 0;
+    std::vector<StudyTask> tasks;  // to be run or to be measured longer
+  };
+  std::vector<Missing> missing(const SizeCell& cell) const;
+  double fill_once(std::span<const SizeCell> cells);
+
+  Study& study_;
+  const StopToken& stop_;
+  Progress& progress_;
+  std::mutex mutex_;    // of speeds and of graphs with several tasks, which may end at once
+  double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
+  int round_ = 0;
+};
+
+// Of all graphs of a cell so far, on one core.
+double seconds_done(const SizeCell& cell);
+double seconds_of(std::span<const StudyTask> tasks);
+
+}  // namespace rewise
