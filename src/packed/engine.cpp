@@ -41,7 +41,6 @@ class CpuEngine final : public PackedEngine {
   }
   void check_memory() const;
   void start();
-  void start_strip(std::size_t who, int colour, std::uint64_t which);
 
   const EngineOptions options_;
   int threads_;
@@ -71,37 +70,21 @@ void CpuEngine::check_memory() const {
                           need / kGiB, layout_.sites(), systems_, there / kGiB));
 }
 
-void CpuEngine::start_strip(std::size_t who, int colour, std::uint64_t which) {
-  std::uint32_t* words = system(who) + (colour == 0 ? 0 : layout_.colour_words());
-  const std::uint64_t first = which * kStripWords;
-  const std::uint64_t last = std::min(first + kStripWords, layout_.colour_words());
-  auto j = static_cast<std::uint32_t>(first % layout_.stride());
-  for (std::uint64_t at = first; at < last; at += kGroupWords) {
-    Words4 random{{~0u, ~0u, ~0u, ~0u}};
-    if (hot(who)) {
-      random = random_words(spec_.seed, Stream::packed_start,
-                            item_of(static_cast<std::uint32_t>(at / kGroupWords), colour),
-                            static_cast<std::uint32_t>(who), 0, 0);
-    }
-    for (std::uint32_t w = 0; w < kGroupWords; ++w) {
-      words[at + w] = random.w[w] & layout_.site_bits(j + w);
-    }
-    j += kGroupWords;
-    if (j == layout_.stride()) j = 0;
-  }
-}
-
 // The thread that starts a strip is mostly the one that updates it: its memory lies near.
 void CpuEngine::start() {
-  const std::uint64_t each = strips(layout_);
+  const Words all{0, layout_.colour_words()};
+  const std::uint64_t each = strips(all);
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads_)
-    for (std::uint64_t k = 0; k < systems_ * each; ++k) start_strip(k / each, colour, k % each);
+    for (std::uint64_t k = 0; k < systems_ * each; ++k) {
+      start_strip(layout_, rules_, k / each, colour, strip_of(all, k % each), system(k / each));
+    }
   }
 }
 
 bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  const std::uint64_t each = strips(layout_);
+  const Words all{0, layout_.colour_words()};
+  const std::uint64_t each = strips(all);
   return advance_systems(
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
@@ -114,7 +97,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
           for (int colour = 0; colour < 2; ++colour) {
 #pragma omp for schedule(static)
             for (std::uint64_t k = begin * each; k < end * each; ++k) {
-              update_strip(layout_, draws_[k / each], spec_.local, colour, k % each,
+              update_strip(layout_, draws_[k / each], spec_.local, colour, strip_of(all, k % each),
                            system(k / each));
             }
           }
@@ -125,12 +108,13 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 void CpuEngine::measure(Observation& out) {
   const double begin = now();
   std::vector<unsigned long long> unequal(systems_), up(systems_);
-  const std::uint64_t each = strips(layout_);
+  const Words all{0, layout_.colour_words()};
+  const std::uint64_t each = strips(all);
   for (std::size_t who = 0; who < systems_; ++who) {
     unsigned long long bonds = 0, sites = 0;
 #pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : bonds, sites)
     for (std::uint64_t k = 0; k < each; ++k) {
-      const Counts counts = count_strip(layout_, k, system(who));
+      const Counts counts = count_strip(layout_, strip_of(all, k), system(who));
       bonds += counts.unequal;
       sites += counts.up;
     }
@@ -150,17 +134,7 @@ std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents) {
 std::unique_ptr<Engine> make_packed_engine(const std::vector<std::uint32_t>& extents,
                                            const EngineSpec& spec, const EngineOptions& options) {
   const Layout layout = Layout::make(extents);
-  check_spec(spec);
-  if (spec.model != ModelKind::ising) {
-    throw Error(ExitCode::usage,
-                fmt::format("model '{}': the packed engine simulates ising (the single engine has "
-                            "the others)",
-                            to_string(spec.model)));
-  }
-  if (options.threads < 0) {
-    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
-                                             options.threads));
-  }
+  check_packed_spec(spec, options);
   if (options.device >= 0) {
 #if defined(REWISE_HAVE_CUDA)
     return make_cuda_engine(layout, spec, options);

@@ -38,4 +38,13 @@ Layout Layout::make(const std::vector<std::uint32_t>& extents) {
   return layout;
 }
 
+Layout Layout::slab(std::uint32_t begin, std::uint32_t end) const {
+  Layout part = *this;
+  part.extent[dim - 1] = end - begin + 2;
+  part.rows = plane_rows() * part.planes();
+  part.first_group = (begin - 1) * plane_rows() * groups;
+  part.first_odd = (begin + 1) % 2;
+  return part;
+}
+
 }  // namespace rewise::packed

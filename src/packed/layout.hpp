@@ -7,6 +7,11 @@
 // that word shifted by one site, forward in rows whose sites have odd x and backward in the others.
 // A colour's words are [rows][stride]; a system is colour 0, then colour 1.
 //
+// A slab is some consecutive planes of the slowest extent, with one more at either end: copies of
+// the planes beyond it, the halo. It is laid out as a lattice of so many planes; only where its
+// random numbers are addressed and the parity of its rows begin elsewhere. Its inner rows have all
+// their neighbours within it, so that whoever keeps to these never meets its ends.
+//
 // Trivially copyable: goes to kernels by value. It holds no 32-bit site numbers: systems of more
 // than 2^32 sites fit.
 #pragma once
@@ -30,15 +35,30 @@ struct RowPlace {
   bool odd_row;  // parity of its coordinates but x
 };
 
+// Words [first, last) of a colour.
+struct Words {
+  std::uint64_t first, last;
+};
+
 struct Layout {
   int dim = 0;
   std::uint32_t extent[kMaxDim]{1, 1, 1, 1};
   std::uint32_t half = 0;    // sites of one colour in a row
   std::uint32_t groups = 0;  // of a row
   std::uint32_t rows = 0;
+  // A slab: the number of its first group in the lattice (modulo 2^32: the plane before the first
+  // counts backwards), and whether its first row has odd coordinates.
+  std::uint32_t first_group = 0;
+  std::uint32_t first_odd = 0;
 
   // Error(usage) naming the extent that is odd, below 4 or too large (2^32 rows, 2^31 groups).
   static Layout make(const std::vector<std::uint32_t>& extents);
+
+  // Planes [begin, end) of the slowest of two or more extents and their halo.
+  Layout slab(std::uint32_t begin, std::uint32_t end) const;
+  std::uint32_t planes() const { return dim > 1 ? extent[dim - 1] : 1; }
+  std::uint32_t plane_rows() const { return rows / planes(); }
+  std::uint64_t plane_words() const { return std::uint64_t{plane_rows()} * stride(); }
 
   RW_HD std::uint32_t stride() const { return kGroupWords * groups; }  // words of a row
   RW_HD std::uint64_t colour_words() const { return std::uint64_t{rows} * stride(); }
@@ -57,7 +77,7 @@ struct Layout {
   template <int kDim>
   RW_HD RowPlace row_place(std::uint32_t row) const {
     RowPlace place{};
-    std::uint32_t stride = 1, rest = row, sum = 0;
+    std::uint32_t stride = 1, rest = row, sum = first_odd;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif

@@ -239,7 +239,8 @@ void update_words(const Draws& draws, int colour, const Strip& strip) {
     for (std::uint32_t at = 0; at < piece.words; at += block) {
       const std::uint32_t* neighbour[2 * kDim];
       for (std::size_t k = 0; k < 2 * kDim; ++k) neighbour[k] = piece.neighbour[k] + at;
-      const auto group = static_cast<std::uint32_t>((piece.first + at) / kGroupWords);
+      const std::uint32_t group =
+          strip.first_group + static_cast<std::uint32_t>((piece.first + at) / kGroupWords);
       decide_block<kDim, kDownhill>(draws, calls, item_of(group, colour), piece.own + at, neighbour,
                                     piece.sites + at);
     }
@@ -297,17 +298,36 @@ HWY_EXPORT(UpdateStrip);
 HWY_EXPORT(CountBits);
 HWY_EXPORT(CountUnequal);
 
+void start_strip(const Layout& layout, const Systems& systems, std::size_t who, int colour,
+                 Words words, std::uint32_t* spins) {
+  std::uint32_t* own = spins + (colour == 0 ? 0 : layout.colour_words());
+  auto j = static_cast<std::uint32_t>(words.first % layout.stride());
+  for (std::uint64_t at = words.first; at < words.last; at += kGroupWords) {
+    Words4 random{{~0u, ~0u, ~0u, ~0u}};
+    if (systems.hot(who)) {
+      const std::uint32_t group = layout.first_group + static_cast<std::uint32_t>(at / kGroupWords);
+      random = random_words(systems.spec().seed, Stream::packed_start, item_of(group, colour),
+                            static_cast<std::uint32_t>(who), 0, 0);
+    }
+    for (std::uint32_t w = 0; w < kGroupWords; ++w) {
+      own[at + w] = random.w[w] & layout.site_bits(j + w);
+    }
+    j += kGroupWords;
+    if (j == layout.stride()) j = 0;
+  }
+}
+
 void update_strip(const Layout& layout, const Draws& draws, LocalUpdate rule, int colour,
-                  std::uint64_t which, std::uint32_t* spins) {
+                  Words words, std::uint32_t* spins) {
   Strip strip;
-  load_strip(layout, spins, colour, which, strip);
+  load_strip(layout, spins, colour, words, strip);
   HWY_DYNAMIC_DISPATCH(UpdateStrip)(layout.dim, draws, rule, colour, strip);
   store_strip(layout, strip, colour, spins);
 }
 
-Counts count_strip(const Layout& layout, std::uint64_t which, std::uint32_t* spins) {
+Counts count_strip(const Layout& layout, Words range, std::uint32_t* spins) {
   Strip strip;
-  load_strip(layout, spins, 0, which, strip);
+  load_strip(layout, spins, 0, range, strip);
   Counts counts;
   counts.unequal = HWY_DYNAMIC_DISPATCH(CountUnequal)(layout.dim, strip);
   for (std::uint32_t n = 0; n < strip.pieces; ++n) {

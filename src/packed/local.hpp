@@ -5,19 +5,24 @@
 #include <cstdint>
 
 #include "src/packed/strip.hpp"
+#include "src/packed/systems.hpp"
 
 namespace rewise::packed {
 
-// New spins of a strip of one colour. Strips of a colour in any order or at once: each writes its
-// own words and reads the other colour.
+// The first spins of a strip (strip_of) of one colour of system `who`.
+void start_strip(const Layout& layout, const Systems& systems, std::size_t who, int colour,
+                 Words words, std::uint32_t* spins);
+
+// New spins of a strip (strip_of) of one colour. Strips of a colour in any order or at once: each
+// writes its own words and reads the other colour.
 void update_strip(const Layout& layout, const Draws& draws, LocalUpdate rule, int colour,
-                  std::uint64_t which, std::uint32_t* spins);
+                  Words words, std::uint32_t* spins);
 
 // Bonds between unequal spins that end at colour 0's sites of a strip (every bond ends at one such
 // site), and sites of both colours that are up.
 struct Counts {
   std::uint64_t unequal = 0, up = 0;
 };
-Counts count_strip(const Layout& layout, std::uint64_t which, std::uint32_t* spins);
+Counts count_strip(const Layout& layout, Words words, std::uint32_t* spins);
 
 }  // namespace rewise::packed

@@ -12,14 +12,6 @@
 namespace rewise::packed {
 namespace {
 
-std::vector<ThresholdDigits> all_digits(int dim, const EngineSpec& spec) {
-  std::vector<ThresholdDigits> digits;
-  for (const double beta : spec.betas) {
-    digits.emplace_back(dim, beta, spec.local);
-  }
-  return digits;
-}
-
 // Eight bytes of 0 or 1 from four bits of sites with even x and four with odd: [even + 16 odd].
 std::array<std::uint64_t, 256> interleaving() {
   std::array<std::uint64_t, 256> table{};
@@ -55,12 +47,26 @@ bool odd_row(const Layout& layout, std::uint32_t row) {
 
 }  // namespace
 
+void check_packed_spec(const EngineSpec& spec, const EngineOptions& options) {
+  check_spec(spec);
+  if (spec.model != ModelKind::ising) {
+    throw Error(ExitCode::usage,
+                fmt::format("model '{}': the packed engine simulates ising (the single engine has "
+                            "the others)",
+                            to_string(spec.model)));
+  }
+  if (options.threads < 0) {
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
+                                             options.threads));
+  }
+}
+
 PackedEngine::PackedEngine(const Layout& layout, const EngineSpec& spec)
     : EngineBase("packed", spec, layout.sites(), layout.bonds(), spec.betas.size() * spec.replicas,
                  4 * layout.words()),
       layout_(layout),
-      systems_(replicas_),
-      digits_(all_digits(layout.dim, spec)) {}
+      rules_(layout.dim, spec),
+      systems_(replicas_) {}
 
 bool PackedEngine::advance_systems(
     const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "src/engine/engine_base.hpp"
-#include "src/packed/rules.hpp"
+#include "src/packed/systems.hpp"
 
 namespace rewise::packed {
+
+// Error(usage) for what no packed engine does.
+void check_packed_spec(const EngineSpec& spec, const EngineOptions& options);
 
 class PackedEngine : public EngineBase {
  public:
@@ -28,17 +31,12 @@ class PackedEngine : public EngineBase {
   bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
                        const std::function<void(std::size_t first, std::size_t last,
                                                 std::uint64_t step, std::uint64_t steps)>& run);
-  Draws draws(std::size_t who, std::uint32_t step) const {
-    return make_draws(digits_[who / spec_.replicas], spec_.seed, static_cast<std::uint32_t>(who),
-                      step);
-  }
-  bool hot(std::size_t who) const {
-    return starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
-  }
+  Draws draws(std::size_t who, std::uint32_t step) const { return rules_.draws(who, step); }
+  bool hot(std::size_t who) const { return rules_.hot(who); }
 
   const Layout layout_;
-  const std::size_t systems_;                  // T * R
-  const std::vector<ThresholdDigits> digits_;  // [T]
+  const Systems rules_;
+  const std::size_t systems_;  // T * R
 
  private:
   void read_part(std::size_t who, std::span<std::uint8_t> out) const final;

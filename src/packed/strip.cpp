@@ -48,15 +48,16 @@ void for_segments(const Layout& layout, std::uint64_t first, std::uint32_t words
 }
 
 template <int kDim>
-void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, std::uint64_t which,
+void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, Words range,
                     Strip& strip) {
-  const std::uint64_t all = layout.colour_words(), first = which * kStripWords;
-  const auto words = static_cast<std::uint32_t>(std::min<std::uint64_t>(kStripWords, all - first));
+  const std::uint64_t all = layout.colour_words(), first = range.first;
+  const auto words = static_cast<std::uint32_t>(range.last - first);
   const std::uint32_t stride = layout.stride();
   std::uint32_t* own = spins + (colour == 0 ? 0 : all);
   const std::uint32_t* other = spins + (colour == 0 ? all : 0);
   strip.copied = stride % kPieceWords != 0 || layout.half != 32 * stride;
   strip.pieces = 0;
+  strip.first_group = layout.first_group;
   for_segments(layout, first, words, [&](const Segment& s) {
     const RowPlace place = layout.row_place<kDim>(s.row);
     const std::uint32_t* rows[2 * kDim];  // of the neighbours that lie in the same place
@@ -98,10 +99,9 @@ void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, std:
 
 }  // namespace
 
-void load_strip(const Layout& layout, std::uint32_t* spins, int colour, std::uint64_t which,
-                Strip& strip) {
+void load_strip(const Layout& layout, std::uint32_t* spins, int colour, Words words, Strip& strip) {
   with_lattice_dim(layout.dim,
-                   [&]<int kDim>() { load_strip_dim<kDim>(layout, spins, colour, which, strip); });
+                   [&]<int kDim>() { load_strip_dim<kDim>(layout, spins, colour, words, strip); });
 }
 
 void store_strip(const Layout& layout, const Strip& strip, int colour, std::uint32_t* spins) {

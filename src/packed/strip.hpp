@@ -12,8 +12,12 @@ namespace rewise::packed {
 
 inline constexpr std::uint32_t kStripWords = 256;
 
-inline std::uint64_t strips(const Layout& layout) {
-  return (layout.colour_words() + kStripWords - 1) / kStripWords;
+inline std::uint64_t strips(Words words) {
+  return (words.last - words.first + kStripWords - 1) / kStripWords;
+}
+inline Words strip_of(Words words, std::uint64_t which) {
+  const std::uint64_t first = words.first + which * kStripWords;
+  return {first, first + kStripWords < words.last ? first + kStripWords : words.last};
 }
 
 inline constexpr std::uint32_t kPieceWords = 64;  // four of the widest vectors
@@ -29,7 +33,8 @@ struct Piece {
 
 struct Strip {
   std::uint32_t pieces;
-  bool copied;  // one piece, whose own words are a copy
+  bool copied;                // one piece, whose own words are a copy
+  std::uint32_t first_group;  // of the layout: pieces count from there
   Piece piece[kStripWords / kPieceWords];
   // What is not read in its place.
   alignas(64) std::uint32_t own[kStripWords];
@@ -37,10 +42,9 @@ struct Strip {
   alignas(64) std::uint32_t sites[kStripWords];
 };
 
-// Strip number `which` of a colour. spins: a system, [2][colour_words]; `own` of the pieces of a
+// `words`, a strip's, of a colour. spins: a system, [2][colour_words]; `own` of the pieces of a
 // strip that is not copied point there.
-void load_strip(const Layout& layout, std::uint32_t* spins, int colour, std::uint64_t which,
-                Strip& strip);
+void load_strip(const Layout& layout, std::uint32_t* spins, int colour, Words words, Strip& strip);
 // The pieces' own words to where they belong, if they were copied.
 void store_strip(const Layout& layout, const Strip& strip, int colour, std::uint32_t* spins);
 

@@ -57,9 +57,10 @@ void sweep_on_host(const packed::Layout& layout, const packed::Draws& draws,
   using namespace packed;
   for (int colour = 0; colour < 2; ++colour) {
     std::vector<std::uint32_t> fresh = spins;
-    for (std::uint64_t which = 0; which < strips(layout); ++which) {
+    const Words all{0, layout.colour_words()};
+    for (std::uint64_t which = 0; which < strips(all); ++which) {
       Strip strip;
-      load_strip(layout, spins.data(), colour, which, strip);
+      load_strip(layout, spins.data(), colour, strip_of(all, which), strip);
       for (std::uint32_t n = 0; n < strip.pieces; ++n) {
         const Piece& piece = strip.piece[n];
         for (std::uint32_t at = 0; at < piece.words; at += kGroupWords) {

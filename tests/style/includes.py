@@ -15,7 +15,8 @@ import tree
 THIS_FILE = "tests/style/includes.py"
 FLOORS = {
     "src/base": 0,
-    "src/random": 1, "src/model": 1, "src/cuda": 1, "analysis": 1,
+    "src/random": 1, "src/model": 1, "src/cuda": 1, "src/ranks": 1,
+    "analysis": 1,
     "graphs": 2,
     "src/engine": 3, "src/label": 3,
     "src/bundle": 4, "src/single": 4, "src/packed": 4, "src/store": 4,

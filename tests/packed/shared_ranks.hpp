@@ -1,0 +1,27 @@
+// An engine that ranks share, the ranks being threads of the test.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "src/packed/shared.hpp"
+#include "src/ranks/threads.hpp"
+
+namespace rewise::oracle {
+
+// Calls f with the engine on rank 0, which is this thread, the others following; each with
+// `options`.
+inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, const EngineSpec& spec,
+                       const EngineOptions& options, const std::function<void(Engine&)>& f) {
+  ranks::run_ranks(ranks, [&](ranks::Transport& transport) {
+    if (transport.rank() > 0) return follow_packed(transport, [&](bool) { return options; });
+    {
+      const auto engine = make_shared_packed_engine(transport, extents, spec, options);
+      f(*engine);
+    }
+    dismiss_followers(transport);
+  });
+}
+
+}  // namespace rewise::oracle
