@@ -25,18 +25,20 @@ std::filesystem::path class_file(const std::filesystem::path& folder, const std:
   return folder / "schedules" / (name + ".json");
 }
 
-// LeaseLost, where there is one that is lost: its new owner chooses.
+// LeaseLost, where there is one that is lost: its new owner chooses, and what he chose stays.
 void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json tuned,
           const Lease* lease = nullptr) {
   tuned["class"] = file.stem().string();
   tuned["schedule"] = to_string(chosen.schedule);
   tuned["cluster"] = to_string(chosen.cluster);
   tuned["reason"] = chosen.reason;
-  const auto write = [&] { write_text_file(file, kept_text(tuned)); };
-  if (lease != nullptr) {
-    lease->prove(write);
-  } else {
-    write();
+  const std::string text = kept_text(tuned);
+  if (lease == nullptr) return write_text_file(file, text);
+  try {
+    write_new_plain(file, std::as_bytes(std::span(text)), *lease);
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::held) throw;
+    throw LeaseLost(ExitCode::interrupted, error.what());
   }
 }
 

@@ -15,19 +15,25 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/error.hpp"
+
 namespace rewise {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::time_t kOld = 3600;  // seconds without a write, where nothing can be held
 
-// ".NAME.TOKEN.tmp"; versions before had "PID", "PID-COUNT" or "PID-prev" for a token.
-bool is_temporary(std::string_view name) {
-  if (!name.starts_with(".") || !name.ends_with(".tmp")) return false;
+// What ".NAME.TOKEN.tmp" is a temporary of, "" where it is none; versions before had "PID",
+// "PID-COUNT" or "PID-prev" for a token.
+std::string_view target_of(std::string_view name) {
+  if (!name.starts_with(".") || !name.ends_with(".tmp")) return "";
   name.remove_suffix(4);
-  std::string_view token = name.substr(name.rfind('.') + 1);
+  const std::size_t dot = name.rfind('.');
+  std::string_view token = name.substr(dot + 1);
   if (token.ends_with("-prev")) token.remove_suffix(5);
-  return !token.empty() && token.find_first_not_of("0123456789abcdef-") == token.npos;
+  const bool is_token =
+      !token.empty() && token.find_first_not_of("0123456789abcdef-") == token.npos;
+  return is_token && dot > 0 ? name.substr(1, dot - 1) : "";
 }
 
 // Whether nobody holds it; then removes it, if it is told to, while nobody can.
@@ -87,7 +93,8 @@ std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (is_temporary(name) && name.starts_with(prefix) && nobody_holds(entry->path(), false)) {
+    if (!target_of(name).empty() && name.starts_with(prefix) &&
+        nobody_holds(entry->path(), false)) {
       found.push_back(entry->path());
     }
   }
@@ -98,6 +105,23 @@ std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
     cleared += nobody_holds(path, true);
   }
   return cleared;
+}
+
+void remove_temporaries(const fs::path& folder, const std::string& owner) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::string_view target = target_of(name);
+    if (!target.starts_with(owner)) continue;
+    target.remove_prefix(owner.size());
+    if (target.empty() || target == ".grown" || (target[0] == '.' && target.ends_with(".h5"))) {
+      ::unlink(entry->path().c_str());
+    }
+  }
+  if (error) {
+    throw Error(ExitCode::io, fmt::format("cannot list {}: {}", folder.string(), error.message()));
+  }
 }
 
 }  // namespace rewise

@@ -31,5 +31,8 @@ void release_temporary(int file);
 // Removes the temporaries in a folder whose names begin with `prefix` and that nobody holds; how
 // many.
 std::size_t clear_temporaries(const std::filesystem::path& folder, std::string_view prefix = ".");
+// Those of OWNER, OWNER.grown, OWNER.h5 and OWNER.*.h5, even where somebody holds them: whoever
+// wrote them can publish none of them any more. Error(io).
+void remove_temporaries(const std::filesystem::path& folder, const std::string& owner);
 
 }  // namespace rewise

@@ -31,6 +31,11 @@ struct FileIdentity {
     changed = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
   }
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+  // All but the time at which its names changed.
+  bool same_content(const FileIdentity& other) const {
+    return device == other.device && inode == other.inode && size == other.size &&
+           written == other.written;
+  }
 };
 
 // Error(io), naming the file, in all of it; only `is_there` asks for one that is missing.

@@ -166,7 +166,7 @@ class FolderLock {
 
  private:
   bool acquire() {
-    const auto end = Clock::now() + 5s;
+    const auto end = Clock::now() + lease_options().stale_after / 24;
     auto pause = 200us;
     while (!locked_) {
       locked_ = syscalls().flock(file_, LOCK_EX | LOCK_NB) == 0;
@@ -285,8 +285,10 @@ bool Lease::held() const { return impl_ && impl_->is_mine(); }
 const fs::path& Lease::path() const { return impl_->path; }
 std::uint64_t Lease::term() const { return impl_->owner.term; }
 
-void Lease::prove(const std::function<void()>& publish) const {
+void Lease::prove(const std::function<void()>& publish,
+                  const std::function<void()>& prepare) const {
   const FolderLock lock(folder_of(impl_->path));
+  if (prepare) prepare();
   impl_->require_mine();
   publish();
 }
@@ -303,10 +305,13 @@ void Lease::outgrow(std::uint64_t term) {
   if (impl_->owner.term > term) return;
   LeaseOwner grown = impl_->owner;
   grown.term = term + 1;
-  Candidate candidate(impl_->path, grown);
+  // Of a name that goes at a takeover.
+  Candidate candidate(fs::path(impl_->path).replace_extension(".grown"), grown);
   prove([&] {
     if (syscalls().rename(candidate.path().c_str(), impl_->path.c_str()) != 0) {
-      fail_io("write", impl_->path, errno);
+      const int error = errno;
+      impl_->require_mine();
+      fail_io("write", impl_->path, error);
     }
     candidate.published();
   });
@@ -328,8 +333,9 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
     if (!is_dead(path, *holder, candidate.now(), options)) return {{}, who, ""};
     me.term = holder->term + 1;
     if (take_over(path, *holder, me, options)) {
-      // A dead writer's temporaries of this task (`.<id>.*.tmp`).
-      clear_temporaries(folder_of(path), fmt::format(".{}.", path.stem().string()));
+      std::string owned = path.stem().string();  // a task's id, a schedule's file, a group's packs
+      remove_temporaries(folder_of(path), owned.substr(0, owned.rfind(".pack")));
+      clear_temporaries(folder_of(path), fmt::format(".{}.", owned));
       return mine(fmt::format("{} is dead; its lease {} is taken over", who, path.string()));
     }
   }

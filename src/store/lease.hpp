@@ -10,16 +10,17 @@
 // zombie's or has another start time.
 //
 // Takeover replaces the dead lease by a rename under the folder's lock, so exactly one contender
-// wins, and clears away the temporary files of this task that nobody holds. The term grows by one
-// at every takeover. Files written under a lease bear its term (sealed_file.hpp), and each is
-// published under the folder's lock after its owner has proved that the lease still is its own: an
-// owner that was stopped for so long that it lost its lease cannot replace what its successor
-// wrote.
+// wins, and removes all that was written aside for this task. The term grows by one at every
+// takeover. Files written under a lease bear its term (sealed_file.hpp), and each is published by a
+// rename of what was written aside, after its owner has proved that the lease still is its own. So
+// an owner that was stopped for so long that it lost its lease cannot replace what its successor
+// wrote: before the proof it is told; after it, what it would rename is gone, before its successor
+// reads or writes anything. That needs no lock.
 //
-// The folder's lock is flock on the folder itself; where that cannot be (NFS), on `.leases.lock` in
-// it. Nobody waits for it longer than some seconds: who keeps it that long was stopped while he
-// held it. Without flock, as on some cluster file systems, the last rename within half a second
-// wins a takeover: best effort.
+// The folder's lock, which spares the others such work, is flock on the folder itself; where that
+// cannot be (NFS), on `.leases.lock` in it. Nobody waits for it longer than a 24th of a lease's
+// life, 5 s: who keeps it that long was stopped while he held it. Without flock, as on some cluster
+// file systems, the last rename within half a second wins a takeover: best effort.
 #pragma once
 
 #include <chrono>
@@ -63,8 +64,9 @@ class Lease {
   // Makes the term greater than one that a file of the task bears. LeaseLost, Error(io).
   void outgrow(std::uint64_t term);
 
-  // Calls `publish` while nobody can take the lease over. LeaseLost, before it, where it is lost.
-  void prove(const std::function<void()>& publish) const;
+  // Calls `prepare`, if any, and then, where the lease still is its own, `publish`; under the
+  // folder's lock, if it can be had. LeaseLost, between them, where it is lost.
+  void prove(const std::function<void()>& publish, const std::function<void()>& prepare = {}) const;
   // The same, but only where the folder's lock is held meanwhile; false where it cannot be had.
   bool prove_locked(const std::function<void()>& publish) const;
 

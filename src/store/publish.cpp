@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <functional>
+#include <initializer_list>
 
 #include "src/base/error.hpp"
 #include "src/base/temporary.hpp"
@@ -38,25 +39,43 @@ void sync_folder(const fs::path& folder) {
   if (result != 0 && error != EINVAL && error != ENOTSUP) fail_io("sync", folder, error);
 }
 
-enum class Kept { none, linked, moved };
+// What was written aside is gone: a process that took the lease over has removed it, or one that
+// had taken it over before us, and was stopped before it could.
+struct Vanished {};
 
-// Makes `.prev` a second name of the file at `path`, which stays where it is if links are possible.
-Kept keep_previous(const fs::path& path) {
-  if (!is_there(path)) return Kept::none;
-  const fs::path previous = previous_path(path);
-  const fs::path aside = temporary_path(path);
-  if (syscalls().link(path.c_str(), aside.c_str()) == 0) {
-    const int result = syscalls().rename(aside.c_str(), previous.c_str());
-    const int error = errno;
-    // Renaming one name of a file onto another name of it does nothing: remove it in any case.
-    syscalls().unlink(aside.c_str());
-    if (result != 0) fail_io("rename", aside, error);
-    return Kept::linked;
-  }
-  if (!links_unsupported(errno)) fail_io("link", path, errno);
-  if (syscalls().rename(path.c_str(), previous.c_str()) != 0) fail_io("rename", path, errno);
-  return Kept::moved;
+[[noreturn]] void fail_publish(const char* what, const fs::path& path, int error,
+                               const Lease* lease) {
+  if (error == ENOENT && lease != nullptr) throw Vanished{};
+  fail_io(what, path, error);
 }
+
+// A second name of a file, to be renamed; removed again at the end.
+class SecondName {
+ public:
+  // 0, or the error.
+  int make(const fs::path& file, const fs::path& beside) {
+    path_ = temporary_path(beside);
+    if (syscalls().link(file.c_str(), path_.c_str()) == 0) return 0;
+    const int error = errno;
+    path_.clear();
+    return error;
+  }
+  ~SecondName() { remove(); }
+  bool is_made() const { return !path_.empty(); }
+  // 0, or the error. Renaming one name of a file onto another name of it does nothing.
+  int rename_to(const fs::path& path) {
+    const int error = syscalls().rename(path_.c_str(), path.c_str()) == 0 ? 0 : errno;
+    remove();
+    return error;
+  }
+
+ private:
+  void remove() {
+    if (!path_.empty()) syscalls().unlink(path_.c_str());
+    path_.clear();
+  }
+  fs::path path_;
+};
 
 // A file of a later term was written by whoever took our lease over.
 void require_no_later(const fs::path& path, const Lease& lease) {
@@ -74,39 +93,71 @@ void require_no_later(const fs::path& path, const Lease& lease) {
                               path.string(), read.term, lease.term()));
 }
 
-// Calls `publish`, with a lease only while it is right.
-void under(const Lease* lease, const fs::path& path, const std::function<void()>& publish) {
-  if (lease == nullptr) return publish();
-  lease->prove([&] {
+// Calls `prepare` and `publish`, the latter with a lease only while it is right. All that `publish`
+// renames or links is there before the lease is proved, so that who takes it over has removed it
+// (lease.hpp): however long we are stopped in between, nothing is replaced then.
+void under(const Lease* lease, const fs::path& path, const std::function<void()>& prepare,
+           const std::function<void()>& publish) {
+  if (lease == nullptr) {
+    prepare();
+    return publish();
+  }
+  const auto proved = [&] {
     require_no_later(path, *lease);
     publish();
-  });
+  };
+  lease->prove(proved, prepare);
 }
 
+enum class Kept { none, linked, moved };
+
+// Makes `.prev` a second name of the file at `path`, which stays where it is if links are possible,
+// and replaces it.
 void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease) {
   const fs::path previous = previous_path(path);
   Kept kept = Kept::none;
-  under(lease, path, [&] {
-    kept = keep_previous(path);
+  SecondName second;
+  const auto prepare = [&] {
+    if (!is_there(path)) return;
+    const int error = second.make(path, path);
+    if (error == ENOENT) return;  // just now: the lease is lost
+    if (error != 0 && !links_unsupported(error)) fail_io("link", path, error);
+    kept = error == 0 ? Kept::linked : Kept::moved;
+  };
+  const auto publish = [&] {
+    if (kept == Kept::linked) {
+      const int error = second.rename_to(previous);
+      if (error != 0) fail_publish("rename", path, error, lease);
+    } else if (kept == Kept::moved && syscalls().rename(path.c_str(), previous.c_str()) != 0) {
+      fail_io("rename", path, errno);
+    }
     temporary.release();
     if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) {
       const int error = errno;
       if (kept == Kept::moved) syscalls().rename(previous.c_str(), path.c_str());
-      fail_io("rename", temporary.path(), error);
+      fail_publish("rename", temporary.path(), error, lease);
     }
     temporary.published();
-  });
+  };
+  under(lease, path, prepare, publish);
   try {
     sync_folder(folder_of(path));
   } catch (const Error&) {
     // An error means that nothing has changed, so the previous file comes back.
-    under(lease, path, [&] {
+    SecondName back;
+    const auto name = [&] {
+      if (kept == Kept::linked) static_cast<void>(back.make(previous, path));
+    };
+    const auto restore = [&] {
       if (kept == Kept::none) {
         syscalls().unlink(path.c_str());
+      } else if (back.is_made()) {
+        static_cast<void>(back.rename_to(path));
       } else {
         syscalls().rename(previous.c_str(), path.c_str());
       }
-    });
+    };
+    under(lease, path, name, restore);
     throw;
   }
 }
@@ -142,7 +193,7 @@ int rename_by_marker(const fs::path& from, const fs::path& path) {
 }
 
 void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease) {
-  under(lease, path, [&] {
+  const auto publish = [&] {
     const fs::path& from = temporary.path();
     temporary.release();
     int result = syscalls().link(from.c_str(), path.c_str());
@@ -154,22 +205,38 @@ void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease)
     }
     if (result != 0) {
       if (errno == EEXIST) refuse(path);
-      fail_io("publish", path, errno);
+      fail_publish("publish", path, errno, lease);
     }
-  });
+  };
+  under(
+      lease, path, [] {}, publish);
   try {
     sync_folder(folder_of(path));
   } catch (const Error&) {
-    under(lease, path, [&] { syscalls().unlink(path.c_str()); });
+    under(
+        lease, path, [] {}, [&] { syscalls().unlink(path.c_str()); });
     throw;
   }
 }
 
-void write_to(Temporary& temporary, std::span<const std::byte> image, const Lease* lease) {
-  const SealBlock block = seal_block(image, lease != nullptr ? lease->term() : 0);
-  temporary.write(block);
-  temporary.write(image);
-  temporary.sync_and_close();
+// Written aside, on disk, and then where `publish` puts it. Who has lost the lease learns that when
+// it is proved the second time.
+void write_and(void (*publish)(Temporary&, const fs::path&, const Lease*), const fs::path& path,
+               std::initializer_list<std::span<const std::byte>> parts, const Lease* lease) {
+  for (int attempt = 1;; ++attempt) {
+    Temporary temporary(path);
+    for (const auto part : parts) temporary.write(part);
+    temporary.sync_and_close();
+    try {
+      return publish(temporary, path, lease);
+    } catch (const Vanished&) {
+      if (attempt == 3) fail_io("publish", path, ENOENT);
+    }
+  }
+}
+
+SealBlock seal_of(std::span<const std::byte> image, const Lease* lease) {
+  return seal_block(image, lease != nullptr ? lease->term() : 0);
 }
 
 }  // namespace
@@ -177,16 +244,12 @@ void write_to(Temporary& temporary, std::span<const std::byte> image, const Leas
 fs::path previous_path(const fs::path& path) { return fs::path(path.string() + ".prev"); }
 
 void write_sealed(const fs::path& path, std::span<const std::byte> image, const Lease* lease) {
-  Temporary temporary(path);
-  write_to(temporary, image, lease);
-  publish_over(temporary, path, lease);
+  write_and(publish_over, path, {seal_of(image, lease), image}, lease);
 }
 
 void write_new_sealed(const fs::path& path, std::span<const std::byte> image, const Lease* lease) {
   if (lease == nullptr && is_there(path)) refuse(path);
-  Temporary temporary(path);
-  write_to(temporary, image, lease);
-  publish_new(temporary, path, lease);
+  write_and(publish_new, path, {seal_of(image, lease), image}, lease);
 }
 
 void write_plain(const fs::path& path, std::span<const std::byte> bytes) {
@@ -196,6 +259,10 @@ void write_plain(const fs::path& path, std::span<const std::byte> bytes) {
   temporary.release();
   if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) fail_io("write", path, errno);
   temporary.published();
+}
+
+void write_new_plain(const fs::path& path, std::span<const std::byte> bytes, const Lease& lease) {
+  write_and(publish_new, path, {bytes}, &lease);
 }
 
 }  // namespace rewise

@@ -6,7 +6,9 @@
 // One writer per path at a time (lease.hpp); readers need no lock. With a `lease`, what it protects
 // is changed only while the lease is its own and no file of a later term is there: LeaseLost
 // otherwise, and nothing has changed. A killed writer may leave a temporary
-// (src/base/temporary.hpp); who takes over its lease removes it.
+// (src/base/temporary.hpp); who takes over its lease removes it. A file that is removed (a
+// checkpoint; one whose folder could not be synced) is removed by its name: who is stopped in the
+// middle of that for as long as leases live may remove its successor's, which is computed again.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +37,9 @@ void write_new_sealed(const std::filesystem::path& path, std::span<const std::by
 
 // Replaces a file that is not sealed, whole or not at all. Error(io).
 void write_plain(const std::filesystem::path& path, std::span<const std::byte> bytes);
+// Never replaces: as write_new_sealed.
+void write_new_plain(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                     const Lease& lease);
 
 // Error(io) only when the file is there and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);

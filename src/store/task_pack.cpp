@@ -16,6 +16,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
+#include "src/base/temporary.hpp"
 #include "src/store/input_file.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
@@ -362,6 +363,20 @@ void remove_file(const fs::path& path) {
   if (syscalls().unlink(path.c_str()) != 0 && errno != ENOENT) fail_io("remove", path, errno);
 }
 
+// Removes a file that is the one packed. By a rename first: another may stand there by now, if we
+// were stopped for long.
+void remove_own(const Own& one) {
+  const fs::path aside = temporary_path(one.path);
+  if (syscalls().rename(one.path.c_str(), aside.c_str()) != 0) fail_io("remove", one.path, errno);
+  struct stat status {};
+  const bool there = ::lstat(aside.c_str(), &status) == 0;
+  if (there && !one.identity.same_content(FileIdentity(status)) &&
+      syscalls().rename_new(aside.c_str(), one.path.c_str()) == 0) {
+    return;
+  }
+  remove_file(aside);
+}
+
 // Puts tasks into one pack, and removes their own files.
 void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
   std::erase_if(own, [](Own& one) { return !read_own(one); });
@@ -385,7 +400,7 @@ void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
       if (::lstat(one.path.c_str(), &status) != 0 || FileIdentity(status) != one.identity) continue;
       // The older one first: were it left alone, it would look like the latest.
       remove_file(previous_path(one.path));
-      remove_file(one.path);
+      remove_own(one);
     }
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 namespace rewise::test {
 namespace {
@@ -13,7 +14,7 @@ struct Plan {
   std::array<int, kCalls> count{};
   std::array<int, kCalls> fail_at{};  // 0: never, -1: always
   std::array<int, kCalls> error{};
-  int total = 0, die_at = 0;
+  int total = 0, die_at = 0, stop_at = 0;
   std::size_t most = 0;  // bytes per write; 0: as asked for
   bool interrupt = false;
 };
@@ -24,6 +25,7 @@ bool fails(Call call) {
   const auto kind = static_cast<std::size_t>(call);
   ++plan.count[kind];
   if (++plan.total == plan.die_at) ::_exit(9);
+  if (plan.total == plan.stop_at) ::raise(SIGSTOP);
   if (plan.fail_at[kind] != -1 && plan.fail_at[kind] != plan.count[kind]) return false;
   errno = plan.error[kind];
   return true;
@@ -94,6 +96,7 @@ void Faults::fail(Call call, int n, int error) {
 void Faults::fail_always(Call call, int error) { fail(call, -1, error); }
 void Faults::shorten_writes(std::size_t bytes) { plan.most = bytes; }
 void Faults::die_at(int n) { plan.die_at = n; }
+void Faults::stop_at(int n) { plan.stop_at = plan.total + n; }
 int Faults::calls() { return plan.total; }
 int Faults::calls(Call call) { return plan.count[static_cast<std::size_t>(call)]; }
 

@@ -26,6 +26,8 @@ class Faults {
   void shorten_writes(std::size_t bytes);
   // The process ends without a further word at its n-th call (from 1) of any kind.
   void die_at(int n);
+  // It stops (SIGSTOP) before its n-th call from now on, and makes the call when it is woken.
+  void stop_at(int n);
 
   static int calls();  // of all kinds
   static int calls(Call call);

@@ -46,7 +46,7 @@ TEST_CASE("a killed owner loses its lease at once, reaped or not") {
   CHECK(claim.note.find(std::to_string(pid)) != std::string::npos);
 }
 
-TEST_CASE("who takes over clears what nobody is writing") {
+TEST_CASE("who takes over clears what its predecessor wrote aside, and what nobody is writing") {
   const TempFolder folder;
   const auto path = folder / "t.lease";
   Holder holder(path);
@@ -57,14 +57,15 @@ TEST_CASE("who takes over clears what nobody is writing") {
                                   std::string("t.part.h5"), std::string(".t.h5.mine.tmp")}) {
     put_text(folder / name, "x");
   }
-  const Temporary held(folder / "t.h5");  // somebody is at it
-  const std::string held_name = held.path().filename().string();
+  // Held by somebody: of this lease's files, who is its owner no more; of others.
+  const Temporary former(folder / "t.h5"), edges(folder / "t.edges"), other(folder / "t2.h5");
   holder.kill();
   holder.bury();
   const LeaseClaim claim = claim_lease(path);
   REQUIRE(claim.lease);
-  std::vector<std::string> left{".t.h5.mine.tmp", ".t2.h5." + token + ".tmp", held_name, "t.lease",
+  std::vector<std::string> left{".t.h5.mine.tmp", ".t2.h5." + token + ".tmp", "t.lease",
                                 "t.part.h5"};
+  for (const Temporary* held : {&edges, &other}) left.push_back(held->path().filename().string());
   std::sort(left.begin(), left.end());
   CHECK(folder.files() == left);
 }
@@ -130,6 +131,68 @@ TEST_CASE("an owner that was stopped loses its lease, and replaces nothing when 
     ::close(ends[0]);
     ::close(ends[1]);
   }
+}
+
+TEST_CASE("an owner that is stopped at any call of a publication replaces nothing later") {
+  ::setenv("REWISE_LEASE_SECONDS", "0.24", 1);  // for locks, too: 10 ms
+  int stops = 0, lost = 0;
+  for (const bool first_file : {false, true}) {
+    for (int n = 1;; ++n) {
+      INFO("stopped before call " << n << (first_file ? ", the first file" : ""));
+      const TempFolder folder;
+      const auto path = folder / "t.lease", file = folder / "t.h5";
+      const pid_t pid = ::fork();
+      REQUIRE(pid >= 0);
+      if (pid == 0) {
+        LeaseClaim claim = claim_lease(path);
+        claim.lease->outgrow(4);
+        if (!first_file) write_sealed(file, bytes_of("the first owner's"), &*claim.lease);
+        Faults faults;
+        faults.stop_at(n);
+        int status = 0;
+        try {
+          if (first_file) {
+            write_new_sealed(file, bytes_of("too late"), &*claim.lease);
+          } else {
+            claim.lease->outgrow(claim.lease->term());
+            write_sealed(file, bytes_of("too late"), &*claim.lease);
+          }
+        } catch (const LeaseLost&) {
+          status = 1;
+        } catch (...) {
+          status = 2;
+        }
+        ::_exit(status);  // a process that ends without releasing its lease
+      }
+      int status = 0;
+      REQUIRE(::waitpid(pid, &status, WUNTRACED) == pid);
+      if (!WIFSTOPPED(status)) {  // it makes fewer calls
+        CHECK(status == 0);
+        break;
+      }
+      ++stops;
+      make_old(path, 1000);
+      LeaseClaim claim = claim_lease(path);
+      REQUIRE(claim.lease);
+      // As a task goes on: from the file that is there.
+      if (const auto there = open_latest(file, OpenAs::owner)) claim.lease->outgrow(there->term);
+      write_sealed(file, bytes_of("the second owner's"), &*claim.lease);
+      write_sealed(file, bytes_of("the second owner's, later"), &*claim.lease);
+      ::kill(pid, SIGCONT);
+      REQUIRE(::waitpid(pid, &status, 0) == pid);
+      REQUIRE(WIFEXITED(status));
+      CHECK(WEXITSTATUS(status) <= 1);
+      lost += WEXITSTATUS(status);
+      CHECK(read_sealed(file).image == bytes_of("the second owner's, later"));
+      CHECK(read_sealed(previous_path(file)).image == bytes_of("the second owner's"));
+      CHECK(claim.lease->held());
+      write_sealed(file, bytes_of("still its own"), &*claim.lease);
+      CHECK(folder.files() == std::vector<std::string>{"t.h5", "t.h5.prev", "t.lease"});
+    }
+  }
+  ::unsetenv("REWISE_LEASE_SECONDS");
+  CHECK(stops > 20);
+  CHECK(lost > 10);
 }
 
 TEST_CASE("equal pids in two namespaces are two owners") {
