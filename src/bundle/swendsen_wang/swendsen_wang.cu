@@ -305,7 +305,7 @@ void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 
 constexpr unsigned kLabelQueue = 64;  // a warp's, twice
 
-template <int kDim>
+template <int kDim, bool kWeighted>
 class TileLabeller {
  public:
   // `forest`: [kLabelSites], `queue`: [kLabelQueue] in shared memory, the warp's own.
@@ -407,6 +407,8 @@ class TileLabeller {
 
   // Step 6, where sites have weights; spoils the roots' places.
   __device__ __forceinline__ void weigh() {
+    // A tile's weights: one at most for each bond that has an end there, below 2^14.
+    constexpr std::uint32_t kWeight = kOpen - 1;
     const std::size_t tile = static_cast<std::size_t>(item_.graph) * (g_.count + 1) + item_.tile;
     const std::uint32_t first = g_.weight_first[tile], last = g_.weight_first[tile + 1];
     const std::uint32_t* weights =
@@ -439,8 +441,6 @@ class TileLabeller {
  private:
   static constexpr std::uint32_t kPlace = kLabelSites - 1;
   static constexpr std::uint32_t kOpen = 1u << 15;
-  // A tile's weights: one at most for each bond that has an end there, below 2^14.
-  static constexpr std::uint32_t kWeight = kOpen - 1;
   static constexpr std::uint32_t kOneSite = 1u << 16, kSize = 0xFFFF0000u;
   static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions beyond x
 
@@ -652,7 +652,7 @@ class TileLabeller {
         run_.parent[forest + node] = node;
         run_.key[forest + node] = (row_[h].site + x) << 1 | (flips >> x & 1u);
         run_.size[forest + node] = forest_[32 * row(h) + x] >> 16;
-        if (run_.weight != nullptr) run_.weight[forest + node] = 0;
+        if (kWeighted) run_.weight[forest + node] = 0;
       }
     }
   }
@@ -671,7 +671,7 @@ class TileLabeller {
 
 constexpr unsigned kLabelWarps = 2;  // per block, of neighbouring replicas
 
-template <int kDim>
+template <int kDim, bool kWeighted>
 __global__ void __launch_bounds__(32 * kLabelWarps)
     label_tiles(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run) {
@@ -679,17 +679,18 @@ __global__ void __launch_bounds__(32 * kLabelWarps)
   __shared__ std::uint32_t queues[kLabelWarps][kLabelQueue];
   const unsigned warp = threadIdx.x / 32;
   const LabelItem<kDim> item(g, run, blockIdx.x / (32 / kLabelWarps));
-  TileLabeller<kDim> labeller(g, run, item, blockIdx.x % (32 / kLabelWarps) * kLabelWarps + warp,
-                              forests[warp], queues[warp]);
+  TileLabeller<kDim, kWeighted> labeller(g, run, item,
+                                         blockIdx.x % (32 / kLabelWarps) * kLabelWarps + warp,
+                                         forests[warp], queues[warp]);
   labeller.join();
   labeller.find_roots();
   labeller.hand_out();
-  if (run.weight != nullptr) labeller.weigh();
+  if constexpr (kWeighted) labeller.weigh();
 }
 
 void label(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
-    launch(label_tiles<kDim>,
+    launch(run.weight == nullptr ? label_tiles<kDim, false> : label_tiles<kDim, true>,
            LaunchShape{run.bundles * g.count * (32 / kLabelWarps), 32 * kLabelWarps}, stream, g,
            run);
   });
@@ -887,6 +888,7 @@ __device__ __forceinline__ void climb_all(const std::uint32_t* parent,
 // A warp goes over the nodes of a tile of one replica: they take their root's key, and add their
 // sizes to its. Near and below Tc most tiles have many nodes of one large cluster: the warp adds
 // them up before they are added to the root's size.
+template <bool kWeighted>
 __global__ void __launch_bounds__(kNodeThreads)
     root_nodes(const __grid_constant__ DeviceLabelTiles g,
                const __grid_constant__ DeviceLabelRun run) {
@@ -901,7 +903,7 @@ __global__ void __launch_bounds__(kNodeThreads)
   const std::size_t forest = (static_cast<std::size_t>(at.bundle) * 32 + at.replica) * g.nodes_most;
   const std::uint32_t* parent = run.parent + forest;
   std::uint32_t *key = run.key + forest, *size = run.size + forest;
-  std::uint32_t* weight = run.weight == nullptr ? nullptr : run.weight + forest;
+  std::uint32_t* weight = kWeighted ? run.weight + forest : nullptr;
   for (std::uint32_t begin = 0; begin < count; begin += 32 * kAtOnce) {
     std::uint32_t top[kAtOnce];
 #pragma unroll
@@ -918,14 +920,15 @@ __global__ void __launch_bounds__(kNodeThreads)
         root = top[n];
         key[node] = key[root];
         sum = size[node];
-        if (weight != nullptr) heavy = weight[node];
+        if (kWeighted) heavy = weight[node];
       }
       const std::uint32_t peers = __match_any_sync(~0u, root);
       const std::uint32_t total = __reduce_add_sync(peers, sum);
       if (root != kNone && lane == lowest(peers)) atomicAdd(size + root, total);
-      if (weight == nullptr) continue;
-      const std::uint32_t weights = __reduce_add_sync(peers, heavy);
-      if (weights != 0 && lane == lowest(peers)) atomicAdd(weight + root, weights);
+      if constexpr (kWeighted) {
+        const std::uint32_t weights = __reduce_add_sync(peers, heavy);
+        if (weights != 0 && lane == lowest(peers)) atomicAdd(weight + root, weights);
+      }
     }
   }
 }
@@ -943,7 +946,8 @@ void join(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 
 void find_roots(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   const std::uint32_t blocks = run.bundles * g.count * (32 / kNodeWarps);
-  launch(root_nodes, LaunchShape{blocks, kNodeThreads}, stream, g, run);
+  launch(run.weight == nullptr ? root_nodes<false> : root_nodes<true>,
+         LaunchShape{blocks, kNodeThreads}, stream, g, run);
 }
 
 // Step 5: sites follow their roots; sums over clusters.
@@ -967,7 +971,7 @@ __device__ __forceinline__ std::uint32_t deposit(std::uint32_t bits, std::uint32
 }
 
 // What the nodes of a tile do; sums over the roots among them.
-template <int kDim>
+template <int kDim, bool kWeighted>
 __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                            const LabelItem<kDim>& item, unsigned replica,
                                            std::uint32_t* flips) {
@@ -987,7 +991,7 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
         const std::uint64_t n = run.size[forest + node], n2 = n * n;
         square += n2;
         fourth += static_cast<WideSum>(n2) * n2;
-        if (run.weight != nullptr) {
+        if constexpr (kWeighted) {
           const std::uint64_t w = run.weight[forest + node];
           cross += n * w;
           weight_square += w * w;
@@ -999,17 +1003,17 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
   }
   __syncwarp();
   add_cluster_sums(run.sums[item.bundle * 32 + replica], square, fourth);
-  if (run.weight != nullptr) {
+  if constexpr (kWeighted) {
     add_weight_sums(run.sums[item.bundle * 32 + replica], cross, weight_square);
   }
 }
 
 // Random bits of a tile's places: right for closed clusters; nodes have their own.
-template <int kDim>
+template <int kDim, bool kWeighted>
 __device__ __forceinline__ void root_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                            const LabelItem<kDim>& item, unsigned replica,
                                            FlipTable& table) {
-  node_flips(g, run, item, replica, table.nodes);
+  node_flips<kDim, kWeighted>(g, run, item, replica, table.nodes);
   for (unsigned row = threadIdx.x % 32; row < kLabelRows; row += 32) {
     const std::uint32_t random = item.mask(run, kDim, replica)[row];
     const LabelRank rank = run.rank[item.of_replica(replica) * kLabelRows + row];
@@ -1030,7 +1034,7 @@ __device__ __forceinline__ std::uint32_t eight_flips(const std::uint32_t* places
   return two(labels.x) | two(labels.y) << 2 | two(labels.z) << 4 | two(labels.w) << 6;
 }
 
-template <int kDim>
+template <int kDim, bool kWeighted>
 __global__ void __launch_bounds__(kFlipThreads)
     flip_tile(const __grid_constant__ DeviceLabelTiles g,
               const __grid_constant__ DeviceLabelRun run) {
@@ -1039,7 +1043,7 @@ __global__ void __launch_bounds__(kFlipThreads)
   const LabelItem<kDim> item(g, run, blockIdx.x);
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (unsigned replica = warp; replica < 32; replica += kFlipWarps) {
-    root_flips(g, run, item, replica, tables[warp]);
+    root_flips<kDim, kWeighted>(g, run, item, replica, tables[warp]);
     const auto* labels =
         reinterpret_cast<const uint4*>(run.label + item.of_replica(replica) * kLabelSites);
     auto* out = reinterpret_cast<std::uint8_t*>(stage + replica * kStage);
@@ -1092,7 +1096,8 @@ __global__ void close_sums(const __grid_constant__ DeviceLabelRun run) {
 
 void flip(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
-    launch(flip_tile<kDim>, LaunchShape{run.bundles * g.count, kFlipThreads}, stream, g, run);
+    launch(run.weight == nullptr ? flip_tile<kDim, false> : flip_tile<kDim, true>,
+           LaunchShape{run.bundles * g.count, kFlipThreads}, stream, g, run);
   });
   launch(close_sums, cover(std::uint64_t{run.bundles} * 32, 64), stream, run);
 }

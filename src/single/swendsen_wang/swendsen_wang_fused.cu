@@ -801,7 +801,10 @@ class FusedTile {
 
 // Warps of a block: eight where the tiles are too few to fill the device with four each.
 inline constexpr unsigned kManyTiles = 1024;
-inline constexpr unsigned kMostWarps = 32;  // per multiprocessor, that registers are to suffice for
+// Warps per multiprocessor that registers are to suffice for. Where four more cost no spill, they
+// make 3% of Potts updates.
+template <int kDim, class Model>
+constexpr unsigned kMostWarps = Model::kPotts&& kDim == 2 ? 36 : 32;
 
 template <int kDim, unsigned kWarps, class Model>
 struct TileMemory {
@@ -890,7 +893,7 @@ __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan&
 }
 
 template <int kDim, bool kFirst, unsigned kWarps, class Model>
-__global__ void __launch_bounds__(32 * kWarps, kMostWarps / kWarps)
+__global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
     label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
                 const __grid_constant__ FusedLabels labels,
                 const __grid_constant__ DeviceSystems systems, std::uint32_t update,
