@@ -108,39 +108,41 @@ bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
   std::uint32_t* field[2] = {scratch.reached.data() + layout.colour_base[0],
                              scratch.reached.data() + layout.colour_base[1]};
   bool changed = false;
-  // What a vector of a colour gains through neighbours k in [from, to).
-  const auto pull = [&](int colour, std::uint32_t h, int from, int to) HWY_ATTR {
-    const Row<kDim>& row = rows[colour];
-    std::uint32_t* own = field[colour] + row.start + h;
+  // What a vector of a colour gains through neighbours k in [kFrom, kTo).
+  const auto pull = [&]<int kColour, int kFrom, int kTo>(std::uint32_t h) HWY_ATTR {
+    const Row<kDim>& row = rows[kColour];
+    std::uint32_t* own = field[kColour] + row.start + h;
     const V32 before = hn::LoadU(d, own);
     V32 now = before;
-    for (int k = from; k < to; ++k) {
-      const V32 far = row.neighbour(field[1 - colour], k, h);
-      const V32 open = colour == 0 ? hn::LoadU(d, scratch.bond_field(k) + row.start + h)
-                                   : row.neighbour(scratch.bond_field(k ^ 1), k, h);
+    for (int k = kFrom; k < kTo; ++k) {
+      const V32 far = row.neighbour(field[1 - kColour], k, h);
+      const V32 open = kColour == 0 ? hn::LoadU(d, scratch.bond_field(k) + row.start + h)
+                                    : row.neighbour(scratch.bond_field(k ^ 1), k, h);
       now = or_and(now, far, open);
     }
     hn::StoreU(now, d, own);
     return hn::Xor(now, before);
   };
-  const auto pull_row = [&](int colour, int from, int to) HWY_ATTR {
+  const auto pull_row = [&]<int kColour, int kFrom, int kTo>() HWY_ATTR {
+    const auto gain = [&](std::uint32_t h)
+                          HWY_ATTR { return pull.template operator()<kColour, kFrom, kTo>(h); };
     V32 gained = hn::Zero(d);
     std::uint32_t h = 0;
     for (; h + lanes <= layout.half_row; h += lanes) {
-      gained = hn::Or(gained, pull(colour, h, from, to));
+      gained = hn::Or(gained, gain(h));
     }
     if (h < layout.half_row) {
-      gained = hn::Or(gained, pull(colour, layout.half_row - lanes, from, to));
+      gained = hn::Or(gained, gain(layout.half_row - lanes));
     }
     return !all_zero(gained);
   };
-  if (kDim > 1) {
-    changed = pull_row(0, 2, 2 * kDim);
-    changed = pull_row(1, 2, 2 * kDim) || changed;
+  if constexpr (kDim > 1) {
+    changed = pull_row.template operator()<0, 2, 2 * kDim>();
+    changed = pull_row.template operator()<1, 2, 2 * kDim>() || changed;
   }
   while (true) {
-    const bool even = pull_row(0, 0, 2);
-    const bool odd = pull_row(1, 0, 2);
+    const bool even = pull_row.template operator()<0, 0, 2>();
+    const bool odd = pull_row.template operator()<1, 0, 2>();
     changed = changed || even || odd;
     if (!odd) return changed;
   }

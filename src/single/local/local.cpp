@@ -49,19 +49,24 @@ void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
   }
   const Threshold* flip = tables.flip.data();
   const std::uint32_t first = plan.lattice.colour(base) == colour ? 0 : 1;
-  for (std::uint32_t x = first; x < length; x += 2) {
-    std::uint32_t up = row[x == 0 ? length - 1 : x - 1];
-    up += row[x + 1 == length ? 0 : x + 1];
+  const std::uint32_t max_degree = plan.max_degree;
+  const auto update = [&](std::uint32_t x, std::uint32_t left, std::uint32_t right) {
+    std::uint32_t up = row[left] + row[right];
     for (int k = 2; k < 2 * D; ++k) up += beside[k][x];
-    const Threshold t = flip[field_index(row[x], up, 2 * D, plan.max_degree)];
+    const Threshold t = flip[field_index(row[x], up, 2 * D, max_degree)];
     row[x] = static_cast<std::uint8_t>(row[x] ^ std::uint8_t{happens(words[x >> 1], t)});
-  }
+  };
+  // The ends of the row are neighbours.
+  if (first == 0) update(0, length - 1, 1);
+  for (std::uint32_t x = 2 - first; x + 1 < length; x += 2) update(x, x - 1, x + 1);
+  if (first == 1) update(length - 1, length - 2, 0);
 }
 
+// Not inlined: beside the code of all dimensions its loops have too few registers.
 template <int D>
-void lattice_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                  std::uint64_t first_row, std::uint64_t last_row, LocalScratch& scratch,
-                  std::uint8_t* spins) {
+[[gnu::noinline]] void lattice_rows(const Plan& plan, const Tables& tables, const DrawKey& key,
+                                    int colour, std::uint64_t first_row, std::uint64_t last_row,
+                                    LocalScratch& scratch, std::uint8_t* spins) {
   const std::uint32_t length = plan.lattice.extent[0];
   scratch.words.resize(length / 2 + 2 * kSlotsPerBlock);
   for (std::uint64_t base = first_row * length; base < last_row * length; base += length) {
