@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "experiments/ranks/shared_ranks.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/engine/batch.hpp"
 #include "src/label/method.hpp"
-#include "src/packed/packed.hpp"
+#include "src/packed/shared.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {
@@ -134,7 +135,12 @@ class Group {
       return make_bundle_batch(tasks, options);
     }
     std::vector<std::unique_ptr<Engine>> engines;
-    if (packed()) engines.push_back(make_packed_engine(group_.graph.extents, spec, options));
+    if (packed() && shared_ranks() != nullptr) {
+      engines.push_back(
+          make_shared_packed_engine(*shared_ranks(), group_.graph.extents, spec, options));
+    } else if (packed()) {
+      engines.push_back(make_packed_engine(group_.graph.extents, spec, options));
+    }
     for (const auto& graph : graphs_) {
       engines.push_back(make_single_engine(*graph, spec, options));
       ++spec.seed;

@@ -11,6 +11,7 @@
 #include "experiments/console/commands.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/progress.hpp"
+#include "experiments/ranks/shared_ranks.hpp"
 #include "src/label/method.hpp"
 
 namespace rewise {
@@ -35,6 +36,7 @@ Examples:
   rewise bench --model potts --q 3 --size 1024 --device cuda
   rewise bench --model potts --q 4 --update swendsen-wang --label-method fast,kalentev
   rewise bench --engine packed --size 1024,16384,131072 --p 0
+  mpirun -n 2 rewise bench --share-ranks --size 131072 --p 0 --device cuda
   rewise bench --size 256 --schedule 1:16          a mix of both updates as well)";
 
 BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& groups) {
@@ -48,6 +50,12 @@ BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& gro
       return group.device.name == device.name;
     });
     if (used) result.devices.push_back(device_limits(device, plan.effort.threads));
+    if (used && shared_ranks() != nullptr) {  // every rank has one like it
+      DeviceLimits& limits = result.devices.back();
+      limits.title = fmt::format("{} x {}", shared_ranks()->size(), limits.title);
+      limits.copy_rate *= shared_ranks()->size();
+      limits.integer_rate *= shared_ranks()->size();
+    }
   }
   std::exception_ptr failure;
   for (const BenchGroup& group : groups) {
@@ -138,6 +146,7 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
             "mixed cycles before: sweep and 4 Wolff updates\n"
             "(bundle), sweep and Swendsen-Wang (single)");
   add_whole(app, "--threads", o.threads, 0, 4096, "of the CPU's rows; 0: all cores");
+  add_share_ranks(app, o.share_ranks);
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "of graphs and runs");
   app.option_defaults()->group("Output");
   add_text(app, "--vs", o.vs, "FILE.json", "print ratios to this saved run");
@@ -152,7 +161,10 @@ AddedCommand add_bench_command(CLI::App& program) {
   app.footer(kExamples);
   add_what_options(app, *options);
   add_how_options(app, *options);
-  return {&app, [options] { return run_bench_command(*options); }};
+  return {&app, [options] {
+            return with_ranks({options->share_ranks, options->device, options->threads},
+                              [&] { return run_bench_command(*options); });
+          }};
 }
 
 }  // namespace rewise

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include "experiments/console/options.hpp"
+#include "experiments/ranks/shared_ranks.hpp"
 #include "experiments/study/config.hpp"
 #include "experiments/tc/known_tc.hpp"
 #include "src/base/error.hpp"
@@ -34,6 +36,7 @@ std::vector<std::uint32_t> counts_of(const std::string& text, const std::string&
 // Those that have the model.
 std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model) {
   std::vector<EngineKind> engines;
+  if (options.share_ranks && options.engine.empty()) return {EngineKind::packed};
   if (options.engine.empty()) {
     for (const EngineTraits& engine : engine_registry()) {
       if (has(engine.kind, model)) engines.push_back(engine.kind);
@@ -42,6 +45,10 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model)
   }
   for (const std::string& word : split_list(options.engine)) {
     engines.push_back(parse_engine(word, "--engine"));
+    if (options.share_ranks && engines.back() != EngineKind::packed) {
+      throw Error(ExitCode::usage,
+                  fmt::format("--share-ranks: is for --engine packed, not {}", word));
+    }
     if (has(engines.back(), model)) continue;
     throw Error(
         ExitCode::usage,
@@ -70,6 +77,13 @@ std::vector<Device> all_devices() {
 // An engine that was named must run on the devices that were named.
 std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
   check_device_words(options.device, "--device", "all");
+  if (const ranks::Transport* const ranks = shared_ranks()) {
+    const std::string text = options.device == "all" ? "auto" : options.device;
+    constexpr double long_enough = std::numeric_limits<double>::infinity();
+    Device own = device_of_rank(text, EngineKind::packed, "--device", long_enough).devices.front();
+    own.name = fmt::format("{} x {}", ranks->size(), own.index < 0 ? "cpu" : "cuda");
+    return {own};
+  }
   if (options.device == "all") return all_devices();
   const auto choose = [&](EngineKind engine) {
     return choose_devices(options.device, engine, "--device", report_for(options.device),
@@ -214,7 +228,8 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
     plan.graphs_together.push_back(
         static_cast<std::uint32_t>(parse_whole(part, 1, kMostBatch, "--graphs")));
   }
-  plan.effort.threads = thread_count(static_cast<int>(options.threads));
+  plan.effort.threads = options.share_ranks ? threads_of_rank(options.threads)
+                                            : thread_count(static_cast<int>(options.threads));
   plan.effort.repeats = static_cast<int>(options.repeats);
   plan.effort.seconds = parse_duration(options.seconds, "--seconds").count();
   plan.effort.equilibrate = options.equilibrate;

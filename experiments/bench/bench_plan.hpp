@@ -17,7 +17,7 @@ struct BenchOptions : ModelOptions {
   std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
   std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method;
   std::string seconds = "0.1s", vs;
-  bool json = false;
+  bool json = false, share_ranks = false;
 };
 
 // Everything that was asked for, checked.

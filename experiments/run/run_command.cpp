@@ -11,6 +11,7 @@
 #include "experiments/console/need.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/progress.hpp"
+#include "experiments/ranks/shared_ranks.hpp"
 #include "experiments/run/run_options.hpp"
 #include "experiments/run/run_report.hpp"
 #include "experiments/study/auto_schedule.hpp"
@@ -45,6 +46,11 @@ where it stopped, bit for bit, on any number of threads. A finished file is neve
 overwritten; the same command with a larger --measure adds to it. Files that are damaged
 and have no good copy end the run (65), unless --recompute-damaged sets them aside.
 
+Under mpirun or srun, --share-ranks shares the lattice among all ranks, a slab each: as
+many GPUs, or nodes, as there are rows along the last extent. Numbers and files are those
+of one process, and a checkpoint goes on with any number of ranks. Without it every rank
+runs the same command.
+
 Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
 that takes much says so. --dry-run prints what a run would need, and does nothing else.
 
@@ -52,6 +58,8 @@ Examples:
   rewise run --dim 2 --size 64 --p 0.01 --temperature 2.3,2.4,2.5
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
   rewise run --size 256 --p 0.01 --temperature 2.43 --schedule 1:16 --out t.h5
+  mpirun -n 8 rewise run --share-ranks --engine packed --size 131072 --schedule 1:0
+      --temperature 2.26 --device cuda --out big.h5
   rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
 
 std::string interrupted_text(const RunOptions& options, const TaskResult& result,
@@ -161,9 +169,9 @@ ExitCode run_run(const RunOptions& options) {
   TaskRun run;
   run.engine = run_engine_options(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
-                                           : useful_threads(spec, thread_count(0));
-  const DeviceChoice device = choose_device(options.device, spec.engine, "--device",
-                                            cpu_seconds(spec, run.engine.threads), Teams::allowed);
+                                           : useful_threads(spec, threads_of_rank(0));
+  const DeviceChoice device = device_of_rank(options.device, spec.engine, "--device",
+                                             cpu_seconds(spec, run.engine.threads));
   device.devices.front().choose(run.engine);
   check_team(run.engine, options, spec);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
@@ -172,7 +180,8 @@ ExitCode run_run(const RunOptions& options) {
   run.stop = StopToken(limit);
   run.recompute_damaged = options.recompute_damaged;
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
-  const MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
+  MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
+  share_need(need);
   if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
   if (const std::string line = check_memory(need); !line.empty()) {
     fmt::print(stderr, "{}\n", line);
@@ -236,7 +245,8 @@ AddedCommand add_run_command(CLI::App& program) {
   add_run_options(app, *options);
   return {&app, [options, &app] {
             check_run_options(app, *options);
-            return run_run(*options);
+            return with_ranks({options->share_ranks, options->device, options->threads},
+                              [&] { return run_run(*options); });
           }};
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <tuple>
 
+#include "experiments/ranks/shared_ranks.hpp"
 #include "experiments/study/config.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "graphs/graph_io.hpp"
@@ -70,6 +71,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "Swendsen-Wang)");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the numbers do not depend on it");
+  add_share_ranks(app, o.share_ranks);
   add_text(app, "--wolff-method", o.wolff_method, "WORD",
            "single engine, how clusters are grown: frontier or\n"
            "ccl, on CUDA also frontier-local or persistent; the\n"
@@ -150,6 +152,10 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.measure = options.measure;
   spec.every = options.every;
   if (is_packed(spec)) check_packed_task(spec);
+  if (options.share_ranks && !is_packed(spec)) {
+    throw Error(ExitCode::usage, fmt::format("--share-ranks: is for --engine packed, not {}",
+                                             to_string(spec.engine)));
+  }
   return spec;
 }
 

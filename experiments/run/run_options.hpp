@@ -20,7 +20,7 @@ struct RunOptions : LatticeOptions, ModelOptions {
   std::string flip = number_text(EngineSpec{}.few_cluster_flip);
   std::string cluster, wolff_method, label_method, start = "mixed", out;
   std::string checkpoint = "5min", time_limit;
-  bool json = false, dry_run = false, recompute_damaged = false;
+  bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);

@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "experiments/console/options.hpp"
+#include "experiments/ranks/shared_ranks.hpp"
 #include "src/base/error.hpp"
-#include "src/packed/packed.hpp"
+#include "src/packed/shared.hpp"
 
 namespace rewise {
 
@@ -40,6 +41,9 @@ GraphRecord packed_record(const TaskSpec& spec) {
 }
 
 std::unique_ptr<Engine> make_packed_task(const TaskSpec& spec, const EngineOptions& options) {
+  if (ranks::Transport* const ranks = shared_ranks()) {
+    return make_shared_packed_engine(*ranks, spec.graph.extents, engine_spec(spec), options);
+  }
   return make_packed_engine(spec.graph.extents, engine_spec(spec), options);
 }
 

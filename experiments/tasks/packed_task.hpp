@@ -18,7 +18,7 @@ void check_packed_task(const TaskSpec& spec);
 // The regular lattice of these extents, without rewired bonds.
 GraphRecord packed_record(const TaskSpec& spec);
 
-// After check_packed_task.
+// After check_packed_task. Shared among the ranks that share (experiments/ranks).
 std::unique_ptr<Engine> make_packed_task(const TaskSpec& spec, const EngineOptions& options);
 
 }  // namespace rewise

@@ -1,0 +1,153 @@
+"""Ranks of mpirun that share a system: every number of them leaves what one process leaves; they go
+on from each other's checkpoints; one that is killed ends the run and costs no checkpoint; they
+refuse each other where their programs differ.
+
+    share_ranks_test.py REWISE [MPIRUN]
+
+Without MPIRUN only what needs none is tested.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+REWISE = pathlib.Path(sys.argv[1]).resolve()
+MPIRUN = sys.argv[2] if len(sys.argv) > 2 else None
+LATTICE = "--engine packed --schedule 1:0 --device cpu --threads 1"
+PLANE = f"{LATTICE} --size 258,34 --temperature 2.3,2.5 --equilibrate 4 --measure 6 --every 3"
+# More ranks than cores, as root in containers, where processes may not read each other's memory.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1",
+                   OMPI_MCA_btl_vader_single_copy_mechanism="none",
+                   PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+
+
+class Place(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def run_line(self, line, ranks=0, program=REWISE):
+        command = [str(program), "run", *line.split()]
+        if ranks > 0:
+            command = [MPIRUN, "-n", str(ranks), *command, "--share-ranks"]
+        return self.run_command(command)
+
+    def run_command(self, command):
+        return subprocess.run(command, cwd=self.folder.name, env=ENVIRONMENT, text=True,
+                              timeout=120, capture_output=True, check=False)
+
+    def results(self, line, ranks=0):
+        """What must be equal: the hash and every number."""
+        done = self.run_line(line + " --json", ranks)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)  # of rank 0 alone
+        if ranks > 0:
+            self.assertEqual(answer["device"], f"{ranks} x cpu")
+        return answer["trajectory_hash"], answer["results"]
+
+
+class WithoutMpi(Place):
+    def test_a_program_without_its_module_says_so(self):
+        alone = pathlib.Path(self.folder.name) / "rewise"
+        shutil.copy(REWISE, alone)
+        done = self.run_line(PLANE + " --share-ranks", program=alone)
+        self.assertEqual(done.returncode, 69)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("built without MPI", done.stderr)
+
+
+@unittest.skipUnless(MPIRUN, "no mpirun here")
+class Shared(Place):
+    def test_every_number_of_ranks_leaves_what_one_process_leaves(self):
+        expected = self.results(PLANE)
+        for ranks in (1, 2, 3, 4, 7):
+            with self.subTest(ranks=ranks):
+                self.assertEqual(self.results(PLANE, ranks), expected)
+        for dim, size in ((3, "6,4,8"), (4, "4,6,4,10")):
+            line = (f"{LATTICE} --dim {dim} --size {size} --local glauber --temperature 5 "
+                    "--equilibrate 2 --measure 5")
+            with self.subTest(size=size):
+                self.assertEqual(self.results(line, 3), self.results(line))
+
+    def test_checkpoint_of_three_ranks_goes_on_with_two_and_with_one(self):
+        line = f"{LATTICE} --size 512,512 --temperature 2.3 --equilibrate 100 --measure 4000"
+        expected = self.results(line)
+        kept = line + " --out t.h5"
+        for ranks in (3, 2):
+            stopped = self.run_line(kept + " --time-limit 0.02s", ranks)
+            self.assertIn("checkpoint written", stopped.stderr)
+            self.assertEqual(stopped.returncode, 75)
+        self.assertEqual(self.results(kept), expected)
+
+    def test_a_killed_rank_ends_the_run_and_the_last_checkpoint_stands(self):
+        kept = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 1000 "
+                "--measure 10000000 --out t.h5 --checkpoint 0.1s")
+        mpirun = subprocess.Popen(
+            [MPIRUN, "-n", "3", str(REWISE), "run", *kept.split(), "--share-ranks"],
+            cwd=self.folder.name, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        part = pathlib.Path(self.folder.name) / "t.part.h5"
+        deadline = time.monotonic() + 60
+        while not part.exists() and time.monotonic() < deadline and mpirun.poll() is None:
+            time.sleep(0.01)
+        self.assertTrue(part.exists())
+        victim = self.rank_of(mpirun.pid, 1)
+        os.kill(victim, signal.SIGKILL)
+        _, errors = mpirun.communicate(timeout=60)
+        self.assertNotEqual(mpirun.returncode, 0)
+        self.assertRegex(errors, "(?i)killed|signal 9|terminated")
+        self.assertFalse((pathlib.Path(self.folder.name) / "t.h5").exists())
+        # Goes on from it: the state's hash is checked against what the file says.
+        again = self.run_line(kept + " --time-limit 0.05s", 2)
+        self.assertIn("going on after", again.stderr)
+        self.assertNotIn("warning: ", again.stderr)
+        self.assertEqual(again.returncode, 75)
+
+    @staticmethod
+    def rank_of(parent, rank):
+        """The process of a rank among what mpirun has started."""
+        names = {b"OMPI_COMM_WORLD_RANK=%d" % rank, b"PMI_RANK=%d" % rank}
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if (entry / "exe").resolve() != REWISE:
+                    continue
+                started_by = (entry / "stat").read_text().rsplit(")", 1)[1].split()[1]
+                words = set((entry / "environ").read_bytes().split(b"\0"))
+            except (OSError, IndexError):
+                continue
+            if started_by == str(parent) and names & words:
+                return int(entry.name)
+        raise AssertionError(f"no process of rank {rank}")
+
+    def test_what_cannot_be_is_told_once(self):
+        few = self.run_line(f"{LATTICE} --size 64,4 --temperature 2.3", 5)
+        self.assertEqual(few.returncode, 64)
+        self.assertEqual(few.stderr.count("5 ranks cannot share size 64,4: it has 4 rows"), 1)
+        other = self.run_line("--engine single --size 64 --temperature 2.3", 2)
+        self.assertEqual(other.returncode, 64)
+        self.assertEqual(other.stderr.count("--share-ranks: is for --engine packed, not single"), 1)
+
+    def test_ranks_of_different_builds_refuse_each_other(self):
+        other = pathlib.Path(self.folder.name) / "rewise"
+        shutil.copy(REWISE, other)
+        shutil.copy(REWISE.parent / "rewise_mpi.so", self.folder.name)
+        with other.open("ab") as file:
+            file.write(b"\0")
+        line = ["run", *PLANE.split(), "--share-ranks"]
+        done = self.run_command([MPIRUN, "-n", "1", REWISE, *line, ":", "-n", "1", other, *line])
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("rank 1 on", done.stderr)
+        self.assertIn("another build", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
