@@ -1,0 +1,171 @@
+"""Tc(p) of several studies in one table: CSV, Markdown and a figure.
+
+    python3 -m rewise.plots.tc_table STUDY-FOLDER .. --out FOLDER
+
+Studies of `rewise tc` (experiments/configs/tc-table-*.toml); several may have the same p. Writes
+tc-table.csv, tc-table.md, tc-table.png and tc-table.pdf: for every p the value of either method,
+their difference in standard errors, the shift from Tc(0) and its local exponents.
+"""
+
+import argparse
+import csv
+import io
+import pathlib
+import sys
+
+import numpy as np
+
+from .. import files
+from ..files import value_and_error, whole, with_error
+
+RULES = ("rewire", "add", "swap")
+# Exponents of Tc(p) - Tc(0) that Hawick & James (2006) fitted to all of their p, of rule `swap`.
+HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
+COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_error", "z", "tc",
+           "tc_error", "method", "shift", "shift_error", "next_p", "exponent", "exponent_error")
+
+
+def rows_of(summaries):
+    """A dict per (dimension, rule, p > 0), by COLUMNS; NaN or "" for what is not known. Of each
+    method it has the more precise value that any study has, and as Tc the more precise of the two.
+    The exponent is that of the shift from this p to the next one."""
+    at, regular = {}, {}
+    for summary in summaries:
+        lattice = summary["lattice"]
+        kind = lattice["dim"], lattice["rule"]
+        regular[kind] = value_and_error((summary.get("best") or {}).get("tc0"))
+        for point in summary["points"]:
+            values = {"crossings": whole(point.get("tc")),
+                      "tree": whole((point.get("tree") or {}).get("tc"))}
+            have = at.setdefault((*kind, point["p"]), values)
+            for method, value in values.items():
+                if np.isfinite(value[1]) and not have[method][1] <= value[1]:
+                    have[method] = value
+    return [row for kind in sorted(regular, key=lambda k: (k[0], RULES.index(k[1])))
+            for row in rows_of_kind(kind, at, regular[kind])]
+
+
+def rows_of_kind(kind, at, regular):
+    rows = []
+    for p in sorted(key[2] for key in at if key[:2] == kind and key[2] > 0):
+        values = at[(*kind, p)]
+        (c, c_error), (t, t_error) = values["crossings"], values["tree"]
+        method = min(values, key=lambda name: np.nan_to_num(values[name][1], nan=np.inf))
+        tc, error = values[method]
+        rows.append({"dim": kind[0], "rule": kind[1], "p": p, "crossings": c,
+                     "crossings_error": c_error, "tree": t, "tree_error": t_error,
+                     "z": (t - c) / np.hypot(t_error, c_error), "tc": tc, "tc_error": error,
+                     "method": method if np.isfinite(error) else "",
+                     "shift": tc - regular[0], "shift_error": np.hypot(error, regular[1]),
+                     "next_p": np.nan, "exponent": np.nan, "exponent_error": np.nan})
+    for row, after in zip(rows, rows[1:]):
+        if row["shift"] > 0 and after["shift"] > 0:
+            step = np.log(after["p"] / row["p"])
+            row["next_p"] = after["p"]
+            row["exponent"] = np.log(after["shift"] / row["shift"]) / step
+            row["exponent_error"] = np.hypot(*(r["shift_error"] / r["shift"]
+                                               for r in (row, after))) / step
+    return rows
+
+
+def groups_of(rows):
+    """[((dim, rule), rows)]"""
+    kinds = dict.fromkeys((row["dim"], row["rule"]) for row in rows)
+    return [(kind, [row for row in rows if (row["dim"], row["rule"]) == kind]) for kind in kinds]
+
+
+def as_csv(rows):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow(["" if isinstance(row[name], float) and not np.isfinite(row[name])
+                         else row[name] for name in COLUMNS])
+    return out.getvalue()
+
+
+def as_markdown(rows):
+    out = []
+    for (dim, rule), group in groups_of(rows):
+        out += [f"### {dim}D, rule `{rule}`", "",
+                "| p | crossings | tree condition | z | Tc | Tc - Tc(0) | exponent to the next p |",
+                "|---|---|---|---|---|---|---|"]
+        for row in group:
+            cells = [with_error(row[name], row[f"{name}_error"]) if np.isfinite(row[name]) else "-"
+                     for name in ("crossings", "tree", "tc", "shift", "exponent")]
+            z = f"{row['z']:+.1f}" if np.isfinite(row["z"]) else "-"
+            out.append("| " + " | ".join([f"{row['p']:.4g}", *cells[:2], z, *cells[2:]]) + " |")
+        out.append("")
+    return "\n".join(out)
+
+
+def known(group, name):
+    """(p, value, error) where the value is known and positive."""
+    chosen = [row for row in group if row[name] > 0 and np.isfinite(row[f"{name}_error"])]
+    return np.array([[row["p"], row[name], row[f"{name}_error"]] for row in chosen]).reshape(-1, 3).T
+
+
+def draw(rows, folder):
+    """Tc(p), its shift and the local exponents; theory's power for small p as broken lines,
+    Hawick & James' fits over all p as dotted ones."""
+    from . import plot_style as style
+    from .plot_study import ONE_OVER_GAMMA
+
+    figure, axes = style.new_figure(columns=3, height=2.9)
+    tc, shift, exponent = axes[0]
+    shown_theory = set()
+    for index, ((dim, rule), group) in enumerate(groups_of(rows)):
+        label = f"{dim}D, {rule}"
+        look = {"markerfacecolor": "none"} if rule != "rewire" else {}
+        p, value, error = known(group, "tc")
+        style.points(tc, p, value, error, index, label, **look)
+        p, value, error = known(group, "shift")
+        if len(p):
+            style.points(shift, p, value, error, index, label, **look)
+        local = [row for row in group if np.isfinite(row["exponent"])]
+        if local:
+            middle = [np.sqrt(row["p"] * row["next_p"]) for row in local]
+            style.points(exponent, middle, [row["exponent"] for row in local],
+                         np.array([row["exponent_error"] for row in local]), index, label, **look)
+        colour = style.look(index)["color"]
+        theory = {**ONE_OVER_GAMMA, 4: 1.0}.get(dim)
+        if theory and len(p) and dim not in shown_theory:
+            shown_theory.add(dim)
+            x = np.array([p.min(), p.max()])
+            shift.plot(x, value[np.argmin(p)] * (x / p.min())**theory, color=colour,
+                       linestyle="--", linewidth=0.8)
+            exponent.axhline(theory, color=colour, linestyle="--", linewidth=0.8)
+            exponent.axhline(HAWICK_JAMES[dim], color=colour, linestyle=":", linewidth=0.8)
+    for panel in axes[0]:
+        panel.set_xscale("log")
+        panel.set_xlabel(style.REWIRED)
+    shift.set_yscale("log")
+    tc.set_ylabel(r"$T_{\mathrm{c}}(p)$ ($J/k_{\mathrm{B}}$)")
+    shift.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
+    exponent.set_ylabel("local exponent of the shift")
+    tc.legend(loc="upper left", fontsize=7)
+    return style.save(figure, folder, "tc-table")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="tc_table", description="Tc(p) of several studies.")
+    parser.add_argument("studies", nargs="+", type=pathlib.Path, help="folders of rewise tc")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
+    options = parser.parse_args(arguments)
+    try:
+        rows = rows_of([files.read_summary(study) for study in options.studies])
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "tc-table.csv").write_text(as_csv(rows), encoding="utf-8")
+        (options.out / "tc-table.md").write_text(as_markdown(rows), encoding="utf-8")
+        draw(rows, options.out)
+    except files.DataError as error:
+        print(f"tc_table: {error}", file=sys.stderr)
+        return 65
+    except OSError as error:
+        print(f"tc_table: {error}", file=sys.stderr)
+        return 74
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

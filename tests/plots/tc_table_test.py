@@ -1,0 +1,77 @@
+"""The table of Tc(p) of several studies (rewise.plots.tc_table), of made-up ones."""
+
+import contextlib
+import csv
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
+
+from rewise.plots import tc_table  # noqa: E402
+
+
+def study(dim, rule, values, tc0=2.0):
+    """values: p -> (crossings, error, tree, error), None where a method has no Tc."""
+    points = []
+    for p, (c, c_error, t, t_error) in values.items():
+        def tc(value, error):
+            return value and {"value": value, "error": error, "systematic": 0.0,
+                              "total_error": error}
+        points.append({"p": p, "tc": tc(c, c_error), "tree": {"tc": tc(t, t_error)}})
+    return {"format": "rewise summary", "format_version": 1, "kind": "tc",
+            "lattice": {"dim": dim, "rule": rule}, "points": points,
+            "best": {"tc0": {"value": tc0, "error": 0.0}}}
+
+
+FIRST = study(2, "rewire", {0.0: (2.0, 1e-3, None, None), 0.01: (2.1, 3e-3, 2.104, 4e-3),
+                            0.1: (2.2, 1e-3, None, None)})
+SECOND = study(2, "rewire", {0.01: (None, None, 2.1, 1e-4), 1.0: (None, None, None, None)})
+THIRD = study(3, "add", {0.1: (4.9, 1e-3, 4.903, 1e-3)}, tc0=4.5)
+
+
+class TcTable(unittest.TestCase):
+    def test_more_precise_values_are_taken(self):
+        rows = tc_table.rows_of([THIRD, SECOND, FIRST])
+        self.assertEqual([(r["dim"], r["rule"], r["p"]) for r in rows],
+                         [(2, "rewire", 0.01), (2, "rewire", 0.1), (2, "rewire", 1.0),
+                          (3, "add", 0.1)])
+        first = rows[0]
+        self.assertEqual((first["crossings"], first["tree"], first["tree_error"]),
+                         (2.1, 2.1, 1e-4))
+        self.assertEqual((first["tc"], first["method"]), (2.1, "tree"))
+        self.assertAlmostEqual(rows[3]["z"], 3e-3 / (2**0.5 * 1e-3))
+        # From a shift of 0.1 to one of 0.2 over a decade: lg 2, its error by both.
+        self.assertAlmostEqual(first["exponent"], 0.30103, places=5)
+        self.assertAlmostEqual(first["exponent_error"],
+                               (1e-3**2 + 5e-3**2)**0.5 / 2.302585, places=6)
+        self.assertEqual(rows[2]["method"], "")
+        self.assertNotEqual(rows[1]["exponent"], rows[1]["exponent"])  # no Tc at the next p
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name, summary in (("a", FIRST), ("b", SECOND), ("c", THIRD)):
+                (folder / name).mkdir()
+                (folder / name / "summary.json").write_text(json.dumps(summary))
+            studies = [str(folder / name) for name in "abc"]
+            self.assertEqual(tc_table.main([*studies, "--out", str(folder / "out")]), 0)
+            table = list(csv.DictReader(io.StringIO(
+                (folder / "out" / "tc-table.csv").read_text())))
+            self.assertEqual([row["p"] for row in table], ["0.01", "0.1", "1.0", "0.1"])
+            self.assertEqual(table[2]["tc"], "")
+            text = (folder / "out" / "tc-table.md").read_text()
+            self.assertIn("| 0.01 | 2.100(3) | 2.10000(10) | +0.0 | 2.10000(10) | 0.10000(10) |",
+                          text)
+            self.assertTrue((folder / "out" / "tc-table.png").stat().st_size > 10000)
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(tc_table.main([str(folder / "none")]), 65)
+            self.assertIn("does not exist", said.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
