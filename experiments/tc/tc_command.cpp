@@ -198,7 +198,14 @@ ExitCode run_tc(const StudyOptions& options) {
       points =
           search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome), interrupted);
     }
-    if (by_tree) tree = search_tree(study, stop, progress);
+    if (by_tree) {
+      tree = search_tree(study, stop, progress, [&](std::vector<TreePoint> so_far) {
+        progress.close();
+        tree = std::move(so_far);
+        print_partial(
+            options, [&] { return outcome(points).summary; }, text);
+      });
+    }
     return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
   return run_study("tc", options, config, analysis, text);

@@ -159,8 +159,18 @@ class Search {
       fill(active);
       for (const std::size_t i : active) decide(works_[i]);
     }
+    return so_far();
+  }
+
+  // Of the last step that was finished; a p without one has no Tc.
+  std::vector<TreePoint> so_far() const {
     std::vector<TreePoint> points;
-    for (Work& work : works_) points.push_back(std::move(work.data));
+    for (const Work& work : works_) {
+      points.push_back(work.data);
+      if (!work.done && work.data.rounds == 0) {
+        points.back().reasons.push_back("stopped before the bare lattices of the last step");
+      }
+    }
     return points;
   }
 
@@ -524,8 +534,15 @@ std::string tree_refusal(const StudyConfig& config) {
   return "";
 }
 
-std::vector<TreePoint> search_tree(Study& study, const StopToken& stop, Progress& progress) {
-  return Search(study, stop, progress).run();
+std::vector<TreePoint> search_tree(Study& study, const StopToken& stop, Progress& progress,
+                                   const std::function<void(std::vector<TreePoint>)>& interrupted) {
+  Search search(study, stop, progress);
+  try {
+    return search.run();
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(search.so_far());
+    throw;
+  }
 }
 
 }  // namespace rewise

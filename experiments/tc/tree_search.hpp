@@ -10,6 +10,7 @@
 // what is missing.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,8 +54,11 @@ std::string tree_refusal(const StudyConfig& config);
 // Relative error of Tc where no target_error is given.
 inline constexpr double kTreeError = 1e-4;
 
-// One per p of the configuration. Error(interrupted) as Study::run.
-std::vector<TreePoint> search_tree(Study& study, const StopToken& stop, Progress& progress);
+// One per p of the configuration. Error(interrupted) as Study::run; `interrupted` gets what there
+// is before.
+std::vector<TreePoint> search_tree(
+    Study& study, const StopToken& stop, Progress& progress,
+    const std::function<void(std::vector<TreePoint>)>& interrupted = {});
 
 // Of the infinite regular lattice, with its error; nothing where there is none.
 std::optional<Value> regular_tc_value(int dim);

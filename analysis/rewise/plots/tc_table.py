@@ -102,7 +102,8 @@ def as_markdown(rows):
 def known(group, name):
     """(p, value, error) where the value is known and positive."""
     chosen = [row for row in group if row[name] > 0 and np.isfinite(row[f"{name}_error"])]
-    return np.array([[row["p"], row[name], row[f"{name}_error"]] for row in chosen]).reshape(-1, 3).T
+    values = [[row["p"], row[name], row[f"{name}_error"]] for row in chosen]
+    return np.array(values).reshape(-1, 3).T
 
 
 def draw(rows, folder):
