@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -55,14 +56,14 @@ class CpuEngine final : public BundleEngine {
     const double start = now();
     Clock total;
     const bool alone = bundles_ >= static_cast<std::uint32_t>(threads_);
-    Scratch shared;
+    Scratch shared(layout_);
     std::atomic<bool> stopped{false};
 #pragma omp parallel num_threads(threads_)
     {
       Clock clock;
       StopWatch watch(options_, stopped);
       if (alone) {
-        Scratch scratch;
+        Scratch scratch(layout_);
 #pragma omp for schedule(dynamic)
         for (std::uint32_t b = 0; b < bundles_; ++b) {
           if (!watch.stopped()) run(b, schedule, steps, ThreadTeam{}, watch, scratch, clock);
@@ -105,7 +106,10 @@ class CpuEngine final : public BundleEngine {
  private:
   // Working memory of one bundle in progress.
   struct Scratch {
-    Words fresh;  // new words of modified cells
+    explicit Scratch(const Layout& layout)
+        : fresh(std::make_unique_for_overwrite<std::uint32_t[]>(modified_room(layout))) {}
+
+    std::unique_ptr<std::uint32_t[]> fresh;  // new words of modified cells
     WolffScratch wolff;
     SwendsenWangScratch swendsen_wang;
   };
@@ -129,7 +133,7 @@ class CpuEngine final : public BundleEngine {
       const auto in_cycle = static_cast<std::uint32_t>(done % schedule.steps_per_cycle());
       Address at{spec_.seed, b, static_cast<std::uint32_t>(step_ + done)};
       for (std::uint32_t m = in_cycle; m < schedule.local && !stopped; ++m, ++at.step) {
-        stopped = !local_sweep(layout_, tables_[b / groups_], at, team, watch, scratch.fresh,
+        stopped = !local_sweep(layout_, tables_[b / groups_], at, team, watch, scratch.fresh.get(),
                                words_[b].data(), place);
         if (stopped) break;
         ++done;

@@ -277,13 +277,16 @@ void write_aside(const Layout& layout, int colour, const ThreadTeam& team, std::
 
 }  // namespace
 
-bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
-                 const ThreadTeam& team, StopWatch& watch, std::vector<std::uint32_t>& fresh,
-                 std::uint32_t* spins, SweepPlace& place) {
+std::size_t modified_room(const Layout& layout) {
   std::size_t room = 0;
   for (const ModifiedGroup& group : layout.modified) room += group.padded;
-  if (team.first() && fresh.size() < room) fresh.resize(room);
-  team.barrier();
+  return room;
+}
+
+bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
+                 const ThreadTeam& team, StopWatch& watch, std::uint32_t* fresh,
+                 std::uint32_t* spins, SweepPlace& place) {
+  const std::size_t room = modified_room(layout);
   const Regular regular(layout);
   const bool may_stop = watch.active() && room >= watch.grain();
   const auto block = watch.active() && regular.rows > 0
@@ -292,7 +295,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
   for (; place.colour < static_cast<std::uint32_t>(layout.colours); place = {place.colour + 1, 0}) {
     const auto colour = static_cast<int>(place.colour);
     // Stopped here, nothing has been changed yet.
-    update_aside(layout, tables, at, colour, team, may_stop, watch, fresh.data(), spins);
+    update_aside(layout, tables, at, colour, team, may_stop, watch, fresh, spins);
     if (may_stop) {
       if (team.agrees_to_end(watch)) return false;
     } else {
@@ -309,7 +312,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
       stopped = row < regular.rows && team.ends(watch);
     }
     if (regular.rows > 0) team.barrier();
-    write_aside(layout, colour, team, fresh.data(), spins, place.row, row, regular);
+    write_aside(layout, colour, team, fresh, spins, place.row, row, regular);
     team.barrier();
     if (stopped) {
       place.row = row;

@@ -89,10 +89,12 @@ struct SweepPlace {
   bool operator==(const SweepPlace&) const = default;
 };
 
-// `fresh` is scratch for the modified cells' new words, shared by the team. Begins at `place`;
-// false where the team was stopped, at `place`. Each member has a `place` of its own, all alike.
+// `fresh`, [modified_room(layout)], is scratch for the modified cells' new words, shared by the
+// team. Begins at `place`; false where the team was stopped, at `place`. Each member has a `place`
+// of its own, all alike.
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
-                 const ThreadTeam& team, StopWatch& watch, std::vector<std::uint32_t>& fresh,
+                 const ThreadTeam& team, StopWatch& watch, std::uint32_t* fresh,
                  std::uint32_t* spins, SweepPlace& place);
+std::size_t modified_room(const Layout& layout);
 
 }  // namespace rewise::bundle
