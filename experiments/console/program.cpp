@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -119,6 +121,24 @@ void require_address_space() {
                                               least >> 20));
   }
   ::munmap(room, least);
+}
+
+std::terminate_handler terminate_before = nullptr;
+
+// Memory that is refused where no exception may leave (threads of a parallel region, the standard
+// library's own noexcept functions) is no crash. Files are whole, and leases those of a dead
+// process.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view message = "rewise: not enough memory\n";
+    static_cast<void>(write_or_lose(nullptr, message.data(), message.size()));
+    ::_exit(static_cast<int>(ExitCode::device));
+  } catch (...) {
+  }
+  terminate_before();
+  std::abort();
 }
 
 int fail(ExitCode code, const std::string& message) {
@@ -233,6 +253,7 @@ int report_failure() {
 int program_main(int argc, char** argv) {
   occupy_standard_descriptors();
   let_messages_be_lost();
+  terminate_before = std::set_terminate(end_without_memory);
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
   int status = 0;
   try {

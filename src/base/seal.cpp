@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "src/base/error.hpp"
 
@@ -43,7 +44,8 @@ XXH128_canonical_t digest(Block block, std::span<const std::byte> image) {
   std::fill_n(block.begin() + kDigestAt, sizeof(XXH128_canonical_t), std::byte{0});
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
-  if (!state || XXH3_128bits_reset(state.get()) != XXH_OK ||
+  if (!state) throw std::bad_alloc();
+  if (XXH3_128bits_reset(state.get()) != XXH_OK ||
       XXH3_128bits_update(state.get(), block.data(), block.size()) != XXH_OK ||
       XXH3_128bits_update(state.get(), image.data(), image.size()) != XXH_OK) {
     throw Error(ExitCode::internal, "cannot compute a file's digest");

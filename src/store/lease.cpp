@@ -227,8 +227,8 @@ struct Lease::Impl {
       while (!wake.wait_for(lock, stop, period, [] { return false; }) && !stop.stop_requested()) {
         try {
           if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
-        } catch (const Error&) {
-          // It cannot be read just now: the next beat will tell.
+        } catch (const std::exception&) {
+          // It cannot be read just now, or there is no memory: the next beat will tell.
         }
       }
     });
@@ -242,7 +242,7 @@ struct Lease::Impl {
     try {
       const FolderLock lock(folder_of(path));
       if (is_mine()) syscalls().unlink(path.c_str());
-    } catch (const Error&) {
+    } catch (const std::exception&) {
     }
   }
 

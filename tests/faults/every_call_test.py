@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,11 @@ device = "cpu"
 threads = 2
 checkpoint = "0s"
 """
+SWEEP = ("sweep", "s.toml", "--no-plots", "--out", "study")
+# What memory is refused to, and the file or folder of its result.
+RUN = ("run", "--size", "8", "--p", "0.1", "--temperature", "2.4", "--equilibrate", "5",
+       "--measure", "10", "--device", "cpu", "--threads", "1", "--out", "t.h5", "--json")
+TC = ("tc", "t.toml", "--no-plots", "--threads", "1", "--out", "study")
 ERRORS = (errno.EIO, errno.EINTR, errno.ENOSPC, errno.EACCES)
 FILES = ("open", "fopen", "read", "write", "fsync", "close", "link", "rename", "unlink", "stat",
          "fstat", "mkdir", "opendir", "readdir", "utimensat", "flock")
@@ -52,21 +58,37 @@ class Place:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         (self.folder / "s.toml").write_text(STUDY)
+        (self.folder / "t.toml").write_text(STUDY.replace("[4]", "[4, 6]").replace(
+            "[2.5]", "[2.0, 2.5, 3.0]"))
 
-    def run(self, fault=None, counts=None, limit=None, timeout=60):
+    def start(self, fault=None, counts=None, limit=None, words=SWEEP, lease="10"):
         # Who could not read /proc leaves leases that nobody knows to be a dead process's.
-        environment = dict(os.environ, REWISE_LEASE_SECONDS="10")
+        environment = dict(os.environ, REWISE_LEASE_SECONDS=lease)
         if fault or counts:
             environment["LD_PRELOAD"] = OPTIONS.library
         if fault:
             environment["REWISE_FAULT"] = fault
         if counts:
             environment["REWISE_FAULT_COUNTS"] = str(counts)
-        command = [OPTIONS.program, "sweep", "s.toml", "--no-plots", "--out", "study"]
+        command = [OPTIONS.program, *words]
         if limit:
             command = ["bash", "-c", limit + '; exec "$0" "$@"', *command]
-        return subprocess.run(command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=timeout)
+        return subprocess.Popen(command, cwd=self.folder, env=environment, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+
+    @staticmethod
+    def end(process, timeout=60):
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def run(self, *fault, **how):
+        return self.end(self.start(*fault, **how))
 
     def result(self):
         """What a finished study has come to: its tasks, and the summary less its seconds."""
@@ -154,6 +176,100 @@ class EveryCall(unittest.TestCase):
         self.check_all([f"pthread_create:{k}:{errno.EAGAIN}"
                         for k in self.places("pthread_create", 6)], (0, 69, 74))
 
+    def refuse_memory(self, words, most, result):
+        """Memory refused once, and from there on, at some places of a command."""
+        with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
+            place = Place(folder)
+            counts = place.folder / "counts"
+            done = place.run(counts=counts, words=words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            expected = result(place, done)
+            count = dict(line.split() for line in counts.read_text().splitlines())["malloc"]
+            left = {path.name for path in place.folder.iterdir()} - {"counts"}
+        step = 13 if OPTIONS.all else max(1, int(count) // most)
+        self.assertGreater(int(count), 1000)
+
+        def check(fault):
+            with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
+                place = Place(folder)
+                what = place.run(fault, words=words)
+                told = f"{fault}: status {what.returncode}\n{what.stderr}"
+                if what.returncode not in (0, 69):
+                    return None, told
+                if what.returncode == 69 and not what.stderr.endswith("\n") or (
+                        what.returncode == 69 and
+                        "memory" not in what.stderr.rstrip("\n").rpartition("\n")[2]):
+                    return None, "no word of memory: " + told
+                if what.returncode == 0 and result(place, what) != expected:
+                    return None, "another result: " + told
+                again = place.run(words=words)
+                if again.returncode != 0 or result(place, again) != expected:
+                    return None, f"run again: {again.returncode} {again.stderr}\nafter {told}"
+                names = {path.name for path in place.folder.iterdir()}
+                return what.returncode, None if names == left else f"{names} left after {told}"
+
+        faults = [f"malloc:{k}{plus}:{errno.ENOMEM}" for plus in ("", "+")
+                  for k in range(1, int(count), step)]
+        with concurrent.futures.ThreadPoolExecutor(OPTIONS.jobs) as pool:
+            told = list(pool.map(check, faults))
+        failures = [text for _, text in told if text]
+        print(f"{len(faults)} faults", file=sys.stderr)
+        self.assertEqual(len(failures), 0, "\n\n".join(failures[:10]))
+        self.assertIn(69, {status for status, _ in told})
+
+    def test_a_run_whose_memory_is_refused(self):
+        def result(place, done):
+            numbers = json.loads(done.stdout)
+            return (contents(place.folder), numbers["results"], numbers["trajectory_hash"])
+        self.refuse_memory(RUN, 60, result)
+
+    def test_tc_whose_memory_is_refused(self):
+        self.refuse_memory(TC, 30, lambda place, done: (place.result(), done.stdout))
+
+    def test_two_processes_one_of_which_fails(self):
+        def check(fault):
+            with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
+                place = Place(folder)
+                stopped = fault.endswith(":stop")
+                lease = "1" if stopped else "10"
+                first = place.start(fault, lease=lease)
+                second = place.start(lease=lease)
+                try:
+                    second = place.end(second)
+                except subprocess.TimeoutExpired:
+                    return f"{fault}: the other process does not end"
+                finally:
+                    if stopped and first.poll() is None:
+                        before = place.result() if second.returncode == 0 else None
+                        os.kill(first.pid, signal.SIGCONT)
+                    first = place.end(first)
+                told = (f"{fault}: status {first.returncode} and {second.returncode}\n"
+                        f"{first.stderr}\nthe other: {second.stderr}")
+                if first.returncode not in (0, 65, 73, 74, 75, -signal.SIGKILL):
+                    return told
+                if (second.returncode, second.stdout) != (0, self.out):
+                    return "the other one: " + told
+                if first.returncode == 0 and first.stdout != self.out:
+                    return "another result: " + told
+                if stopped and before not in (None, self.expected):
+                    return "another result of the other one: " + told
+                again = place.run()
+                if (again.returncode, again.stdout) != (0, self.out):
+                    return f"run again: status {again.returncode}\n{again.stderr}\nafter {told}"
+                return None if place.result() == self.expected else "another result: " + told
+
+        faults = []
+        for i, name in enumerate(FILES):
+            faults += [f"{name}:{k}:{ERRORS[(i + k) % len(ERRORS)]}" for k in self.places(name, 3)]
+        for name in ("open", "write", "fsync", "link", "rename", "unlink"):
+            faults += [f"{name}:{k}:kill" for k in self.places(name, 3)]
+        for name in ("link", "rename", "unlink", "flock"):
+            faults += [f"{name}:{k}:stop" for k in self.places(name, 3)]
+        with concurrent.futures.ThreadPoolExecutor(OPTIONS.jobs) as pool:
+            failures = [text for text in pool.map(check, faults) if text]
+        print(f"{len(faults)} faults", file=sys.stderr)
+        self.assertEqual(len(failures), 0, "\n\n".join(failures[:10]))
+
     def test_a_limited_address_space(self):
         statuses = set()
         for megabytes in range(60, 320, 20):
@@ -202,5 +318,6 @@ if __name__ == "__main__":
     parser.add_argument("library", type=lambda text: str(pathlib.Path(text).resolve()))
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.set_defaults(all=os.environ.get("REWISE_EVERY_CALL", "") not in ("", "0"))
     OPTIONS, tests = parser.parse_known_args(namespace=OPTIONS)
     unittest.main(argv=[sys.argv[0], *tests])

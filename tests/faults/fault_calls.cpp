@@ -7,9 +7,12 @@
 //   REWISE_FAULT_COUNTS=FILE    at the end of the process: lines "NAME COUNT"
 //
 // NAME is one of kNames. A close() that fails has closed the file all the same, as on Linux.
+// "malloc" is every way to memory, operator new too, from the beginning of main() on; but for what
+// HDF5 takes, by itself or through the C library: HDF5 1.10 does not survive it.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -20,6 +23,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,17 +48,21 @@ enum Name {
   kUtimensat,
   kFlock,
   kThread,
+  kMalloc,
   kNumber
 };
 constexpr std::array<const char*, kNumber> kNames{
-    "open", "fopen", "read",  "write",   "fsync",   "close",     "link",  "rename",        "unlink",
-    "stat", "fstat", "mkdir", "opendir", "readdir", "utimensat", "flock", "pthread_create"};
+    "open",    "fopen",   "read",      "write", "fsync",          "close",
+    "link",    "rename",  "unlink",    "stat",  "fstat",          "mkdir",
+    "opendir", "readdir", "utimensat", "flock", "pthread_create", "malloc"};
 
 std::array<std::atomic<long>, kNumber> counts;
 std::atomic<int> chosen{-1};
 long fault_at = 0;
 bool for_ever = false;
 int fault_errno = 0, fault_signal = 0;
+
+std::atomic<bool> in_main{false};
 
 // Before main.
 __attribute__((constructor)) void read_fault() {
@@ -95,6 +103,44 @@ bool fails(Name name) {
   return true;
 }
 
+// Where the code of HDF5, and of the C library that it calls, lies.
+struct Range {
+  std::uintptr_t begin = 0, end = 0;
+};
+std::array<Range, 2> spared;
+int find_spared(dl_phdr_info* library, std::size_t, void*) {
+  for (std::size_t which = 0; which < spared.size(); ++which) {
+    constexpr std::array<const char*, 2> names{"/libhdf5", "/libc.so"};
+    if (std::strstr(library->dlpi_name, names[which]) == nullptr || spared[which].end != 0)
+      continue;
+    for (int k = 0; k < library->dlpi_phnum; ++k) {
+      const auto& part = library->dlpi_phdr[k];
+      if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+      spared[which].begin = library->dlpi_addr + part.p_vaddr;
+      spared[which].end = spared[which].begin + part.p_memsz;
+    }
+  }
+  return 0;
+}
+
+bool no_memory(const void* caller) {
+  if (!in_main.load(std::memory_order_relaxed)) return false;
+  const auto from = reinterpret_cast<std::uintptr_t>(caller);
+  for (const Range& range : spared) {
+    if (from >= range.begin && from < range.end) return false;
+  }
+  const bool failing = fails(kMalloc);
+  if (failing) errno = ENOMEM;
+  return failing;
+}
+
+int (*real_main)(int, char**, char**) = nullptr;
+int counted_main(int count, char** words, char** environment) {
+  ::dl_iterate_phdr(find_spared, nullptr);
+  in_main = true;
+  return real_main(count, words, environment);
+}
+
 template <class Function>
 Function real(const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
@@ -106,9 +152,41 @@ Function real(const char* name) {
 
 extern "C" {
 
+// glibc's own, which need no dlsym (that takes memory itself).
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* before, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) noexcept {
+  return no_memory(__builtin_return_address(0)) ? nullptr : __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) noexcept {
+  return no_memory(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size);
+}
+void* realloc(void* before, std::size_t size) noexcept {
+  return no_memory(__builtin_return_address(0)) ? nullptr : __libc_realloc(before, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  return no_memory(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
+  if (no_memory(__builtin_return_address(0))) return ENOMEM;
+  *memory = __libc_memalign(alignment, size);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+
+int __libc_start_main(int (*main)(int, char**, char**), int count, char** words, void (*init)(),
+                      void (*fini)(), void (*linker_fini)(), void* stack_end) {
+  real_main = main;
+  const auto next = real<decltype(&__libc_start_main)>("__libc_start_main");
+  return next(counted_main, count, words, init, fini, linker_fini, stack_end);
+}
+
 __attribute__((destructor)) void write_counts() {
   const char* file = std::getenv("REWISE_FAULT_COUNTS");
   if (file == nullptr) return;
+  in_main = false;
   chosen = -1;
   std::FILE* out = std::fopen(file, "w");
   if (out == nullptr) return;
