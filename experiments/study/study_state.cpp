@@ -248,12 +248,17 @@ void StudyFolder::lock() {
     }
     // Whom we met may be the last one's successor, about to write; but nobody takes long.
     const bool busy = others >= 20 || std::chrono::steady_clock::now() - begin > 10s;
+    if (busy && !head) {
+      throw Error(ExitCode::held, fmt::format("folder '{}' is being set up by another process, who "
+                                              "has been silent for 10 s; end it, or wait for it",
+                                              folder_.string()));
+    }
     if (busy) {
-      throw Error(ExitCode::held,
-                  fmt::format("folder '{}' is being worked on with another configuration, {} (this "
-                              "one is {}: {}); wait for it, or choose another folder with --out",
-                              folder_.string(), head ? head->hash : "of an unknown hash", hash_,
-                              first_difference(held, resolved_)));
+      throw Error(
+          ExitCode::held,
+          fmt::format("folder '{}' is being worked on with another configuration, {} (this "
+                      "one is {}: {}); wait for it, or choose another folder with --out",
+                      folder_.string(), head->hash, hash_, first_difference(held, resolved_)));
     }
     std::this_thread::sleep_for(20ms);
   }
