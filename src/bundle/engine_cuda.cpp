@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
@@ -16,6 +17,22 @@ namespace rewise::bundle {
 namespace {
 
 static_assert(kMostBatch == kMostGraphs);
+
+// Calls f(0) .. f(count - 1), by all cores where `work`, words in all, is worth their start.
+template <class F>
+void on_all_cores(std::size_t count, std::size_t work, const F& f) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic) if (count > 1 && work >= (1u << 14))
+  for (std::size_t k = 0; k < count; ++k) {
+    try {
+      f(k);
+    } catch (...) {
+#pragma omp critical(rewise_bundle_failure)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
 
 }  // namespace
 
@@ -30,7 +47,26 @@ class CudaEngine final : public BundleEngine {
     batch_ = std::move(batch);
     member_ = member;
     device_name_ = fmt::format("cuda:{}", batch_->device());
-    for (std::uint32_t b = 0; b < bundles_; ++b) write_words(b, start_words(b));
+  }
+
+  // Drawing the starts takes longer than their copies: all cores do that, some at a time.
+  static void write_starts(std::span<const std::unique_ptr<CudaEngine>> engines) {
+    constexpr std::size_t most_words = std::size_t{1} << 27;
+    const std::size_t bundles = engines.front()->bundles_, words = engines.front()->layout_.words;
+    const std::size_t count = engines.size() * bundles,
+                      each = std::clamp<std::size_t>(most_words / words, 1, count);
+    std::vector<Words> starts(each);
+    for (std::size_t first = 0; first < count; first += each) {
+      const std::size_t some = std::min(each, count - first);
+      on_all_cores(some, some * words, [&](std::size_t k) {
+        starts[k] = engines[(first + k) / bundles]->start_words(
+            static_cast<std::uint32_t>((first + k) % bundles));
+      });
+      for (std::size_t k = 0; k < some; ++k) {
+        engines[(first + k) / bundles]->write_words(
+            static_cast<std::uint32_t>((first + k) % bundles), starts[k]);
+      }
+    }
   }
 
   std::string_view device() const override { return device_name_; }
@@ -188,15 +224,18 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
     const double each = 1 / static_cast<double>(members.size());
     const double counting = batch.measure_seconds() * static_cast<double>(slots);
     const double seconds = std::max(0.0, kernels - counting);
+    on_all_cores(members.size(), members.size() * slots * members.front()->replicas_,
+                 [&](std::size_t k) {
+                   CudaEngine& e = *members[k];
+                   for (const DeviceBatch::Sums& slot : sums) {
+                     e.count(schedule, every, 0);
+                     e.take(slot, taken[k].emplace_back());
+                   }
+                 });
     const double measuring = now() - start - seconds;
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      CudaEngine& e = *members[k];
-      for (const DeviceBatch::Sums& slot : sums) {
-        e.count(schedule, every, 0);
-        e.take(slot, taken[k].emplace_back());
-      }
-      e.spend(schedule, seconds * each);
-      e.work_.measure_seconds += measuring * each;
+    for (CudaEngine* e : members) {
+      e->spend(schedule, seconds * each);
+      e->work_.measure_seconds += measuring * each;
     }
     done += slots;
   }
@@ -240,6 +279,7 @@ class CudaBatch final : public EngineBatch {
     }
     const auto batch = std::make_shared<DeviceBatch>(std::move(views), options);
     for (std::uint32_t k = 0; k < engines_.size(); ++k) engines_[k]->join(batch, k);
+    CudaEngine::write_starts(engines_);
   }
 
   std::size_t size() const override { return engines_.size(); }
