@@ -14,6 +14,7 @@ import numpy as np
 
 from . import arguments
 from . import _core
+from .device_spins import DeviceSpins
 from .errors import Error, UsageError
 from .graph import Graph
 from .results import Results
@@ -248,6 +249,13 @@ class Simulation:
         one = self._core.spins(arguments.whole("temperature", temperature, 0, 2**32 - 1),
                                arguments.whole("replica", replica, 0, 2**32 - 1), 1)
         return one.reshape(self.graph.extents[::-1] or (self.graph.sites,))
+
+    @property
+    def spins_device(self) -> DeviceSpins:
+        """The spins where they lie on the GPU, without a copy: DeviceSpins, which CuPy, PyTorch,
+        JAX and Numba take as an array. DeviceError for a simulation on the CPU (`spins`), and on
+        several GPUs."""
+        return DeviceSpins(self)
 
     def save(self, path: arguments.Path) -> None:
         """A task file (.h5) with state and series, replacing what is there whole or not at all."""

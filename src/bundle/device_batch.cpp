@@ -212,6 +212,16 @@ std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
   return taken;
 }
 
+DeviceSpins DeviceBatch::device_spins(std::uint32_t graph) {
+  const std::uint64_t bundles = graphs_->bundles(), words = graphs_->lattice({}).words;
+  const auto vec = static_cast<std::uint64_t>(graphs_->vec());
+  return {bundle_words(graph * bundles),
+          device_,
+          true,
+          {bundles / vec, words, vec},
+          {static_cast<std::int64_t>(words * vec), static_cast<std::int64_t>(vec), 1}};
+}
+
 std::uint32_t* DeviceBatch::bundle_words(std::size_t bundle) {
   const auto vec = static_cast<std::size_t>(graphs_->vec());
   return spins_.data() + bundle / vec * graphs_->lattice({}).words * vec + bundle % vec;

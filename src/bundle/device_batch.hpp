@@ -19,6 +19,7 @@
 #include "src/bundle/wolff/device_wolff.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
+#include "src/engine/device_spins.hpp"
 #include "src/engine/pieces.hpp"
 
 namespace rewise::bundle {
@@ -61,6 +62,12 @@ class DeviceBatch {
   // One bundle's words, in slot order; `bundle` counts through the batch. They wait.
   void read_words(std::size_t bundle, std::span<std::uint32_t> out);
   void write_words(std::size_t bundle, std::span<const std::uint32_t> words);
+  // All bundles of a graph.
+  DeviceSpins device_spins(std::uint32_t graph);
+  void wait_for_readers() const {
+    choose();
+    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
+  }
 
  private:
   void check_memory() const;

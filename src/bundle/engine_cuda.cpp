@@ -36,7 +36,7 @@ void on_all_cores(std::size_t count, std::size_t work, const F& f) {
 
 }  // namespace
 
-class CudaEngine final : public BundleEngine {
+class CudaEngine final : public BundleEngine, public HasDeviceSpins {
  public:
   using Members = std::span<CudaEngine* const>;  // of one batch, ascending
 
@@ -83,6 +83,14 @@ class CudaEngine final : public BundleEngine {
     take(batch_->fetch(1).front(), out);
     work_.measure_seconds += now() - start;
   }
+
+  DeviceSpins device_spins() override { return batch_->device_spins(member_); }
+  std::vector<std::uint32_t> device_slots() const override {
+    std::vector<std::uint32_t> slots(layout_.sites);
+    for (Site site = 0; site < layout_.sites; ++site) slots[site] = layout_.slot(site);
+    return slots;
+  }
+  void wait_for_readers() override { batch_->wait_for_readers(); }
 
   static std::vector<bool> advance_all(Members members, const Schedule& schedule,
                                        std::uint64_t cycles);

@@ -9,12 +9,13 @@
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/stream.hpp"
 #include "src/cuda/use_device.hpp"
+#include "src/engine/device_spins.hpp"
 #include "src/packed/kernels.hpp"
 
 namespace rewise::packed {
 namespace {
 
-class CudaEngine final : public PackedEngine {
+class CudaEngine final : public PackedEngine, public HasDeviceSpins {
  public:
   CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
 
@@ -22,6 +23,12 @@ class CudaEngine final : public PackedEngine {
   int threads() const override { return 1; }
   bool advance(const Schedule& schedule, std::uint64_t cycles) override;
   void measure(Observation& out) override;
+
+  DeviceSpins device_spins() override;
+  void wait_for_readers() override {
+    use();
+    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
+  }
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
@@ -97,6 +104,17 @@ void CudaEngine::measure(Observation& out) {
   }
   report(unequal.data(), up.data(), out);
   work_.measure_seconds += now() - start;
+}
+
+DeviceSpins CudaEngine::device_spins() {
+  const auto row = static_cast<std::int64_t>(layout_.stride());
+  const auto colour = static_cast<std::int64_t>(layout_.colour_words());
+  const std::uint64_t replicas = spec_.replicas;
+  return {spins_.data(),
+          device_,
+          true,
+          {spec_.betas.size(), replicas, 2, layout_.rows, layout_.stride()},
+          {static_cast<std::int64_t>(replicas) * 2 * colour, 2 * colour, colour, row, 1}};
 }
 
 void CudaEngine::read_words(std::size_t who, std::uint64_t first,

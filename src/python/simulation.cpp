@@ -205,6 +205,7 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
 // False where it was interrupted within a cycle: only where `cycles` is 1.
 bool Simulation::advance_one(std::uint64_t cycles, const Listener& listener) {
   interrupted_ = cycles == 1 ? listener.interrupted : nullptr;
+  if (lent_ != nullptr) lent_->wait_for_readers();
   const double start = now();
   bool done = false;
   try {
@@ -282,6 +283,25 @@ void Simulation::spins(std::uint32_t temperature, std::uint32_t replica,
                        std::span<std::uint8_t> out) const {
   engine_->spins(temperature, replica, out);
 }
+
+HasDeviceSpins& Simulation::device_engine() {
+  auto* const found = dynamic_cast<HasDeviceSpins*>(engine_.get());
+  if (found == nullptr) {
+    throw Error(ExitCode::device,
+                fmt::format("the spins of this simulation are on {}: there is no array of them on "
+                            "a CUDA device",
+                            device()));
+  }
+  return *found;
+}
+
+DeviceSpins Simulation::device_spins() {
+  DeviceSpins spins = device_engine().device_spins();
+  lent_ = &device_engine();
+  return spins;
+}
+
+std::vector<std::uint32_t> Simulation::device_slots() { return device_engine().device_slots(); }
 
 HotCold Simulation::halves(std::uint64_t count) const {
   const std::uint64_t times = data_.energy.time(), taken = std::min(count, times);

@@ -14,6 +14,7 @@
 
 #include "experiments/tasks/halves.hpp"
 #include "experiments/tasks/task.hpp"
+#include "src/engine/device_spins.hpp"
 #include "src/engine/engine.hpp"
 #include "src/store/task_file.hpp"
 
@@ -70,6 +71,10 @@ class Simulation {
   Observation measure(const Listener& listener);
   // [sites] of one replica: Ising 0 or 1, Potts 0..q-1.
   void spins(std::uint32_t temperature, std::uint32_t replica, std::span<std::uint8_t> out) const;
+  // Where they lie on a CUDA device, to be read there until the next call that advances, which
+  // waits for readers. Error(device) on the CPU, and where several devices share them.
+  DeviceSpins device_spins();
+  std::vector<std::uint32_t> device_slots();  // HasDeviceSpins::device_slots()
   std::uint64_t trajectory_hash() const { return engine_->trajectory_hash(); }
   Work work() const { return engine_->work(); }
   // Whether hot and cold starts agree in the last `count` measurements that were kept.
@@ -91,12 +96,14 @@ class Simulation {
 
  private:
   Simulation(std::shared_ptr<const Graph> graph, TaskSpec spec, EngineOptions options);
+  HasDeviceSpins& device_engine();
   bool advance_one(std::uint64_t cycles, const Listener& listener);
   void append(const Observation& observation);
 
   std::shared_ptr<const Graph> graph_;
   TaskSpec spec_;
   std::unique_ptr<Engine> engine_;
+  HasDeviceSpins* lent_ = nullptr;     // engine_, once others may read its spins
   std::function<bool()> interrupted_;  // of the call under way; none: cycles are not interrupted
   bool within_cycle_ = false;          // the last one was interrupted
   bool moved_ = false;                 // since the last measurement

@@ -80,6 +80,38 @@ nb::object spins_of(Simulation& self, std::uint32_t temperature, std::uint32_t f
   return array_of(std::move(spins), {count, sites});
 }
 
+// (array, which keeps the simulation alive; address; shape; strides in bytes), laid out as
+// rewise/device_spins.py says. `scalar`: without the axis of temperatures, where there is one.
+nb::tuple device_spins_of(nb::handle self, bool scalar) {
+  auto& simulation = nb::cast<Simulation&>(self);
+  DeviceSpins spins;
+  locked_call(simulation, nb::none(), [&](const Listener&) { spins = simulation.device_spins(); });
+  const std::vector<std::uint32_t>& extents = simulation.graph()->spec().extents;
+  if (!spins.words && !extents.empty()) {
+    spins.shape.pop_back();
+    spins.strides.resize(spins.shape.size() + extents.size());
+    spins.shape.insert(spins.shape.end(), extents.rbegin(), extents.rend());
+    std::int64_t stride = 1;
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      *(spins.strides.rbegin() + static_cast<std::ptrdiff_t>(k)) = stride;
+      stride *= extents[k];
+    }
+  }
+  if (scalar && simulation.spec().engine != EngineKind::bundle) {
+    spins.shape.erase(spins.shape.begin());
+    spins.strides.erase(spins.strides.begin());
+  }
+  const std::vector<std::size_t> shape(spins.shape.begin(), spins.shape.end());
+  // Words are signed: PyTorch shifts no others, and (word >> r) & 1 is the same.
+  const nb::ndarray<> array(spins.data, shape.size(), shape.data(), self, spins.strides.data(),
+                            spins.words ? nb::dtype<std::int32_t>() : nb::dtype<std::uint8_t>(),
+                            nb::device::cuda::value, spins.device);
+  for (std::int64_t& stride : spins.strides) stride *= spins.words ? 4 : 1;
+  return nb::make_tuple(nb::cast(array, nb::rv_policy::reference),
+                        reinterpret_cast<std::uintptr_t>(spins.data), nb::tuple(nb::cast(shape)),
+                        nb::tuple(nb::cast(spins.strides)));
+}
+
 int program(const std::vector<std::string>& words) {
   std::vector<std::string> kept = words;
   std::vector<char*> argv;
@@ -153,6 +185,13 @@ void bind_simulation(nb::module_& module) {
           nb::arg("measure"), nb::arg("every"), nb::arg("progress").none())
       .def("measure", &observed)
       .def("spins", &spins_of)
+      .def("device_spins", &device_spins_of)
+      .def("device_slots",
+           [](Simulation& self) {
+             std::vector<std::uint32_t> slots;
+             locked_call(self, nb::none(), [&](const Listener&) { slots = self.device_slots(); });
+             return array_of(std::move(slots));
+           })
       .def("save",
            [](Simulation& self, const std::string& path) {
              locked_call(self, nb::none(), [&](const Listener&) { self.save(path); });

@@ -18,6 +18,7 @@
 #include "src/cuda/device_team.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/striped_memory.hpp"
+#include "src/engine/device_spins.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
@@ -82,7 +83,7 @@ std::vector<int> devices_of(const EngineOptions& options) {
 
 }  // namespace
 
-class CudaEngine final : public SingleEngine {
+class CudaEngine final : public SingleEngine, public HasDeviceSpins {
  public:
   CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
@@ -93,6 +94,12 @@ class CudaEngine final : public SingleEngine {
                            [this](const Schedule& part, std::uint64_t n) { run(part, n); });
   }
   void measure(Observation& out) override;
+
+  DeviceSpins device_spins() override;
+  void wait_for_readers() override {
+    team_.use(0);
+    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
+  }
 
  private:
   // What a device has for itself.
@@ -359,6 +366,19 @@ void CudaEngine::write_part(std::size_t who, Bytes spins) {
   team_.use(0);
   spins_.copy_in(std::as_bytes(spins), team_.stream(0), who * system_stride(plan_.sites));
   team_.wait();
+}
+
+DeviceSpins CudaEngine::device_spins() {
+  if (team_.size() > 1) {
+    throw Error(ExitCode::device, fmt::format("the spins are spread over {}", device_name_));
+  }
+  const std::uint64_t replicas = spec_.replicas;
+  const auto stride = static_cast<std::int64_t>(system_stride(plan_.sites));
+  return {spins_.data(),
+          team_.devices().front(),
+          false,
+          {spec_.betas.size(), replicas, plan_.sites},
+          {static_cast<std::int64_t>(replicas) * stride, stride, 1}};
 }
 
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,

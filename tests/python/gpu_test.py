@@ -1,8 +1,11 @@
-"""On a GPU the package gives the CPU's trajectories, and its states go on there and back.
+"""On a GPU the package gives the CPU's trajectories, its states go on there and back, and its spins
+are read in place by the driver, CuPy and PyTorch, as far as these are installed.
 
     python tests/python/gpu_test.py      without pytest, for machines with an installed wheel
 """
 
+import ctypes
+import importlib.util
 import sys
 import tempfile
 
@@ -49,6 +52,157 @@ def test_states_go_on_elsewhere():
     np.testing.assert_array_equal(back.spins, here.spins)
 
 
+# Spins in place
+
+
+def by_driver(spins):
+    """Copied to the host through the interface's own address, by the CUDA driver."""
+    cuda = ctypes.CDLL("libcuda.so.1")
+
+    def call(name, *arguments):
+        assert getattr(cuda, name)(*arguments) == 0, name
+
+    device, context = int(spins.device.split(":")[1]), ctypes.c_void_p()
+    call("cuInit", 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    call("cuCtxSetCurrent", context)
+    interface = spins.__cuda_array_interface__
+    shape, strides, item = interface["shape"], interface["strides"], spins.dtype.itemsize
+    last = sum((n - 1) * stride for n, stride in zip(shape, strides))
+    host = np.zeros(last // item + 1, dtype=spins.dtype)
+    call("cuMemcpyDtoH_v2", host.ctypes.data_as(ctypes.c_void_p),
+         ctypes.c_uint64(interface["data"][0]), ctypes.c_size_t(host.nbytes))
+    call("cuDevicePrimaryCtxRelease", device)
+    return np.lib.stride_tricks.as_strided(host, shape, strides).copy()
+
+
+def by_cupy(spins):
+    import cupy
+
+    arrays = cupy.asarray(spins), cupy.from_dlpack(spins)
+    for array in arrays:
+        assert array.data.ptr == spins.__cuda_array_interface__["data"][0]  # no copy
+        assert array.dtype == spins.dtype and array.device.id == int(spins.device.split(":")[1])
+        assert array.shape == spins.shape
+    return arrays
+
+
+def by_torch(spins):
+    import torch
+
+    arrays = torch.as_tensor(spins, device=spins.device), torch.from_dlpack(spins)
+    for array in arrays:
+        assert array.data_ptr() == spins.__cuda_array_interface__["data"][0]
+        assert array.is_cuda and tuple(array.shape) == spins.shape
+    return arrays
+
+
+READERS = {"cupy": (by_cupy, lambda array: array.get()),
+           "torch": (by_torch, lambda array: array.cpu().numpy())}
+
+
+def site_bytes(simulation, array):
+    """[temperature, replica, site] of the layout that DeviceSpins describes."""
+    times, replicas = len(simulation.temperature), simulation.replicas
+    if simulation.engine == "single":
+        return array.reshape(times, replicas, -1)
+    if simulation.engine == "bundle":
+        words = np.moveaxis(array[:, simulation.spins_device.slots, :], 2, 1)  # [.., V, site]
+        words = words.reshape(times, replicas // 32, 1, -1)
+        up = (words >> np.arange(32)[:, None]) & 1
+        return up.reshape(times, replicas, -1).astype(np.uint8)
+    x_extent, y_extent = simulation.graph.extents
+    x, y = np.meshgrid(np.arange(x_extent), np.arange(y_extent))
+    colour, bit = (x + y) % 2, x // 2
+    array = array.reshape(times, replicas, *array.shape[-3:])
+    words = array[:, :, colour, y, bit // 32]
+    return ((words >> (bit % 32)) & 1).reshape(times, replicas, -1).astype(np.uint8)
+
+
+def simulations():
+    lattice = rw.rewire((64, 32), p=0.1, seed=3)
+    elsewhere = rw.Graph(rw.rewire((6, 4), p=0.2, seed=1).edges)
+    for graph, temperature, more in (
+            (lattice, 2.4, dict()),                                   # V = 1
+            (lattice, [2.3, 2.6], dict(replicas=64)),                 # V = 4
+            (elsewhere, [2.3, 2.6, 2.9], dict()),
+            (lattice, 2.4, dict(engine="single", replicas=3)),
+            (lattice, [2.3, 2.6], dict(engine="single", replicas=2, cluster="swendsen-wang")),
+            (elsewhere, 2.4, dict(engine="single", replicas=2)),
+            (lattice, 1.0, dict(model="potts", q=3, replicas=2, cluster="swendsen-wang")),
+            (rw.rewire((192, 64)), [2.0, 3.0], dict(engine="packed", schedule="1:0", replicas=2)),
+            (rw.rewire((512, 64)), 3.0, dict(engine="packed", schedule="1:0", replicas=1))):
+        yield rw.Simulation(graph, temperature, seed=5, device="cuda", **more)
+
+
+def expected(simulation):
+    return simulation.spins.reshape(len(simulation.temperature), simulation.replicas, -1)
+
+
+def test_spins_in_place():
+    for simulation in simulations():
+        spins = simulation.spins_device
+        assert spins.__dlpack_device__() == (2, int(spins.device.split(":")[1]))
+        held = {name: read(spins) for name, (read, _) in READERS.items()
+                if importlib.util.find_spec(name)}
+        for _ in range(3):
+            simulation.run(2)
+            right = expected(simulation)
+            np.testing.assert_array_equal(site_bytes(simulation, by_driver(spins)), right)
+            for name, arrays in held.items():  # made before: they see what is there now
+                for array in arrays:
+                    np.testing.assert_array_equal(
+                        site_bytes(simulation, READERS[name][1](array)), right)
+        if simulation.engine == "single" and len(simulation.temperature) == 1:
+            assert spins.shape == simulation.spins.shape
+
+
+def test_spins_outlive_their_simulation():
+    simulation = rw.Simulation(rw.rewire(64), 2.4, engine="single", replicas=2, device="cuda")
+    simulation.run(3)
+    right, spins = simulation.spins, simulation.spins_device
+    del simulation
+    for seed in range(3):  # others would be given its memory
+        rw.Simulation(rw.rewire(64), 2.4, engine="single", replicas=2, device="cuda", seed=seed)
+    np.testing.assert_array_equal(by_driver(spins), right)
+    if importlib.util.find_spec("cupy"):
+        array = by_cupy(spins)[1]
+        del spins
+        np.testing.assert_array_equal(array.get(), right)
+
+
+def test_a_step_waits_for_readers():
+    if not importlib.util.find_spec("cupy"):
+        return
+    import cupy
+
+    simulation = rw.Simulation(rw.rewire(1024), 2.4, engine="single", replicas=4, device="cuda",
+                               schedule="1:0")
+    array, right = cupy.asarray(simulation.spins_device), simulation.spins
+    with cupy.cuda.Stream(non_blocking=True):
+        work = cupy.ones((4096, 4096))
+        for _ in range(1000):  # some tenths of a second ahead of the reader
+            work = cupy.sqrt(work * work)
+        seen = array.copy()
+    simulation.run(5)
+    np.testing.assert_array_equal(seen.get(), right)
+
+
+def test_measuring_in_place():
+    """An observable of one's own on the device at every measurement."""
+    for name, (read, _) in READERS.items():
+        if not importlib.util.find_spec(name):
+            continue
+        simulation = rw.Simulation(rw.rewire(64, p=0.1), 2.4, engine="single", replicas=4,
+                                   device="cuda")
+        array = read(simulation.spins_device)[0]
+        for step in simulation.iterate(20, every=2):
+            up = array.reshape(4, -1).sum(1)
+            up = up.get() if name == "cupy" else up.cpu().numpy()
+            np.testing.assert_array_equal(2 * up.astype(int) - 4096,
+                                          np.rint(4096 * step.magnetisation).astype(int))
+
+
 if not has_gpu() and "pytest" in sys.modules:
     import pytest
 
@@ -57,6 +211,8 @@ if not has_gpu() and "pytest" in sys.modules:
 if __name__ == "__main__":
     if not has_gpu():
         sys.exit("no GPU that can be used: " + str(rw.devices()))
-    for test in (test_same_trajectories, test_packed, test_states_go_on_elsewhere):
-        test()
-        print("passed", test.__name__)
+    print("readers of spins in place: driver", *filter(importlib.util.find_spec, READERS))
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print("passed", name)

@@ -250,6 +250,11 @@ def test_forty_bad_arguments(small):
             assert isinstance(caught.value, ValueError)
 
 
+def test_spins_on_the_cpu_are_no_device_array(small):
+    with pytest.raises(rw.DeviceError, match="on cpu"):
+        rw.Simulation(small, 2.3, device="cpu").spins_device
+
+
 def test_missing_device_is_an_error(small):
     if rw.devices():
         pytest.skip("there is a GPU")

@@ -1,0 +1,60 @@
+"""The spins of a simulation where they lie on a GPU, for CuPy, PyTorch and others, without copies.
+
+    sim = rewise.Simulation(g, 2.4, device="cuda", engine="single", replicas=4)
+    s = cupy.asarray(sim.spins_device)              # or torch.as_tensor(.., device="cuda"),
+    for step in sim.iterate(1000, every=10):        # cupy.from_dlpack(..), torch.from_dlpack(..)
+        mine.append(float(my_observable(s)))
+"""
+
+import numpy as np
+
+
+class DeviceSpins:
+    """An array on a GPU, by `__cuda_array_interface__` (version 3) and DLPack; made by
+    Simulation.spins_device. By the simulation's engine it is
+
+    single: uint8 [temperature, replica, *extents reversed], x last ([.., sites] without a lattice):
+        Ising 0 (down) or 1 (up), Potts 0..q - 1. Without the first axis where the simulation has
+        one temperature, given as a number: then it is what Simulation.spins copies.
+    bundle: int32 words [bundle // V, slot, bundle % V], V = 1 or 4. Bit r of a word is replica
+        32 b + r, b the bundle, counted through all temperatures; `slots` [sites] are the sites'
+        places on the second axis, which holds other words, too. For V = 1
+
+            up = (words[:, spins.slots, 0, None] >> r) & 1    # [bundle, site, 32], r = arange(32)
+
+    packed: int32 words [temperature, replica, colour, row, word]. Bit k of word j of a row is the
+        site x = 2 (32 j + k) + (colour + parity) % 2, where parity is that of the sum of the row's
+        other coordinates, and row = y + Ly (z + ..); bits beyond the row's end are 0.
+
+    The array holds its simulation, and the same memory is used from step to step: it is valid as it
+    is until the next call that advances the simulation, and shows the new spins after it. Such a
+    call waits for what is under way on the device, and has ended its own work when it returns: no
+    stream needs waiting for. It is there to be read: what is written into it is how the simulation
+    goes on, with another trajectory.
+    """
+
+    def __init__(self, simulation):
+        self._core, self.engine = simulation._core, simulation.engine
+        self.device = simulation.device
+        self._array, self._address, self.shape, self.strides = self._core.device_spins(
+            simulation._scalar)
+        self.dtype = np.dtype(np.uint8 if self.engine == "single" else np.int32)
+
+    @property
+    def slots(self) -> np.ndarray:
+        """uint32 [sites], bundle engine."""
+        return self._core.device_slots()
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"version": 3, "data": (self._address, False), "shape": self.shape,
+                "strides": self.strides, "typestr": self.dtype.str, "stream": None}
+
+    def __dlpack__(self, **how):
+        return self._array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+    def __repr__(self):
+        return f"<rewise.DeviceSpins: {self.dtype} {list(self.shape)} on {self.device}>"
