@@ -5,6 +5,7 @@ import math
 import operator
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -83,7 +84,9 @@ class Progress:
         self.bar = None
         if wants_progress(progress):
             try:
-                from tqdm.auto import tqdm
+                with warnings.catch_warnings():  # in a notebook without ipywidgets it is a text
+                    warnings.simplefilter("ignore")
+                    from tqdm.auto import tqdm
             except ImportError:
                 return
             self.bar = tqdm(total=total, desc=title, unit="cycle", delay=0.5, leave=False)

@@ -87,6 +87,23 @@ class Number:
         return self.value if total is None else total + self.value
 
 
+class TreeSamples:
+    """The tree condition of one p, on `graphs` bare lattices: `lambda_` [temperature] and its
+    `left_out` [graphs, temperature], with one of them left out; `tc`, a Number of its own
+    ensemble."""
+
+    def __init__(self, name, group):
+        self.name = name
+        self.edge, self.graphs = int(group.attrs["edge"]), int(group.attrs["graphs"])
+        self.temperature = group["temperature"][()]
+        self.lambda_, self.left_out = group["value"][()], group["left_out"][()]
+        self.tc = Number(group["tc"], [name])
+
+    def covariance(self):
+        """[temperature, temperature] of lambda."""
+        return jackknife_covariance(self.left_out)
+
+
 class Resamples:
     """summary.h5 of a study's folder. DataError where it is not there."""
 
@@ -121,10 +138,13 @@ class Resamples:
         names = [size.name for size in sizes]
         numbers = {name: Number(group[name], names) for name in ("tc", "binder_limit")
                    if name in group}
+        if "tree" in group:
+            numbers["tree"] = TreeSamples(f"p{p:g}-tree-{group.name.split('/')[-1]}",
+                                          group["tree"])
         return {"p": p, "sizes": sizes, **numbers}
 
     def points(self):
-        """Dicts of "p", "sizes" and, where there are results, "tc" and "binder_limit"."""
+        """Dicts of "p", "sizes" and, where there are results, "tc", "binder_limit" and "tree"."""
         return list(self._points)
 
     def size(self, p, size, point=None):
@@ -146,3 +166,10 @@ class Resamples:
             if one["p"] == p and "tc" in one:
                 return one["tc"]
         raise DataError(f"no Tc of p = {p}")
+
+    def tree(self, p):
+        """TreeSamples of Tc(p) by the tree condition. DataError where it has none."""
+        for one in self._points:
+            if one["p"] == p and "tree" in one:
+                return one["tree"]
+        raise DataError(f"no tree condition of p = {p}")

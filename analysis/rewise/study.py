@@ -413,13 +413,21 @@ class TcTable:
         return len(self.columns["p"])
 
     def rows(self):
-        c = self.columns
-        table = [["p", "Tc", "Tc(p) - Tc(0)", "U at Tc", ""]]
-        for k, p in enumerate(c["p"]):
-            table.append([f"{p:g}"] + ["-" if not np.isfinite(c[key][k]) else
-                                       with_error(c[key][k], c[f"{key}_error"][k])
-                                       for key in ("tc", "shift", "binder_limit")] +
-                         [c["status"][k] if c["status"][k] != "ok" else ""])
+        shown = {"Tc": "tc", "Tc(p) - Tc(0)": "shift", "U at Tc": "binder_limit"}
+        if "best" in self.columns:
+            shown = {"crossings": "tc", "tree condition": "tree_tc", "Tc": "best",
+                     "Tc(p) - Tc(0)": "best_shift", "U at Tc": "binder_limit"}
+        table = [["p", *shown, ""]]
+        for k, p in enumerate(self["p"]):
+            numbers = {key: (self[key][k], self[f"{key}_error"][k]) for key in shown.values()}
+            # What the crossings lack is no matter where the tree condition has it.
+            best = "best" in numbers and np.isfinite(numbers["best"][0])
+            status = "" if best or self["status"][k] == "ok" else self["status"][k]
+            if "best" in numbers and not best and np.isfinite(self["difference_z"][k]):
+                status = f"they differ by {abs(self['difference_z'][k]):.1f} errors"
+            table.append([f"{p:g}"] + [with_error(*number) if np.isfinite(number[0]) else "-"
+                                       for number in numbers.values()] +
+                         [status])
         return table
 
     def __str__(self):

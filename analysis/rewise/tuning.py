@@ -1,6 +1,7 @@
 """Which schedule M:W yields decorrelated measurements of m^2 fastest (`rewise tune`)."""
 
 import json
+import math
 import pathlib
 import tempfile
 from collections.abc import Sequence
@@ -83,11 +84,12 @@ class Tuning:
 
     def rows(self) -> list[list[str]]:
         table = [["M:W", "per second", "us/cycle", "tau(m^2)"]]
-        for c in self.candidates:
+        for c in self.candidates:  # those that were dropped early have no numbers
             cycle = value_and_error(c["seconds_per_cycle"])
-            table.append([_name(c), with_error(*value_and_error(c["rate"])),
-                          with_error(1e6 * cycle[0], 1e6 * cycle[1]),
-                          with_error(*value_and_error(c["tau"]["m2"]))])
+            numbers = (value_and_error(c["rate"]), (1e6 * cycle[0], 1e6 * cycle[1]),
+                       value_and_error(c["tau"]["m2"]))
+            table.append([_name(c)] + [with_error(*number) if math.isfinite(number[0]) else "-"
+                                       for number in numbers])
         return table
 
     def plot(self, folder: arguments.Path | None = None) -> Picture:

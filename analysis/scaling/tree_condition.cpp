@@ -184,8 +184,11 @@ TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form,
   if (rows.rows() < 2 || count < (fit.curvature_known ? 2 : fit.order + 1)) return root;
   const auto all = jackknife_controlled(0, rows, table.controls, curve);
   for (Eigen::Index t = 0; t < count; ++t) {
-    root.lambda.push_back(estimate(all[static_cast<std::size_t>(4 + t)]));
+    root.lambda_samples.push_back(all[static_cast<std::size_t>(4 + t)]);
+    root.lambda.push_back(estimate(root.lambda_samples.back()));
   }
+  root.temperature = table.temperature;
+  root.tc_samples = all[0];
   root.tc = estimate(all[0]);
   root.slope = all[1].value;
   root.curvature = all[2].value;

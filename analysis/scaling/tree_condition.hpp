@@ -81,6 +81,10 @@ struct TreeRoot {
   double mm = 0;              // X_MM at Tc
   Value lambda_error;         // of ln lambda at Tc: 0 with its error
   std::vector<Value> lambda;  // [T] lambda with its error
+  // What the errors come from, with one bare lattice left out: sample 0.
+  std::vector<double> temperature;  // [T]
+  Jackknifed tc_samples;
+  std::vector<Jackknifed> lambda_samples;  // [T]
 };
 
 // Fits ln lambda by a polynomial in u(T) and finds where it is 0. `curvature`: the

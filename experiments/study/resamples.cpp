@@ -95,6 +95,26 @@ void write_crossings(h5::Group& point, const std::vector<Crossing>& crossings) {
   }
 }
 
+void write_tree(h5::Group& point, const TreePoint& found) {
+  const TreeRoot& root = found.root;
+  const auto count = static_cast<Eigen::Index>(root.lambda_samples.size());
+  Eigen::ArrayXd value(count);
+  Matrix left_out(root.tc_samples.left_out.at(0).size(), count);
+  for (Eigen::Index t = 0; t < count; ++t) {
+    const Jackknifed& lambda = root.lambda_samples[static_cast<std::size_t>(t)];
+    value(t) = lambda.value;
+    left_out.col(t) = lambda.left_out.at(0);
+  }
+  h5::Group group = point.create_group("tree");
+  group.set_text("form", found.form == TreeForm::whole ? "whole" : "small-p");
+  group.set("edge", found.edge);
+  group.set("graphs", found.graphs);
+  group.write<double>("temperature", root.temperature, {root.temperature.size()});
+  write_vector(group, "value", value);
+  write_matrix(group, "left_out", left_out);
+  write_number(group.create_group("tc"), root.tc_samples, root.tc, found.systematic);
+}
+
 void write_head(h5::Group& root, const StudyConfig& config, const std::string& kind) {
   root.set_text("format", "rewise resamples");
   root.set<std::uint64_t>("format_version", 1);
@@ -127,13 +147,14 @@ std::string file_of(const StudyConfig& config, const std::string& kind, const Po
 }  // namespace
 
 std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>& points,
-                         const TcResult& result) {
+                         const TcResult& result, const std::vector<TreePoint>& tree) {
   const auto more = [&](h5::Group& point, std::size_t k) {
     const PointResult& found = result.points[k];
     // A number that a check contradicts is no result here either.
     if (found.accepted()) write_extrapolation(point, "tc", found.tc);
     if (found.accepted()) write_extrapolation(point, "binder_limit", found.binder);
     write_crossings(point, found.crossings);
+    if (k < tree.size() && tree[k].accepted()) write_tree(point, tree[k]);
   };
   const auto last = [&](h5::Group& root) {
     if (result.shift.p.size() == 0) return;

@@ -12,6 +12,9 @@
 //                           observables, names separated by blanks
 //     tc, binder_limit      attributes value, error, systematic of the extrapolation; datasets
 //                           left_out_S [graphs of size S], where that size has a part in it
+//     tree                  the tree condition, of the lattices that its Tc comes from: attributes
+//                           form, edge, graphs; datasets temperature, value (lambda, not corrected)
+//                           [T], left_out [graphs, T]; group tc as above, its samples left_out_0
 //     crossings/N           attributes quantity, smaller, larger (sites); temperature and height
 //                           likewise, as groups
 //   /shift                  of `tc`: datasets p, value [k], covariance [k, k]
@@ -27,12 +30,13 @@
 
 #include "experiments/sweep/sweep_search.hpp"
 #include "experiments/tc/tc_analysis.hpp"
+#include "experiments/tc/tree_search.hpp"
 
 namespace rewise {
 
-// The file's bytes.
+// The file's bytes. `tree`: one per point, or none.
 std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>& points,
-                         const TcResult& result);
+                         const TcResult& result, const std::vector<TreePoint>& tree);
 std::string sweep_resamples(const StudyConfig& config, const std::vector<SweepPoint>& points);
 
 }  // namespace rewise

@@ -184,7 +184,7 @@ ExitCode run_tc(const StudyOptions& options) {
       }
       std::string rows = tc_rows_csv(summary);
       return StudyOutcome{std::move(summary), tc_csv(config, points, result), std::move(rows),
-                          tc_resamples(config, points, result)};
+                          tc_resamples(config, points, result, tree)};
     };
     const auto interrupted = [&](const std::vector<PointData>& points) {
       progress.close();

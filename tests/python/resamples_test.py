@@ -88,3 +88,25 @@ def test_pyerrors_of_a_curve(study):
 def test_absent_file_is_named(tmp_path):
     with pytest.raises(rw.DataError, match="summary.h5"):
         rw.Study(tmp_path).resamples
+
+
+def test_tree_condition(tmp_path):
+    pytest.importorskip("pyerrors")
+    made = rw.tc(1.0, [8, 16, 32], folder=tmp_path / "tree", target_error=5e-3, seed=3,
+                 device="cpu", sampling={"method": "tree"})
+    found = made.summary["points"][0]["tree"]
+    table = made.tc.rows()
+    assert table[0][2:4] == ["tree condition", "Tc"] and table[1][2:4] == [found["tc"]["text"]] * 2
+    tree = made.resamples.tree(1.0)
+    assert tree.graphs == found["graphs"] and tree.edge == found["edge"]
+    assert tree.left_out.shape == (tree.graphs, len(tree.temperature))
+    at = {one["temperature"]: one for one in found["lambda"] if one["edge"] == tree.edge}
+    for k, error in enumerate(np.sqrt(np.diag(tree.covariance()))):
+        assert error == pytest.approx(at[tree.temperature[k]]["error"], rel=1e-9)
+    assert tree.tc.value == found["tc"]["value"] and tree.tc.error == found["tc"]["error"]
+    assert tree.tc.systematic == found["tc"]["systematic"]
+    assert np.sqrt(tree.tc.covariance(tree.tc)) == pytest.approx(tree.tc.error, rel=1e-9)
+    one = tree.tc.obs()
+    one.gamma_method(S=0)
+    assert one.dvalue == pytest.approx(tree.tc.error, rel=0.05)
+    assert abs(one.value - 3.6583) < 5 * tree.tc.error
