@@ -114,7 +114,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_model_options(app, o);
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "
-           "(GPUs that share\nevery lattice: single engine)");
+           "(GPUs that share\nevery lattice: single and packed engine)");
   add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");
   add_text(app, "--size", o.size, "L[,L..]", "edges, each even and 4 or more");
   add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities");

@@ -66,8 +66,9 @@ void check_team(std::string_view text, EngineKind engine, std::string_view origi
   }
   if (!traits(engine).teams) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: {}: devices share a system in the single engine, not in the {} "
-                            "engine (take --engine single --cluster swendsen-wang)",
+                fmt::format("{}: {}: devices share a system in the single and the packed engine, "
+                            "not in the {} engine (take --engine single --cluster swendsen-wang, "
+                            "or --engine packed)",
                             origin, text, to_string(engine)));
   }
 }

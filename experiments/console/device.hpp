@@ -7,7 +7,7 @@
 //   cpu        the CPU
 //   cuda       the first CUDA device that can be used
 //   cuda:1     that one; cuda:0,1: several, for commands that deal out tasks
-//   cuda:0+1   both together on each task (single engine): for commands that say Teams::allowed
+//   cuda:0+1   both together on each task (single, packed): for commands that say Teams::allowed
 #pragma once
 
 #include <limits>

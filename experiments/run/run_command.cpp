@@ -123,7 +123,7 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
 // What several devices do together.
 void check_team(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
   if (engine.devices.empty()) return;
-  if (options.schedule == "auto") {
+  if (options.schedule == "auto" && !is_packed(spec)) {
     throw Error(ExitCode::usage,
                 fmt::format("--schedule: auto: {} share a system by a schedule that is named "
                             "(tune with one of them first)",

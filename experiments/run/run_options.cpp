@@ -68,7 +68,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "cannot be used; auto takes a GPU where it can, unless\n"
            "the CPU is done first, and says what it took. cuda:0+1:\n"
            "GPUs share a large lattice (single engine, sweeps and\n"
-           "Swendsen-Wang)");
+           "Swendsen-Wang; packed engine)");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the numbers do not depend on it");
   add_share_ranks(app, o.share_ranks);

@@ -68,6 +68,8 @@ class CudaEvent {
   void record(cudaStream_t stream) const { check_cuda(cudaEventRecord(handle_, stream)); }
   // Work queued on `stream` from here on waits for the recorded point.
   void hold(cudaStream_t stream) const { check_cuda(cudaStreamWaitEvent(stream, handle_, 0)); }
+  // The host waits for it; errors of the work before it surface here.
+  void wait() const { check_cuda(cudaEventSynchronize(handle_), "waiting for the device"); }
   // Both timed, recorded and reached.
   double seconds_since(const CudaEvent& start) const {
     float milliseconds = 0;

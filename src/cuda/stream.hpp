@@ -13,6 +13,14 @@ namespace rewise {
 class CudaStream {
  public:
   CudaStream() { check_cuda(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking)); }
+  // Whose kernels' blocks go before those of other streams.
+  static CudaStream urgent() {
+    int least = 0, greatest = 0;
+    CudaStream stream(nullptr);
+    check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    check_cuda(cudaStreamCreateWithPriority(&stream.handle_, cudaStreamNonBlocking, greatest));
+    return stream;
+  }
   CudaStream(CudaStream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   CudaStream& operator=(CudaStream&& other) noexcept {
     std::swap(handle_, other.handle_);
@@ -29,6 +37,8 @@ class CudaStream {
   }
 
  private:
+  explicit CudaStream(cudaStream_t handle) : handle_(handle) {}
+
   cudaStream_t handle_ = nullptr;
 };
 

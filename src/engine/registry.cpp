@@ -49,7 +49,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .any_graph = false,
      .studies = false,
      .batches = false,
-     .teams = false,
+     .teams = true,
      .methods = false,
      .word = 1,
      .bytes_of_spin = 0.125},

@@ -14,6 +14,7 @@
 #include "src/packed/local.hpp"
 #include "src/packed/packed.hpp"
 #include "src/packed/packed_engine.hpp"
+#include "src/packed/shared.hpp"
 
 namespace rewise {
 namespace {
@@ -135,6 +136,7 @@ std::unique_ptr<Engine> make_packed_engine(const std::vector<std::uint32_t>& ext
                                            const EngineSpec& spec, const EngineOptions& options) {
   const Layout layout = Layout::make(extents);
   check_packed_spec(spec, options);
+  if (!options.devices.empty()) return make_packed_team(extents, spec, options);
   if (options.device >= 0) {
 #if defined(REWISE_HAVE_CUDA)
     return make_cuda_engine(layout, spec, options);

@@ -56,8 +56,8 @@ CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const Engin
   spins_ = DeviceBuffer<std::uint32_t>(systems_ * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
-    launch_start(layout_, spec_.seed, static_cast<std::uint32_t>(who), hot(who), system(who),
-                 stream_.get());
+    launch_start(layout_, layout_.all_rows(), spec_.seed, static_cast<std::uint32_t>(who), hot(who),
+                 system(who), stream_.get());
   }
   stream_.wait();
 }
@@ -94,7 +94,8 @@ void CudaEngine::measure(Observation& out) {
   const double start = now();
   measured_.clear(stream_.get());
   for (std::size_t who = 0; who < systems_; ++who) {
-    launch_count(layout_, system(who), measured_.data() + 2 * who, stream_.get());
+    launch_count(layout_, layout_.all_rows(), system(who), measured_.data() + 2 * who,
+                 stream_.get());
   }
   const auto sums = measured_.to_host(stream_.get());
   std::vector<unsigned long long> unequal(systems_), up(systems_);

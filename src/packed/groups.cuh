@@ -14,22 +14,22 @@ namespace rewise::packed::device {
 constexpr unsigned kThreads = 128;
 constexpr unsigned kMostColumns = 65535;  // of blocks along a row
 
-// Blocks of threads that lie in as many rows as a row's groups leave threads for.
-inline LaunchShape shape_of(const Layout& g, unsigned threads) {
+// Blocks of threads that lie in as many of the rows as a row's groups leave threads for.
+inline LaunchShape shape_of(const Layout& g, Rows which, unsigned threads) {
   unsigned along = 1;
   while (along < 32 && along < g.groups) along *= 2;
   const unsigned rows = threads / along;
-  LaunchShape shape{(g.rows - 1) / rows + 1, along};
+  LaunchShape shape{(which.last - which.first - 1) / rows + 1, along};
   shape.blocks_y = std::min((g.groups - 1) / along + 1, kMostColumns);
   shape.threads_y = rows;
   return shape;
 }
 
-// Calls f(row, group of the row) for this thread's groups.
+// Calls f(row, group of the row) for this thread's groups of the rows.
 template <class F>
-__device__ __forceinline__ void for_my_groups(const Layout& g, const F& f) {
-  const std::uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
-  if (row >= g.rows) return;
+__device__ __forceinline__ void for_my_groups(const Layout& g, Rows rows, const F& f) {
+  const std::uint32_t row = rows.first + blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= rows.last) return;
   for (std::uint32_t j = blockIdx.y * blockDim.x + threadIdx.x; j < g.groups;
        j += gridDim.y * blockDim.x) {
     f(row, j);
@@ -48,7 +48,8 @@ __device__ __forceinline__ void store(std::uint32_t* p, const Group& v) {
   *reinterpret_cast<uint4*>(p) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
 }
 
-// x[w][k] = own word w, unequal to its neighbours k. `other`: the other colour's words.
+// x[w][k] = own word w, unequal to its neighbours k. `colour`: its number by the parities of the
+// layout's rows; `other`: the other colour's words.
 template <int kDim, bool kPadded>
 __device__ __forceinline__ void disagree(const Layout& g, int colour, std::uint32_t row,
                                          std::uint32_t j, const Group& own,

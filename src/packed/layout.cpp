@@ -43,7 +43,7 @@ Layout Layout::slab(std::uint32_t begin, std::uint32_t end) const {
   part.extent[dim - 1] = end - begin + 2;
   part.rows = plane_rows() * part.planes();
   part.first_group = (begin - 1) * plane_rows() * groups;
-  part.first_odd = (begin + 1) % 2;
+  part.first_odd = begin % 2 == 0;
   return part;
 }
 

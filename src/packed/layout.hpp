@@ -32,12 +32,15 @@ inline constexpr int kMostRows = 2 * (kMaxDim - 1);             // beside a row
 // Rows beside a row, two per direction but x, and which sites of a colour it holds.
 struct RowPlace {
   std::uint32_t beside[kMostRows];
-  bool odd_row;  // parity of its coordinates but x
+  bool odd_row;  // parity of its coordinates but x, counted from the layout's first row
 };
 
-// Words [first, last) of a colour.
+// Words [first, last) of a colour; rows [first, last), one at least.
 struct Words {
   std::uint64_t first, last;
+};
+struct Rows {
+  std::uint32_t first, last;
 };
 
 struct Layout {
@@ -47,9 +50,10 @@ struct Layout {
   std::uint32_t groups = 0;  // of a row
   std::uint32_t rows = 0;
   // A slab: the number of its first group in the lattice (modulo 2^32: the plane before the first
-  // counts backwards), and whether its first row has odd coordinates.
+  // counts backwards), and whether its first row has odd coordinates: what is said of rows below
+  // counts from that row, so that parities are the others then.
   std::uint32_t first_group = 0;
-  std::uint32_t first_odd = 0;
+  bool first_odd = false;
 
   // Error(usage) naming the extent that is odd, below 4 or too large (2^32 rows, 2^31 groups).
   static Layout make(const std::vector<std::uint32_t>& extents);
@@ -65,6 +69,7 @@ struct Layout {
   std::uint64_t words() const { return 2 * colour_words(); }  // of a system
   std::uint64_t sites() const { return std::uint64_t{rows} * extent[0]; }
   std::uint64_t bonds() const { return sites() * static_cast<unsigned>(dim); }
+  Rows all_rows() const { return {0, rows}; }
   bool padded() const { return half % kGroupSites != 0; }
 
   // The bits of word j of a row that are sites.
@@ -77,7 +82,7 @@ struct Layout {
   template <int kDim>
   RW_HD RowPlace row_place(std::uint32_t row) const {
     RowPlace place{};
-    std::uint32_t stride = 1, rest = row, sum = first_odd;
+    std::uint32_t stride = 1, rest = row, sum = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif

@@ -8,17 +8,25 @@ namespace {
 
 using namespace device;
 
+// One that is updated. `number` is that of the layout's parities, which are others in a slab whose
+// first row is odd.
+struct Colour {
+  int number;
+  std::uint32_t first_item;  // of the layout's first group
+  std::uint32_t* own;
+  const std::uint32_t* other;
+};
+
 template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
-__device__ __forceinline__ void update_group(const Layout& g, const Draws& draws, int colour,
-                                             std::uint32_t row, std::uint32_t j,
-                                             std::uint32_t* spins) {
-  const std::uint64_t words = g.colour_words();
-  std::uint32_t* own_at =
-      spins + (colour == 0 ? 0 : words) + row * std::uint64_t{g.stride()} + kGroupWords * j;
+__device__ __forceinline__ void update_group(const Layout& g, const Draws& draws,
+                                             const Colour& colour, std::uint32_t row,
+                                             std::uint32_t j) {
+  std::uint32_t* own_at = colour.own + row * std::uint64_t{g.stride()} + kGroupWords * j;
   Group own = load(own_at);
   std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
-  disagree<kDim, kPadded>(g, colour, row, j, own, spins + (colour == 0 ? words : 0), x);
-  decide_group<kDim, kDownhill, kZeros>(draws, item_of(row * g.groups + j, colour), x, flips);
+  disagree<kDim, kPadded>(g, colour.number, row, j, own, colour.other, x);
+  decide_group<kDim, kDownhill, kZeros>(draws, colour.first_item + 2 * (row * g.groups + j), x,
+                                        flips);
 #pragma unroll
   for (unsigned w = 0; w < kGroupWords; ++w) {
     own.w[w] ^= kPadded ? flips[w] & g.site_bits(kGroupWords * j + w) : flips[w];
@@ -35,10 +43,10 @@ constexpr unsigned kBlocks = kDim == 4            ? 4
 
 template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
 __global__ void __launch_bounds__(kThreads, kBlocks<kDim, !kDownhill || kPadded>)
-    update_groups(const __grid_constant__ Layout g, const __grid_constant__ Draws draws, int colour,
-                  std::uint32_t* spins) {
-  for_my_groups(g, [&](std::uint32_t row, std::uint32_t j) {
-    update_group<kDim, kDownhill, kPadded, kZeros>(g, draws, colour, row, j, spins);
+    update_groups(const __grid_constant__ Layout g, Rows rows, const __grid_constant__ Draws draws,
+                  Colour colour) {
+  for_my_groups(g, rows, [&](std::uint32_t row, std::uint32_t j) {
+    update_group<kDim, kDownhill, kPadded, kZeros>(g, draws, colour, row, j);
   });
 }
 
@@ -48,8 +56,8 @@ __device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed,
   for (int colour = 0; colour < 2; ++colour) {
     Words4 random{{~0u, ~0u, ~0u, ~0u}};
     if (hot) {
-      random =
-          random_words(seed, Stream::packed_start, item_of(row * g.groups + j, colour), who, 0, 0);
+      random = random_words(seed, Stream::packed_start,
+                            item_of(g.first_group + row * g.groups + j, colour), who, 0, 0);
     }
     Group own;
 #pragma unroll
@@ -63,47 +71,49 @@ __device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed,
 }
 
 __global__ void __launch_bounds__(kThreads)
-    start_groups(const __grid_constant__ Layout g, std::uint64_t seed, std::uint32_t who, bool hot,
-                 std::uint32_t* spins) {
-  for_my_groups(g, [&](std::uint32_t row, std::uint32_t j) {
+    start_groups(const __grid_constant__ Layout g, Rows rows, std::uint64_t seed, std::uint32_t who,
+                 bool hot, std::uint32_t* spins) {
+  for_my_groups(g, rows, [&](std::uint32_t row, std::uint32_t j) {
     start_group(g, seed, who, hot, row, j, spins);
   });
 }
 
-template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
-void sweep(const Layout& g, const Draws& draws, std::uint32_t* spins, cudaStream_t stream) {
-  const LaunchShape shape = shape_of(g, kThreads);
-  for (int colour = 0; colour < 2; ++colour) {
-    launch(update_groups<kDim, kDownhill, kPadded, kZeros>, shape, stream, g, draws, colour, spins);
-  }
-}
-
 // Digits that are 0 in all thresholds are compared in one go where systems are large and common.
 template <int kDim, bool kDownhill>
-void sweep_update(const Layout& g, const Draws& draws, std::uint32_t* spins, cudaStream_t stream) {
-  if (g.padded()) return sweep<kDim, kDownhill, true, 0>(g, draws, spins, stream);
+auto kernel_of(const Layout& g, const Draws& draws) {
+  if (g.padded()) return update_groups<kDim, kDownhill, true, 0>;
   if constexpr (kDim == 2 || kDim == 3) {
     const unsigned zeros = common_zeros(draws);
-    if (zeros == 1) return sweep<kDim, kDownhill, false, 1>(g, draws, spins, stream);
-    if (zeros >= 2) return sweep<kDim, kDownhill, false, 2>(g, draws, spins, stream);
+    if (zeros == 1) return update_groups<kDim, kDownhill, false, 1>;
+    if (zeros >= 2) return update_groups<kDim, kDownhill, false, 2>;
   }
-  sweep<kDim, kDownhill, false, 0>(g, draws, spins, stream);
+  return update_groups<kDim, kDownhill, false, 0>;
 }
 
 }  // namespace
 
-void launch_start(const Layout& g, std::uint64_t seed, std::uint32_t who, bool hot,
+void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t who, bool hot,
                   std::uint32_t* spins, cudaStream_t stream) {
-  const LaunchShape shape = shape_of(g, kThreads);
-  launch(start_groups, shape, stream, g, seed, who, hot, spins);
+  launch(start_groups, shape_of(g, rows, kThreads), stream, g, rows, seed, who, hot, spins);
+}
+
+void launch_update(const Layout& g, Rows rows, const Draws& draws, LocalUpdate rule, int colour,
+                   std::uint32_t* spins, cudaStream_t stream) {
+  const std::uint64_t words = g.colour_words();
+  const Colour of{(colour != 0) != g.first_odd ? 1 : 0, item_of(g.first_group, colour),
+                  spins + (colour == 0 ? 0 : words), spins + (colour == 0 ? words : 0)};
+  with_lattice_dim(g.dim, [&]<int kDim>() {
+    const auto kernel =
+        certain_downhill(rule) ? kernel_of<kDim, true>(g, draws) : kernel_of<kDim, false>(g, draws);
+    launch(kernel, shape_of(g, rows, kThreads), stream, g, rows, draws, of);
+  });
 }
 
 void launch_sweep(const Layout& g, const Draws& draws, LocalUpdate rule, std::uint32_t* spins,
                   cudaStream_t stream) {
-  with_lattice_dim(g.dim, [&]<int kDim>() {
-    (certain_downhill(rule) ? sweep_update<kDim, true> : sweep_update<kDim, false>)(g, draws, spins,
-                                                                                    stream);
-  });
+  for (int colour = 0; colour < 2; ++colour) {
+    launch_update(g, g.all_rows(), draws, rule, colour, spins, stream);
+  }
 }
 
 }  // namespace rewise::packed

@@ -17,7 +17,7 @@ __device__ __forceinline__ void count_group(const Layout& g, std::uint32_t row, 
   const std::uint64_t at = row * std::uint64_t{g.stride()} + kGroupWords * j;
   const Group own = load(spins + at), beside = load(other + at);
   std::uint32_t x[kGroupWords][2 * kDim];
-  disagree<kDim, kPadded>(g, 0, row, j, own, other, x);
+  disagree<kDim, kPadded>(g, g.first_odd ? 1 : 0, row, j, own, other, x);
 #pragma unroll
   for (unsigned w = 0; w < kGroupWords; ++w) {
     up += __popc(own.w[w]) + __popc(beside.w[w]);
@@ -44,10 +44,10 @@ __device__ __forceinline__ void add_block(unsigned unequal, unsigned up, unsigne
 
 template <int kDim, bool kPadded>
 __global__ void __launch_bounds__(kCountThreads)
-    count_groups(const __grid_constant__ Layout g, const std::uint32_t* spins,
+    count_groups(const __grid_constant__ Layout g, Rows rows, const std::uint32_t* spins,
                  unsigned long long* sums) {
   unsigned unequal = 0, up = 0;
-  for_my_groups(g, [&](std::uint32_t row, std::uint32_t j) {
+  for_my_groups(g, rows, [&](std::uint32_t row, std::uint32_t j) {
     count_group<kDim, kPadded>(g, row, j, spins, unequal, up);
   });
   add_block(unequal, up, sums);
@@ -55,11 +55,11 @@ __global__ void __launch_bounds__(kCountThreads)
 
 }  // namespace
 
-void launch_count(const Layout& g, const std::uint32_t* spins, unsigned long long* sums,
+void launch_count(const Layout& g, Rows rows, const std::uint32_t* spins, unsigned long long* sums,
                   cudaStream_t stream) {
   with_lattice_dim(g.dim, [&]<int kDim>() {
     launch(g.padded() ? count_groups<kDim, true> : count_groups<kDim, false>,
-           shape_of(g, kCountThreads), stream, g, spins, sums);
+           shape_of(g, rows, kCountThreads), stream, g, rows, spins, sums);
   });
 }
 

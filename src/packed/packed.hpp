@@ -15,6 +15,7 @@ namespace rewise {
 // for extents that no packed engine takes.
 std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents);
 
+// On the CPU, a CUDA device, or several that share every system (shared.hpp).
 // Error(usage) for Potts, and, when it is advanced, for cluster updates; Error(device) where the
 // systems do not fit the device's memory, or the machine's.
 std::unique_ptr<Engine> make_packed_engine(const std::vector<std::uint32_t>& extents,

@@ -4,14 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
+#include <thread>
 #include <type_traits>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/packed/slab_cuda.hpp"
+#endif
 #include "src/packed/packed_engine.hpp"
 #include "src/packed/slab.hpp"
+#include "src/ranks/threads.hpp"
 
 namespace rewise {
 namespace {
@@ -99,9 +105,12 @@ struct Recipe {
 std::unique_ptr<Slab> make_slab(const Recipe& recipe, Transport& transport,
                                 const EngineOptions& options) {
   const Layout lattice = Layout::make(recipe.extents);
-  if (recipe.cuda)
-    throw Error(ExitCode::device, "ranks share a system on CPUs alone (--device cpu)");
-  return make_cpu_slab(lattice, recipe.spec, transport, options.threads);
+  if (!recipe.cuda) return make_cpu_slab(lattice, recipe.spec, transport, options.threads);
+#if defined(REWISE_HAVE_CUDA)
+  return make_cuda_slab(lattice, recipe.spec, transport, options.device);
+#else
+  throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
 }
 
 // Makes the slabs of all ranks, or throws the error of the first rank that had one, on rank 0. The
@@ -167,12 +176,38 @@ std::span<std::uint8_t> bytes_of(std::span<std::uint32_t> words) {
   return {reinterpret_cast<std::uint8_t*>(words.data()), words.size_bytes()};
 }
 
+// Ranks of this process, one for each device of a team; rank 0 is whoever has the crew.
+class Crew {
+ public:
+  explicit Crew(const std::vector<int>& devices) : ranks_(static_cast<int>(devices.size())) {
+    for (int r = 1; r < ranks_.rank(0).size(); ++r) {
+      followers_.emplace_back([this, r, device = devices[static_cast<std::size_t>(r)]] {
+        EngineOptions options;
+        options.device = device;
+        try {
+          follow_packed(ranks_.rank(r), [&](bool) { return options; });
+        } catch (const std::exception&) {  // the others have been told
+        }
+      });
+    }
+  }
+  ~Crew() { dismiss_followers(first()); }
+
+  Transport& first() { return ranks_.rank(0); }
+
+ private:
+  ranks::ThreadRanks ranks_;
+  std::vector<std::jthread> followers_;
+};
+
 // Rank 0
 
 class SharedEngine final : public PackedEngine {
  public:
-  SharedEngine(Transport& transport, const Recipe& recipe, const EngineOptions& options)
+  SharedEngine(Transport& transport, const Recipe& recipe, const EngineOptions& options,
+               std::unique_ptr<Crew> crew = nullptr)
       : PackedEngine(Layout::make(recipe.extents), recipe.spec),
+        crew_(std::move(crew)),
         transport_(transport),
         options_(options),
         number_(next_number()) {
@@ -181,7 +216,8 @@ class SharedEngine final : public PackedEngine {
     tell({What::make, number_, 0, 0, writer.bytes_.size(), 0});
     transport_.broadcast(std::span(writer.bytes_));
     made_ = make_together(recipe, transport_, [&](bool) { return options_; });
-    device_ = fmt::format("{} x {}", transport_.size(), made_.slab->device());
+    device_ = crew_ ? fmt::format("cuda:{}", fmt::join(options.devices, "+"))
+                    : fmt::format("{} x {}", transport_.size(), made_.slab->device());
   }
 
   // Where ranks have failed, there is nobody left to be told.
@@ -221,7 +257,7 @@ class SharedEngine final : public PackedEngine {
 
  private:
   static std::uint64_t next_number() {
-    static std::uint64_t last = 0;
+    static std::atomic<std::uint64_t> last = 0;
     return ++last;
   }
   void tell(Order order) const { transport_.broadcast(bytes_of(order)); }
@@ -298,6 +334,7 @@ class SharedEngine final : public PackedEngine {
                });
   }
 
+  const std::unique_ptr<Crew> crew_;  // goes last
   Transport& transport_;
   const EngineOptions options_;
   const std::uint64_t number_;
@@ -416,6 +453,17 @@ std::unique_ptr<Engine> make_shared_packed_engine(Transport& transport,
   check_shares(extents, transport.size());
   return std::make_unique<SharedEngine>(transport, Recipe{extents, spec, options.device >= 0},
                                         options);
+}
+
+std::unique_ptr<Engine> make_packed_team(const std::vector<std::uint32_t>& extents,
+                                         const EngineSpec& spec, const EngineOptions& options) {
+  check_packed_spec(spec, options);
+  check_shares(extents, static_cast<int>(options.devices.size()));
+  auto crew = std::make_unique<Crew>(options.devices);
+  EngineOptions own = options;
+  own.device = options.devices.front();
+  Transport& first = crew->first();
+  return std::make_unique<SharedEngine>(first, Recipe{extents, spec, true}, own, std::move(crew));
 }
 
 void follow_packed(Transport& transport, const std::function<EngineOptions(bool cuda)>& options) {

@@ -17,6 +17,11 @@ std::unique_ptr<Engine> make_shared_packed_engine(ranks::Transport& transport,
                                                   const EngineSpec& spec,
                                                   const EngineOptions& options);
 
+// The same over the CUDA devices `options.devices`, two or more, each a rank of this process. A
+// device may be there more than once.
+std::unique_ptr<Engine> make_packed_team(const std::vector<std::uint32_t>& extents,
+                                         const EngineSpec& spec, const EngineOptions& options);
+
 // On every other rank: carries out rank 0's orders until it is dismissed. `options` says on what:
 // its threads, and its device where `cuda`. What goes wrong ends all ranks.
 void follow_packed(ranks::Transport& transport,

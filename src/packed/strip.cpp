@@ -65,7 +65,7 @@ void load_strip_dim(const Layout& layout, std::uint32_t* spins, int colour, Word
     for (int k = 0; k < 2 * (kDim - 1); ++k) {
       rows[2 + k] = other + std::uint64_t{place.beside[k]} * stride;
     }
-    shift_row(layout, odd_sites(colour, place.odd_row), rows[0], s.begin, s.end,
+    shift_row(layout, odd_sites(colour, place.odd_row != layout.first_odd), rows[0], s.begin, s.end,
               strip.neighbour[1] + s.at);
     if (!strip.copied) {
       Piece& piece = strip.piece[strip.pieces++];

@@ -1,0 +1,209 @@
+// A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
+//
+//   urgent stream   waits for the inside of h - 1; updates the outer planes, copies them to the
+//   host;
+//                   what has come from the neighbours goes to the halo
+//   main stream     waits for the outer planes of h - 1; updates the inside
+//   host            waits for the copies, exchanges them with the neighbours
+//
+// So a half-sweep takes as long as its inside where that takes longer than outer planes, copies and
+// messages together, some 50 us.
+#include "src/packed/slab_cuda.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "src/base/error.hpp"
+#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/graph.hpp"
+#include "src/cuda/pinned_buffer.hpp"
+#include "src/cuda/stream.hpp"
+#include "src/cuda/use_device.hpp"
+#include "src/packed/kernels.hpp"
+
+namespace rewise::packed {
+namespace {
+
+class CudaSlab final : public Slab {
+ public:
+  CudaSlab(const Layout& lattice, const EngineSpec& spec, ranks::Transport& transport, int device);
+  ~CudaSlab() override {
+    cudaSetDevice(device_);
+    cudaStreamSynchronize(urgent_.get());
+    cudaStreamSynchronize(main_.get());
+  }
+
+  std::string device() const override { return "cuda"; }
+  int threads() const override { return 1; }
+  void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
+  void count(std::span<std::uint64_t> sums) override;
+  void read(std::size_t who, int colour, std::uint64_t first,
+            std::span<std::uint32_t> out) const override;
+  void write(std::size_t who, int colour, std::uint64_t first,
+             std::span<const std::uint32_t> words) override;
+  void fetch_halo(std::size_t who) override;
+
+ private:
+  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
+  void check_memory() const;
+  std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
+  // Of a colour of a system, in spins_.
+  std::size_t place(std::size_t who, int colour) const {
+    return who * layout_.words() + (colour == 0 ? 0 : layout_.colour_words());
+  }
+  Rows planes(std::uint32_t first, std::uint32_t last) const {
+    return {first * layout_.plane_rows(), last * layout_.plane_rows()};
+  }
+  // Of a system's four planes on the host: to the rank before, after, from before, after.
+  std::span<std::uint32_t> staged(std::size_t who, std::size_t which) {
+    return staged_.view().subspan((4 * who + which) * layout_.plane_words(), layout_.plane_words());
+  }
+  void copy_outer(std::size_t who, int colour);
+  void exchange(std::size_t first, std::size_t last, int colour);
+  void half_sweep(std::size_t first, std::size_t last, int colour, const std::vector<Draws>& draws);
+
+  const int device_;
+  CudaStream main_, urgent_;
+  CudaEvent inside_done_, outer_done_, copied_;
+  DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
+  DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
+  PinnedBuffer<std::uint32_t> staged_;         // [systems][4][plane words]
+};
+
+// Streams and events belong to the device that is current when they are made: use_device() first.
+CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, ranks::Transport& transport,
+                   int device)
+    : Slab(lattice, spec, transport), device_(use_device(device)), urgent_(CudaStream::urgent()) {
+  check_memory();
+  const std::size_t systems = systems_.count();
+  spins_ = DeviceBuffer<std::uint32_t>(systems * layout_.words());
+  measured_ = DeviceBuffer<unsigned long long>(2 * systems);
+  staged_ = PinnedBuffer<std::uint32_t>(4 * systems * layout_.plane_words());
+  for (std::size_t who = 0; who < systems; ++who) {
+    launch_start(layout_, planes(1, own_planes() + 1), spec.seed, static_cast<std::uint32_t>(who),
+                 systems_.hot(who), system(who), main_.get());
+  }
+  main_.wait();
+}
+
+void CudaSlab::check_memory() const {
+  const std::uint64_t need = systems_.count() * (4 * layout_.words() + 16) + (64u << 20);
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  if (need <= free) return;
+  constexpr double kGiB = 1u << 30;
+  throw Error(ExitCode::device,
+              fmt::format("cuda:{}: {:.1f} GiB are needed for its planes of {} systems, {:.1f} GiB "
+                          "are free (take more devices, or reduce replicas, temperatures or the "
+                          "size)",
+                          device_, static_cast<double>(need) / kGiB, systems_.count(),
+                          static_cast<double>(free) / kGiB));
+}
+
+// Queued: the outer planes of a colour to the host.
+void CudaSlab::copy_outer(std::size_t who, int colour) {
+  const std::uint64_t plane = layout_.plane_words();
+  const std::size_t at = place(who, colour);
+  spins_.copy_out(staged(who, 0), urgent_.get(), at + plane);
+  spins_.copy_out(staged(who, 1), urgent_.get(), at + own_planes() * plane);
+}
+
+// When the copies are there: exchanges them, and queues those of what came.
+void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
+  const auto bytes = [](std::span<std::uint32_t> words) {
+    return std::span(reinterpret_cast<std::uint8_t*>(words.data()), words.size_bytes());
+  };
+  copied_.record(urgent_.get());
+  copied_.wait();
+  for (std::size_t who = first; who < last; ++who) {
+    transport_.post_receive(before(), kToAfter, bytes(staged(who, 2)));
+    transport_.post_receive(after(), kToBefore, bytes(staged(who, 3)));
+    transport_.post_send(after(), kToAfter, bytes(staged(who, 1)));
+    transport_.post_send(before(), kToBefore, bytes(staged(who, 0)));
+  }
+  transport_.wait();
+  for (std::size_t who = first; who < last; ++who) {
+    const std::size_t at = place(who, colour);
+    spins_.copy_in(staged(who, 2), urgent_.get(), at);
+    spins_.copy_in(staged(who, 3), urgent_.get(), at + (own_planes() + 1) * layout_.plane_words());
+  }
+}
+
+void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
+                          const std::vector<Draws>& draws) {
+  const std::uint32_t own = own_planes();
+  const auto update = [&](std::size_t who, Rows rows, cudaStream_t stream) {
+    launch_update(layout_, rows, draws[who - first], systems_.spec().local, colour, system(who),
+                  stream);
+  };
+  outer_done_.hold(main_.get());  // of the half-sweep before
+  inside_done_.hold(urgent_.get());
+  for (std::size_t who = first; who < last; ++who) {
+    update(who, planes(1, 2), urgent_.get());
+    if (own > 1) update(who, planes(own, own + 1), urgent_.get());
+  }
+  outer_done_.record(urgent_.get());
+  for (std::size_t who = first; who < last; ++who) copy_outer(who, colour);
+  for (std::size_t who = first; who < last && own > 2; ++who) {
+    update(who, planes(2, own), main_.get());
+  }
+  inside_done_.record(main_.get());
+  exchange(first, last, colour);
+}
+
+void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
+  use();
+  std::vector<Draws> draws(last - first);
+  for (std::uint64_t n = 0; n < steps; ++n) {
+    for (std::size_t who = first; who < last; ++who) {
+      draws[who - first] = systems_.draws(who, static_cast<std::uint32_t>(step + n));
+    }
+    for (int colour = 0; colour < 2; ++colour) half_sweep(first, last, colour, draws);
+  }
+  main_.wait();
+  urgent_.wait();
+}
+
+void CudaSlab::count(std::span<std::uint64_t> sums) {
+  use();
+  measured_.clear(main_.get());
+  for (std::size_t who = 0; who < systems_.count(); ++who) {
+    launch_count(layout_, planes(1, own_planes() + 1), system(who), measured_.data() + 2 * who,
+                 main_.get());
+  }
+  const auto counted = measured_.to_host(main_.get());
+  std::copy(counted.begin(), counted.end(), sums.begin());
+}
+
+void CudaSlab::read(std::size_t who, int colour, std::uint64_t first,
+                    std::span<std::uint32_t> out) const {
+  use();
+  spins_.copy_out(out, main_.get(), place(who, colour) + layout_.plane_words() + first);
+  main_.wait();
+}
+
+void CudaSlab::write(std::size_t who, int colour, std::uint64_t first,
+                     std::span<const std::uint32_t> words) {
+  use();
+  spins_.copy_in(words, main_.get(), place(who, colour) + layout_.plane_words() + first);
+  main_.wait();
+}
+
+void CudaSlab::fetch_halo(std::size_t who) {
+  use();
+  for (int colour = 0; colour < 2; ++colour) {
+    copy_outer(who, colour);
+    exchange(who, who + 1, colour);
+  }
+  urgent_.wait();
+}
+
+}  // namespace
+
+std::unique_ptr<Slab> make_cuda_slab(const Layout& lattice, const EngineSpec& spec,
+                                     ranks::Transport& transport, int device) {
+  return std::make_unique<CudaSlab>(lattice, spec, transport, device);
+}
+
+}  // namespace rewise::packed
