@@ -46,6 +46,27 @@ def draw(target, out):
     return plot_task.draw(files.read_task(target), out or target.parent)
 
 
+def guarded(program, source, action):
+    """What `action` gives and 0; or None and an exit status, after a line about `source`."""
+    def fail(status, what):
+        print(f"{program}: {what}", file=sys.stderr)
+        return None, status
+
+    try:
+        from .. import files
+
+        return action(), 0
+    except ImportError as error:
+        return fail(EXIT_IO, f"no plots: {error} (Debian: python3-matplotlib python3-h5py)")
+    except files.DataError as error:
+        return fail(EXIT_DATA, error)
+    except OSError as error:
+        return fail(EXIT_IO, error)
+    except (KeyError, TypeError, ValueError) as error:
+        return fail(EXIT_DATA, f"'{source}' lacks what its format promises: "
+                               f"{type(error).__name__}: {error}")
+
+
 def main(arguments):
     parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
     parser.add_argument("target", type=pathlib.Path,
@@ -53,24 +74,10 @@ def main(arguments):
     parser.add_argument("--out", type=pathlib.Path, help="where the plots go")
     parser.add_argument("--quiet", action="store_true", help="do not name the files")
     options = parser.parse_args(arguments)
-    try:
-        from .. import files
-
-        written = draw(options.target, options.out)
-    except ImportError as error:
-        print(f"plot.py: no plots: {error} (Debian: python3-matplotlib python3-h5py)",
-              file=sys.stderr)
-        return EXIT_IO
-    except files.DataError as error:
-        print(f"plot.py: {error}", file=sys.stderr)
-        return EXIT_DATA
-    except OSError as error:
-        print(f"plot.py: {error}", file=sys.stderr)
-        return EXIT_IO
-    except (KeyError, TypeError, ValueError) as error:
-        print(f"plot.py: '{options.target}' lacks what its format promises: "
-              f"{type(error).__name__}: {error}", file=sys.stderr)
-        return EXIT_DATA
+    written, status = guarded("plot.py", options.target,
+                              lambda: draw(options.target, options.out))
+    if status != 0:
+        return status
     if not written:
         print(f"plot.py: '{options.target}' holds nothing to plot yet", file=sys.stderr)
         return EXIT_DATA

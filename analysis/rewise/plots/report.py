@@ -14,7 +14,7 @@ if not __package__:  # called as a script, by the program
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
     __package__ = "rewise.plots"
 
-from .plot import EXIT_DATA, EXIT_IO, Parser  # noqa: E402
+from .plot import Parser, guarded  # noqa: E402
 
 
 def write(folder):
@@ -37,25 +37,7 @@ def main(arguments):
     parser = Parser(description="Writes report.html of a study.", add_help=True)
     parser.add_argument("folder", type=pathlib.Path, help="a study's folder")
     options = parser.parse_args(arguments)
-    try:
-        from .. import files
-
-        write(options.folder)
-    except ImportError as error:
-        print(f"report.py: no plots, no report: {error} (Debian: python3-matplotlib python3-h5py)",
-              file=sys.stderr)
-        return EXIT_IO
-    except files.DataError as error:
-        print(f"report.py: {error}", file=sys.stderr)
-        return EXIT_DATA
-    except OSError as error:
-        print(f"report.py: {error}", file=sys.stderr)
-        return EXIT_IO
-    except (KeyError, TypeError, ValueError) as error:
-        print(f"report.py: '{options.folder}' lacks what its format promises: "
-              f"{type(error).__name__}: {error}", file=sys.stderr)
-        return EXIT_DATA
-    return 0
+    return guarded("report.py", options.folder, lambda: write(options.folder))[1]
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@
 #include "experiments/tasks/task.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/program.hpp"
+#include "tests/experiments/tasks/small_task.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
+using oracle::one_thread;
 using oracle::Output;
 using oracle::Workplace;
 namespace fs = std::filesystem;
@@ -47,22 +49,13 @@ std::string other_digit(std::string text, const std::string& key) {
   return text;
 }
 
-TaskSpec small_task() {
-  TaskSpec spec;
-  spec.graph = {{8, 6}, 0.3, Rule::rewire, 3};
-  spec.temperatures = {2.3, 2.7};
-  spec.schedule = {1, 2};
+TaskSpec swendsen_wang_task() {
+  TaskSpec spec = oracle::small_task();
+  spec.graph.p = 0.3;
   spec.cluster = ClusterUpdate::swendsen_wang;
   spec.equilibrate = 5;
   spec.measure = 6;
-  spec.every = 3;
   return spec;
-}
-
-TaskRun one_thread() {
-  TaskRun run;
-  run.engine.threads = 1;
-  return run;
 }
 
 }  // namespace
@@ -147,7 +140,7 @@ TEST_CASE("all damaged results are named, and --recompute-damaged computes them 
 
 TEST_CASE("a task file whose digest fits but whose content does not is refused") {
   const Workplace place;
-  const TaskSpec spec = small_task();
+  const TaskSpec spec = swendsen_wang_task();
   const TaskPaths paths = task_paths(place / "", task_id(spec));
   fs::create_directories(place / "tasks");
   REQUIRE(run_task(spec, paths, one_thread()).outcome == TaskOutcome::finished);

@@ -7,6 +7,7 @@
 #include "experiments/tasks/task_results.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/experiments/study/study_pieces.hpp"
+#include "tests/experiments/tasks/small_task.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -16,20 +17,9 @@ using nlohmann::json;
 namespace {
 
 TaskSpec wolff_task() {
-  TaskSpec spec;
-  spec.graph = {{8, 6}, 0.1, Rule::rewire, 3};
-  spec.temperatures = {2.3, 2.7};
-  spec.schedule = {1, 2};
+  TaskSpec spec = small_task();
   spec.equilibrate = 0;
-  spec.measure = 12;
-  spec.every = 3;
   return spec;
-}
-
-TaskRun one_thread() {
-  TaskRun run;
-  run.engine.threads = 1;
-  return run;
 }
 
 // A task's series at one temperature: `hot` is added to every measurement of the hot replicas.

@@ -3,30 +3,12 @@
 
 #include "experiments/tasks/task_results.hpp"
 #include "src/base/error.hpp"
+#include "tests/experiments/tasks/small_task.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
-
-namespace {
-
-TaskSpec small_task() {
-  TaskSpec spec;
-  spec.graph = {{8, 6}, 0.1, Rule::rewire, 3};
-  spec.temperatures = {2.3, 2.7};
-  spec.schedule = {1, 2};
-  spec.equilibrate = 10;
-  spec.measure = 12;
-  spec.every = 3;
-  return spec;
-}
-
-TaskRun one_thread() {
-  TaskRun run;
-  run.engine.threads = 1;
-  return run;
-}
-
-}  // namespace
+using oracle::one_thread;
+using oracle::small_task;
 
 TEST_CASE("a task's name follows from what determines its numbers") {
   const TaskSpec spec = small_task();
