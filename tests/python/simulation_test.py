@@ -372,7 +372,7 @@ def test_one_simulation_in_two_threads(small):
 
 
 def test_other_threads_run_meanwhile():
-    simulation = rw.Simulation(rw.rewire(512, p=0.01), 2.4, device="cpu")
+    simulation = rw.Simulation(rw.rewire(256, p=0.01), 2.4, device="cpu")
     ticks, done = [], threading.Event()
 
     def tick():
@@ -382,7 +382,7 @@ def test_other_threads_run_meanwhile():
 
     thread = threading.Thread(target=tick)
     thread.start()
-    simulation.run(200)
+    simulation.run(150)
     done.set()
     thread.join()
     assert len(ticks) > 10  # the GIL was free
