@@ -35,9 +35,8 @@ class DeviceSpins:
 
     def __init__(self, simulation):
         self._core, self.engine = simulation._core, simulation.engine
-        self.device = simulation.device
-        self._array, self._address, self.shape, self.strides = self._core.device_spins(
-            simulation._scalar)
+        self.device, self._scalar = simulation.device, simulation._scalar
+        _, self._address, self.shape, self.strides = self._core.device_spins(self._scalar)
         self.dtype = np.dtype(np.uint8 if self.engine == "single" else np.int32)
 
     @property
@@ -50,11 +49,14 @@ class DeviceSpins:
         return {"version": 3, "data": (self._address, False), "shape": self.shape,
                 "strides": self.strides, "typestr": self.dtype.str, "stream": None}
 
-    def __dlpack__(self, **how):
-        return self._array.__dlpack__(**how)
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A capsule for one reader; steps have ended when they return, so no `stream` waits."""
+        if copy or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("spins_device is read where it lies; copy what was read")
+        return self._core.device_spins(self._scalar)[0]
 
     def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
+        return 2, int(self.device.split(":")[1])  # kDLCUDA
 
     def __repr__(self):
         return f"<rewise.DeviceSpins: {self.dtype} {list(self.shape)} on {self.device}>"

@@ -80,8 +80,9 @@ nb::object spins_of(Simulation& self, std::uint32_t temperature, std::uint32_t f
   return array_of(std::move(spins), {count, sites});
 }
 
-// (array, which keeps the simulation alive; address; shape; strides in bytes), laid out as
-// rewise/device_spins.py says. `scalar`: without the axis of temperatures, where there is one.
+// (DLPack capsule for one reader, which keeps the simulation alive; address; shape; strides in
+// bytes), laid out as rewise/device_spins.py says. `scalar`: without the axis of temperatures,
+// where there is one.
 nb::tuple device_spins_of(nb::handle self, bool scalar) {
   auto& simulation = nb::cast<Simulation&>(self);
   DeviceSpins spins;
