@@ -11,6 +11,7 @@
 #include "experiments/study/ranks.hpp"
 #include "src/packed/shared.hpp"
 #include "src/ranks/mpi.hpp"
+#include "src/single/shared.hpp"
 
 namespace rewise {
 namespace {
@@ -67,8 +68,9 @@ ExitCode lead(ranks::Transport& transport, const std::function<ExitCode()>& comm
 
 void add_share_ranks(CLI::App& app, bool& share) {
   app.add_flag("--share-ranks", share,
-               "under mpirun or srun: the ranks share every system\n"
-               "(packed engine), each a slab on its GPU or its cores");
+               "under mpirun or srun: the ranks share every system,\n"
+               "each a slab on its GPU or its cores (packed engine;\n"
+               "sweeps of the single engine, on CPUs)");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {
@@ -77,13 +79,20 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
   compare_builds(*transport);
   if (transport->rank() == 0) return lead(*transport, command);
   sharing = transport.get();
-  follow_packed(*transport, [&](bool cuda) {
+  const auto on = [&](bool cuda) {
     EngineOptions own;
     own.threads = threads_of_rank(options.threads);
     if (!cuda) return own;
     const std::string text = options.device.starts_with("cuda") ? options.device : "cuda";
     own.device = device_of_rank(text, EngineKind::packed, "--device", 0).devices.front().index;
     return own;
+  };
+  follow(*transport, [&](std::span<const std::uint8_t> recipe) {
+    EngineKind engine{};
+    RecipeReader reader(recipe);
+    reader(engine);
+    return engine == EngineKind::packed ? make_packed_share(recipe, *transport, on)
+                                        : make_single_share(recipe, *transport, on);
   });
   return ExitCode::done;
 }
@@ -93,6 +102,7 @@ ranks::Transport* shared_ranks() { return sharing; }
 DeviceChoice device_of_rank(const std::string& text, EngineKind engine, const std::string& origin,
                             double cpu_seconds) {
   if (sharing == nullptr) return choose_device(text, engine, origin, cpu_seconds, Teams::allowed);
+  if (text == "auto" && engine == EngineKind::single) return {{{"cpu", -1}}, ""};
   return share_of(
       this_rank(),
       choose_devices(text, engine, origin, report_for(text), Teams::refused, cpu_seconds),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <tuple>
@@ -95,6 +96,22 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
 }
 
+// What ranks can share.
+void check_shared(const TaskSpec& spec, const RunOptions& options) {
+  if (spec.engine == EngineKind::bundle) {
+    throw Error(ExitCode::usage, "--share-ranks: is for --engine packed or single, not bundle");
+  }
+  if (is_packed(spec)) return;
+  if (spec.imported != nullptr) {
+    throw Error(ExitCode::usage, "--share-ranks: ranks share lattices, not a graph from a file");
+  }
+  if (options.schedule == "auto" || spec.schedule.cluster > 0) {
+    throw Error(ExitCode::usage,
+                fmt::format("--share-ranks: schedule {}: ranks share sweeps alone (take {}:0)",
+                            options.schedule, std::max(spec.schedule.local, 1u)));
+  }
+}
+
 void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
   for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
     if (app.count(name) == 0 || cluster == ClusterUpdate::few_cluster) continue;
@@ -152,10 +169,7 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.measure = options.measure;
   spec.every = options.every;
   if (is_packed(spec)) check_packed_task(spec);
-  if (options.share_ranks && !is_packed(spec)) {
-    throw Error(ExitCode::usage, fmt::format("--share-ranks: is for --engine packed, not {}",
-                                             to_string(spec.engine)));
-  }
+  if (options.share_ranks) check_shared(spec, options);
   return spec;
 }
 

@@ -7,13 +7,14 @@
 #include <tuple>
 
 #include "experiments/console/options.hpp"
+#include "experiments/ranks/shared_ranks.hpp"
 #include "experiments/study/config.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task_member.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
 #include "src/bundle/bundle.hpp"
-#include "src/single/single.hpp"
+#include "src/single/shared.hpp"
 
 namespace rewise {
 namespace {
@@ -106,7 +107,10 @@ class Group {
     }
     if (engine == EngineKind::bundle) return make_bundle_batch(tasks, options);
     for (const BundleTask& task : tasks) {
-      engines.push_back(make_single_engine(task.graph, task.spec, options));
+      ranks::Transport* const ranks = shared_ranks();
+      engines.push_back(ranks != nullptr
+                            ? make_shared_single_engine(*ranks, task.graph, task.spec, options)
+                            : make_single_engine(task.graph, task.spec, options));
     }
     return make_plain_batch(std::move(engines));
   }

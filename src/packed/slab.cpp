@@ -20,15 +20,15 @@ class CpuSlab final : public Slab {
   int threads() const override { return threads_; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
   void count(std::span<std::uint64_t> sums) override;
-  void read(std::size_t who, int colour, std::uint64_t first,
-            std::span<std::uint32_t> out) const override {
+  void read_words(std::size_t who, int colour, std::uint64_t first,
+                  std::span<std::uint32_t> out) const override {
     std::copy_n(words(who, colour) + own_.first + first, out.size(), out.begin());
   }
-  void write(std::size_t who, int colour, std::uint64_t first,
-             std::span<const std::uint32_t> from) override {
+  void write_words(std::size_t who, int colour, std::uint64_t first,
+                   std::span<const std::uint32_t> from) override {
     std::copy(from.begin(), from.end(), words(who, colour) + own_.first + first);
   }
-  void fetch_halo(std::size_t who) override {
+  void fetch(std::uint64_t who) override {
     for (int colour = 0; colour < 2; ++colour) post_planes(who, colour);
     transport_.wait();
   }

@@ -11,59 +11,73 @@
 #include <span>
 #include <string>
 
+#include "src/engine/share.hpp"
 #include "src/packed/systems.hpp"
 #include "src/ranks/transport.hpp"
 
 namespace rewise::packed {
 
-// Planes [begin, end) of rank r among `size`.
-struct Planes {
-  std::uint32_t begin, end;
-};
-inline Planes planes_of(const Layout& lattice, int rank, int size) {
-  const auto at = [&](int r) {
-    return static_cast<std::uint32_t>(std::uint64_t{lattice.planes()} *
-                                      static_cast<std::uint64_t>(r) /
-                                      static_cast<std::uint64_t>(size));
-  };
-  return {at(rank), at(rank + 1)};
-}
-
-class Slab {
+class Slab : public Share {
  public:
   Slab(const Layout& lattice, const EngineSpec& spec, ranks::Transport& transport)
-      : planes_(planes_of(lattice, transport.rank(), transport.size())),
-        layout_(lattice.slab(planes_.begin, planes_.end)),
+      : planes_(planes_of(lattice.planes(), transport.rank(), transport.size())),
+        layout_(lattice.slab(static_cast<std::uint32_t>(planes_.first),
+                             static_cast<std::uint32_t>(planes_.last))),
         systems_(lattice.dim, spec),
-        transport_(transport) {}
-  virtual ~Slab() = default;
+        transport_(transport),
+        all_planes_(lattice.planes()) {}
 
-  virtual std::string device() const = 0;  // "cpu", "cuda"
-  virtual int threads() const = 0;
+  std::uint64_t systems() const final { return systems_.count(); }
+  // A sweep for each cycle.
+  void advance(const Advance& what) final {
+    sweep(what.systems.first, what.systems.last, what.step, what.cycles);
+  }
+  // Of every system the bonds between unequal spins that end at its own sites of colour 0, and its
+  // own sites that are up: [systems][2].
+  std::uint64_t sums() const final { return 2 * systems(); }
 
+  // Blocks are colours.
+  Extent part(int rank) const final {
+    const Extent planes = planes_of(all_planes_, rank, transport_.size());
+    return {planes.first * plane_bytes(), planes.last * plane_bytes()};
+  }
+  void read(std::uint64_t who, std::uint64_t colour, std::uint64_t first,
+            std::span<std::uint8_t> out) const final {
+    read_words(who, static_cast<int>(colour), word(first),
+               {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
+  }
+  void write(std::uint64_t who, std::uint64_t colour, std::uint64_t first,
+             std::span<const std::uint8_t> bytes) final {
+    write_words(who, static_cast<int>(colour), word(first),
+                {reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / 4});
+  }
+
+ protected:
   // `steps` sweeps of systems [first, last) from step `step` on.
   virtual void sweep(std::size_t first, std::size_t last, std::uint64_t step,
                      std::uint64_t steps) = 0;
-  // Of every system the bonds between unequal spins that end at its own sites of colour 0, and its
-  // own sites that are up: [systems][2].
-  virtual void count(std::span<std::uint64_t> sums) = 0;
   // Words of a colour, counted from the first of the slab's own, to the host and back.
-  virtual void read(std::size_t who, int colour, std::uint64_t first,
-                    std::span<std::uint32_t> out) const = 0;
-  virtual void write(std::size_t who, int colour, std::uint64_t first,
-                     std::span<const std::uint32_t> words) = 0;
-  // Both colours of a system's halo, after the first spins or write(). All ranks call it.
-  virtual void fetch_halo(std::size_t who) = 0;
-
- protected:
+  virtual void read_words(std::size_t who, int colour, std::uint64_t first,
+                          std::span<std::uint32_t> out) const = 0;
+  virtual void write_words(std::size_t who, int colour, std::uint64_t first,
+                           std::span<const std::uint32_t> words) = 0;
   int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
   int after() const { return (transport_.rank() + 1) % transport_.size(); }
-  std::uint32_t own_planes() const { return planes_.end - planes_.begin; }
+  std::uint32_t own_planes() const { return static_cast<std::uint32_t>(planes_.size()); }
 
-  const Planes planes_;
+  const Extent planes_;
   const Layout layout_;  // with the halo
   const Systems systems_;
   ranks::Transport& transport_;
+
+ private:
+  std::uint64_t plane_bytes() const { return 4 * layout_.plane_words(); }
+  // Of the slab's own words, the one that begins at a byte of a colour.
+  std::uint64_t word(std::uint64_t byte) const {
+    return byte / 4 - planes_.first * layout_.plane_words();
+  }
+
+  const std::uint64_t all_planes_;
 };
 
 // Tags of planes on their way to the rank after and before.

@@ -38,11 +38,11 @@ class CudaSlab final : public Slab {
   int threads() const override { return 1; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
   void count(std::span<std::uint64_t> sums) override;
-  void read(std::size_t who, int colour, std::uint64_t first,
-            std::span<std::uint32_t> out) const override;
-  void write(std::size_t who, int colour, std::uint64_t first,
-             std::span<const std::uint32_t> words) override;
-  void fetch_halo(std::size_t who) override;
+  void read_words(std::size_t who, int colour, std::uint64_t first,
+                  std::span<std::uint32_t> out) const override;
+  void write_words(std::size_t who, int colour, std::uint64_t first,
+                   std::span<const std::uint32_t> words) override;
+  void fetch(std::uint64_t who) override;
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
@@ -176,21 +176,21 @@ void CudaSlab::count(std::span<std::uint64_t> sums) {
   std::copy(counted.begin(), counted.end(), sums.begin());
 }
 
-void CudaSlab::read(std::size_t who, int colour, std::uint64_t first,
-                    std::span<std::uint32_t> out) const {
+void CudaSlab::read_words(std::size_t who, int colour, std::uint64_t first,
+                          std::span<std::uint32_t> out) const {
   use();
   spins_.copy_out(out, main_.get(), place(who, colour) + layout_.plane_words() + first);
   main_.wait();
 }
 
-void CudaSlab::write(std::size_t who, int colour, std::uint64_t first,
-                     std::span<const std::uint32_t> words) {
+void CudaSlab::write_words(std::size_t who, int colour, std::uint64_t first,
+                           std::span<const std::uint32_t> words) {
   use();
   spins_.copy_in(words, main_.get(), place(who, colour) + layout_.plane_words() + first);
   main_.wait();
 }
 
-void CudaSlab::fetch_halo(std::size_t who) {
+void CudaSlab::fetch(std::uint64_t who) {
   use();
   for (int colour = 0; colour < 2; ++colour) {
     copy_outer(who, colour);

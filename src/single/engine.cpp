@@ -119,17 +119,9 @@ void CpuEngine::for_each_system(F&& f) {
 void CpuEngine::start() {
   for_each_system([&](std::size_t who, Worker&) {
     check_stop();
-    const auto out = system(who);
-    std::fill(out.begin(), out.end(), std::uint8_t{1});
-    if (!starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas))) return;
-    for (std::uint64_t site = 0; site < plan_.sites; ++site) {
-      const auto s = static_cast<Site>(site);
-      const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), 0};
-      const Words4 words =
-          random_words(key.seed, Stream::single_start, bit_item(s), key.who, 0, key.step);
-      out[site] = plan_.potts ? any_state(slot_draw(key, Stream::single_start, site), plan_.states)
-                              : static_cast<std::uint8_t>(bit_of(words, s));
-    }
+    const bool hot = starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
+    start_spins(plan_, spec_.seed, static_cast<std::uint32_t>(who), hot, 0, plan_.sites,
+                system(who).data());
   });
 }
 

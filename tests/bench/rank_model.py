@@ -38,7 +38,8 @@ def line(points):
     spread = sum((x - mean_x) ** 2 for x, _ in points)
     slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread > 0 else 0.0
     slope = max(slope, 0.0)
-    return mean_y - slope * mean_x, slope
+    least = mean_y - slope * mean_x
+    return (least, slope) if least > 0 else (mean_y, 0.0)
 
 
 def half_sweep(sites, row, ranks, model):

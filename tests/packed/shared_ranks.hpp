@@ -15,7 +15,11 @@ namespace rewise::oracle {
 inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, const EngineSpec& spec,
                        const EngineOptions& options, const std::function<void(Engine&)>& f) {
   ranks::run_ranks(ranks, [&](ranks::Transport& transport) {
-    if (transport.rank() > 0) return follow_packed(transport, [&](bool) { return options; });
+    if (transport.rank() > 0) {
+      return follow(transport, [&](std::span<const std::uint8_t> recipe) {
+        return make_packed_share(recipe, transport, [&](bool) { return options; });
+      });
+    }
     {
       const auto engine = make_shared_packed_engine(transport, extents, spec, options);
       f(*engine);

@@ -165,7 +165,11 @@ TEST_CASE("packed over ranks: several engines, one after the other and at once")
   const std::vector<std::uint32_t> a{36, 22}, b{8, 10};
   const EngineSpec spec = spec_of(2, LocalUpdate::metropolis);
   ranks::run_ranks(3, [&](ranks::Transport& transport) {
-    if (transport.rank() > 0) return follow_packed(transport, [](bool) { return with_threads(1); });
+    if (transport.rank() > 0) {
+      return follow(transport, [&](std::span<const std::uint8_t> recipe) {
+        return make_packed_share(recipe, transport, [](bool) { return with_threads(1); });
+      });
+    }
     for (int round = 0; round < 2; ++round) {
       const auto x = make_shared_packed_engine(transport, a, spec, with_threads(1));
       const auto y = make_shared_packed_engine(transport, b, spec, with_threads(1));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "graphs/geometry.hpp"
 #include "src/single/draws.hpp"
@@ -12,13 +13,11 @@ namespace {
 
 constexpr std::size_t kPiece = 1 << 10;  // cells between two looks at the watch
 
-// New spins of the modified cells of a colour, from their neighbour lists. False where it was
-// stopped.
+// New spins of modified cells of a colour, from their neighbour lists. False where it was stopped.
 bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                    std::span<const std::uint8_t> spins, StopWatch& watch,
-                    std::vector<std::uint8_t>& out) {
+                    std::span<const std::uint32_t> cells, const std::uint8_t* spins,
+                    StopWatch& watch, std::vector<std::uint8_t>& out) {
   const Graph& g = plan.graph;
-  const auto cells = g.modified_of_colour(colour);
   out.resize(cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i % kPiece == kPiece - 1 && watch.ends(kPiece)) return false;
@@ -111,14 +110,16 @@ bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, Sto
   for (; place.colour < static_cast<std::uint32_t>(g.colours()); place = {place.colour + 1, 0}) {
     const auto colour = static_cast<int>(place.colour);
     // Stopped here, nothing has been changed yet.
-    if (!modified_cells(plan, tables, key, colour, spins, watch, scratch.modified)) return false;
+    const auto cells = g.modified_of_colour(colour);
+    if (!modified_cells(plan, tables, key, colour, cells, spins.data(), watch, scratch.modified)) {
+      return false;
+    }
     // The loop over the lattice need not skip the modified cells: what it writes there is read by
     // nobody (no neighbour has this colour) and is then replaced.
     const std::uint64_t from = place.done * length;
     lattice_cells(plan, tables, key, colour, watch, scratch, spins.data(), place.done);
     const bool whole = from == 0 && place.done == rows;
     const std::uint64_t to = place.done * length;
-    const auto cells = g.modified_of_colour(colour);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const Site site = g.modified_sites()[cells[i]];
       if (whole || (site >= from && site < to)) spins[site] = scratch.modified[i];
@@ -127,6 +128,32 @@ bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, Sto
   }
   place = {};
   return true;
+}
+
+void ising_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
+                std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
+                std::uint8_t* spins) {
+  const Graph& g = plan.graph;
+  const std::uint64_t length = plan.lattice.extent[0];
+  const auto all = g.modified_of_colour(colour);
+  const auto at = [&](std::uint64_t row) {
+    return std::partition_point(all.begin(), all.end(), [&](std::uint32_t cell) {
+      return g.modified_sites()[cell] < row * length;
+    });
+  };
+  const std::span cells(at(first), at(last));
+  const EngineOptions to_the_end;
+  std::atomic<bool> stopped{false};
+  StopWatch watch(to_the_end, stopped);
+  modified_cells(plan, tables, key, colour, cells, spins, watch, scratch.modified);
+  with_dim(plan.lattice.dim, [&]<int D>() {
+    if constexpr (D > 0) {
+      lattice_rows<D>(plan, tables, key, colour, first, last, scratch, spins);
+    }
+  });
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    spins[g.modified_sites()[cells[i]]] = scratch.modified[i];
+  }
 }
 
 // By pieces of kBlocks blocks of slots, whose words are drawn at once.
@@ -143,44 +170,54 @@ class PottsSweep {
 
   bool run(LocalUpdate update, StopWatch& watch, SweepPlace& place) {
     const auto colours = static_cast<std::uint32_t>(plan_.graph.colours());
+    const std::uint64_t slots = plan_.lattice.dim > 0 ? plan_.sites / 2 : plan_.sites;
     for (; place.colour < colours; place = {place.colour + 1, 0}) {
-      const auto sites_of_colour = [&](const auto& f) {
-        return for_each_site(static_cast<int>(place.colour), watch, place.done, f);
-      };
-      const bool whole =
-          update == LocalUpdate::metropolis
-              ? sites_of_colour([this](Site site, std::uint32_t proposal, std::uint32_t draw) {
-                  metropolis(site, proposal, draw);
-                })
-              : sites_of_colour([this](Site site, std::uint32_t proposal, std::uint32_t draw) {
-                  heat_bath(site, std::uint64_t{draw} << 32 | proposal);
-                });
-      if (!whole) return false;
+      if (!colour(update, static_cast<int>(place.colour), 0, slots, watch, place.done)) {
+        return false;
+      }
     }
     place = {};
     return true;
   }
 
+  // Slots [first, last) of a colour, from piece `done` on; false where it was stopped.
+  bool colour(LocalUpdate update, int which, std::uint64_t first, std::uint64_t last,
+              StopWatch& watch, std::uint32_t& done) {
+    if (update == LocalUpdate::metropolis) {
+      return for_each_site(which, first, last, watch, done,
+                           [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                             metropolis(site, proposal, draw);
+                           });
+    }
+    return for_each_site(which, first, last, watch, done,
+                         [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
+                           heat_bath(site, std::uint64_t{draw} << 32 | proposal);
+                         });
+  }
+
  private:
-  // Calls f(site, proposal word, local word) for the sites of a colour, in the order of their
-  // slots, from piece `done` of them on; false where it was stopped, before piece `done`.
+  // Calls f(site, proposal word, local word) for the sites of a colour in slots [begin, slots), in
+  // their order, from piece `done` of all on; false where it was stopped, before piece `done`.
   template <class F>
-  bool for_each_site(int colour, StopWatch& watch, std::uint32_t& done, F&& f) {
+  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopWatch& watch,
+                     std::uint32_t& done, F&& f) {
     const bool lattice = plan_.lattice.dim > 0;
-    const std::uint64_t slots = lattice ? plan_.sites / 2 : plan_.sites;
     const std::uint64_t first = plan_.site_slots.slot(0, colour);
     std::array<std::uint32_t, kSlotsPerBlock * kBlocks> proposal, draw;
     std::uint64_t row_end = 0;  // first site after the row
     std::uint32_t odd = 0;      // the row's sites of this colour have odd x
-    const std::uint64_t start = done * proposal.size();
+    const std::uint64_t start = std::max<std::uint64_t>(done * proposal.size(), begin);
+    std::uint64_t next = start;  // slot whose words are not drawn yet
     if (lattice) row_end = 2 * start / plan_.lattice.extent[0] * plan_.lattice.extent[0];
     for (std::uint64_t slot = start; slot < slots; ++slot) {
       const std::uint64_t at = slot % proposal.size();
-      if (at == 0) {
+      if (slot == next) {
+        next += proposal.size() - at;
         done = static_cast<std::uint32_t>(slot / proposal.size());
         if (slot > start && watch.ends(proposal.size())) return false;
-        const std::uint64_t left = (slots - slot + kSlotsPerBlock - 1) / kSlotsPerBlock;
-        const std::uint64_t block = (first + slot) / kSlotsPerBlock, n = std::min(left, kBlocks);
+        const std::uint64_t left = (slots - (slot - at) + kSlotsPerBlock - 1) / kSlotsPerBlock;
+        const std::uint64_t block = (first + slot - at) / kSlotsPerBlock;
+        const std::uint64_t n = std::min(left, kBlocks);
         draw_words(key_, Stream::single_proposal, block, n, proposal.data());
         draw_words(key_, Stream::single_local, block, n, draw.data());
       }
@@ -248,6 +285,33 @@ class PottsSweep {
 };
 
 }  // namespace
+
+void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t who, bool hot,
+                 std::uint64_t first, std::uint64_t last, std::uint8_t* spins) {
+  std::fill(spins + first, spins + last, std::uint8_t{1});
+  if (!hot) return;
+  const DrawKey key{seed, who, 0};
+  for (std::uint64_t site = first; site < last; ++site) {
+    const auto s = static_cast<Site>(site);
+    const Words4 words =
+        random_words(key.seed, Stream::single_start, bit_item(s), key.who, 0, key.step);
+    spins[site] = plan.potts ? any_state(slot_draw(key, Stream::single_start, site), plan.states)
+                             : static_cast<std::uint8_t>(bit_of(words, s));
+  }
+}
+
+void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
+                std::uint8_t* spins) {
+  if (!plan.potts) return ising_rows(plan, tables, key, colour, first, last, scratch, spins);
+  const std::uint64_t half = plan.lattice.extent[0] / 2;  // slots of a row
+  const EngineOptions to_the_end;
+  std::atomic<bool> stopped{false};
+  StopWatch watch(to_the_end, stopped);
+  std::uint32_t done = 0;
+  PottsSweep(plan, tables, key, spins)
+      .colour(update, colour, first * half, last * half, watch, done);
+}
 
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                  StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,

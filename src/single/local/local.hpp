@@ -27,6 +27,16 @@ struct SweepPlace {
   bool operator==(const SweepPlace&) const = default;
 };
 
+// The first spins of sites [first, last) of a system; spins: of all sites.
+void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t who, bool hot,
+                 std::uint64_t first, std::uint64_t last, std::uint8_t* spins);
+
+// One colour of rows [first, last) of a lattice, modified cells included. Rows in any order or at
+// once, each with a scratch of its own.
+void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
+                int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
+                std::uint8_t* spins);
+
 // One sweep from `place` on: N attempted updates. False where the watch stopped it, at `place`.
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                  StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,

@@ -55,4 +55,26 @@ std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins) {
   return bonds - (plan.potts ? 1 : 2) * static_cast<std::int64_t>(unequal);
 }
 
+void count_rows(const Plan& plan, const std::uint8_t* s, std::uint64_t first, std::uint64_t last,
+                std::span<std::uint64_t> counts) {
+  const Lattice& lattice = plan.lattice;
+  const std::uint64_t length = lattice.extent[0];
+  const auto own = [&](Site site) { return site >= first && site < last; };
+  std::uint64_t unequal = 0;
+  for (std::uint64_t base = first; base < last; base += length) {
+    const std::uint8_t* row = s + base;
+    unequal += differences(row, row + 1, length - 1) + (row[0] != row[length - 1]);
+    for (int k = 1; k < lattice.dim; ++k) {
+      unequal += differences(row, s + lattice.forward(static_cast<Site>(base), k), length);
+    }
+    for (std::uint64_t x = 0; x < length; ++x) ++counts[1 + row[x]];
+  }
+  for (const RewiredBond& r : plan.graph.rewired_bonds()) {
+    if (own(r.a)) unequal += s[r.a] != s[r.b];
+    if (r.bond >= lattice.bonds() || !own(lattice.home_a(r.bond))) continue;
+    unequal -= s[lattice.home_a(r.bond)] != s[lattice.home_b(r.bond)];
+  }
+  counts[0] += unequal;
+}
+
 }  // namespace rewise::single

@@ -77,6 +77,13 @@ class Shared(Place):
             with self.subTest(size=size):
                 self.assertEqual(self.results(line, 3), self.results(line))
 
+    def test_sweeps_of_the_single_engine(self):
+        for model in ("", "--model potts --q 3 --local glauber"):
+            line = (f"--engine single --device cpu --threads 1 --schedule 1:0 --size 64 --p 0.05 "
+                    f"--temperature 1.1 --replicas 2 --equilibrate 2 --measure 5 {model}")
+            with self.subTest(model=model):
+                self.assertEqual(self.results(line, 3), self.results(line))
+
     def test_checkpoint_of_three_ranks_goes_on_with_two_and_with_one(self):
         line = f"{LATTICE} --size 512,512 --temperature 2.3 --equilibrate 100 --measure 4000"
         expected = self.results(line)
@@ -131,9 +138,9 @@ class Shared(Place):
         few = self.run_line(f"{LATTICE} --size 64,4 --temperature 2.3", 5)
         self.assertEqual(few.returncode, 64)
         self.assertEqual(few.stderr.count("5 ranks cannot share size 64,4: it has 4 rows"), 1)
-        other = self.run_line("--engine single --size 64 --temperature 2.3", 2)
+        other = self.run_line("--engine bundle --size 64 --temperature 2.3", 2)
         self.assertEqual(other.returncode, 64)
-        self.assertEqual(other.stderr.count("--share-ranks: is for --engine packed, not single"), 1)
+        self.assertEqual(other.stderr.count("--share-ranks: is for --engine packed or single"), 1)
 
     def test_ranks_of_different_builds_refuse_each_other(self):
         other = pathlib.Path(self.folder.name) / "rewise"

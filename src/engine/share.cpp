@@ -1,0 +1,277 @@
+#include "src/engine/share.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+
+#include "src/base/error.hpp"
+
+namespace rewise {
+namespace {
+
+using ranks::Transport;
+
+constexpr int kBytes = ranks::kFirstTag + 8;  // tag of bytes that are read or written
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;  // of them at a time
+
+enum class What : std::uint64_t { make, advance, count, read, write, drop, dismiss };
+
+// What rank 0 tells all.
+struct Order {
+  What what{};
+  std::uint64_t engine = 0;  // its number
+  std::uint64_t recipe = 0;  // make: bytes that follow
+  Advance advance{};
+  std::uint64_t who = 0, block = 0;  // read, write
+  Extent bytes{};                    // of the block
+};
+
+void tell(Transport& transport, Order order) {
+  transport.broadcast({reinterpret_cast<std::uint8_t*>(&order), sizeof order});
+}
+
+// Makes the shares of all ranks; on rank 0 the error of the first rank that had one, elsewhere
+// nothing then.
+std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& make,
+                                     std::span<const std::uint8_t> recipe, int& threads) {
+  std::unique_ptr<Share> share;
+  std::string text;
+  ExitCode code = ExitCode::done;
+  try {
+    share = make(recipe);
+    threads = share->threads();
+  } catch (const Error& error) {
+    code = error.exit_code();
+    text = error.what();
+  } catch (const std::exception& error) {
+    code = ExitCode::device;
+    text = fmt::format("no memory: {}", error.what());
+  }
+  RecipeWriter report;
+  report(code)(threads)(std::vector<char>(text.begin(), text.end()));
+  const auto all = transport.gather(report.bytes);
+  std::uint8_t well = 1;
+  std::string failure;
+  ExitCode failed = ExitCode::done;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::vector<char> words;
+    int of_rank = 0;
+    RecipeReader reader(all[r]);
+    reader(code)(of_rank)(words);
+    if (r > 0) threads += of_rank;
+    if (code == ExitCode::done || well == 0) continue;
+    well = 0;
+    failed = code;
+    failure = fmt::format("rank {}: {}", r, std::string(words.begin(), words.end()));
+  }
+  transport.broadcast(std::span(&well, 1));
+  if (well == 0 && transport.rank() == 0) throw Error(failed, failure);
+  if (well == 0) return nullptr;
+  for (std::uint64_t who = 0; who < share->systems(); ++who) share->fetch(who);
+  return share;
+}
+
+Extent common(Extent a, Extent b) {
+  const std::uint64_t first = std::max(a.first, b.first);
+  return {first, std::max(first, std::min(a.last, b.last))};
+}
+
+class Follower {
+ public:
+  Follower(Transport& transport, const ShareMaker& make) : transport_(transport), make_(make) {}
+
+  // False once dismissed.
+  bool follow() {
+    Order order;
+    transport_.broadcast({reinterpret_cast<std::uint8_t*>(&order), sizeof order});
+    switch (order.what) {
+      case What::make:
+        make(order);
+        break;
+      case What::advance:
+        share(order).advance(order.advance);
+        break;
+      case What::count:
+        sums_.assign(share(order).sums(), 0);
+        share(order).count(sums_);
+        transport_.sum(sums_);
+        break;
+      case What::read:
+      case What::write:
+        move(order);
+        break;
+      case What::drop:
+        shares_.erase(order.engine);
+        break;
+      case What::dismiss:
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  Share& share(const Order& order) { return *shares_.at(order.engine); }
+
+  void make(const Order& order) {
+    std::vector<std::uint8_t> recipe(order.recipe);
+    transport_.broadcast(std::span(recipe));
+    int threads = 0;
+    auto share = make_together(transport_, make_, recipe, threads);
+    if (share) shares_.emplace(order.engine, std::move(share));
+  }
+
+  void move(const Order& order) {
+    const Extent part = common(order.bytes, share(order).part(transport_.rank()));
+    buffer_.resize(part.size());
+    if (order.what == What::read) {
+      if (part.size() == 0) return;
+      share(order).read(order.who, order.block, part.first, buffer_);
+      transport_.post_send(0, kBytes, buffer_);
+      transport_.wait();
+      return;
+    }
+    if (part.size() > 0) {
+      transport_.post_receive(0, kBytes, buffer_);
+      transport_.wait();
+      share(order).write(order.who, order.block, part.first, buffer_);
+    }
+    share(order).fetch(order.who);
+  }
+
+  Transport& transport_;
+  const ShareMaker& make_;
+  std::map<std::uint64_t, std::unique_ptr<Share>> shares_;
+  std::vector<std::uint8_t> buffer_;
+  std::vector<std::uint64_t> sums_;
+};
+
+// The others wait for rank 0 in the midst of an order: they must not do so for ever.
+template <class F>
+void guarded(Transport& transport, const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    transport.abort(error);
+    throw;
+  }
+}
+
+// Calls f(bytes), some of [first, first + count) at a time.
+template <class F>
+void for_pieces(std::uint64_t first, std::uint64_t count, const F& f) {
+  for (std::uint64_t at = 0; at < count; at += kMostBytes) {
+    f(Extent{first + at, first + std::min(count, at + kMostBytes)});
+  }
+}
+
+}  // namespace
+
+void check_shares(const std::vector<std::uint32_t>& extents, int ranks) {
+  const std::uint32_t planes = extents.size() > 1 ? extents.back() : 1;
+  if (static_cast<std::uint32_t>(ranks) <= planes) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{} ranks cannot share size {}: it has {} along its {}, and each rank "
+                          "needs one (take {} ranks or fewer)",
+                          ranks, fmt::join(extents, ","),
+                          extents.size() == 1 ? "one row" : fmt::format("{} rows", planes),
+                          extents.size() == 1 ? "only extent" : "last extent", planes));
+}
+
+void follow(Transport& transport, const ShareMaker& make) {
+  Follower follower(transport, make);
+  try {
+    while (follower.follow()) {
+    }
+  } catch (const Error& error) {
+    transport.abort(error);
+    throw;
+  } catch (const std::exception& error) {
+    transport.abort(Error(ExitCode::internal, error.what()));
+    throw;
+  }
+}
+
+void dismiss_followers(Transport& transport) { tell(transport, {.what = What::dismiss}); }
+
+Shares::Shares(Transport& transport, const std::vector<std::uint8_t>& recipe,
+               const ShareMaker& make)
+    : transport_(transport), number_([] {
+        static std::atomic<std::uint64_t> last = 0;
+        return ++last;
+      }()) {
+  std::vector<std::uint8_t> bytes = recipe;
+  tell(transport_, {.what = What::make, .engine = number_, .recipe = bytes.size()});
+  transport_.broadcast(std::span(bytes));
+  own_ = make_together(transport_, make, bytes, threads_);
+}
+
+// Where ranks have failed, there is nobody left to be told.
+Shares::~Shares() {
+  try {
+    tell(transport_, {.what = What::drop, .engine = number_});
+  } catch (const Error&) {
+  }
+}
+
+std::string Shares::device() const {
+  return fmt::format("{} x {}", transport_.size(), own_->device());
+}
+
+void Shares::advance(const Advance& what) const {
+  tell(transport_, {.what = What::advance, .engine = number_, .advance = what});
+  guarded(transport_, [&] { own_->advance(what); });
+}
+
+std::vector<std::uint64_t> Shares::count() const {
+  std::vector<std::uint64_t> sums(own_->sums(), 0);
+  tell(transport_, {.what = What::count, .engine = number_});
+  guarded(transport_, [&] { own_->count(sums); });
+  transport_.sum(sums);
+  return sums;
+}
+
+void Shares::read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+                  std::span<std::uint8_t> out) const {
+  for_pieces(first, out.size(), [&](Extent bytes) {
+    tell(transport_,
+         {.what = What::read, .engine = number_, .who = who, .block = block, .bytes = bytes});
+    guarded(transport_, [&] {
+      for (int r = 1; r < transport_.size(); ++r) {
+        const Extent part = common(bytes, own_->part(r));
+        if (part.size() == 0) continue;
+        transport_.post_receive(r, kBytes, out.subspan(part.first - first, part.size()));
+      }
+      const Extent own = common(bytes, own_->part(0));
+      if (own.size() > 0) {
+        own_->read(who, block, own.first, out.subspan(own.first - first, own.size()));
+      }
+      transport_.wait();
+    });
+  });
+}
+
+void Shares::write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+                   std::span<const std::uint8_t> from) const {
+  for_pieces(first, from.size(), [&](Extent bytes) {
+    tell(transport_,
+         {.what = What::write, .engine = number_, .who = who, .block = block, .bytes = bytes});
+    guarded(transport_, [&] {
+      for (int r = 1; r < transport_.size(); ++r) {
+        const Extent part = common(bytes, own_->part(r));
+        if (part.size() == 0) continue;
+        transport_.post_send(r, kBytes, from.subspan(part.first - first, part.size()));
+      }
+      transport_.wait();
+      const Extent own = common(bytes, own_->part(0));
+      if (own.size() > 0) {
+        own_->write(who, block, own.first, from.subspan(own.first - first, own.size()));
+      }
+      own_->fetch(who);
+    });
+  });
+}
+
+}  // namespace rewise

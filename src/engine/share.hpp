@@ -1,0 +1,149 @@
+// One engine over several ranks (src/ranks): each has a share of every system, rank 0 the engine,
+// which is used as any other. The other ranks follow its orders; their order is rank 0's, so what
+// an order does may exchange messages among all.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "src/engine/engine.hpp"
+#include "src/ranks/transport.hpp"
+
+namespace rewise {
+
+// `first` to `last` of systems, bytes or planes.
+struct Extent {
+  std::uint64_t first = 0, last = 0;
+  std::uint64_t size() const { return last - first; }
+};
+
+// Of `planes` along a lattice's slowest extent those of rank r among `size`.
+inline Extent planes_of(std::uint64_t planes, int r, int size) {
+  const auto ranks = static_cast<std::uint64_t>(size), rank = static_cast<std::uint64_t>(r);
+  return {planes * rank / ranks, planes * (rank + 1) / ranks};
+}
+// Error(usage) where a lattice has fewer planes along its slowest extent than there are ranks, or
+// is a chain.
+void check_shares(const std::vector<std::uint32_t>& extents, int ranks);
+
+// What all ranks do to systems: `cycles` cycles of a schedule from a step on.
+struct Advance {
+  Extent systems;
+  std::uint64_t step = 0, cycles = 0;
+  Schedule schedule;
+};
+
+// A rank's part of all systems of an engine.
+class Share {
+ public:
+  virtual ~Share() = default;
+  virtual std::string device() const = 0;  // "cpu", "cuda"
+  virtual int threads() const = 0;
+
+  // All ranks make these calls together.
+  //
+  // What a rank holds of its neighbours' spins in a system, after the first spins or write().
+  virtual void fetch(std::uint64_t who) = 0;
+  virtual void advance(const Advance& what) = 0;
+  // This rank's part of sums over all, [sums()].
+  virtual void count(std::span<std::uint64_t> sums) = 0;
+
+  virtual std::uint64_t systems() const = 0;
+  virtual std::uint64_t sums() const = 0;
+  // A system is saved as blocks of equal length; of each the bytes that lie with a rank.
+  virtual Extent part(int rank) const = 0;
+  // Of these some of this rank's, counted from the block's first, to the host and back.
+  virtual void read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+                    std::span<std::uint8_t> out) const = 0;
+  virtual void write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+                     std::span<const std::uint8_t> bytes) = 0;
+};
+
+// A recipe: what shares are made of, as bytes.
+class RecipeWriter {
+ public:
+  template <class T>
+  RecipeWriter& operator()(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto* from = reinterpret_cast<const std::uint8_t*>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof value);
+    return *this;
+  }
+  template <class T>
+  RecipeWriter& operator()(const std::vector<T>& values) {
+    (*this)(std::uint64_t{values.size()});
+    for (const T& value : values) (*this)(value);
+    return *this;
+  }
+  std::vector<std::uint8_t> bytes;
+};
+class RecipeReader {
+ public:
+  explicit RecipeReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  template <class T>
+  RecipeReader& operator()(T& value) {
+    std::memcpy(&value, bytes_.data(), sizeof value);
+    bytes_ = bytes_.subspan(sizeof value);
+    return *this;
+  }
+  template <class T>
+  RecipeReader& operator()(std::vector<T>& values) {
+    std::uint64_t count = 0;
+    (*this)(count);
+    values.resize(count);
+    for (T& value : values) (*this)(value);
+    return *this;
+  }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+};
+
+// On what a rank computes: its threads, and its device where `cuda`.
+using RankOptionsOf = std::function<EngineOptions(bool cuda)>;
+using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uint8_t> recipe)>;
+
+// On every rank but 0: carries out rank 0's orders until it is dismissed. What goes wrong ends all
+// ranks.
+void follow(ranks::Transport& transport, const ShareMaker& make);
+// On rank 0, once there is no engine any more.
+void dismiss_followers(ranks::Transport& transport);
+
+// Rank 0's hold on the shares of one engine.
+class Shares {
+ public:
+  // Makes them on all ranks, its own by `make`. The error of the first rank that has one.
+  Shares(ranks::Transport& transport, const std::vector<std::uint8_t>& recipe,
+         const ShareMaker& make);
+  ~Shares();
+  Shares(const Shares&) = delete;
+  Shares& operator=(const Shares&) = delete;
+
+  Share& own() { return *own_; }
+  int ranks() const { return transport_.size(); }
+  int threads() const { return threads_; }  // of all ranks
+  // "4 x cpu"
+  std::string device() const;
+
+  void advance(const Advance& what) const;
+  std::vector<std::uint64_t> count() const;  // over all ranks
+  // Any bytes of a block, from and to the ranks that have them.
+  void read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+            std::span<std::uint8_t> out) const;
+  void write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
+             std::span<const std::uint8_t> bytes) const;
+
+ private:
+  ranks::Transport& transport_;
+  const std::uint64_t number_;
+  std::unique_ptr<Share> own_;
+  int threads_ = 0;
+};
+
+}  // namespace rewise
