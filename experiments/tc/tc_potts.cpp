@@ -172,7 +172,12 @@ class PeakSearch {
     tasks_.find_times(tasks_.cells(all_, k, tasks_.first_graphs(k)), tasks_.seconds_from(k, all_),
                       400, TaskRunner::At::middle);
     for (TcPoint& point : tasks_.points) {
-      point.data.sizes[k].plan.measure = config_.measure.value_or(kMeasure);
+      SizePlan& plan = point.data.sizes[k].plan;
+      if (config_.measure) continue;
+      // A histogram wants many measurements, though they remember each other: in as many cycles as
+      // few that do not would take (phases that coexist remember each other for long).
+      if (!config_.every) plan.every = (plan.every * plan.measure + kMeasure - 1) / kMeasure;
+      plan.measure = kMeasure;
     }
     tasks_.expect(tasks_.seconds_of_size(k, all_), tasks_.seconds_from(k + 1, all_));
   }

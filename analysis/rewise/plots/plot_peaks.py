@@ -105,6 +105,7 @@ def plot_temperatures(point):
     heat, _ = value_and_error(point["order"].get("latent_heat"))
     if np.isfinite(heat):
         right.axhline(heat**2, color=style.GREY, linewidth=0.7)
+    right.margins(y=0.12)
     right.set_xlim(left=0)
     right.set_ylim(bottom=0)
     right.set_xlabel("$1/N$")

@@ -1,5 +1,7 @@
 // The Potts model and few-cluster updates through the program: exact averages of a small ring,
 // units, names of tasks, studies, curves, and one-line errors.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -258,6 +260,48 @@ TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
   }
   CHECK(place.run("tc s.toml --out study --no-plots").err.find("\n0 task(s) computed") !=
         std::string::npos);
+}
+
+// The same with everything left open, and three states on a rewired lattice. Temperatures: exact at
+// 4 errors; between the bounds that weights and chi give for the largest size, widened by 5%.
+TEST_CASE("tc of Potts models chooses schedule, temperatures and times by itself") {
+  Workplace place;
+  const auto text = [](const char* p, int q) {
+    return fmt::format(
+        "[lattice]\ndim = 2\nsizes = [4, 6, 8]\np = [{}]\ngraphs = 8\n[sampling]\n"
+        "model = \"potts\"\nq = {}\nreplicas = 8\nschedule = \"auto\"\nequilibrate = \"auto\"\n"
+        "[run]\ndevice = \"cpu\"\nthreads = 2\n",
+        p, q);
+  };
+  place.write("q10.toml", text("0.0", 10));
+  place.write("q3.toml", text("0.1", 3));
+  for (const std::string name : {"q10", "q3"}) {
+    const std::string line = "tc " + name + ".toml --no-plots --out " + name;
+    const Output output = place.run(line);
+    INFO(output.out << output.err);
+    REQUIRE(output.status == 0);
+    const json summary = json::parse(place.read(name + "/summary.json"));
+    const json& point = summary["points"][0];
+    CHECK(point["status"] == "ok");
+    REQUIRE(!point["tc"].is_null());
+    const double tc = point["tc"]["value"], error = point["tc"]["total_error"];
+    CHECK(error < 0.1 * tc);
+    if (name == "q10") {
+      CHECK(std::abs(tc - 1 / std::log(1 + std::sqrt(10.0))) < 4 * error);
+      CHECK(point["order"]["verdict"] != "second");
+    } else {
+      const json& peaks = point["sizes"].back()["peaks"];
+      CHECK(tc > 0.95 / std::log(1 + std::sqrt(3.0)));
+      CHECK(tc < 1.05 * peaks["susceptibility"]["temperature"]["value"].get<double>());
+    }
+    for (const json& size : point["sizes"]) {
+      CHECK(size["measurements"] == 100);
+      CHECK(size["equilibrate"].get<int>() + size["warm_up"].get<int>() >= 16);
+      CHECK(size["hot_cold"]["agree"] == true);
+      CHECK(size["peaks"]["specific_heat"]["inside"] == true);
+    }
+    CHECK(place.run(line).err.find("\n0 task(s) computed") != std::string::npos);
+  }
 }
 
 TEST_CASE("correlations of Potts configurations are those of vectors") {
