@@ -47,30 +47,21 @@ Graph bare_lattice(const GraphSpec& spec) {
   return {lattice, std::move(removed), std::move(weights), spec};
 }
 
-BareCounts bare_counts(const GraphSpec& spec) {
-  check_rule(spec);
+BareCounts bare_counts(const Graph& bare) {
   BareCounts counts;
-  if (spec.rule == Rule::add) return counts;
-  const Lattice lattice = Lattice::make(spec.extents);
-  // The sites of removed bonds, as often as they lose one; twice the site, and one more for a D
-  // end.
-  std::vector<std::uint64_t> lost;
-  for (const RewiredBond& r : rewired_bonds(spec)) {
-    const std::uint64_t end = d_end(lattice, r);
-    for (const Site site : {lattice.home_a(r.bond), lattice.home_b(r.bond)}) {
-      lost.push_back(2 * std::uint64_t{site} + (site == end ? 1 : 0));
-    }
-    counts.removed += 1;
-  }
-  std::ranges::sort(lost);
-  for (std::size_t k = 0; k < lost.size();) {
-    double removed = 0, ends = 0;
-    for (const std::uint64_t site = lost[k] / 2; k < lost.size() && lost[k] / 2 == site; ++k) {
-      removed += 1;
-      ends += static_cast<double>(lost[k] % 2);
-    }
-    counts.d_ends += ends;
+  if (!bare.is_weighted()) return counts;
+  counts.removed = static_cast<double>(bare.removed_bonds().size());
+  const auto offsets = bare.offsets();
+  const auto sites = bare.modified_sites();
+  auto weight = bare.weights().begin();
+  for (std::size_t m = 0; m < sites.size(); ++m) {
+    const double removed =
+        2.0 * bare.lattice().dim - static_cast<double>(offsets[m + 1] - offsets[m]);
     counts.removed_pairs += removed * (removed - 1) / 2;
+    // Sites with D ends have lost bonds.
+    if (weight == bare.weights().end() || weight->site != sites[m]) continue;
+    const double ends = (weight++)->weight;
+    counts.d_ends += ends;
     counts.d_pairs += ends * (ends - 1);
     counts.d_removed += ends * (removed - 1);
   }

@@ -34,7 +34,7 @@ struct BareCounts {
   double d_removed = 0;      // sum over sites of n (removed bonds there - 1)
 };
 inline constexpr int kBareCounts = 5;
-BareCounts bare_counts(const GraphSpec& spec);  // of one; cost as of rewiring it
+BareCounts bare_counts(const Graph& bare);  // O(modified cells)
 BareCounts mean_bare_counts(const GraphSpec& spec);
 
 }  // namespace rewise

@@ -2,6 +2,8 @@
 // serve as control variates (they cut the error of the Binder ratio by factors of 1.4 to 3).
 #pragma once
 
+#include <span>
+
 #include "graphs/graph.hpp"
 
 namespace rewise {
@@ -13,6 +15,8 @@ struct GraphMoments {
 
 // Of one graph. O(modified cells).
 GraphMoments moments_of(const Graph& graph);
+// Of the lattice with these bonds rewired or added. O(bonds log bonds).
+GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired);
 
 // The mean over seeds. With B bonds, N = 2n sites, q = p/2, r = 1/(n - 1):
 //   rewire: rewired_ends = 2 B q;  sum_k2 = 2 B + 4 P - 8 d q S.

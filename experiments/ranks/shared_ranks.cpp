@@ -70,7 +70,7 @@ void add_share_ranks(CLI::App& app, bool& share) {
   app.add_flag("--share-ranks", share,
                "under mpirun or srun: the ranks share every system,\n"
                "each a slab on its GPU or its cores (packed engine;\n"
-               "single engine on CPUs: sweeps, Swendsen-Wang)");
+               "sweeps of the single engine, on CPUs)");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {

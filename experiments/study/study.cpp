@@ -9,7 +9,9 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <future>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -37,17 +39,21 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstWord = 5s, kNextWords = 60s;  // of a wait for others
 
-// One batch of tasks, worked on by several threads.
+// Tasks that were handed to Study::run. A worker per device, or per thread of the CPU, runs groups
+// of them one after another. Beside it host threads look for results, claim tasks and build the
+// graphs of its next group, and write the files of the one before it and reduce what they hold: a
+// worker whose files of the group before last are not written waits for them.
 class Batch {
  public:
   Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
-        const StudyConfig& config, Progress& progress, const TaskHandler& handle)
+        const StudyConfig& config, int threads, Progress& progress, const TaskHandler& handle)
       : folder_(folder),
         tasks_(tasks),
         run_(std::move(run)),
         config_(config),
         progress_(progress),
-        handle_(handle) {
+        handle_(handle),
+        host_(host_threads(threads)) {
     pending_.resize(tasks.size());
     std::iota(pending_.begin(), pending_.end(), std::size_t{0});
     // The longest first, so that no thread is left alone with a long one at the end.
@@ -59,6 +65,7 @@ class Batch {
   // One worker per entry: the device that its tasks run on.
   void work(const std::vector<int>& workers) {
     workers_ = workers.size();
+    take_finished();
     std::vector<std::thread> threads;
     for (std::size_t k = 1; k < workers.size(); ++k) {
       try {
@@ -80,13 +87,50 @@ class Batch {
   const std::vector<std::string>& damaged() const { return damaged_; }
 
  private:
+  using Group = std::unique_ptr<TaskGroup>;
+
+  // None where memory is so short that what they hold, and their stacks, would be missed.
+  static int host_threads(int threads) {
+    constexpr double least = 1u << 30;
+    return memory_room().bytes < least ? 0 : threads;
+  }
+
+  // Those that are finished, all host threads at once.
+  void take_finished() {
+    std::vector<char> found(tasks_.size());
+    guarded([&] {
+      host_.for_each(tasks_.size(), [&](std::size_t k) {
+        if (!over_ && !run_.stop.stop_requested()) found[k] = look_for_result(k);
+      });
+    });
+    std::erase_if(pending_, [&](std::size_t k) { return found[k] != 0; });
+  }
+
   void loop(int device) {
-    try {
+    guarded([&] {
+      // A CPU that has a task on each thread has nothing to gain.
+      const bool looks_ahead = device >= 0 || run_.engine.threads > 1;
+      std::future<Group> ahead;
+      Group before;  // its files are being written
       while (!over_) {
-        const auto group = take(device);
-        if (group.empty()) return;
-        attempt(group, device);
+        Group group = ahead.valid() ? prepared(ahead) : prepare(device, false);
+        if (group == nullptr) {
+          before.reset();  // a task of it may have to be done again
+          group = prepare(device, false);
+          if (group == nullptr) return;
+        }
+        if (looks_ahead) ahead = prepare_ahead(device);
+        group->run();
+        before = std::move(group);
       }
+    });
+  }
+
+  // What is thrown ends the batch.
+  template <class F>
+  void guarded(const F& f) {
+    try {
+      f();
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
@@ -94,8 +138,45 @@ class Batch {
     }
   }
 
-  // The next task, on CUDA with as many like it as fill the device (but none that another worker
-  // should have).
+  Group prepared(std::future<Group>& ahead) {
+    const profile::Span span(profile::Work::wait, "graphs");
+    return ahead.get();
+  }
+
+  std::future<Group> prepare_ahead(int device) {
+    const auto prepare_next = [this, device] { return prepare(device, true); };
+    try {
+      return std::async(std::launch::async, prepare_next);
+    } catch (const std::system_error&) {  // no thread to be had: when it is asked for
+      return std::async(std::launch::deferred, prepare_next);
+    }
+  }
+
+  // The next tasks, on CUDA as many alike as fill the device (but none that another worker should
+  // have), ready to run; nothing where none are left.
+  Group prepare(int device, bool ahead) {
+    while (!over_) {
+      const std::vector<std::size_t> some = take(device);
+      if (some.empty()) return nullptr;
+      std::vector<char> found(some.size());
+      host_.for_each(some.size(), [&](std::size_t k) { found[k] = look_for_result(some[k]); });
+      std::vector<TaskJob> jobs;
+      for (std::size_t k = 0; k < some.size(); ++k) {
+        if (found[k] == 0) jobs.push_back(job(some[k]));
+      }
+      if (jobs.empty()) continue;
+      TaskRun run = run_;
+      run.engine.device = device;
+      run.engine.threads = useful_threads(jobs.front().spec, run_.engine.threads);
+      auto group = std::make_unique<TaskGroup>(std::move(jobs), run, host_, ahead);
+      if (ahead && run_.stop.stop_requested()) over_ = interrupted_ = true;
+      if (group->open()) return group;
+      group.reset();
+      wait_for_others();
+    }
+    return nullptr;
+  }
+
   std::vector<std::size_t> take(int device) {
     const std::lock_guard lock(mutex_);
     std::vector<std::size_t> group;
@@ -111,17 +192,15 @@ class Batch {
     return group;
   }
 
-  // Tasks that another process holds: to the end of the line, and a pause once nothing else is
-  // left to do. Whose lease is not renewed loses it in the end (lease.hpp): no wait is for ever.
-  void give_back(const std::vector<std::size_t>& held) {
+  // A pause once nothing is left but tasks that others hold. Whose lease is not renewed loses it in
+  // the end (lease.hpp): no wait is for ever.
+  void wait_for_others() {
     using Clock = std::chrono::steady_clock;
     bool only_held = false;
     std::string word;
     {
       const std::lock_guard lock(mutex_);
-      pending_.insert(pending_.begin(), held.begin(), held.end());
-      held_in_a_row_ += held.size();
-      only_held = held_in_a_row_ >= pending_.size();
+      only_held = held_in_a_row_ > 0 && held_in_a_row_ >= pending_.size();
       if (only_held) {
         const auto now = Clock::now();
         if (!waiting_since_) told_ = *(waiting_since_ = now);
@@ -141,43 +220,70 @@ class Batch {
     if (run_.stop.stop_requested()) over_ = interrupted_ = true;
   }
 
-  void attempt(const std::vector<std::size_t>& group, int device) {
-    std::vector<std::size_t> left;  // of the group
-    for (const std::size_t index : group) {
-      const StudyTask& task = tasks_[index];
-      const TaskPaths paths = task_paths(folder_, task.spec);
-      std::optional<TaskData> data;
-      try {
-        const profile::Span span(profile::Work::files, "look for a result");
-        data = read_finished(task.spec, paths);
-      } catch (const Error& error) {  // whoever holds its lease may know of a good copy
-        if (error.exit_code() != ExitCode::data) throw;
-      }
-      if (!data) {
-        left.push_back(index);
-        continue;
-      }
-      clear_leftovers(paths, *data);
-      progress_.skip(task.seconds);
-      done();
-      reduce(index, std::move(*data));
+  // Whether it is there; it is reduced then.
+  bool look_for_result(std::size_t index) {
+    const StudyTask& task = tasks_[index];
+    const TaskPaths paths = task_paths(folder_, task.spec);
+    std::optional<TaskData> data;
+    try {
+      const profile::Span span(profile::Work::look, "result");
+      data = read_finished(task.spec, paths);
+    } catch (const Error& error) {  // whoever holds its lease may know of a good copy
+      if (error.exit_code() != ExitCode::data) throw;
     }
-    if (left.empty()) return;
-    TaskRun run = run_;
-    run.engine.device = device;
-    run.engine.threads = useful_threads(tasks_[left.front()].spec, run_.engine.threads);
-    std::vector<double> reported(left.size(), 0.0);
-    std::vector<TaskJob> jobs;
-    for (std::size_t k = 0; k < left.size(); ++k) jobs.push_back(job(left[k], reported[k]));
-    std::vector<TaskResult> results = run_tasks(std::move(jobs), run);
-    std::vector<std::size_t> held;
-    for (std::size_t k = 0; k < left.size(); ++k) {
-      if (!book(left[k], reported[k], results[k])) held.push_back(left[k]);
+    if (!data) return false;
+    clear_leftovers(paths, *data);
+    progress_.skip(task.seconds);
+    done();
+    reduce(index, std::move(*data));
+    return true;
+  }
+
+  TaskJob job(std::size_t index) {
+    const StudyTask& task = tasks_[index];
+    TaskJob job;
+    job.spec = task.spec;
+    job.paths = task_paths(folder_, task.spec);
+    const auto reported = std::make_shared<double>(0);
+    job.progress = [this, &task, reported](std::uint64_t cycles) {
+      const double part =
+          task.seconds * static_cast<double>(cycles) / static_cast<double>(task.spec.cycles());
+      *reported += part;
+      progress_.add(part);
+    };
+    job.note = [this, &task](const std::string& line) { progress_.line(task.label + ": " + line); };
+    job.recompute_damaged = config_.recompute_damaged;
+    job.keep_state = config_.keep_states && task.extends;
+    job.on_graph = task.on_graph;
+    job.done = [this, index, reported](TaskResult&& result) {
+      guarded([&] { book(index, *reported, std::move(result)); });
+    };
+    return job;
+  }
+
+  void book(std::size_t index, double reported, TaskResult&& result) {
+    const StudyTask& task = tasks_[index];
+    if (result.error) return note_failure(result.error);
+    switch (result.outcome) {
+      case TaskOutcome::held:
+        return give_back(index, result.message);
+      case TaskOutcome::lost:
+        progress_.line(task.label + ": " + result.message);
+        return give_back(index, "its new owner");
+      case TaskOutcome::interrupted:
+        over_ = interrupted_ = true;
+        return;
+      case TaskOutcome::finished:
+        ++computed_;
+        progress_.finished();
+        break;
+      case TaskOutcome::already:
+        break;
     }
-    for (const TaskResult& result : results) {
-      if (result.error) note_failure(result.error);
-    }
-    if (!held.empty()) give_back(held);
+    progress_.skip(task.seconds - reported);  // what a checkpoint had spared
+    done();
+    result.data.state = {};
+    reduce(index, std::move(result.data));
   }
 
   // A damaged file is one task's matter: the others go on, and all of them are named in the end.
@@ -191,46 +297,13 @@ class Batch {
     }
   }
 
-  TaskJob job(std::size_t index, double& reported) {
-    const StudyTask& task = tasks_[index];
-    const auto progress = [this, &task, &reported](std::uint64_t cycles) {
-      const double part =
-          task.seconds * static_cast<double>(cycles) / static_cast<double>(task.spec.cycles());
-      reported += part;
-      progress_.add(part);
-    };
-    const auto note = [this, &task](const std::string& line) {
-      progress_.line(task.label + ": " + line);
-    };
-    return {task.spec, task_paths(folder_, task.spec), progress,
-            note,      config_.recompute_damaged,      config_.keep_states};
-  }
-
-  // False when somebody else is at it.
-  bool book(std::size_t index, double reported, TaskResult& result) {
-    const StudyTask& task = tasks_[index];
-    if (result.error) return true;
-    if (result.outcome == TaskOutcome::held || result.outcome == TaskOutcome::lost) {
-      if (result.outcome == TaskOutcome::lost) {
-        progress_.line(task.label + ": " + result.message);
-      }
-      const std::lock_guard lock(mutex_);
-      holder_ = result.outcome == TaskOutcome::held ? result.message : "its new owner";
-      waits_for_ = task.label;
-      return false;
-    }
-    if (result.outcome == TaskOutcome::interrupted) {
-      over_ = interrupted_ = true;
-      return true;
-    }
-    progress_.skip(task.seconds - reported);  // what a checkpoint had spared
-    if (result.outcome == TaskOutcome::finished) {
-      ++computed_;
-      progress_.finished();
-    }
-    done();
-    reduce(index, std::move(result.data));
-    return true;
+  // What somebody else is at: to the end of the line.
+  void give_back(std::size_t index, const std::string& holder) {
+    const std::lock_guard lock(mutex_);
+    pending_.insert(pending_.begin(), index);
+    ++held_in_a_row_;
+    holder_ = holder;
+    waits_for_ = tasks_[index].label;
   }
 
   void reduce(std::size_t index, TaskData&& data) {
@@ -261,6 +334,7 @@ class Batch {
   std::vector<std::string> damaged_;
   std::atomic<bool> over_ = false, interrupted_ = false;
   std::atomic<std::size_t> computed_ = 0;
+  HostThreads host_;  // its jobs use all of the above
 };
 
 // Of what is no good and has no good copy: what its task said, and every other file of the folder
@@ -375,7 +449,7 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config().checkpoint;
-  Batch batch(folder(), tasks, run, config(), progress, handle);
+  Batch batch(folder(), tasks, run, config(), threads_, progress, handle);
   batch.work(workers);
   computed_ += batch.computed();
   // Of a job's ranks the one that marks the study finished, so that nothing changes after that.

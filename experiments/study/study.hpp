@@ -31,6 +31,8 @@ struct StudyTask {
   double seconds = 0;  // expected on one core; the unit of the progress line
   // What for: "graph" (a result rests on it), "pilot", "scan", "tune".
   std::string purpose = "graph";
+  bool extends = true;  // it may be asked for more measurements, for which its state is kept
+  std::function<void(const Graph&)> on_graph = {};  // as TaskJob's
   // Of the point whose size number `size` it belongs to, where its search runs it; or none.
   TaskSpeed* speed = nullptr;
   std::size_t size = 0;

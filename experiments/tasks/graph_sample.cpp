@@ -17,6 +17,16 @@ Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magne
          2;
 }
 
+// Of a graph that need not be built for it.
+GraphMoments moments_of_record(const TaskSpec& spec, const GraphRecord& graph) {
+  if (spec.imported != nullptr) return moments_of(*spec.imported);
+  std::vector<RewiredBond> rewired;
+  for (std::size_t k = 0; k < graph.rewired(); ++k) {
+    rewired.push_back({graph.bond[k], graph.a[k], graph.b[k]});
+  }
+  return moments_of(Lattice::make(spec.graph.extents), rewired);
+}
+
 // A row per graph from one of its tables.
 MomentTable table_of(const SizeSamples& samples, const Eigen::ArrayXd& temperature,
                      MomentRows GraphSample::*rows) {
@@ -87,7 +97,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
           (histogram.moments_without(0, beta) - histogram.moments_without(1, beta)).transpose() / 2;
     }
   }
-  const GraphMoments moments = moments_of(*task_graph(spec));
+  const GraphMoments moments = moments_of_record(spec, data.graph);
   sample.rewired_ends = moments.rewired_ends;
   sample.sum_k2 = moments.sum_k2;
   return sample;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <tuple>
 
 #include "experiments/console/options.hpp"
@@ -27,17 +29,37 @@ constexpr std::size_t kMostHeld = std::size_t{1} << 21;
 constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
 constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
 
+}  // namespace
+
 // The tasks that are to be run, and their engines.
-class Group {
+class TaskGroup::Members {
  public:
-  Group(std::vector<TaskJob> jobs, const TaskRun& run) : run_(run) {
-    for (TaskJob& job : jobs) members_.emplace_back(std::move(job));
-    for (TaskMember& member : members_) member.guarded([&] { member.claim(); });
+  Members(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead)
+      : run_(run), host_(host) {
+    const HandOver hand_over = [this](double bytes, std::function<void()> job) {
+      to_host(bytes, std::move(job));
+    };
+    for (TaskJob& job : jobs) members_.emplace_back(std::move(job), hand_over);
+    host_.for_each(members_.size(), [&](std::size_t k) {
+      if (ahead && run_.stop.stop_requested()) return;
+      members_[k].guarded([&] { members_[k].claim(); });
+    });
   }
 
-  // To the end, or until told to stop; at least one step each time, so that the shortest time limit
-  // comes to an end some day. Who warms up does so together, then all measure.
+  ~Members() {
+    std::unique_lock lock(mutex_);
+    if (writing_ == 0) return;
+    const profile::Span span(profile::Work::wait, "files");
+    written_.wait(lock, [this] { return writing_ == 0; });
+  }
+
+  bool open() const {
+    return std::any_of(members_.begin(), members_.end(), [](const auto& m) { return m.open(); });
+  }
+
+  // Who warms up does so together, then all measure.
   void run() {
+    last_ = now();
     for (const bool warming : {true, false}) {
       begin(warming);
       const auto busy = [warming](const TaskMember* m) {
@@ -49,12 +71,7 @@ class Group {
       }
       batch_.reset();
     }
-  }
-
-  std::vector<TaskResult> results() {
-    std::vector<TaskResult> results;
-    for (TaskMember& member : members_) results.push_back(std::move(member.result()));
-    return results;
+    for (TaskMember& member : members_) member.drop_graph();
   }
 
  private:
@@ -123,17 +140,41 @@ class Group {
   void round();
   void advance(const Step& step, Company& company);
   void share_time();
+  void to_host(double bytes, std::function<void()> job);
 
   std::deque<TaskMember> members_;
   std::vector<TaskMember*> running_;  // by number of their engines
   std::unique_ptr<EngineBatch> batch_;
-  const TaskRun& run_;
+  const TaskRun run_;
+  HostThreads& host_;
   bool warming_ = false;
   std::uint64_t budget_ = 1;  // cycles per call of the engines
-  double last_ = now();
+  double last_ = 0;
+  std::mutex mutex_;
+  std::condition_variable written_;
+  std::size_t writing_ = 0;  // jobs of host threads
 };
 
-void Group::round() {
+// What an engine has done: a host thread's job from here on.
+void TaskGroup::Members::to_host(double bytes, std::function<void()> job) {
+  const auto count = [this](std::size_t more) {
+    const std::lock_guard lock(mutex_);
+    writing_ += more;
+    if (writing_ == 0) written_.notify_all();
+  };
+  count(1);
+  try {
+    host_.add(bytes, [count, job = std::move(job)] {
+      job();
+      count(std::size_t{0} - 1);
+    });
+  } catch (...) {
+    count(std::size_t{0} - 1);
+    throw;
+  }
+}
+
+void TaskGroup::Members::round() {
   std::map<Step, Company> steps;
   for (std::size_t k = 0; k < running_.size(); ++k) {
     if (!running_[k]->open() || running_[k]->complete()) continue;
@@ -165,7 +206,7 @@ void Group::round() {
 }
 
 // About a tenth of a second of work.
-void Group::advance(const Step& step, Company& company) {
+void TaskGroup::Members::advance(const Step& step, Company& company) {
   const double begin = now();
   const TaskSpec& spec = running_[company.who.front()]->spec();
   const Schedule& schedule = warming_ ? spec.warm_up.schedule : spec.schedule;
@@ -194,7 +235,7 @@ void Group::advance(const Step& step, Company& company) {
 }
 
 // The time since the last call is that of the tasks still running.
-void Group::share_time() {
+void TaskGroup::Members::share_time() {
   const auto open =
       std::count_if(running_.begin(), running_.end(), [](auto* m) { return m->open(); });
   const double seconds = now() - last_;
@@ -204,7 +245,11 @@ void Group::share_time() {
   last_ = now();
 }
 
-}  // namespace
+TaskGroup::TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead)
+    : members_(std::make_unique<Members>(std::move(jobs), run, host, ahead)) {}
+TaskGroup::~TaskGroup() = default;
+bool TaskGroup::open() const { return members_->open(); }
+void TaskGroup::run() { members_->run(); }
 
 bool run_together(const TaskSpec& a, const TaskSpec& b) {
   const auto shape = [](const TaskSpec& s) {
@@ -230,9 +275,13 @@ std::size_t filling_group(const TaskSpec& spec) {
 }
 
 std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run) {
-  Group group(std::move(jobs), run);
-  group.run();
-  return group.results();
+  std::vector<TaskResult> results(jobs.size());
+  for (std::size_t k = 0; k < jobs.size(); ++k) {
+    jobs[k].done = [&results, k](TaskResult&& result) { results[k] = std::move(result); };
+  }
+  HostThreads none(0);
+  TaskGroup(std::move(jobs), run, none).run();
+  return results;
 }
 
 }  // namespace rewise

@@ -1,11 +1,17 @@
 // Tasks that run together: each with its own lease, checkpoint and file, exactly those of a run by
 // itself; their engines advance in lockstep, so that small systems share a device's launches.
 //
+// Leases, results read, graphs, files and what is made of results are for host threads
+// (host_threads.hpp), many tasks at a time: a group is prepared while the engines of another run,
+// and its files are written while those of the next do. An engine waits for none of them.
+//
 // A task of the group that fails (a damaged checkpoint, a full disk) leaves it; the others go on.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "experiments/tasks/host_threads.hpp"
 #include "experiments/tasks/task.hpp"
 
 namespace rewise {
@@ -20,6 +26,28 @@ struct TaskJob {
   // Whether the finished file keeps the state from which more measurements go on. Without it it is
   // smaller, and a task that is asked for more begins anew, with the same numbers.
   bool keep_state = true;
+  std::function<void(const Graph& graph)> on_graph = {};  // sees the graph before it runs
+  // Takes the result, on any thread, when the task's files are written and its lease is released.
+  // Throws nothing.
+  std::function<void(TaskResult&& result)> done = {};
+};
+
+class TaskGroup {
+ public:
+  // Claims the tasks, reads what there is of them and builds their graphs. `ahead`, of another
+  // group: once it is told to stop it goes no further.
+  TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead = false);
+  // Waits for its files. Tasks that did not run are let go.
+  ~TaskGroup();
+
+  bool open() const;  // there are tasks to be run
+  // To their end, or until told to stop; at least one step each time, so that the shortest time
+  // limit comes to an end some day. Errors of the device are thrown.
+  void run();
+
+ private:
+  class Members;
+  std::unique_ptr<Members> members_;
 };
 
 // Whether two tasks may run in one group on a CUDA device: graphs of one lattice, and alike in all
@@ -33,8 +61,8 @@ double filling_bundles(double sites);
 // How many tasks like this one fill a CUDA device: 1 where one does.
 std::size_t filling_group(const TaskSpec& spec);
 
-// One result per job, in order; a task that failed has its `error`. Jobs that do not all
-// run_together are one job. Errors of the device are thrown.
+// All of it on the caller's thread. One result per job, in order; a task that failed has its
+// `error`. Jobs that do not all run_together are one job. Errors of the device are thrown.
 std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run);
 
 }  // namespace rewise

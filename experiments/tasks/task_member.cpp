@@ -100,7 +100,7 @@ void TaskMember::claim() {
   if (is_packed(spec())) check_packed_task(spec());
   std::optional<TaskData> stored;
   if (job_.paths) {
-    const profile::Span span(profile::Work::files, "claim");
+    const profile::Span span(profile::Work::look, "claim");
     LeaseClaim claim = claim_lease(job_.paths->lease);
     if (!claim.lease) return close(TaskOutcome::held, claim.holder);
     if (!claim.note.empty()) say(claim.note);
@@ -121,10 +121,17 @@ void TaskMember::claim() {
       say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
     }
   }
-  if (is_packed(spec())) return;
-  const profile::Span span(profile::Work::graph);
-  graph_ = task_graph(spec());
-  if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
+  if (!is_packed(spec())) {
+    const profile::Span span(profile::Work::graph);
+    graph_ = task_graph(spec());
+    if (job_.on_graph) job_.on_graph(*graph_);
+    if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
+  }
+  if (resumes_) return;
+  data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
+  data_.temperature = spec().temperatures;
+  data_.replicas = spec().replicas;
+  data_.shape_series();
 }
 
 EngineSpec TaskMember::engine_spec() const {
@@ -136,6 +143,7 @@ EngineSpec TaskMember::engine_spec() const {
 void TaskMember::attach(Engine& engine) {
   engine_ = &engine;
   counted_ = {};
+  saved_ = std::chrono::steady_clock::now();
   if (resumes_) {
     check_source([&] {
       engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
@@ -147,10 +155,6 @@ void TaskMember::attach(Engine& engine) {
       throw Error(ExitCode::data, "its state has another hash than it says");
     });
   } else {
-    data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
-    data_.temperature = spec().temperatures;
-    data_.replicas = spec().replicas;
-    data_.shape_series();
     data_.provenance["start"] = utc_time();
   }
   source_.clear();
@@ -159,7 +163,7 @@ void TaskMember::attach(Engine& engine) {
 
 // From the warm-up's engine to the one that measures.
 void TaskMember::detach() {
-  pack();
+  pack(true);
   resumes_ = warmed_up_ = true;
 }
 
@@ -200,10 +204,32 @@ void TaskMember::append(const Observation& observation) {
 }
 
 void TaskMember::finish() {
-  const profile::Span span(profile::Work::files, "finished task");
-  pack();
-  if (!job_.keep_state) data_.state = {};
+  pack(job_.keep_state);
+  leave(&TaskMember::write_finished);
+}
+
+void TaskMember::interrupt() {
+  if (!job_.paths) return close(TaskOutcome::interrupted, progress_text());
+  pack(true);
+  leave(&TaskMember::write_interrupted);
+}
+
+void TaskMember::abandon() {
+  if (!warmed_up_ || !job_.paths) return close(TaskOutcome::interrupted, progress_text());
+  leave(&TaskMember::write_interrupted);
+}
+
+// Its engine is done with it.
+void TaskMember::leave(void (TaskMember::*write)()) {
+  open_ = false;
+  // The file's image is as large again.
+  hand_over_(2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); });
+}
+
+void TaskMember::write_finished() {
+  wait_for_checkpoint();
   if (job_.paths) {
+    const profile::Span span(profile::Work::files, "finished task");
     if (replaces_) {
       save_task(job_.paths->finished, data_, &*lease_);
     } else {
@@ -215,19 +241,13 @@ void TaskMember::finish() {
   close(TaskOutcome::finished);
 }
 
-void TaskMember::interrupt() {
-  if (job_.paths) {
-    save(job_.paths->checkpoint);
-    result_.kept = true;
-  }
-  close(TaskOutcome::interrupted, progress_text());
-}
-
-void TaskMember::abandon() {
-  if (warmed_up_ && job_.paths) {
+void TaskMember::write_interrupted() {
+  wait_for_checkpoint();
+  {
+    const profile::Span span(profile::Work::files, "checkpoint");
     save_task(job_.paths->checkpoint, data_, &*lease_);
-    result_.kept = true;
   }
+  result_.kept = true;
   close(TaskOutcome::interrupted, progress_text());
 }
 
@@ -236,15 +256,23 @@ std::string TaskMember::progress_text() const {
 }
 
 // State and provenance into data_.
-void TaskMember::pack() {
+void TaskMember::pack(bool with_state) {
   data_.configuration["sampling.measure"] =
       fmt::format("{}", std::max(spec().measure, measurements()));
-  EngineState state = engine_->save();
-  data_.state.engine = std::move(state.engine);
-  data_.state.step = state.step;
-  data_.state.bytes = std::move(state.bytes);
-  data_.state.cycles = cycles_;
+  data_.state = {};
+  if (with_state) {
+    EngineState state = engine_->save();
+    data_.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
+  }
   note_provenance();
+}
+
+double TaskMember::bytes() const {
+  double values = 0;
+  data_.for_each_series(
+      [&](const auto& series) { values += static_cast<double>(series.values().size()); });
+  return 8 * values + static_cast<double>(data_.state.bytes.size()) +
+         16 * static_cast<double>(data_.graph.rewired());
 }
 
 void TaskMember::note_provenance() {
@@ -267,15 +295,47 @@ void TaskMember::note_provenance() {
 }
 
 void TaskMember::checkpoint_after(double seconds) {
-  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - saved_;
-  if (job_.paths && age.count() >= seconds) save(job_.paths->checkpoint);
+  if (!job_.paths) return;
+  {
+    const std::lock_guard lock(checkpoint_.mutex);
+    if (checkpoint_.error) std::rethrow_exception(checkpoint_.error);
+    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - saved_;
+    if (checkpoint_.under_way || age.count() < seconds) return;
+  }
+  saved_ = std::chrono::steady_clock::now();
+  pack(true);
+  // The engine goes on, and data_ with it.
+  StateRecord state = std::move(data_.state);
+  const double held = 2 * bytes() + 2 * static_cast<double>(state.bytes.size());
+  const auto copy = std::make_shared<TaskData>(data_);
+  copy->state = std::move(state);
+  std::function<void()> write = [this, copy] {
+    std::exception_ptr error;
+    try {
+      const profile::Span span(profile::Work::files, "checkpoint");
+      save_task(job_.paths->checkpoint, *copy, &*lease_);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(checkpoint_.mutex);
+    checkpoint_.under_way = false;
+    checkpoint_.error = error;
+    checkpoint_.ended.notify_all();
+  };
+  checkpoint_.under_way = true;  // nobody else looks before it is handed over
+  try {
+    hand_over_(held, std::move(write));
+  } catch (...) {  // it was not
+    checkpoint_.under_way = false;
+    throw;
+  }
 }
 
-void TaskMember::save(const std::filesystem::path& file) {
-  const profile::Span span(profile::Work::files, "checkpoint");
-  pack();
-  save_task(file, data_, &*lease_);
-  saved_ = std::chrono::steady_clock::now();
+// Jobs begin in order: it has begun.
+void TaskMember::wait_for_checkpoint() {
+  std::unique_lock lock(checkpoint_.mutex);
+  checkpoint_.ended.wait(lock, [this] { return !checkpoint_.under_way; });
+  if (checkpoint_.error) std::rethrow_exception(checkpoint_.error);
 }
 
 }  // namespace rewise

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <compare>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,15 +23,20 @@ struct Step {
   auto operator<=>(const Step&) const = default;
 };
 
-// One task of the group: its lease, its data so far, its clocks.
+// Has a host thread do what an engine need not wait for; `bytes`: that it holds until then.
+using HandOver = std::function<void(double bytes, std::function<void()> job)>;
+
+// One task of the group: its lease, its data so far, its clocks. While it is open the group's
+// thread has it, from then on a host thread, which writes its file and hands over its result.
 class TaskMember {
  public:
-  explicit TaskMember(TaskJob job) : job_(std::move(job)) {}
+  TaskMember(TaskJob job, HandOver hand_over)
+      : job_(std::move(job)), hand_over_(std::move(hand_over)) {}
 
   const TaskSpec& spec() const { return job_.spec; }
   const Graph& graph() const { return *graph_; }
-  bool open() const { return open_; }  // still to be run
-  TaskResult& result() { return result_; }
+  void drop_graph() { graph_.reset(); }  // no engine has it
+  bool open() const { return open_; }    // still to be run
 
   // Runs f; what it throws becomes this task's result. Who has lost the lease leaves the task.
   template <class F>
@@ -40,11 +47,9 @@ class TaskMember {
       close(TaskOutcome::lost, lost.what());
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::interrupted) return abandon();
-      close(TaskOutcome::finished);
-      result_.error = std::current_exception();
+      fail();
     } catch (...) {
-      close(TaskOutcome::finished);
-      result_.error = std::current_exception();
+      fail();
     }
   }
 
@@ -67,7 +72,7 @@ class TaskMember {
   void interrupt();
   // Stopped before its engine made a step.
   void abandon();
-  // Where the last one is that old.
+  // Where the last one is that old, and on disk. What went wrong with it is thrown.
   void checkpoint_after(double seconds);
 
  private:
@@ -79,18 +84,32 @@ class TaskMember {
   void close(TaskOutcome outcome, std::string message = "") {
     result_.outcome = outcome;
     result_.message = std::move(message);
+    {
+      std::unique_lock lock(checkpoint_.mutex);
+      checkpoint_.ended.wait(lock, [this] { return !checkpoint_.under_way; });
+    }
     lease_.reset();
-    open_ = false;
+    if (open_) open_ = false;  // else a host thread has it, while the group's may look
+    if (job_.done) job_.done(std::move(result_));
   }
+  void fail() {
+    result_.error = std::current_exception();
+    close(TaskOutcome::finished);
+  }
+  void leave(void (TaskMember::*write)());
+  void write_finished();
+  void write_interrupted();
+  void wait_for_checkpoint();
+  double bytes() const;  // of data_
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
   void check_source(const std::function<void()>& check) const;
-  void save(const std::filesystem::path& file);
   void append(const Observation& observation);
-  void pack();
+  void pack(bool with_state);
   void note_provenance();
 
   TaskJob job_;
+  HandOver hand_over_;
   TaskResult result_;
   bool open_ = true;
   std::optional<Lease> lease_;
@@ -101,8 +120,14 @@ class TaskMember {
   bool warmed_up_ = false;                   // in this process; its state is in data_ alone
   bool resumes_ = false, replaces_ = false;  // has a state to go on from; has a finished file
   std::uint64_t cycles_ = 0;
-  double seconds_ = 0;  // of the group's time, this task's share
-  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+  double seconds_ = 0;                           // of the group's time, this task's share
+  std::chrono::steady_clock::time_point saved_;  // when the last checkpoint began
+  struct {
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool under_way = false;
+    std::exception_ptr error;
+  } checkpoint_;
   struct {
     double seconds = 0, updating = 0, measuring = 0, updates = 0;
     ClusterSteps steps;

@@ -146,13 +146,7 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
 }
 
 void keep_first(TaskData& task, std::uint64_t measurements) {
-  task.energy.truncate(measurements);
-  task.magnetisation.truncate(measurements);
-  task.cluster_size.truncate(measurements);
-  task.cluster_quartic_low.truncate(measurements);
-  task.cluster_quartic_high.truncate(measurements);
-  task.cluster_cross.truncate(measurements);
-  task.cluster_weight.truncate(measurements);
+  task.for_each_series([&](auto& series) { series.truncate(measurements); });
 }
 
 namespace {
@@ -215,13 +209,7 @@ TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>&
 }
 
 void drop_first(TaskData& task, std::uint64_t measurements) {
-  task.energy.drop(measurements);
-  task.magnetisation.drop(measurements);
-  task.cluster_size.drop(measurements);
-  task.cluster_quartic_low.drop(measurements);
-  task.cluster_quartic_high.drop(measurements);
-  task.cluster_cross.drop(measurements);
-  task.cluster_weight.drop(measurements);
+  task.for_each_series([&](auto& series) { series.drop(measurements); });
 }
 
 SampleUnits units_of(const TaskData& task) {

@@ -40,15 +40,18 @@ struct Row {
   double hot_less_cold = 0;         // of mm, relatively, over the temperatures
 };
 
-// Means of a task's sums, per site.
-Row reduce_tree(const TaskSpec& spec, const TaskData& data) {
+Eigen::VectorXd as_vector(const BareCounts& counts) {
+  Eigen::VectorXd vector(kBareCounts);
+  vector << counts.removed, counts.removed_pairs, counts.d_ends, counts.d_pairs, counts.d_removed;
+  return vector;
+}
+
+// Means of a task's sums, per site. `row` has the counts where its lattice was built just now.
+void reduce_tree(const TaskSpec& spec, const TaskData& data, Row& row) {
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
-  Row row;
   for (auto* x : {&row.mm, &row.md, &row.dd, &row.bond}) x->setZero(count);
-  const BareCounts counts = bare_counts(spec.graph);
-  row.counts.resize(kBareCounts);
-  row.counts << counts.removed, counts.removed_pairs, counts.d_ends, counts.d_pairs,
-      counts.d_removed;
+  if (row.counts.size() == 0) row.counts = as_vector(bare_counts(bare_lattice(spec.graph)));
+  const double d_ends = row.counts[2];
   const std::size_t replicas = data.replicas, times = data.energy.time();
   const double updates = static_cast<double>(spec.every * spec.schedule.cluster);
   const double each =
@@ -70,10 +73,9 @@ Row reduce_tree(const TaskSpec& spec, const TaskData& data) {
         row.dd(at) += static_cast<double>(data.cluster_weight.at(t, n, r)) * each;
       }
     }
-    row.dd(at) -= counts.d_ends / static_cast<double>(data.graph.sites);
+    row.dd(at) -= d_ends / static_cast<double>(data.graph.sites);
   }
   row.hot_less_cold = (hot - cold) / (hot + cold);
-  return row;
 }
 
 std::uint32_t even_edge(double edge) {
@@ -234,6 +236,7 @@ class Search {
     task.seconds = work.speed.of(0) * work.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
     task.speed = &work.speed;
+    task.extends = false;  // what is asked for more has other temperatures, a size or a number
     return task;
   }
 
@@ -252,6 +255,9 @@ class Search {
       work.rows.resize(work.graphs);
       for (std::uint32_t g = before; g < work.graphs; ++g) {
         tasks.push_back(task_of(work, g));
+        tasks.back().on_graph = [&row = work.rows[g]](const Graph& bare) {
+          row.counts = as_vector(bare_counts(bare));
+        };
         targets.push_back({i, g});
       }
       if (!work.last) ++pilots;
@@ -259,7 +265,7 @@ class Search {
     tasks_.progress().stage(pilots > 0 ? "tree condition, pilots" : "tree condition");
     tasks_.expect(seconds_of(tasks), pilots > 0 ? 9 * seconds_of(tasks) : 0);  // a guess
     tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
-      works_[targets[index].work].rows[targets[index].graph] = reduce_tree(tasks[index].spec, data);
+      reduce_tree(tasks[index].spec, data, works_[targets[index].work].rows[targets[index].graph]);
     });
   }
 
@@ -273,10 +279,7 @@ class Search {
     const Eigen::Index used = std::clamp<Eigen::Index>(graphs / 4 - 1, 0, all);
     for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
     table.controls.x.resize(graphs, used);
-    const BareCounts mean = mean_bare_counts(task_of(work, 0).spec.graph);
-    Eigen::VectorXd mu(kBareCounts);
-    mu << mean.removed, mean.removed_pairs, mean.d_ends, mean.d_pairs, mean.d_removed;
-    table.controls.mu = mu.head(used);
+    table.controls.mu = as_vector(mean_bare_counts(task_of(work, 0).spec.graph)).head(used);
     for (Eigen::Index g = 0; g < graphs; ++g) {
       const Row& row = work.rows[static_cast<std::size_t>(g)];
       table.mm.row(g) = row.mm.transpose();

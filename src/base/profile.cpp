@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -17,8 +18,8 @@
 namespace rewise::profile {
 namespace {
 
-constexpr std::array<const char*, 9> kNames{"tune",   "graph",    "prepare", "engine", "files",
-                                            "reduce", "analysis", "plots",   "wait"};
+constexpr std::array<const char*, 10> kNames{"tune",  "look",   "graph",    "prepare", "engine",
+                                             "files", "reduce", "analysis", "plots",   "wait"};
 constexpr std::size_t kMostSpans = 1u << 20;  // some 100 MB; later ones are counted
 
 struct Event {
@@ -112,9 +113,11 @@ std::string summary() {
   const double wall = now() - started;
   std::array<std::vector<std::pair<double, double>>, kNames.size()> spans;
   std::vector<std::pair<double, double>> all;
+  std::map<std::string, double> waits;  // seconds of all threads, by what for
   for (const Event& event : events) {
     spans[static_cast<std::size_t>(event.work)].emplace_back(event.begin, event.end);
     all.emplace_back(event.begin, event.end);
+    if (event.work == Work::wait) waits[event.detail] += event.end - event.begin;
   }
   std::string out = fmt::format("wall {:.2f} s:", wall);
   const auto add = [&](const char* name, double seconds) {
@@ -126,7 +129,10 @@ std::string summary() {
   add("none of these", wall - covered(std::move(all)));
   out.back() = ';';
   const auto count = [&](Work work) { return spans[static_cast<std::size_t>(work)].size(); };
-  out += fmt::format(" {} graphs, {} files", count(Work::graph), count(Work::files));
+  out += fmt::format(" {} graphs built, {} files written", count(Work::graph), count(Work::files));
+  for (const auto& [what, seconds] : waits) {
+    if (seconds >= 0.005) out += fmt::format("; {:.2f} s for {}", seconds, what);
+  }
   if (dropped > 0) out += fmt::format("; {} later spans are not in the file", dropped);
   return out;
 }

@@ -10,7 +10,9 @@
 namespace rewise::profile {
 
 // In the order in which a task meets them. `engine`: updates and measurements, on whatever device.
-enum class Work { tune, graph, prepare, engine, files, reduce, analysis, plots, wait };
+// `look`: for results, leases; `files`: each is one that is written; `wait`: of the thread that has
+// the engines, with what it waits for.
+enum class Work { tune, look, graph, prepare, engine, files, reduce, analysis, plots, wait };
 
 void start();  // spans are kept from now on
 

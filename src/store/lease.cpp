@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -143,7 +144,7 @@ bool create_exclusively(Candidate& candidate, const fs::path& lease) {
 // process dies.
 class FolderLock {
  public:
-  explicit FolderLock(const fs::path& folder) {
+  explicit FolderLock(const fs::path& folder) : turn_(turns(), 5s) {
     file_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file_ < 0) fail_io("open", folder, errno);
     if (acquire()) return;
@@ -179,6 +180,13 @@ class FolderLock {
     return locked_;
   }
 
+  // Threads of this process take turns, without looking again and again.
+  static std::timed_mutex& turns() {
+    static std::timed_mutex& all = *new std::timed_mutex;
+    return all;
+  }
+
+  std::unique_lock<std::timed_mutex> turn_;
   int file_ = -1;
   bool locked_ = false, waited_ = false;
 };
@@ -217,26 +225,95 @@ LeaseOptions lease_options() {
   return options;
 }
 
+namespace {
+
+// The thread that touches this process's leases, begun with the first one.
+class Heart {
+ public:
+  void add(const void* lease, std::chrono::milliseconds period, std::function<void()> beat) {
+    const std::lock_guard lock(mutex_);
+    if (!running_) std::thread([this] { run(); }).detach();
+    running_ = true;  // where there was a thread to be had
+    beats_[lease] = {period, Clock::now() + period, std::move(beat)};
+    wake_.notify_all();
+  }
+  // None of its beats is under way after this.
+  void remove(const void* lease) {
+    std::unique_lock lock(mutex_);
+    beaten_.wait(lock, [&] { return under_way_ != lease; });
+    beats_.erase(lease);
+  }
+
+ private:
+  struct Beat {
+    std::chrono::milliseconds period;
+    Clock::time_point next;
+    std::function<void()> beat;
+  };
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      auto due = beats_.begin();
+      for (auto other = beats_.begin(); other != beats_.end(); ++other) {
+        if (other->second.next < due->second.next) due = other;
+      }
+      if (due == beats_.end()) {
+        wake_.wait(lock);
+        continue;
+      }
+      const Clock::time_point next = due->second.next;
+      if (next > Clock::now()) {
+        wake_.wait_until(lock, next);
+        continue;
+      }
+      due->second.next = Clock::now() + due->second.period;
+      under_way_ = due->first;
+      lock.unlock();
+      due->second.beat();
+      lock.lock();
+      under_way_ = nullptr;
+      beaten_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, beaten_;
+  std::map<const void*, Beat> beats_;
+  const void* under_way_ = nullptr;
+  bool running_ = false;
+};
+
+// Of this process: a forked child has leases and a thread of its own. Never taken apart, since its
+// thread runs until the process ends.
+Heart& heart() {
+  static std::mutex mutex;
+  static Heart* of_process = nullptr;
+  static pid_t process = 0;
+  const std::lock_guard lock(mutex);
+  if (process != ::getpid()) of_process = new Heart;
+  process = ::getpid();
+  return *of_process;
+}
+
+}  // namespace
+
 struct Lease::Impl {
   Impl(fs::path lease_path, LeaseOwner me, const LeaseOptions& options)
       : path(std::move(lease_path)), owner(std::move(me)) {
     known().add(owner.token);
     known().forget(path);
-    beat = std::jthread([this, period = options.heartbeat](const std::stop_token& stop) {
-      std::unique_lock lock(mutex);
-      while (!wake.wait_for(lock, stop, period, [] { return false; }) && !stop.stop_requested()) {
-        try {
-          if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
-        } catch (const std::exception&) {
-          // It cannot be read just now, or there is no memory: the next beat will tell.
-        }
+    heart().add(this, options.heartbeat, [this] {
+      try {
+        if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+      } catch (const std::exception&) {
+        // It cannot be read just now, or there is no memory: the next beat will tell.
       }
     });
   }
 
   ~Impl() {
-    beat.request_stop();
-    beat.join();
+    heart().remove(this);
     // Where it cannot be removed it is known from now on as one that we let go.
     known().remove(owner.token);
     try {
@@ -264,9 +341,6 @@ struct Lease::Impl {
 
   fs::path path;
   LeaseOwner owner;
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::jthread beat;
 };
 
 Lease::Lease(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -275,8 +349,8 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   std::swap(impl_, other.impl_);
   return *this;
 }
-// A forked child's copy is not the owner, and the heartbeat's thread does not exist there: taking
-// apart what that thread waits on would wait for it for ever, so the copy is left as it is.
+// A forked child's copy is not the owner, and the heart's thread does not exist there, which may
+// have held its mutex: the copy is left as it is.
 Lease::~Lease() {
   if (impl_ && ::getpid() != impl_->owner.pid) static_cast<void>(impl_.release());
 }

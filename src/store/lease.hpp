@@ -3,11 +3,11 @@
 //
 // The file appears with its content in one step (a link to a private file, else O_EXCL). It names
 // host, boot, pid namespace, pid and that process's start time, a random token and a term. A thread
-// of the owner touches it every few seconds: that is how a living owner is known. An owner is dead
-// when its lease was not touched for `stale_after`, by the file server's clock or by watching it
-// for as long (so a time in the future, a damaged file or something else than a file in its place
-// holds nobody up for ever); one of this boot and pid namespace also as soon as its pid is gone, a
-// zombie's or has another start time.
+// of the owner touches all that it has every few seconds: that is how a living owner is known. An
+// owner is dead when its lease was not touched for `stale_after`, by the file server's clock or by
+// watching it for as long (so a time in the future, a damaged file or something else than a file in
+// its place holds nobody up for ever); one of this boot and pid namespace also as soon as its pid
+// is gone, a zombie's or has another start time.
 //
 // Takeover replaces the dead lease by a rename under the folder's lock, so exactly one contender
 // wins, and removes all that was written aside for this task. The term grows by one at every

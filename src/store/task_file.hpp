@@ -67,8 +67,30 @@ struct TaskData {
   StateRecord state;
   TextMap provenance;  // outside of the content digest
 
+  // f(series), of each.
+  template <class F>
+  void for_each_series(const F& f) {
+    visit(*this, f);
+  }
+  template <class F>
+  void for_each_series(const F& f) const {
+    visit(*this, f);
+  }
+
   // Gives all series the shape [.][T = temperature.size()][replicas], without measurements.
   void shape_series();
+
+ private:
+  template <class Data, class F>
+  static void visit(Data& data, const F& f) {
+    f(data.energy);
+    f(data.magnetisation);
+    f(data.cluster_size);
+    f(data.cluster_quartic_low);
+    f(data.cluster_quartic_high);
+    f(data.cluster_cross);
+    f(data.cluster_weight);
+  }
 };
 
 // The image of a task, and back. decode: Error(data) on anything unfit.

@@ -3,7 +3,8 @@
 //
 //   REWISE_FAULT=NAME:K:WHAT    the K-th call of NAME in the process, from 1; "K+": and all later
 //   ones
-//                               WHAT: the number of an errno, "stop" (SIGSTOP) or "kill" (SIGKILL)
+//                               WHAT: the number of an errno, "stop" (SIGSTOP) or "kill" (SIGKILL),
+//                               "slow" and milliseconds that the call takes longer
 //   REWISE_FAULT_COUNTS=FILE    at the end of the process: lines "NAME COUNT"
 //
 // NAME is one of kNames. A close() that fails has closed the file all the same, as on Linux.
@@ -61,6 +62,7 @@ std::atomic<int> chosen{-1};
 long fault_at = 0;
 bool for_ever = false;
 int fault_errno = 0, fault_signal = 0;
+long fault_delay = 0;  // milliseconds
 
 std::atomic<bool> in_main{false};
 
@@ -82,6 +84,8 @@ __attribute__((constructor)) void read_fault() {
       fault_signal = SIGSTOP;
     } else if (std::strcmp(what, "kill") == 0) {
       fault_signal = SIGKILL;
+    } else if (std::strncmp(what, "slow", 4) == 0) {
+      fault_delay = std::strtol(what + 4, nullptr, 10);
     } else {
       fault_errno = static_cast<int>(std::strtol(what, nullptr, 10));
     }
@@ -97,6 +101,10 @@ bool fails(Name name) {
   if (chosen != name || count < fault_at || (count > fault_at && !for_ever)) return false;
   if (fault_signal != 0) {
     ::kill(::getpid(), fault_signal);
+    return false;
+  }
+  if (fault_delay > 0) {
+    ::usleep(static_cast<useconds_t>(1000 * fault_delay));
     return false;
   }
   errno = fault_errno;

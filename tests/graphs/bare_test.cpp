@@ -65,7 +65,7 @@ TEST_CASE("a bare lattice lacks the rewired bonds, and counts the ends that stay
       CHECK(weights == ends);
       const auto degrees = oracle::degrees(bare.sites(), left);
       for (Site site = 0; site < bare.sites(); ++site) REQUIRE(bare.degree(site) == degrees[site]);
-      const BareCounts counts = bare_counts(spec);
+      const BareCounts counts = bare_counts(bare_lattice(spec));
       CHECK(counts.removed == static_cast<double>(bare.removed_bonds().size()));
       CHECK(counts.d_ends == static_cast<double>(sum));
       double pairs = 0, d_pairs = 0, d_removed = 0;
@@ -92,7 +92,7 @@ TEST_CASE("the counts of bare lattices have the means that are said") {
     constexpr std::size_t kGraphs = 400;
     std::vector<std::vector<double>> seen(kBareCounts);
     for (std::uint64_t seed = 1; seed <= kGraphs; ++seed) {
-      const auto of_one = numbers(bare_counts(spec_of(extents, p, seed)));
+      const auto of_one = numbers(bare_counts(bare_lattice(spec_of(extents, p, seed))));
       for (std::size_t k = 0; k < of_one.size(); ++k) seen[k].push_back(of_one[k]);
     }
     const auto mean = numbers(mean_bare_counts(spec_of(extents, p, 0)));

@@ -181,3 +181,16 @@ TEST_CASE("swap: the sum of squared degrees is exact, moments match a plain coun
     CHECK(moments_of(graph).sum_k2 == squares);
   }
 }
+
+TEST_CASE("the moments of a graph follow from its rewired bonds alone") {
+  for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
+    for (const double p : {0.0, 0.02, 0.3, 1.0}) {
+      const Graph graph = build_graph({{12, 10}, p, rule, 9});
+      const GraphMoments whole = moments_of(graph),
+                         listed = moments_of(graph.lattice(), graph.rewired_bonds());
+      INFO(to_string(rule) << " p " << p);
+      CHECK(listed.rewired_ends == whole.rewired_ends);
+      CHECK(listed.sum_k2 == whole.sum_k2);
+    }
+  }
+}

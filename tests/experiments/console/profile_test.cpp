@@ -34,10 +34,10 @@ TEST_CASE("a profile of a run is a trace of its graph, engines and files") {
   INFO(output.err);
   REQUIRE(output.status == 0);
   const Json trace = Json::parse(place.read("p.json"));
-  CHECK(kinds_of(trace) == std::set<std::string>{"engine", "files", "graph", "prepare"});
+  CHECK(kinds_of(trace) == std::set<std::string>{"engine", "files", "graph", "look", "prepare"});
   CHECK(output.err.find("profile: wall ") != std::string::npos);
   CHECK(output.err.find("engine ") != std::string::npos);
-  CHECK(output.err.find("1 graphs") != std::string::npos);
+  CHECK(output.err.find("1 graphs built") != std::string::npos);
   // It is not written over.
   CHECK(place.run(run).status == 73);
 }

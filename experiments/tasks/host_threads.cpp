@@ -1,0 +1,105 @@
+#include "experiments/tasks/host_threads.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "src/base/profile.hpp"
+
+namespace rewise {
+
+HostThreads::HostThreads(int most, double most_bytes)
+    : most_(static_cast<std::size_t>(std::max(most, 0))), most_bytes_(most_bytes) {}
+
+HostThreads::~HostThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void HostThreads::add(double bytes, std::function<void()> job) {
+  if (most_ == 0 || bytes > most_bytes_) return job();
+  std::unique_lock lock(mutex_);
+  const auto fits = [&] { return bytes == 0 || bytes_ + bytes <= most_bytes_; };
+  if (!fits()) {
+    const profile::Span span(profile::Work::wait, "files");
+    room_.wait(lock, fits);
+  }
+  if (idle_ <= jobs_.size() && threads_.size() < most_) start_thread();
+  if (threads_.empty()) {
+    lock.unlock();
+    return job();
+  }
+  jobs_.push_back({bytes, std::move(job)});
+  bytes_ += bytes;
+  wake_.notify_one();
+}
+
+// Under the lock. Where there is none to be had, those that there are do the work.
+void HostThreads::start_thread() {
+  try {
+    threads_.emplace_back([this] { loop(); });
+  } catch (const std::exception&) {
+  }
+}
+
+void HostThreads::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_;
+    wake_.wait(lock, [this] { return over_ || !jobs_.empty(); });
+    --idle_;
+    if (jobs_.empty()) return;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job.run();
+    job.run = nullptr;  // and what it held
+    lock.lock();
+    bytes_ -= job.bytes;
+    room_.notify_all();
+  }
+}
+
+void HostThreads::for_each(std::size_t count, const std::function<void(std::size_t)>& f) {
+  // Threads that come when all is done find nothing, and nothing but this.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable finished;
+    std::size_t next = 0, done = 0;
+    std::exception_ptr thrown;
+  };
+  const auto state = std::make_shared<State>();
+  const auto work = [state, count, &f] {
+    std::unique_lock lock(state->mutex);
+    while (state->next < count) {
+      const std::size_t k = state->next++;
+      lock.unlock();
+      std::exception_ptr thrown;
+      try {
+        f(k);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      lock.lock();
+      if (thrown && !state->thrown) state->thrown = thrown;
+      ++state->done;
+    }
+    state->finished.notify_all();
+  };
+  try {
+    for (std::size_t k = 1; k < std::min(count, most_ + 1); ++k) add(0, work);
+  } catch (const std::exception&) {
+    // No memory for another helper.
+  }
+  work();
+  std::unique_lock lock(state->mutex);
+  state->finished.wait(lock, [&] { return state->done == count; });
+  if (state->thrown) std::rethrow_exception(state->thrown);
+}
+
+}  // namespace rewise
