@@ -142,6 +142,7 @@ std::string target_text(const Json& summary) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& point : summary["points"]) {
     const auto& target = point["target"];
+    if (target.is_null()) continue;  // stopped before
     std::string verdict = target["reached"].get<bool>() ? "reached" : "not yet";
     if (target["stopped"].is_string()) verdict = "MISSED: " + target["stopped"].get<std::string>();
     const Json& error = target["error"];
@@ -150,7 +151,7 @@ std::string target_text(const Json& summary) {
          error.is_null() ? "-" : fmt::format("{:.1e}", error.get<double>()), verdict,
          fmt::format("{} round(s): {}", target["rounds"].get<int>(), added_text(target))});
   }
-  return out + aligned_table(rows);
+  return rows.empty() ? "" : out + aligned_table(rows);
 }
 
 }  // namespace

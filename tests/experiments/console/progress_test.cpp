@@ -162,3 +162,16 @@ TEST_CASE("Ctrl-C prints the table of what is finished, marked as partial, and e
     CHECK(partial["points"][0]["sizes"][0]["graphs"] == 3);
   }
 }
+
+TEST_CASE("Ctrl-C before a target's first round prints the table, too") {
+  Workplace place;
+  std::string config = long_study("[8, 12, 64]");
+  const std::string given = "temperatures = [2.7, 2.8, 2.9]";
+  config.replace(config.find(given), given.size(), "target_error = 1e-3");
+  place.write("s.toml", config);
+  const Output table = stopped_at(place, "tc s.toml --no-plots --out tc", "64x64");
+  INFO(table.err << table.out);
+  CHECK(table.status == 75);
+  CHECK(table.out.find("PARTIAL") != std::string::npos);
+  CHECK(table.err.find("no table") == std::string::npos);
+}
