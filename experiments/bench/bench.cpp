@@ -102,6 +102,10 @@ class Group {
   }
 
  private:
+  static bool sweeps(const std::string& update) {
+    return update != "mix" && is_local(parse_update(update, "update"));
+  }
+
   const Graph& graph() const { return *graphs_.front(); }
   bool packed() const { return group_.engine == EngineKind::packed; }
 
@@ -113,7 +117,7 @@ class Group {
     spec.replicas = group_.replicas;
     spec.seed = effort_.seed;
     spec.start = Start::cold;
-    if (update.name == "glauber") spec.local = LocalUpdate::glauber;
+    if (sweeps(update.name)) spec.local = parse_local_update(update.name, "update");
     const bool swendsen_wang = update.name == "swendsen-wang";
     if (swendsen_wang || !group_.device.team.empty()) {
       spec.cluster = ClusterUpdate::swendsen_wang;
@@ -169,7 +173,7 @@ class Group {
 
   Schedule schedule_of(const std::string& update) const {
     if (update == "mix") return effort_.mix.value();
-    if (update == "metropolis" || update == "glauber") return {1, 0};
+    if (sweeps(update)) return {1, 0};
     // A launch of the bundle engine or of a persistent kernel makes all updates of a cycle.
     const std::uint32_t usual = group_.device.index < 0 || update != "wolff" ? 8 : 64;
     return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};

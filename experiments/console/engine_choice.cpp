@@ -46,10 +46,11 @@ std::optional<EngineKind> engine_word(const std::string& text, const std::string
 }  // namespace
 
 Rule choose_rule(const std::string& text, const std::string& origin) {
-  constexpr std::array rules{Rule::rewire, Rule::swap, Rule::add};
-  std::array<std::string_view, rules.size()> known;
-  std::transform(rules.begin(), rules.end(), known.begin(), [](Rule r) { return to_string(r); });
-  return rules[parse_word(text, known, "rule", origin)];
+  std::vector<std::string_view> known;  // "imported" is the last, and none to be asked for
+  for (int k = 0; k < static_cast<int>(Rule::imported); ++k) {
+    known.push_back(to_string(static_cast<Rule>(k)));
+  }
+  return static_cast<Rule>(parse_word(text, known, "rule", origin));
 }
 
 std::optional<Schedule> schedule_or_auto(const std::string& text, const std::string& origin) {
@@ -88,9 +89,13 @@ std::optional<ClusterUpdate> choose_cluster(const std::string& text,
 }
 
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {
-  constexpr std::array all{LocalUpdate::metropolis, LocalUpdate::glauber};
-  return word_or_auto(text, all, "local update", origin)
-      .value_or(dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis);
+  std::vector<std::string_view> known{"auto"};
+  for (const Update update : traits(EngineKind::single).updates) {
+    if (is_local(update)) known.push_back(to_string(update));
+  }
+  const std::string_view word = known[parse_word(text, known, "local update", origin)];
+  if (word != "auto") return parse_local_update(word, origin);
+  return dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis;
 }
 
 EngineKind engine_named(const std::string& engine, const std::string& origin, bool packed) {

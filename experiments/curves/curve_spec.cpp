@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "experiments/console/options.hpp"
 #include "experiments/study/study.hpp"
-#include "src/base/words.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/engine/registry.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {
@@ -19,23 +18,10 @@ Mix parse_mix(std::string_view text, std::string_view origin) {
   std::string_view rest = text;
   for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
     const auto word = rest.substr(0, slash);
-    constexpr std::array<std::string_view, 5> known{"metropolis", "glauber", "wolff",
-                                                    "swendsen-wang", "few-cluster"};
-    switch (parse_word(word, known, "update", origin)) {
-      case 0:
-        mix.local = LocalUpdate::metropolis;
-        break;
-      case 1:
-        mix.local = LocalUpdate::glauber;
-        break;
-      case 2:
-        mix.cluster = ClusterUpdate::wolff;
-        break;
-      case 3:
-        mix.cluster = ClusterUpdate::swendsen_wang;
-        break;
-      default:
-        mix.cluster = ClusterUpdate::few_cluster;
+    if (is_local(parse_update(word, origin))) {
+      mix.local = parse_local_update(word, origin);
+    } else {
+      mix.cluster = parse_cluster_update(word, origin);
     }
     rest.remove_prefix(slash + 1);
   }
