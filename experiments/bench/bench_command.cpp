@@ -106,7 +106,7 @@ ExitCode run_bench_command(const BenchOptions& options) {
 }
 
 void add_what_options(CLI::App& app, BenchOptions& o) {
-  app.option_defaults()->group("What");
+  begin_group(app, "What");
   add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single, packed (p = 0) [all]");
   add_text(
       app, "--update", o.update, "WORD[,..]",
@@ -139,7 +139,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
 }
 
 void add_how_options(CLI::App& app, BenchOptions& o) {
-  app.option_defaults()->group("How");
+  begin_group(app, "How");
   add_whole(app, "--repeats", o.repeats, 1, 1000, "timed pieces per row");
   add_text(app, "--seconds", o.seconds, "TIME", "of a piece, at least");
   add_whole(app, "--equilibrate", o.equilibrate, 0, 1u << 30,
@@ -148,17 +148,17 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
   add_whole(app, "--threads", o.threads, 0, 4096, "of the CPU's rows; 0: all cores");
   add_share_ranks(app, o.share_ranks);
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "of graphs and runs");
-  app.option_defaults()->group("Output");
+  begin_group(app, "Output");
   add_text(app, "--vs", o.vs, "FILE.json", "print ratios to this saved run");
-  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }
 
 }  // namespace
 
 AddedCommand add_bench_command(CLI::App& program) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App& app = *program.add_subcommand("bench", kAbout);
-  app.footer(kExamples);
+  CLI::App& app = add_command(program, "bench", kAbout);
+  add_footer(app, kExamples);
   add_what_options(app, *options);
   add_how_options(app, *options);
   return {&app, [options] {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "experiments/console/options.hpp"
 #include "src/base/profile.hpp"
 #include "src/store/syscalls.hpp"
@@ -16,22 +18,28 @@ std::string& profile_file() {
 
 }  // namespace
 
-std::string Help::make_option_opts(const CLI::Option* option) const {
-  if (option->get_type_size() == 0) return "";  // a flag
-  std::string text = " " + option->get_type_name();
-  if (!option->get_default_str().empty()) text += " [" + option->get_default_str() + "]";
-  return text;
+CLI::App& add_command(CLI::App& program, const char* name, const char* about) {
+  return *program.add_subcommand(name, about);
 }
-
-std::string Help::make_subcommand(const CLI::App* sub) const {
-  const std::string about = sub->get_description();
-  return fmt::format("  {:<{}}{}\n", sub->get_name(), get_column_width() - 2,
-                     about.substr(0, about.find('\n')));
+void add_footer(CLI::App& app, const std::string& text) { app.footer(text); }
+void begin_group(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
+void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options) {
+  for (const auto& option : options) app.get_option(option)->group(group);
 }
-
-std::string Help::make_usage(const CLI::App* app, std::string name) const {
-  return "\n" + CLI::Formatter::make_usage(app, std::move(name));
+void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help) {
+  app.add_flag(name, value, help);
 }
+void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
+                  const std::string& help, bool required) {
+  app.add_option(name, value, help)->required(required)->type_name(type);
+}
+void exclude(CLI::App& app, const char* option, const char* other) {
+  app.get_option(option)->excludes(app.get_option(other));
+}
+void require(CLI::App& app, const char* option, const char* other) {
+  app.get_option(option)->needs(app.get_option(other));
+}
+bool is_given(const CLI::App& app, const std::string& option) { return app.count(option) > 0; }
 
 void refuse_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others) {
@@ -44,21 +52,20 @@ void refuse_beside(const CLI::App& app, const std::string& file_option,
   }
 }
 
-CLI::Option* add_whole(CLI::App& app, const std::string& name, std::uint64_t& value,
-                       std::uint64_t least, std::uint64_t most, const std::string& help) {
+void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
+               std::uint64_t most, const std::string& help) {
   const auto read = [&value, name, least, most](const std::string& text) {
     value = parse_whole(text, least, most, name);
   };
-  return app.add_option_function<std::string>(name, read, help)
+  app.add_option_function<std::string>(name, read, help)
       ->type_name("N")
       ->default_str(fmt::format("{}", value));
 }
 
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& value,
-                      const std::string& type, const std::string& help) {
+void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
+              const std::string& help) {
   auto* option = app.add_option(name, value, help)->type_name(type);
   if (!value.empty()) option->default_str(value);
-  return option;
 }
 
 void add_profile_option(CLI::App& app) {

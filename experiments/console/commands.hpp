@@ -1,8 +1,9 @@
 // The subcommands of `rewise`. Each file declares its options (with help that a stranger
-// understands) on its own CLI11 subcommand and returns what runs when it was chosen.
+// understands) on its own CLI11 subcommand and returns what runs when it was chosen. program.cpp
+// lists them. What they need of CLI11 is here, so that its header, seconds of every compilation, is
+// read in two files only.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -10,6 +11,10 @@
 #include <vector>
 
 #include "src/base/error.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace rewise {
 
@@ -20,43 +25,31 @@ struct AddedCommand {
   Command run;
 };
 
-AddedCommand add_graph_command(CLI::App& program);
-AddedCommand add_run_command(CLI::App& program);
-AddedCommand add_sweep_command(CLI::App& program);
-AddedCommand add_tc_command(CLI::App& program);
-AddedCommand add_study_command(CLI::App& program);
-AddedCommand add_tune_command(CLI::App& program);
-AddedCommand add_plot_command(CLI::App& program);
-AddedCommand add_report_command(CLI::App& program);
-AddedCommand add_bench_command(CLI::App& program);
-AddedCommand add_decorrelate_command(CLI::App& program);
-AddedCommand add_equilibrate_command(CLI::App& program);
-AddedCommand add_clusters_command(CLI::App& program);
-AddedCommand add_reproduce_command(CLI::App& program);
-AddedCommand add_label_command(CLI::App& program);
-AddedCommand add_percolate_command(CLI::App& program);
-AddedCommand add_info_command(CLI::App& program);
+CLI::App& add_command(CLI::App& program, const char* name, const char* about);
+void add_footer(CLI::App& app, const std::string& text);
+// Where --help lists the options that are added from here on, or these.
+void begin_group(CLI::App& app, const char* name);
+void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);
 
-// Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the
-// first of its description).
-class Help : public CLI::Formatter {
- public:
-  Help() { column_width(32); }
-  std::string make_option_opts(const CLI::Option* option) const override;
-  std::string make_subcommand(const CLI::App* sub) const override;
-  std::string make_usage(const CLI::App* app, std::string name) const override;
-};
+// "!--no-plots" makes it false.
+void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
+// One that is known by its place.
+void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
+                  const std::string& help, bool required = true);
+void exclude(CLI::App& app, const char* option, const char* other);
+void require(CLI::App& app, const char* option, const char* other);  // beside it
+bool is_given(const CLI::App& app, const std::string& option);
 
 // Error(usage) when an option that describes a lattice was given beside one that names a file.
 void refuse_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others);
 
 // A whole number with checked range; the default is shown in the help.
-CLI::Option* add_whole(CLI::App& app, const std::string& name, std::uint64_t& value,
-                       std::uint64_t least, std::uint64_t most, const std::string& help);
+void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
+               std::uint64_t most, const std::string& help);
 // A text option whose default, if any, is shown in the help.
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& value,
-                      const std::string& type, const std::string& help);
+void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
+              const std::string& help);
 
 // --profile: where the time goes, into a file that is written when the command ends, however it
 // does, with one line on standard error. Error(held) where the file exists.

@@ -93,9 +93,9 @@ ExitCode run_info(bool json) {
 
 AddedCommand add_info_command(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
-  CLI::App& app = *program.add_subcommand("info", kAbout);
-  app.footer("\nExample:\n  rewise info --json");
-  app.add_flag("--json", *json, "print one JSON object, nothing else");
+  CLI::App& app = add_command(program, "info", kAbout);
+  add_footer(app, "\nExample:\n  rewise info --json");
+  add_flag(app, "--json", *json, "print one JSON object, nothing else");
   return {&app, [json] { return run_info(*json); }};
 }
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -26,7 +27,53 @@
 #include "src/store/signals.hpp"
 
 namespace rewise {
+
+// Each in a file of its own.
+AddedCommand add_graph_command(CLI::App& program);
+AddedCommand add_run_command(CLI::App& program);
+AddedCommand add_sweep_command(CLI::App& program);
+AddedCommand add_tc_command(CLI::App& program);
+AddedCommand add_study_command(CLI::App& program);
+AddedCommand add_tune_command(CLI::App& program);
+AddedCommand add_plot_command(CLI::App& program);
+AddedCommand add_report_command(CLI::App& program);
+AddedCommand add_bench_command(CLI::App& program);
+AddedCommand add_decorrelate_command(CLI::App& program);
+AddedCommand add_equilibrate_command(CLI::App& program);
+AddedCommand add_clusters_command(CLI::App& program);
+AddedCommand add_reproduce_command(CLI::App& program);
+AddedCommand add_label_command(CLI::App& program);
+AddedCommand add_percolate_command(CLI::App& program);
+AddedCommand add_info_command(CLI::App& program);
+
 namespace {
+
+// Help in one look on every version of CLI11: defaults in brackets, one line per subcommand (the
+// first of its description).
+class Help : public CLI::Formatter {
+ public:
+  Help() { column_width(32); }
+  std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_subcommand(const CLI::App* sub) const override;
+  std::string make_usage(const CLI::App* app, std::string name) const override;
+};
+
+std::string Help::make_option_opts(const CLI::Option* option) const {
+  if (option->get_type_size() == 0) return "";  // a flag
+  std::string text = " " + option->get_type_name();
+  if (!option->get_default_str().empty()) text += " [" + option->get_default_str() + "]";
+  return text;
+}
+
+std::string Help::make_subcommand(const CLI::App* sub) const {
+  const std::string about = sub->get_description();
+  return fmt::format("  {:<{}}{}\n", sub->get_name(), get_column_width() - 2,
+                     about.substr(0, about.find('\n')));
+}
+
+std::string Help::make_usage(const CLI::App* app, std::string name) const {
+  return "\n" + CLI::Formatter::make_usage(app, std::move(name));
+}
 
 constexpr const char* kFooter = R"(
 Examples:

@@ -34,9 +34,9 @@ ExitCode run_report(const std::string& folder) {
 
 AddedCommand add_report_command(CLI::App& program) {
   auto folder = std::make_shared<std::string>();
-  CLI::App& app = *program.add_subcommand("report", kAbout);
-  app.footer(kExamples);
-  app.add_option("folder", *folder, "a study's folder")->required()->type_name("DIR");
+  CLI::App& app = add_command(program, "report", kAbout);
+  add_footer(app, kExamples);
+  add_argument(app, "folder", *folder, "DIR", "a study's folder");
   return {&app, [folder] { return run_report(*folder); }};
 }
 

@@ -29,9 +29,8 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
 }
 
 void add_first_site(CLI::App& app, std::string& first_site, const char* file_option) {
-  CLI::Option* option = add_text(app, "--first-site", first_site, "0|1",
-                                 "number of the first site of an edge list [0]");
-  if (file_option[0] == '-') option->needs(file_option);
+  add_text(app, "--first-site", first_site, "0|1", "number of the first site of an edge list [0]");
+  if (file_option[0] == '-') require(app, "--first-site", file_option);
 }
 
 FirstSite parse_first_site(const std::string& first_site) {

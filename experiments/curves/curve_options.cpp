@@ -83,13 +83,13 @@ std::string metrics_csv(const CurveSet& set) {
 
 void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules) {
   o.schedule = schedules;
-  app.option_defaults()->group("Graph");
+  begin_group(app, "Graph");
   LatticeHelp help;
   help.seed = "seed of the first graph";
   help.most_seed = kMostSeed - (1u << 20);
   add_lattice_options(app, o, help);
   add_whole(app, "--graphs", o.graphs, 1, 1u << 16, "graphs to average over, seeds one apart");
-  app.option_defaults()->group("Sampling");
+  begin_group(app, "Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]",
            "temperatures, J = k_B = 1; or FROM:TO:COUNT");
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
@@ -99,19 +99,19 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   add_whole(app, "--replicas", o.replicas, 2, 1u << 20,
             "independent systems per graph and curve;\nmultiples of 32 for the bundle engine");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of the run: same seed, same trajectory");
-  app.option_defaults()->group("Machine");
+  begin_group(app, "Machine");
   add_text(app, "--engine", o.engine, "WORD",
            "bundle (32 Ising replicas per word), single, or\nauto: bundle where it can");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the seconds depend on it,\nnothing else does");
   add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
-  app.option_defaults()->group("Output");
+  begin_group(app, "Output");
   add_text(app, "--out", o.out, "DIR", "curves.json, CSV files and plots go here");
-  app.add_flag("--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
-  app.add_flag("!--no-plots", o.plots, "do not draw plots");
-  app.add_flag("--json", o.json, "print one JSON object, nothing else");
-  app.option_defaults()->group("Sampling");
+  add_flag(app, "--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
+  add_flag(app, "!--no-plots", o.plots, "do not draw plots");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+  begin_group(app, "Sampling");
 }
 
 void add_prepare_options(CLI::App& app, CurveOptions& o) {

@@ -28,13 +28,13 @@ Examples:
 
 AddedCommand add_decorrelate_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = *program.add_subcommand("decorrelate", kAbout);
-  app.footer(kExamples);
+  CLI::App& app = add_command(program, "decorrelate", kAbout);
+  add_footer(app, kExamples);
   add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1");
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");
   add_whole(app, "--points", options->points, 2, 100000, "lags on a curve, by equal factors");
-  app.add_flag("--linear", options->linear, "lags evenly spaced instead");
+  add_flag(app, "--linear", options->linear, "lags evenly spaced instead");
   add_whole(app, "--origins", options->origins, 1, 1u << 20,
             "stretches of that length per replica, one after\nthe other");
   return {&app, [options] { return run_curves(*options, "decorrelate", measure_decorrelation); }};

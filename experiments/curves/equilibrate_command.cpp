@@ -22,8 +22,8 @@ Examples:
 
 AddedCommand add_equilibrate_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = *program.add_subcommand("equilibrate", kAbout);
-  app.footer(kExamples);
+  CLI::App& app = add_command(program, "equilibrate", kAbout);
+  add_footer(app, kExamples);
   options->steps = 1000;
   add_curve_options(app, *options, "1:0,glauber/1:0,0:1,1:1");
   add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31, "steps to follow");
@@ -31,7 +31,7 @@ AddedCommand add_equilibrate_command(CLI::App& program) {
   add_whole(
       app, "--timings", options->timings, 1, 1000,
       "runs that seconds are means of: graphs, and the\nsame moves again where those are fewer");
-  app.add_flag("--linear", options->linear, "points evenly spaced instead");
+  add_flag(app, "--linear", options->linear, "points evenly spaced instead");
   return {&app, [options] { return run_curves(*options, "equilibrate", measure_equilibration); }};
 }
 

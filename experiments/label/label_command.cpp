@@ -51,24 +51,22 @@ ExitCode run_label(const LabelOptions& options) {
 AddedCommand add_label_command(CLI::App& program) {
   auto options = std::make_shared<LabelOptions>();
   LabelOptions& o = *options;
-  CLI::App& app = *program.add_subcommand("label", kAbout);
-  app.footer(kExamples);
-  app.add_option("file", o.file,
-                 "image (.pgm, .pbm), dataset (FILE.h5:/path) or graph (.edges,\n"
-                 ".graphml, .h5)")
-      ->required()
-      ->type_name("FILE");
-  app.option_defaults()->group("Image");
+  CLI::App& app = add_command(program, "label", kAbout);
+  add_footer(app, kExamples);
+  add_argument(app, "file", o.file, "FILE",
+               "image (.pgm, .pbm), dataset (FILE.h5:/path) or graph (.edges,\n"
+               ".graphml, .h5)");
+  begin_group(app, "Image");
   add_text(app, "--threshold", o.threshold, "V",
            "pixels of at least V are there [half of white in a\nPGM; in a dataset all but 0]");
-  app.add_flag("--equal", o.equal, "all pixels are there; equal neighbours are joined");
-  app.add_flag("--periodic", o.periodic, "the last pixel is the first one's neighbour");
-  app.option_defaults()->group("Graph");
+  add_flag(app, "--equal", o.equal, "all pixels are there; equal neighbours are joined");
+  add_flag(app, "--periodic", o.periodic, "the last pixel is the first one's neighbour");
+  begin_group(app, "Graph");
   add_first_site(app, o.first_site, "file");
   add_text(app, "--occupy", o.occupy, "P", "share of bonds drawn as occupied [all are]");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of that draw");
   add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number: a text, or FILE.h5:/path");
-  app.option_defaults()->group("How");
+  begin_group(app, "How");
   add_text(app, "--method", o.method, "WORD",
            "fast, label-equivalence, kalentev, or TILE+MERGE:\n"
            "bfs, union-find or self-label + relax or sew");
@@ -76,13 +74,13 @@ AddedCommand add_label_command(CLI::App& program) {
             "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--repeat", o.repeat, 1, 1u << 20, "label that often; the best time is told");
-  app.option_defaults()->group("Output");
+  begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE",
            "labels as .h5 (dataset /label), or .pgm: components\nby rank, 1 the largest");
-  app.add_flag("--overwrite", o.overwrite, "replace FILE if it exists");
-  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+  add_flag(app, "--overwrite", o.overwrite, "replace FILE if it exists");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
   return {&app, [options, &app] {
-            if (app.count("--seed") > 0 && options->occupy.empty()) {
+            if (is_given(app, "--seed") && options->occupy.empty()) {
               throw Error(ExitCode::usage, "--seed: is for --occupy, whose bonds it draws");
             }
             return run_label(*options);

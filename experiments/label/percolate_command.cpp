@@ -172,16 +172,16 @@ ExitCode run_percolate(const PercolateOptions& options) {
 AddedCommand add_percolate_command(CLI::App& program) {
   auto options = std::make_shared<PercolateOptions>();
   PercolateOptions& o = *options;
-  CLI::App& app = *program.add_subcommand("percolate", kAbout);
-  app.footer(kExamples);
-  app.option_defaults()->group("Lattice");
+  CLI::App& app = add_command(program, "percolate", kAbout);
+  add_footer(app, kExamples);
+  begin_group(app, "Lattice");
   add_text(app, "--kind", o.kind, "bond|site", "what is occupied");
   LatticeHelp help;
   help.size = "edges, each even and 4 or more";
   help.seed = "seed of the first graph of a size";
   help.most_seed = kMostSeed - (1u << 20);
   add_lattice_options(app, o, help);
-  app.option_defaults()->group("Sampling");
+  begin_group(app, "Sampling");
   add_text(app, "--occupied", o.occupied, "P[,P..]",
            "probabilities, or FROM:TO:COUNT [around the known\nthreshold]");
   add_whole(app, "--samples", o.samples, 2, 0xFFFFFFFFu,
@@ -189,14 +189,14 @@ AddedCommand add_percolate_command(CLI::App& program) {
   add_whole(app, "--blocks", o.blocks, 2, 1u << 20,
             "of samples, for errors; rewired lattices: graphs per\nsize");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed: same seed, same numbers");
-  app.option_defaults()->group("Machine");
+  begin_group(app, "Machine");
   add_whole(app, "--threads", o.threads, 0, 4096, "0: all cores");
   add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
-  app.option_defaults()->group("Output");
+  begin_group(app, "Output");
   add_text(app, "--out", o.out, "DIR", "percolation.json, percolation.csv and plots go here");
-  app.add_flag("--overwrite", o.overwrite, "replace DIR/percolation.json if it exists");
-  app.add_flag("!--no-plots", o.plots, "do not draw plots");
-  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+  add_flag(app, "--overwrite", o.overwrite, "replace DIR/percolation.json if it exists");
+  add_flag(app, "!--no-plots", o.plots, "do not draw plots");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
   return {&app, [options] { return run_percolate(*options); }};
 }
 

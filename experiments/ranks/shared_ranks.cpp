@@ -67,10 +67,10 @@ ExitCode lead(ranks::Transport& transport, const std::function<ExitCode()>& comm
 }  // namespace
 
 void add_share_ranks(CLI::App& app, bool& share) {
-  app.add_flag("--share-ranks", share,
-               "under mpirun or srun: the ranks share every system,\n"
-               "each a slab on its GPU or its cores (packed engine;\n"
-               "sweeps of the single engine, on CPUs)");
+  add_flag(app, "--share-ranks", share,
+           "under mpirun or srun: the ranks share every system,\n"
+           "each a slab on its GPU or its cores (packed engine;\n"
+           "sweeps of the single engine, on CPUs)");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {

@@ -232,18 +232,18 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
 
 AddedCommand add_reproduce_command(CLI::App& program) {
   auto options = std::make_shared<ReproduceOptions>();
-  CLI::App& app = *program.add_subcommand("reproduce", kAbout);
-  app.footer(kExamples);
-  app.add_option("figure", options->name, "a figure's name, or its file")
-      ->type_name("NAME|FILE.toml");
-  app.add_flag("--list", options->list, "name all figures, one line each");
+  CLI::App& app = add_command(program, "reproduce", kAbout);
+  add_footer(app, kExamples);
+  add_argument(app, "figure", options->name, "NAME|FILE.toml", "a figure's name, or its file",
+               false);
+  add_flag(app, "--list", options->list, "name all figures, one line each");
   add_text(app, "--scale", options->scale, "WORD", "quick or paper");
   add_text(app, "--out", options->out, "DIR", "where results go [studies/NAME-SCALE]");
   add_text(app, "--device", options->device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--threads", options->threads, 0, 4096, "0: as many as help");
   add_text(app, "--time-limit", options->time_limit, "TIME", "stop with status 75 after this time");
-  app.add_flag("!--no-plots", options->plots, "do not draw plots");
-  app.add_flag("--json", options->json, "print one JSON object, nothing else");
+  add_flag(app, "!--no-plots", options->plots, "do not draw plots");
+  add_flag(app, "--json", options->json, "print one JSON object, nothing else");
   return {&app, [options] { return run_reproduce(*options); }};
 }
 

@@ -187,8 +187,8 @@ ExitCode run_graph(const GraphOptions& options) {
 
 AddedCommand add_graph_command(CLI::App& program) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App& app = *program.add_subcommand("graph", kAbout);
-  app.footer(kExamples);
+  CLI::App& app = add_command(program, "graph", kAbout);
+  add_footer(app, kExamples);
   add_text(app, "--from", options->from, "FILE",
            "read this graph (.edges, .graphml, .h5 or a\n"
            "task file) instead of building one");
@@ -208,15 +208,15 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_text(app, "--out", options->out, "FILE",
            "write the graph; the ending decides: .h5 (read by\n"
            "h5py, and by --from), .graphml, .edges (\"u v\" lines)");
-  app.add_flag("--bare", options->bare,
-               "the lattice without its shortcuts: rewired bonds are\n"
-               "removed, none is put in their place (rewire, add)");
-  app.add_flag("--full", options->full,
-               "list every bond in .h5, too (dataset /graph/ends);\n"
-               "without it .h5 holds the lattice's extents and the\n"
-               "bonds that were rewired or added");
-  app.add_flag("--overwrite", options->overwrite, "replace FILE if it exists");
-  app.add_flag("--json", options->json, "print one JSON object, nothing else");
+  add_flag(app, "--bare", options->bare,
+           "the lattice without its shortcuts: rewired bonds are\n"
+           "removed, none is put in their place (rewire, add)");
+  add_flag(app, "--full", options->full,
+           "list every bond in .h5, too (dataset /graph/ends);\n"
+           "without it .h5 holds the lattice's extents and the\n"
+           "bonds that were rewired or added");
+  add_flag(app, "--overwrite", options->overwrite, "replace FILE if it exists");
+  add_flag(app, "--json", options->json, "print one JSON object, nothing else");
   return {&app, [options, &app] {
             refuse_beside(app, "--from", {"--dim", "--size", "--p", "--rule", "--seed", "--bare"});
             return run_graph(*options);

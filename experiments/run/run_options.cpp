@@ -24,15 +24,13 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
            "building one");
   add_first_site(app, o.first_site, "--graph");
   add_lattice_options(app, o);
-  for (const char* name :
-       {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site"}) {
-    app.get_option(name)->group("Graph");
-  }
+  move_to_group(app, "Graph",
+                {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site"});
 }
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;
-  app.option_defaults()->group("Sampling");
+  begin_group(app, "Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]",
            "temperatures, J = k_B = 1; or FROM:TO:COUNT");
   add_text(app, "--schedule", o.schedule, "M:W",
@@ -59,7 +57,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
-  app.option_defaults()->group("Machine");
+  begin_group(app, "Machine");
   add_text(
       app, "--engine", o.engine, "WORD",
       "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), packed (one bit "
@@ -83,17 +81,17 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "bfs, union-find or self-label + relax or sew");
   add_whole(app, "--tile", o.tile, 0, kMostTile,
             "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
-  app.option_defaults()->group("Output");
+  begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
   add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
   add_text(app, "--time-limit", o.time_limit, "TIME",
            "checkpoint and stop with status 75 after this time");
-  app.add_flag("--recompute-damaged", o.recompute_damaged,
-               "set files of --out aside that are damaged and have no good\n"
-               "copy, and compute them again (else they end the run: 65)");
+  add_flag(app, "--recompute-damaged", o.recompute_damaged,
+           "set files of --out aside that are damaged and have no good\n"
+           "copy, and compute them again (else they end the run: 65)");
   add_profile_option(app);
-  app.add_flag("--json", o.json, "print one JSON object, nothing else");
-  app.add_flag("--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+  add_flag(app, "--dry-run", o.dry_run, "print the memory, disk and time it needs, nothing else");
 }
 
 // What ranks can share.
@@ -114,7 +112,7 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
 
 void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
   for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
-    if (app.count(name) == 0 || cluster == ClusterUpdate::few_cluster) continue;
+    if (!is_given(app, name) || cluster == ClusterUpdate::few_cluster) continue;
     throw Error(ExitCode::usage, fmt::format("{}: is for --cluster few-cluster, not {}", name,
                                              cluster ? to_string(*cluster) : "auto"));
   }
@@ -131,7 +129,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
   refuse_few_cluster_options(app, run_cluster(options));
-  if (options.engine == "packed" && app.count("--replicas") == 0) options.replicas = 1;
+  if (options.engine == "packed" && !is_given(app, "--replicas")) options.replicas = 1;
 }
 
 std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {

@@ -269,12 +269,13 @@ std::string unasked_text(const fs::path& folder, const AskedTasks& asked) {
 
 AddedCommand add_study_command(CLI::App& program) {
   auto options = std::make_shared<ContentOptions>();
-  CLI::App& app = *program.add_subcommand("study", kAbout);
-  app.footer(kExamples);
-  app.add_option("folder", options->folder, "a study's folder")->required()->type_name("DIR");
-  auto* list = app.add_flag("--list", options->list, "every task, one a line");
-  app.add_flag("--prune", options->prune, "remove tasks that the last complete run did not ask for")
-      ->excludes(list);
+  CLI::App& app = add_command(program, "study", kAbout);
+  add_footer(app, kExamples);
+  add_argument(app, "folder", options->folder, "DIR", "a study's folder");
+  add_flag(app, "--list", options->list, "every task, one a line");
+  add_flag(app, "--prune", options->prune,
+           "remove tasks that the last complete run did not ask for");
+  exclude(app, "--prune", "--list");
   return {&app, [options] { return run_study_contents(*options); }};
 }
 

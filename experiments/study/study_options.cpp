@@ -60,9 +60,7 @@ smaller errors); the plain averages stand beside them, energy_plain and so on.
 )";
 
 void add_study_options(CLI::App& app, StudyOptions& options) {
-  app.add_option("study", options.study, "the study's configuration")
-      ->required()
-      ->type_name("STUDY.toml");
+  add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");
   add_text(app, "--out", options.out, "DIR", "the study's folder [studies/NAME]");
   add_text(app, "--device", options.device, "DEVICE",
            "instead of run.device: auto, cpu, cuda, cuda:N, or\n"
@@ -71,14 +69,14 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
             "instead of run.threads; the numbers do not depend on it");
   add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
   add_profile_option(app);
-  app.add_flag("--recompute-damaged", options.recompute_damaged,
-               "set results aside that are damaged and have no good copy,\n"
-               "and compute them again (else they end the command: 65)");
-  app.add_flag("!--no-plots", options.plots, "draw no plots, write no report.html");
-  app.add_flag("--json", options.json, "print summary.json instead of the table");
-  app.add_flag("--dry-run", options.dry_run,
-               "print the tasks that the study begins with, the memory, disk\n"
-               "and time that they need, and do nothing else");
+  add_flag(app, "--recompute-damaged", options.recompute_damaged,
+           "set results aside that are damaged and have no good copy,\n"
+           "and compute them again (else they end the command: 65)");
+  add_flag(app, "!--no-plots", options.plots, "draw no plots, write no report.html");
+  add_flag(app, "--json", options.json, "print summary.json instead of the table");
+  add_flag(app, "--dry-run", options.dry_run,
+           "print the tasks that the study begins with, the memory, disk\n"
+           "and time that they need, and do nothing else");
 }
 
 StudyConfig configure(const StudyOptions& options) {

@@ -215,9 +215,9 @@ ExitCode run_tc(const StudyOptions& options) {
 
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = *program.add_subcommand("tc", kAbout);
-  app.footer(std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kTree + kPotts +
-             kResultsHelp + kExample);
+  CLI::App& app = add_command(program, "tc", kAbout);
+  add_footer(app, std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kTree + kPotts +
+                      kResultsHelp + kExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

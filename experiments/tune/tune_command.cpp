@@ -249,7 +249,7 @@ ExitCode run_tune(const TuneOptions& options) {
 }
 
 void add_setting_options(CLI::App& app, TuneOptions& o) {
-  app.option_defaults()->group("Setting");
+  begin_group(app, "Setting");
   add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
   add_first_site(app, o.first_site, "--graph");
   LatticeHelp help;
@@ -276,29 +276,29 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
 }
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {
-  app.option_defaults()->group("Effort");
+  begin_group(app, "Effort");
   add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
-  app.add_flag("--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
+  add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--threads", o.threads, 0, 4096, "0: as many as help");
   add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: as 'rewise run'");
   add_text(app, "--label-method", o.label_method, "WORD", "single engine: as 'rewise run'");
-  app.option_defaults()->group("Output");
+  begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
   add_text(app, "--study", o.study, "DIR",
            "keep the winners for schedule = \"auto\" of this study");
-  app.add_flag("--overwrite", o.overwrite, "replace FILE.json if it exists");
-  app.add_flag("!--no-plots", o.plots, "do not draw plots");
+  add_flag(app, "--overwrite", o.overwrite, "replace FILE.json if it exists");
+  add_flag(app, "!--no-plots", o.plots, "do not draw plots");
   add_profile_option(app);
-  app.add_flag("--json", o.json, "print one JSON object, nothing else");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }
 
 }  // namespace
 
 AddedCommand add_tune_command(CLI::App& program) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App& app = *program.add_subcommand("tune", kAbout);
-  app.footer(kExamples);
+  CLI::App& app = add_command(program, "tune", kAbout);
+  add_footer(app, kExamples);
   add_setting_options(app, *options);
   add_effort_options(app, *options);
   return {&app, [options, &app] {
