@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "analysis/series/statistics.hpp"
 #include "experiments/console/options.hpp"
@@ -152,14 +153,9 @@ class Search {
   }
 
   std::vector<TreePoint> run() {
-    for (;;) {
-      std::vector<std::size_t> active;
-      for (std::size_t i = 0; i < works_.size(); ++i) {
-        if (!works_[i].done) active.push_back(i);
-      }
-      if (active.empty()) break;
-      fill(active);
-      for (const std::size_t i : active) decide(works_[i]);
+    for (auto next = cheapest(); !next.empty(); next = cheapest()) {
+      fill(next);
+      for (const std::size_t i : next) decide(works_[i]);
     }
     return so_far();
   }
@@ -240,7 +236,27 @@ class Search {
     return task;
   }
 
-  // Brings all to their graphs.
+  // Those whose next step costs little, of all that are not done: small lattices, of large p, have
+  // their Tc before the large ones of small p keep the device.
+  std::vector<std::size_t> cheapest() const {
+    constexpr double together = 8;  // times the least
+    const auto cost = [](const Work& work) {
+      const double graphs = work.graphs - static_cast<double>(work.rows.size());
+      return graphs * work.sites() * static_cast<double>(work.temperatures.size()) *
+             static_cast<double>(work.equilibrate + work.measure);
+    };
+    double least = std::numeric_limits<double>::infinity();
+    for (const Work& work : works_) {
+      if (!work.done) least = std::min(least, cost(work));
+    }
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      if (!works_[i].done && cost(works_[i]) <= together * least) chosen.push_back(i);
+    }
+    return chosen;
+  }
+
+  // Brings these to their graphs.
   void fill(const std::vector<std::size_t>& active) {
     struct Target {
       std::size_t work;
