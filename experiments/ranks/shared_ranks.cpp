@@ -70,7 +70,7 @@ void add_share_ranks(CLI::App& app, bool& share) {
   add_flag(app, "--share-ranks", share,
            "under mpirun or srun: the ranks share every system,\n"
            "each a slab on its GPU or its cores (packed engine;\n"
-           "sweeps of the single engine, on CPUs)");
+           "single engine on CPUs: sweeps, Swendsen-Wang)");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <tuple>
@@ -103,10 +102,22 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
   if (spec.imported != nullptr) {
     throw Error(ExitCode::usage, "--share-ranks: ranks share lattices, not a graph from a file");
   }
-  if (options.schedule == "auto" || spec.schedule.cluster > 0) {
+  if (options.schedule == "auto") {
     throw Error(ExitCode::usage,
-                fmt::format("--share-ranks: schedule {}: ranks share sweeps alone (take {}:0)",
-                            options.schedule, std::max(spec.schedule.local, 1u)));
+                "--share-ranks: ranks share a system by a schedule that is named, "
+                "not --schedule auto");
+  }
+  if (spec.schedule.cluster == 0) return;
+  if (spec.cluster != ClusterUpdate::swendsen_wang) {
+    throw Error(ExitCode::usage,
+                fmt::format("--share-ranks: ranks share sweeps and swendsen-wang updates, not {} "
+                            "(take --cluster swendsen-wang, or a schedule such as 1:0)",
+                            to_string(spec.cluster)));
+  }
+  if (parse_label_method(options.label_method, "--label-method") != LabelMethod::fast) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--share-ranks: ranks label by the method fast, not {}", options.label_method));
   }
 }
 

@@ -33,6 +33,8 @@ void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec, const Eng
   });
 }
 
+const std::vector<Schedule> kSchedules{{2, 0}, {1, 2}};
+
 std::vector<EngineSpec> specs() {
   std::vector<EngineSpec> specs;
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
@@ -44,6 +46,7 @@ std::vector<EngineSpec> specs() {
       spec.replicas = 2;
       spec.seed = 31 + q;
       spec.local = local;
+      spec.cluster = ClusterUpdate::swendsen_wang;
       specs.push_back(spec);
     }
   }
@@ -84,49 +87,56 @@ void expect(ExitCode code, const std::string& part, F&& f) {
 }  // namespace
 
 TEST_CASE("single over ranks: the trajectory and the sums of one process") {
-  int cases = 0;
+  int cases = 0, turn = 0;
   for (const LatticeCase& lattice :
-       lattice_cases({{8, 10}, {36, 22}, {130, 14}, {4, 4}, {6, 4, 8}, {4, 6, 4, 8}})) {
+       lattice_cases({{8, 10}, {36, 22}, {130, 8}, {4, 4}, {6, 4, 8}, {4, 6, 4, 8}})) {
     const Graph graph = build_graph({lattice.extents, lattice.p, lattice.rule, 11});
+    ++turn;
     for (const EngineSpec& spec : specs()) {
+      // Metropolis and Glauber in turn.
+      if (spec.local != (turn % 2 == 0 ? LocalUpdate::metropolis : LocalUpdate::glauber)) continue;
       const auto one = make_single_engine(graph, spec, with_threads(1));
-      const Seen begin = look(*one);
-      one->advance({2, 0}, 2);
-      const Seen end = look(*one);
+      std::vector<Seen> expected{look(*one)};
+      for (const Schedule& schedule : kSchedules) {
+        one->advance(schedule, 2);
+        expected.push_back(look(*one));
+      }
       for (const int ranks : {1, 2, 3, 4, 7}) {
         if (static_cast<std::uint32_t>(ranks) > lattice.extents.back()) continue;
         INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", "
                            << to_string(spec.local) << ", " << ranks << " ranks");
         with_ranks(ranks, graph, spec, with_threads(ranks == 3 ? 2 : 1), [&](Engine& engine) {
-          check_seen(look(engine), begin);
-          engine.advance({2, 0}, 2);
-          check_seen(look(engine), end);
+          check_seen(look(engine), expected[0]);
+          for (std::size_t k = 0; k < kSchedules.size(); ++k) {
+            engine.advance(kSchedules[k], 2);
+            check_seen(look(engine), expected[k + 1]);
+          }
         });
         ++cases;
       }
     }
   }
-  CHECK(cases > 800);
+  CHECK(cases > 400);
 }
 
 TEST_CASE("single over ranks: states go from any number of ranks to any other") {
   const Graph graph = build_graph({{36, 22}, 0.1, Rule::rewire, 5});
   const EngineSpec spec = specs()[3];
   const auto one = make_single_engine(graph, spec, with_threads(1));
-  one->advance({1, 0}, 8);
+  one->advance({1, 1}, 8);
   const Seen expected = look(*one);
   EngineState state = make_single_engine(graph, spec, with_threads(1))->save();
   for (const int ranks : {3, 2, 7}) {
     with_ranks(ranks, graph, spec, with_threads(1), [&](Engine& engine) {
-      engine.advance({1, 0}, 5);  // must leave nothing behind
+      engine.advance({1, 1}, 5);  // must leave nothing behind
       engine.restore(state);
-      engine.advance({1, 0}, 2);
+      engine.advance({1, 1}, 2);
       state = engine.save();
     });
   }
   const auto last = make_single_engine(graph, spec, with_threads(2));
   last->restore(state);
-  last->advance({1, 0}, 2);
+  last->advance({1, 1}, 2);
   check_seen(look(*last), expected);
 }
 
@@ -156,8 +166,10 @@ TEST_CASE("single over ranks: what cannot be is one line") {
          [&] { with_ranks(7, graph, spec, with_threads(1), nothing); });
   expect(ExitCode::usage, "a graph from a file",
          [&] { with_ranks(2, irregular_graph(400), spec, with_threads(1), nothing); });
-  expect(ExitCode::usage, "sweeps alone", [&] {
-    with_ranks(2, graph, spec, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });
+  EngineSpec wolff = spec;
+  wolff.cluster = ClusterUpdate::wolff;
+  expect(ExitCode::usage, "not wolff", [&] {
+    with_ranks(2, graph, wolff, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });
   });
   EngineOptions device = with_threads(1);
   device.device = 0;

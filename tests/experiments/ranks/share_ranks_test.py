@@ -77,9 +77,10 @@ class Shared(Place):
             with self.subTest(size=size):
                 self.assertEqual(self.results(line, 3), self.results(line))
 
-    def test_sweeps_of_the_single_engine(self):
+    def test_the_single_engine(self):
         for model in ("", "--model potts --q 3 --local glauber"):
-            line = (f"--engine single --device cpu --threads 1 --schedule 1:0 --size 64 --p 0.05 "
+            line = (f"--engine single --device cpu --threads 1 --schedule 1:1 "
+                    f"--cluster swendsen-wang --size 64 --p 0.05 "
                     f"--temperature 1.1 --replicas 2 --equilibrate 2 --measure 5 {model}")
             with self.subTest(model=model):
                 self.assertEqual(self.results(line, 3), self.results(line))
@@ -141,6 +142,9 @@ class Shared(Place):
         other = self.run_line("--engine bundle --size 64 --temperature 2.3", 2)
         self.assertEqual(other.returncode, 64)
         self.assertEqual(other.stderr.count("--share-ranks: is for --engine packed or single"), 1)
+        wolff = self.run_line("--engine single --size 64 --temperature 2.3", 2)
+        self.assertEqual(wolff.returncode, 64)
+        self.assertEqual(wolff.stderr.count("swendsen-wang updates, not wolff"), 1)
 
     def test_ranks_of_different_builds_refuse_each_other(self):
         other = pathlib.Path(self.folder.name) / "rewise"
