@@ -12,7 +12,7 @@
 #include "src/engine/batch.hpp"
 #include "src/label/method.hpp"
 #include "src/packed/shared.hpp"
-#include "src/single/single.hpp"
+#include "src/single/shared.hpp"
 
 namespace rewise {
 namespace {
@@ -119,7 +119,7 @@ class Group {
     spec.start = Start::cold;
     if (sweeps(update.name)) spec.local = parse_local_update(update.name, "update");
     const bool swendsen_wang = update.name == "swendsen-wang";
-    if (swendsen_wang || !group_.device.team.empty()) {
+    if (swendsen_wang || !group_.device.team.empty() || shared_ranks() != nullptr) {
       spec.cluster = ClusterUpdate::swendsen_wang;
     }
     if (update.name == "few-cluster") spec.cluster = ClusterUpdate::few_cluster;
@@ -146,7 +146,9 @@ class Group {
       engines.push_back(make_packed_engine(group_.graph.extents, spec, options));
     }
     for (const auto& graph : graphs_) {
-      engines.push_back(make_single_engine(*graph, spec, options));
+      engines.push_back(shared_ranks() != nullptr
+                            ? make_shared_single_engine(*shared_ranks(), *graph, spec, options)
+                            : make_single_engine(*graph, spec, options));
       ++spec.seed;
     }
     return make_plain_batch(std::move(engines));

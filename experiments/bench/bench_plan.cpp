@@ -45,9 +45,9 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model)
   }
   for (const std::string& word : split_list(options.engine)) {
     engines.push_back(parse_engine(word, "--engine"));
-    if (options.share_ranks && engines.back() != EngineKind::packed) {
+    if (options.share_ranks && engines.back() == EngineKind::bundle) {
       throw Error(ExitCode::usage,
-                  fmt::format("--share-ranks: is for --engine packed, not {}", word));
+                  fmt::format("--share-ranks: is for --engine packed or single, not {}", word));
     }
     if (has(engines.back(), model)) continue;
     throw Error(
@@ -80,7 +80,8 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   if (const ranks::Transport* const ranks = shared_ranks()) {
     const std::string text = options.device == "all" ? "auto" : options.device;
     constexpr double long_enough = std::numeric_limits<double>::infinity();
-    Device own = device_of_rank(text, EngineKind::packed, "--device", long_enough).devices.front();
+    Device own =
+        device_of_rank(text, plan.engines.front(), "--device", long_enough).devices.front();
     own.name = fmt::format("{} x {}", ranks->size(), own.index < 0 ? "cpu" : "cuda");
     return {own};
   }
@@ -136,6 +137,12 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
                   .empty();
     });
   }
+  if (shared_ranks() != nullptr) {
+    std::erase_if(updates, [](const BenchUpdate& update) {
+      if (update.name == "swendsen-wang") return update.method != "" && update.method != "fast";
+      return update.name == "mix" || !is_local(parse_update(update.name, "--update"));
+    });
+  }
   if (device.index >= 0) return updates;
   std::erase_if(updates, [](const BenchUpdate& update) {
     if (update.name != "wolff" || update.method.empty()) return false;
@@ -171,7 +178,7 @@ std::vector<std::uint32_t> replicas_of(const BenchPlan& plan, EngineKind engine,
     return {device.index < 0 ? 32 * threads : 1024};
   }
   if (!plan.systems.empty()) return plan.systems;
-  if (engine == EngineKind::packed) return {1};
+  if (engine == EngineKind::packed || shared_ranks() != nullptr) return {1};
   if (device.index < 0) return {threads};
   double sites = 1;
   for (const auto extent : graph.extents) sites *= extent;

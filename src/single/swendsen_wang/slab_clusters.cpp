@@ -103,6 +103,7 @@ SlabClusters::SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t 
       slab_(slab_lattice(plan.lattice, planes)),
       runs_(slab_, last - first),
       drawn_(std::make_unique_for_overwrite<std::uint64_t[]>(plan.slots / 64 + 2 * kMaxDim + 1)),
+      flip_bits_((last + 127) / 128 * 2 - first / 128 * 2),
       label_(std::make_unique_for_overwrite<Site[]>(last - first)),
       size_(std::make_unique_for_overwrite<std::uint32_t[]>(last - first)),
       flip_(std::make_unique_for_overwrite<std::uint8_t[]>(last - first)) {
@@ -175,6 +176,21 @@ SlabClusters::Sums SlabClusters::flip(const DrawKey& key, std::span<const LabelP
     label_[run] = pair->other;
     size_[run] = 0;
   }
+  // Most clusters lie here alone, and their bits side by side.
+  for (std::uint64_t item = first_ / 128; !plan_.potts && 128 * item < last_; ++item) {
+    const Words4 words = random_words(key.seed, Stream::single_flip, item, key.who, 0, key.step);
+    flip_bits_[2 * (item - first_ / 128)] = word64(words, 0);
+    flip_bits_[2 * (item - first_ / 128) + 1] = word64(words, 1);
+  }
+  const auto flip_bit = [&](Site label) {
+    if (label < first_) {
+      const Words4 words =
+          random_words(key.seed, Stream::single_flip, bit_item(label), key.who, 0, key.step);
+      return std::uint64_t{bit_of(words, label)};
+    }
+    const std::uint64_t bit = label - first_ / 128 * 128;
+    return flip_bits_[bit / 64] >> bit % 64 & 1u;
+  };
   Sums sums;
   std::uint32_t run = 0;
   for (std::uint64_t site = first_; site < last_; ++run) {
@@ -188,16 +204,14 @@ SlabClusters::Sums SlabClusters::flip(const DrawKey& key, std::span<const LabelP
       if (plan_.potts) {
         flip_[run] = any_state(slot_draw(key, Stream::single_flip, label), plan_.states);
       } else {
-        flip_[run] = static_cast<std::uint8_t>(bit_of(
-            random_words(key.seed, Stream::single_flip, bit_item(label), key.who, 0, key.step),
-            label));
+        flip_[run] = static_cast<std::uint8_t>(flip_bit(label));
       }
     }
     const std::uint8_t flip = flip_[root];
     if (plan_.potts) {
       std::fill(spins + site, spins + after, flip);
-    } else {
-      for (std::uint64_t s = site; s < after; ++s) spins[s] ^= flip;
+    } else if (flip != 0) {
+      for (std::uint64_t s = site; s < after; ++s) spins[s] ^= 1;
     }
     site = after;
   }

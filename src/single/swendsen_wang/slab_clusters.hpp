@@ -57,6 +57,7 @@ class SlabClusters {
   const Lattice slab_;
   RunTable runs_;                           // parent: of a run, later its root
   std::unique_ptr<std::uint64_t[]> drawn_;  // [slots / 64 + 8], where own sites' bonds are
+  std::vector<std::uint64_t> flip_bits_;    // a random bit per site, from first_ / 128 * 128 on
   std::unique_ptr<Site[]> label_;           // [runs] of a root
   std::unique_ptr<std::uint32_t[]> size_;   // [runs] of a root
   std::unique_ptr<std::uint8_t[]> flip_;    // [runs] of a root: whether it flips, or its new state
