@@ -156,6 +156,9 @@ void guarded(Transport& transport, const F& f) {
   } catch (const Error& error) {
     transport.abort(error);
     throw;
+  } catch (const std::exception& error) {
+    transport.abort(Error(ExitCode::internal, error.what()));
+    throw;
   }
 }
 

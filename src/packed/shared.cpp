@@ -63,7 +63,12 @@ class Crew {
       });
     }
   }
-  ~Crew() { dismiss_followers(first()); }
+  ~Crew() {
+    try {
+      dismiss_followers(first());
+    } catch (const Error&) {  // a device has failed, and its rank has ended
+    }
+  }
 
   Transport& first() { return ranks_.rank(0); }
 

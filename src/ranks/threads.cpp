@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "src/base/clock.hpp"
 
@@ -50,7 +51,8 @@ class ThreadRanks::End final : public Transport {
   }
 
   void wait() override {
-    for (const Awaited& awaited : awaited_) {
+    // Nothing is left to be awaited, whether it came or failed.
+    for (const Awaited& awaited : std::exchange(awaited_, {})) {
       std::unique_lock lock(post_.mutex);
       // A message that is about to come is there sooner than a thread that sleeps wakes up.
       const std::uint64_t posted = post_.posted;
@@ -72,7 +74,6 @@ class ThreadRanks::End final : public Transport {
       std::copy(box.front().begin(), box.front().end(), awaited.bytes.begin());
       box.pop_front();
     }
-    awaited_.clear();
   }
 
   void abort(const Error& error) override {

@@ -77,7 +77,13 @@ TEST_CASE("ranks: an error of one ends the others, which wait for it") {
     try {
       run_ranks(size, [&](Transport& t) {
         if (t.rank() == size - 1) throw Error(ExitCode::device, "no memory");
-        t.barrier();
+        try {
+          t.barrier();
+        } catch (const Error&) {
+          t.post_send(size - 1, kFirstTag, pattern(3, 0));
+          t.wait();  // for nothing that came before
+          throw;
+        }
       });
       FAIL("no error");
     } catch (const Error& error) {
