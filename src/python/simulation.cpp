@@ -119,13 +119,7 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   const auto paths = run_paths(settings.out);
   check_memory(memory_need(spec, task.engine.threads, on_device(task.engine), paths.has_value()));
   if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
-  task.progress = [&](std::uint64_t cycles) {
-    if (listener.done) listener.done(cycles);
-    // A time limit of no time: it ends at the next step, with a checkpoint where there is a file.
-    if (listener.interrupted && listener.interrupted()) {
-      task.stop = StopToken(std::chrono::duration<double>(0));
-    }
-  };
+  task.progress = listener.done;  // whether it is to end is asked by stop_asked() (long_call.cpp)
   task.note = [&](const std::string& line) { notes.push_back(line); };
   TaskResult result = run_task(spec, paths, task);
   if (result.outcome == TaskOutcome::held) {

@@ -105,7 +105,7 @@ StopToken::StopToken(std::optional<std::chrono::duration<double>> limit) {
 }
 
 bool StopToken::stop_requested() const {
-  return stop_signal() != 0 || (end_ && std::chrono::steady_clock::now() >= *end_);
+  return stop_signal() != 0 || stop_asked() || (end_ && std::chrono::steady_clock::now() >= *end_);
 }
 
 std::string StopToken::reason() const {
