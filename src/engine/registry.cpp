@@ -76,21 +76,9 @@ Update parse_update(std::string_view word, std::string_view origin) {
   return static_cast<Update>(parse_word(word, kUpdateNames, "update", origin));
 }
 
-Update as_update(LocalUpdate update) {
-  return update == LocalUpdate::metropolis ? metropolis : glauber;
-}
-
-Update as_update(ClusterUpdate update) {
-  switch (update) {
-    case ClusterUpdate::wolff:
-      return wolff;
-    case ClusterUpdate::swendsen_wang:
-      return swendsen_wang;
-    case ClusterUpdate::few_cluster:
-      break;
-  }
-  return few_cluster;
-}
+// By their words.
+Update as_update(LocalUpdate update) { return parse_update(to_string(update), "update"); }
+Update as_update(ClusterUpdate update) { return parse_update(to_string(update), "update"); }
 
 bool has(EngineKind engine, Update update) {
   const auto& own = traits(engine).updates;
