@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <utility>
 
+#include "src/base/deflate.hpp"
 #include "src/base/h5_detail.hpp"
 
 namespace rewise::h5 {
@@ -34,6 +38,79 @@ std::string padded(std::string_view value) {
 std::string unique_image_name() {
   static std::atomic<std::uint64_t> count{0};
   return fmt::format("rewise-image-{}", count.fetch_add(1));
+}
+
+static_assert(std::endian::native == std::endian::little, "arrays are stored as they lie here");
+
+// One chunk of an array as the filters shuffle and deflate leave it: the first bytes of all
+// elements, then the second ones, ..
+class PackedChunk {
+ public:
+  PackedChunk(std::size_t element, std::size_t elements, int level)
+      : element_(element), level_(level), shuffled_(element * elements), elements_(elements) {}
+
+  // What is beyond the array is zero.
+  void clear() { std::fill(shuffled_.begin(), shuffled_.end(), std::byte{0}); }
+  // `count` elements from number `first` on.
+  void put(const std::byte* values, std::size_t first, std::size_t count) {
+    for (std::size_t b = 0; b < element_; ++b) {
+      std::byte* const to = shuffled_.data() + b * elements_ + first;
+      for (std::size_t k = 0; k < count; ++k) to[k] = values[k * element_ + b];
+    }
+  }
+  void write(hid_t dataset, const std::vector<hsize_t>& offset, const std::string& name) const {
+    constexpr std::uint32_t not_deflated = 2;  // the second filter
+    const std::vector<std::byte> packed = deflated(shuffled_, level_);
+    const auto& bytes = packed.empty() ? shuffled_ : packed;
+    if (H5Dwrite_chunk(dataset, H5P_DEFAULT, packed.empty() ? not_deflated : 0, offset.data(),
+                       bytes.size(), bytes.data()) < 0) {
+      failed(fmt::format("write {}", name));
+    }
+  }
+
+ private:
+  std::size_t element_;
+  int level_;
+  std::vector<std::byte> shuffled_;
+  std::size_t elements_;
+};
+
+// All chunks, compressed here: the library, which does one thing at a time whatever the number of
+// threads, only takes them.
+void write_chunks(hid_t dataset, const std::string& name, const std::byte* values,
+                  std::size_t element, const std::vector<std::uint64_t>& dims,
+                  const Packing& packing) {
+  using Place = std::vector<hsize_t>;
+  const std::size_t rank = dims.size();
+  const Place extents(dims.begin(), dims.end()), ones(rank, 1);
+  const Place chunk(packing.chunk.begin(), packing.chunk.end());
+  hsize_t elements = 1;
+  for (const auto extent : chunk) elements *= extent;
+  PackedChunk packed(element, elements, packing.level);
+  // The next place of an odometer of so many digits, or false after the last.
+  const auto next = [](Place& at, const Place& step, const Place& end, std::size_t digits) {
+    for (std::size_t i = digits; i-- > 0; at[i] = 0) {
+      at[i] += step[i];
+      if (at[i] < end[i]) return true;
+    }
+    return false;
+  };
+  Place offset(rank, 0);
+  do {
+    packed.clear();
+    Place within(rank);  // extents of the chunk, within the array
+    for (std::size_t i = 0; i < rank; ++i) within[i] = std::min(chunk[i], extents[i] - offset[i]);
+    Place row(rank, 0);  // of which the last index's elements lie side by side
+    do {
+      hsize_t from = 0, to = 0;
+      for (std::size_t i = 0; i < rank; ++i) {
+        from = from * extents[i] + offset[i] + row[i];
+        to = to * chunk[i] + row[i];
+      }
+      packed.put(values + element * from, to, within[rank - 1]);
+    } while (next(row, ones, within, rank - 1));
+    packed.write(dataset, offset, name);
+  } while (next(offset, chunk, extents, rank));
 }
 
 Id memory_access() {
@@ -142,6 +219,7 @@ void Group::write_raw(const std::string& name, Kind kind, const void* values, st
   const Id list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   bool good = list.valid() && H5Pset_obj_track_times(list.get(), false) >= 0;
   // A chunk may not be larger than the array, so an empty array has none.
+  const bool packed = !packing.chunk.empty() && packing.level > 0 && size > 0;
   if (good && !packing.chunk.empty() && size > 0) {
     const std::vector<hsize_t> chunk(packing.chunk.begin(), packing.chunk.end());
     good = H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data()) >= 0;
@@ -155,6 +233,10 @@ void Group::write_raw(const std::string& name, Kind kind, const void* values, st
   const Id dataset(H5Dcreate2(id_.get(), name.c_str(), file_type(kind), space.get(), H5P_DEFAULT,
                               list.get(), H5P_DEFAULT),
                    H5Dclose);
+  if (packed && dataset.valid()) {
+    return write_chunks(dataset.get(), name, static_cast<const std::byte*>(values),
+                        H5Tget_size(memory_type(kind)), dims, packing);
+  }
   if (!dataset.valid() || (size > 0 && H5Dwrite(dataset.get(), memory_type(kind), H5S_ALL, H5S_ALL,
                                                 H5P_DEFAULT, values) < 0)) {
     failed(fmt::format("write {}", name));
