@@ -9,7 +9,7 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/device.hpp"
-#include "experiments/console/need.hpp"
+#include "experiments/tasks/need.hpp"
 #include "src/ranks/transport.hpp"
 
 namespace rewise {

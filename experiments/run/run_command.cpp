@@ -8,7 +8,6 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/device.hpp"
-#include "experiments/console/need.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/progress.hpp"
 #include "experiments/ranks/shared_ranks.hpp"
@@ -17,6 +16,7 @@
 #include "experiments/study/auto_schedule.hpp"
 #include "experiments/study/config.hpp"
 #include "experiments/study/costs.hpp"
+#include "experiments/tasks/need.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task.hpp"
 #include "src/base/temporary.hpp"

@@ -21,9 +21,9 @@
 #include <utility>
 
 #include "experiments/console/device.hpp"
-#include "experiments/console/need.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/study/ranks.hpp"
+#include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_group.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"

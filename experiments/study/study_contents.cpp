@@ -14,9 +14,9 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/json_output.hpp"
-#include "experiments/console/need.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/table.hpp"
+#include "experiments/tasks/need.hpp"
 #include "src/base/error.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"

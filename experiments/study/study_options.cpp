@@ -9,12 +9,12 @@
 #include <filesystem>
 #include <optional>
 
-#include "experiments/console/need.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/python.hpp"
 #include "experiments/study/costs.hpp"
 #include "experiments/study/ranks.hpp"
 #include "experiments/study/study_contents.hpp"
+#include "experiments/tasks/need.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
 

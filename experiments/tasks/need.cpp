@@ -1,4 +1,4 @@
-#include "experiments/console/need.hpp"
+#include "experiments/tasks/need.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
