@@ -210,13 +210,20 @@ std::string tree_headline(const Json& summary) {
                              summary["tree_refused"].get<std::string>())
                : "";
   }
-  std::string out =
-      fmt::format("\n{}: Tc by crossings and by the tree condition, {}D, rule {}\n\n",
-                  summary["name"].get<std::string>(), summary["lattice"]["dim"].get<int>(),
-                  summary["lattice"]["rule"].get<std::string>());
-  std::vector<std::vector<std::string>> rows{{"p", "crossings", "tree", "z", "both", "rel. error",
-                                              "Tc - Tc(0)", "L", "L/xi", "bare lattices"}};
+  const bool alone = summary["method"] == to_string(TcMethod::tree);
+  std::string out = fmt::format(
+      "\n{}: Tc by {}the tree condition, {}D, rule {}\n\n", summary["name"].get<std::string>(),
+      alone ? "" : "crossings and by ", summary["lattice"]["dim"].get<int>(),
+      summary["lattice"]["rule"].get<std::string>());
+  std::vector<std::vector<std::string>> rows{{"p", "crossings", alone ? "Tc" : "tree", "z", "both",
+                                              "rel. error", "Tc - Tc(0)", "L", "L/xi",
+                                              "bare lattices"}};
   for (const Json& point : summary["points"]) rows.push_back(row_of(point));
+  for (auto& row : rows) {
+    if (!alone) break;
+    row.erase(row.begin() + 3, row.begin() + 5);
+    row.erase(row.begin() + 1);
+  }
   out += aligned_table(rows) + "\n";
   for (const Json& point : summary["points"]) out += notes_of(point);
   const Json& local = summary["best"]["local_exponents"];
@@ -231,10 +238,10 @@ std::string tree_headline(const Json& summary) {
                        summary["best"]["one_over_gamma"].get<double>()) +
            aligned_table(rows);
   }
+  if (!alone) out += "\nz: the difference in standard errors.";
   out +=
-      "\nz: the difference in standard errors. The tree condition (analysis/README.md) needs no\n"
-      "sizes: Tc is where lambda = 1 on bare lattices, of L sites along an edge, correlation "
-      "length xi.\n";
+      "\nThe tree condition (analysis/README.md) needs no sizes: Tc is where lambda = 1 on bare\n"
+      "lattices, of L sites along an edge, correlation length xi.\n";
   return out;
 }
 
