@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/ranks/shared_ranks.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/tc/known_tc.hpp"
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"

@@ -19,7 +19,7 @@
 #include <fstream>
 
 #include "experiments/build_config.hpp"
-#include "experiments/study/toml_reader.hpp"
+#include "experiments/configuration/toml_reader.hpp"
 #include "src/base/deflate.hpp"
 #include "src/base/h5.hpp"
 

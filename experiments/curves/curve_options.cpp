@@ -7,9 +7,9 @@
 #include <limits>
 #include <tuple>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/config.hpp"
 
 namespace rewise {
 namespace {

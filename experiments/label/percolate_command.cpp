@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/commands.hpp"
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
@@ -15,7 +16,6 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "experiments/label/percolate_report.hpp"
-#include "experiments/study/config.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"

@@ -7,9 +7,9 @@
 #include <limits>
 #include <sstream>
 
+#include "experiments/configuration/config.hpp"
+#include "experiments/configuration/toml_reader.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/config.hpp"
-#include "experiments/study/toml_reader.hpp"
 #include "src/base/words.hpp"
 #include "src/label/method.hpp"
 

@@ -3,11 +3,11 @@
 
 #include <memory>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/commands.hpp"
 #include "experiments/console/json_output.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/console/shared_options.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/tasks/task.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/commands.hpp"
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
@@ -14,7 +15,6 @@
 #include "experiments/run/run_options.hpp"
 #include "experiments/run/run_report.hpp"
 #include "experiments/study/auto_schedule.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/study/costs.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/packed_task.hpp"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <tuple>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/ranks/shared_ranks.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "analysis/scaling/allocation.hpp"
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 #include "experiments/study/size_curves.hpp"
 #include "experiments/tasks/task.hpp"
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/progress.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/study/study_state.hpp"
 #include "experiments/tasks/task.hpp"
 

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/configuration/toml_reader.hpp"
 #include "experiments/console/build_info.hpp"
 #include "experiments/console/json_output.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/study/ranks.hpp"
-#include "experiments/study/toml_reader.hpp"
 #include "src/base/error.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"

@@ -19,7 +19,7 @@
 #include <filesystem>
 #include <string>
 
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 
 namespace rewise {
 

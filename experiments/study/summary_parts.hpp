@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/json_output.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/study/size_curves.hpp"
 
 namespace rewise {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 
 namespace rewise {
 

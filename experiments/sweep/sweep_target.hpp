@@ -15,7 +15,7 @@
 #include <limits>
 #include <string>
 
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 #include "experiments/study/size_curves.hpp"
 
 namespace rewise {

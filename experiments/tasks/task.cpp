@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/build_info.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/tasks/task_check.hpp"
 #include "experiments/tasks/task_group.hpp"
 #include "src/base/error.hpp"

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <tuple>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/ranks/shared_ranks.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task_member.hpp"
 #include "src/base/clock.hpp"

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 #include "experiments/study/costs.hpp"
 #include "experiments/tc/tc_search.hpp"
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <tuple>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/console/commands.hpp"
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
@@ -15,7 +16,6 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "experiments/study/auto_schedule.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/tc/known_tc.hpp"
 #include "experiments/tc/tc_plan.hpp"
 #include "experiments/tune/tune_report.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 #include "src/base/error.hpp"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/configuration/config.hpp"
 #include "experiments/curves/configuration_correlation.hpp"
-#include "experiments/study/config.hpp"
 #include "experiments/tc/tc_plan.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/program.hpp"

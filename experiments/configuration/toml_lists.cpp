@@ -1,4 +1,4 @@
-#include "experiments/study/toml_lists.hpp"
+#include "experiments/configuration/toml_lists.hpp"
 
 #include <fmt/format.h>
 

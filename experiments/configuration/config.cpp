@@ -1,4 +1,4 @@
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,12 @@
 #include <array>
 #include <limits>
 
+#include "experiments/configuration/config_grid.hpp"
+#include "experiments/configuration/toml_lists.hpp"
+#include "experiments/configuration/toml_reader.hpp"
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/config_grid.hpp"
 #include "experiments/study/size_curves.hpp"
-#include "experiments/study/toml_lists.hpp"
-#include "experiments/study/toml_reader.hpp"
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"

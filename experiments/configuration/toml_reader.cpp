@@ -1,4 +1,4 @@
-#include "experiments/study/toml_reader.hpp"
+#include "experiments/configuration/toml_reader.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/study/toml_reader.hpp"
+#include "experiments/configuration/toml_reader.hpp"
 
 namespace rewise {
 

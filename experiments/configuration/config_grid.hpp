@@ -1,8 +1,8 @@
 // The grid of a study from its configuration: lattices, p, rules and temperatures.
 #pragma once
 
-#include "experiments/study/config.hpp"
-#include "experiments/study/toml_reader.hpp"
+#include "experiments/configuration/config.hpp"
+#include "experiments/configuration/toml_reader.hpp"
 
 namespace rewise {
 

@@ -1,5 +1,5 @@
 // The configuration of a study: defaults, ranges, and that the resolved text reads back the same.
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 
 #include <filesystem>
 

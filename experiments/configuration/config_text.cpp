@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "experiments/study/config.hpp"
+#include "experiments/configuration/config.hpp"
 
 namespace rewise {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/study/config_grid.hpp"
+#include "experiments/configuration/config_grid.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "experiments/configuration/toml_lists.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/toml_lists.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
