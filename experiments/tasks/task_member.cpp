@@ -187,20 +187,7 @@ void TaskMember::take(std::uint64_t cycles, const std::vector<Observation>& take
   cycles_ += cycles;
   if (job_.progress) job_.progress(cycles);
   if (equilibrating) return;
-  for (const Observation& observation : taken) append(observation);
-}
-
-void TaskMember::append(const Observation& observation) {
-  data_.energy.append(observation.bond_sum);
-  data_.magnetisation.append(observation.magnetisation);
-  if (spec().schedule.cluster == 0) return;
-  data_.cluster_size.append(observation.cluster_size);
-  if (observation.cluster_quartic_low.empty()) return;
-  data_.cluster_quartic_low.append(observation.cluster_quartic_low);
-  data_.cluster_quartic_high.append(observation.cluster_quartic_high);
-  if (observation.cluster_cross.empty()) return;
-  data_.cluster_cross.append(observation.cluster_cross);
-  data_.cluster_weight.append(observation.cluster_weight);
+  for (const Observation& observation : taken) append(data_, spec().schedule, observation);
 }
 
 void TaskMember::finish() {

@@ -104,7 +104,6 @@ class TaskMember {
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
   void check_source(const std::function<void()>& check) const;
-  void append(const Observation& observation);
   void pack(bool with_state);
   void note_provenance();
 

@@ -148,7 +148,7 @@ class Follower {
   std::vector<std::uint64_t> sums_;
 };
 
-// The others wait for rank 0 in the midst of an order: they must not do so for ever.
+// The others wait for this rank in the midst of an order: they must not do so for ever.
 template <class F>
 void guarded(Transport& transport, const F& f) {
   try {
@@ -162,11 +162,24 @@ void guarded(Transport& transport, const F& f) {
   }
 }
 
-// Calls f(bytes), some of [first, first + count) at a time.
+// Gives the order for [first, first + count) of its block, some bytes at a time; f(bytes) is what
+// rank 0 does of it.
 template <class F>
-void for_pieces(std::uint64_t first, std::uint64_t count, const F& f) {
+void order_pieces(Transport& transport, Order order, std::uint64_t first, std::uint64_t count,
+                  const F& f) {
   for (std::uint64_t at = 0; at < count; at += kMostBytes) {
-    f(Extent{first + at, first + std::min(count, at + kMostBytes)});
+    order.bytes = {first + at, first + std::min(count, at + kMostBytes)};
+    tell(transport, order);
+    guarded(transport, [&] { f(order.bytes); });
+  }
+}
+
+// Calls f(rank, part) for those of `bytes` that lie with other ranks.
+template <class F>
+void for_others(const Transport& transport, const Share& own, Extent bytes, const F& f) {
+  for (int r = 1; r < transport.size(); ++r) {
+    const Extent part = common(bytes, own.part(r));
+    if (part.size() > 0) f(r, part);
   }
 }
 
@@ -185,16 +198,10 @@ void check_shares(const std::vector<std::uint32_t>& extents, int ranks) {
 
 void follow(Transport& transport, const ShareMaker& make) {
   Follower follower(transport, make);
-  try {
+  guarded(transport, [&] {
     while (follower.follow()) {
     }
-  } catch (const Error& error) {
-    transport.abort(error);
-    throw;
-  } catch (const std::exception& error) {
-    transport.abort(Error(ExitCode::internal, error.what()));
-    throw;
-  }
+  });
 }
 
 void dismiss_followers(Transport& transport) { tell(transport, {.what = What::dismiss}); }
@@ -238,42 +245,32 @@ std::vector<std::uint64_t> Shares::count() const {
 
 void Shares::read(std::uint64_t who, std::uint64_t block, std::uint64_t first,
                   std::span<std::uint8_t> out) const {
-  for_pieces(first, out.size(), [&](Extent bytes) {
-    tell(transport_,
-         {.what = What::read, .engine = number_, .who = who, .block = block, .bytes = bytes});
-    guarded(transport_, [&] {
-      for (int r = 1; r < transport_.size(); ++r) {
-        const Extent part = common(bytes, own_->part(r));
-        if (part.size() == 0) continue;
-        transport_.post_receive(r, kBytes, out.subspan(part.first - first, part.size()));
-      }
-      const Extent own = common(bytes, own_->part(0));
-      if (own.size() > 0) {
-        own_->read(who, block, own.first, out.subspan(own.first - first, own.size()));
-      }
-      transport_.wait();
+  const Order order{.what = What::read, .engine = number_, .who = who, .block = block};
+  order_pieces(transport_, order, first, out.size(), [&](Extent bytes) {
+    for_others(transport_, *own_, bytes, [&](int r, Extent part) {
+      transport_.post_receive(r, kBytes, out.subspan(part.first - first, part.size()));
     });
+    const Extent own = common(bytes, own_->part(0));
+    if (own.size() > 0) {
+      own_->read(who, block, own.first, out.subspan(own.first - first, own.size()));
+    }
+    transport_.wait();
   });
 }
 
 void Shares::write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
                    std::span<const std::uint8_t> from) const {
-  for_pieces(first, from.size(), [&](Extent bytes) {
-    tell(transport_,
-         {.what = What::write, .engine = number_, .who = who, .block = block, .bytes = bytes});
-    guarded(transport_, [&] {
-      for (int r = 1; r < transport_.size(); ++r) {
-        const Extent part = common(bytes, own_->part(r));
-        if (part.size() == 0) continue;
-        transport_.post_send(r, kBytes, from.subspan(part.first - first, part.size()));
-      }
-      transport_.wait();
-      const Extent own = common(bytes, own_->part(0));
-      if (own.size() > 0) {
-        own_->write(who, block, own.first, from.subspan(own.first - first, own.size()));
-      }
-      own_->fetch(who);
+  const Order order{.what = What::write, .engine = number_, .who = who, .block = block};
+  order_pieces(transport_, order, first, from.size(), [&](Extent bytes) {
+    for_others(transport_, *own_, bytes, [&](int r, Extent part) {
+      transport_.post_send(r, kBytes, from.subspan(part.first - first, part.size()));
     });
+    transport_.wait();
+    const Extent own = common(bytes, own_->part(0));
+    if (own.size() > 0) {
+      own_->write(who, block, own.first, from.subspan(own.first - first, own.size()));
+    }
+    own_->fetch(who);
   });
 }
 

@@ -232,19 +232,6 @@ void Simulation::advance(std::uint64_t cycles, const Listener& listener) {
   }
 }
 
-void Simulation::append(const Observation& observation) {
-  data_.energy.append(observation.bond_sum);
-  data_.magnetisation.append(observation.magnetisation);
-  if (spec_.schedule.cluster == 0) return;
-  data_.cluster_size.append(observation.cluster_size);
-  if (observation.cluster_quartic_low.empty()) return;
-  data_.cluster_quartic_low.append(observation.cluster_quartic_low);
-  data_.cluster_quartic_high.append(observation.cluster_quartic_high);
-  if (observation.cluster_cross.empty()) return;
-  data_.cluster_cross.append(observation.cluster_cross);
-  data_.cluster_weight.append(observation.cluster_weight);
-}
-
 Observation Simulation::measure(const Listener& listener) {
   if (within_cycle_) advance(0, listener);
   Observation observation;
@@ -269,7 +256,7 @@ void Simulation::record(std::uint64_t times, std::uint64_t every, const Listener
     advance(every, listener);
     engine_->measure(observation);
     moved_ = false;
-    append(observation);
+    append(data_, spec_.schedule, observation);
   }
 }
 

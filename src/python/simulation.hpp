@@ -98,7 +98,6 @@ class Simulation {
   Simulation(std::shared_ptr<const Graph> graph, TaskSpec spec, EngineOptions options);
   HasDeviceSpins& device_engine();
   bool advance_one(std::uint64_t cycles, const Listener& listener);
-  void append(const Observation& observation);
 
   std::shared_ptr<const Graph> graph_;
   TaskSpec spec_;

@@ -7,6 +7,7 @@
 #include "src/packed/layout.hpp"
 #include "src/packed/packed.hpp"
 #include "tests/engines/identity_check.hpp"
+#include "tests/support/same_moves.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
@@ -44,24 +45,6 @@ void for_each_combination(F&& f) {
       f(graph, spec_of(local));
     }
   }
-}
-
-template <class F>
-void expect(ExitCode code, const std::string& part, F&& f) {
-  try {
-    f();
-    FAIL("no error");
-  } catch (const Error& error) {
-    INFO(error.what());
-    CHECK(error.exit_code() == code);
-    CHECK(std::string(error.what()).find(part) != std::string::npos);
-  }
-}
-
-EngineOptions with_threads(int threads) {
-  EngineOptions options;
-  options.threads = threads;
-  return options;
 }
 
 }  // namespace

@@ -28,12 +28,6 @@ EngineSpec spec_of(std::size_t dim, LocalUpdate local) {
   return spec;
 }
 
-EngineOptions with_threads(int threads) {
-  EngineOptions options;
-  options.threads = threads;
-  return options;
-}
-
 // Beside those of one process: odd slabs, rows that are worked on in their places, one plane each.
 std::vector<std::vector<std::uint32_t>> shapes() {
   auto shapes = packed_shapes();
@@ -49,37 +43,6 @@ std::vector<std::vector<std::uint32_t>> shapes() {
     shapes.push_back(more);
   }
   return shapes;
-}
-
-struct Seen {
-  std::uint64_t hash;
-  Observation observation;
-  EngineState state;
-};
-
-Seen look(Engine& engine) {
-  Seen seen{engine.trajectory_hash(), {}, engine.save()};
-  engine.measure(seen.observation);
-  return seen;
-}
-
-void check_seen(const Seen& x, const Seen& y) {
-  CHECK(x.hash == y.hash);
-  check_same(x.observation, y.observation);
-  CHECK(x.state.step == y.state.step);
-  CHECK(x.state.bytes == y.state.bytes);
-}
-
-template <class F>
-void expect(ExitCode code, const std::string& part, F&& f) {
-  try {
-    f();
-    FAIL("no error");
-  } catch (const Error& error) {
-    INFO(error.what());
-    CHECK(error.exit_code() == code);
-    CHECK(std::string(error.what()).find(part) != std::string::npos);
-  }
 }
 
 }  // namespace

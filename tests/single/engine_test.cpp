@@ -7,8 +7,10 @@
 #include "src/base/error.hpp"
 #include "src/single/single.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
 
 using namespace rewise;
+using rewise::oracle::with_threads;
 
 namespace {
 
@@ -25,12 +27,6 @@ EngineSpec small_spec(ClusterUpdate cluster) {
 }
 
 Graph small_graph() { return build_graph({{10, 12}, 0.2, Rule::rewire, 5}); }
-
-EngineOptions with_threads(int threads) {
-  EngineOptions options;
-  options.threads = threads;
-  return options;
-}
 
 bool same(const Observation& a, const Observation& b) {
   return a.bond_sum == b.bond_sum && a.magnetisation == b.magnetisation &&

@@ -14,12 +14,6 @@ using namespace rewise::oracle;
 
 namespace {
 
-EngineOptions with_threads(int threads) {
-  EngineOptions options;
-  options.threads = threads;
-  return options;
-}
-
 void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
                 const std::function<void(Engine&)>& f) {
   ranks::run_ranks(ranks, [&](ranks::Transport& transport) {
@@ -51,37 +45,6 @@ std::vector<EngineSpec> specs() {
     }
   }
   return specs;
-}
-
-struct Seen {
-  std::uint64_t hash;
-  Observation observation;
-  EngineState state;
-};
-
-Seen look(Engine& engine) {
-  Seen seen{engine.trajectory_hash(), {}, engine.save()};
-  engine.measure(seen.observation);
-  return seen;
-}
-
-void check_seen(const Seen& x, const Seen& y) {
-  CHECK(x.hash == y.hash);
-  check_same(x.observation, y.observation);
-  CHECK(x.state.step == y.state.step);
-  CHECK(x.state.bytes == y.state.bytes);
-}
-
-template <class F>
-void expect(ExitCode code, const std::string& part, F&& f) {
-  try {
-    f();
-    FAIL("no error");
-  } catch (const Error& error) {
-    INFO(error.what());
-    CHECK(error.exit_code() == code);
-    CHECK(std::string(error.what()).find(part) != std::string::npos);
-  }
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/base/error.hpp"
 #include "src/engine/engine.hpp"
 #include "tests/support/catch.hpp"
 
@@ -28,6 +30,45 @@ inline void check_same(Engine& a, Engine& b) {
   a.measure(x);
   b.measure(y);
   check_same(x, y);
+}
+
+// An engine's configurations, its sums since the last measurement, and what a checkpoint keeps.
+struct Seen {
+  std::uint64_t hash;
+  Observation observation;
+  EngineState state;
+};
+
+inline Seen look(Engine& engine) {
+  Seen seen{engine.trajectory_hash(), {}, engine.save()};
+  engine.measure(seen.observation);
+  return seen;
+}
+
+inline void check_seen(const Seen& x, const Seen& y) {
+  CHECK(x.hash == y.hash);
+  check_same(x.observation, y.observation);
+  CHECK(x.state.step == y.state.step);
+  CHECK(x.state.bytes == y.state.bytes);
+}
+
+inline EngineOptions with_threads(int threads) {
+  EngineOptions options;
+  options.threads = threads;
+  return options;
+}
+
+// f throws Error(code) with `part` in its words.
+template <class F>
+void expect(ExitCode code, const std::string& part, F&& f) {
+  try {
+    f();
+    FAIL("no error");
+  } catch (const Error& error) {
+    INFO(error.what());
+    CHECK(error.exit_code() == code);
+    CHECK(std::string(error.what()).find(part) != std::string::npos);
+  }
 }
 
 struct LatticeCase {
