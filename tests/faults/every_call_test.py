@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "experiments/study"))
@@ -248,10 +249,12 @@ class EveryCall(unittest.TestCase):
                 except subprocess.TimeoutExpired:
                     return f"{fault}: the other process does not end"
                 finally:
-                    if stopped and first.poll() is None:
-                        if second.returncode == 0:
-                            before = place.result()
-                        os.kill(first.pid, signal.SIGCONT)
+                    if stopped and first.poll() is None and second.returncode == 0:
+                        before = place.result()
+                    end = time.monotonic() + 60
+                    while stopped and first.poll() is None and time.monotonic() < end:
+                        os.kill(first.pid, signal.SIGCONT)  # it may come to its call only now
+                        time.sleep(0.05)
                     first = place.end(first)
                 told = (f"{fault}: status {first.returncode} and {second.returncode}\n"
                         f"{first.stderr}\nthe other: {second.stderr}")
