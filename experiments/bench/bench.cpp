@@ -10,7 +10,6 @@
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/engine/batch.hpp"
-#include "src/label/method.hpp"
 #include "src/packed/shared.hpp"
 #include "src/single/shared.hpp"
 
@@ -71,7 +70,7 @@ class Group {
   BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
     const auto batch = make(update);
     for (const std::size_t k : all_) batch->engine(k).restore(states_[k]);
-    const Schedule schedule = schedule_of(update.name);
+    const Schedule schedule = schedule_of(update);
     const auto pieces =
         time_pieces(*batch, [&](std::uint64_t cycles) { batch->advance(all_, schedule, cycles); });
     BenchRow row = describe(update, schedule);
@@ -84,17 +83,16 @@ class Group {
     }
     row.flips_per_ns = median(rate);
     row.spread = spread(rate);
-    const double updates =
-        update.name == "mix" ? 1 : static_cast<double>(schedule.steps_per_cycle());
+    const double updates = !update.update ? 1 : static_cast<double>(schedule.steps_per_cycle());
     const double seconds_per_update = median(seconds_per_round(pieces)) / updates;
     const double systems = static_cast<double>(group_.replicas) * group_.graphs;
     row.us_per_update = 1e6 * seconds_per_update / systems;
-    if (update.name == "wolff") {
+    if (update.is(Update::wolff)) {
       row.cluster_fraction =
           cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
     }
-    if (update.name == "swendsen-wang") row.steps = steps_per_site(pieces);
-    if (update.name != "mix") share(update.name, seconds_per_update, limits, row);
+    if (update.is(Update::swendsen_wang)) row.steps = steps_per_site(pieces);
+    if (update.update) share(*update.update, seconds_per_update, limits, row);
     if (schedule.cluster == 0) {
       row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
     }
@@ -102,10 +100,6 @@ class Group {
   }
 
  private:
-  static bool sweeps(const std::string& update) {
-    return update != "mix" && is_local(parse_update(update, "update"));
-  }
-
   const Graph& graph() const { return *graphs_.front(); }
   bool packed() const { return group_.engine == EngineKind::packed; }
 
@@ -117,19 +111,18 @@ class Group {
     spec.replicas = group_.replicas;
     spec.seed = effort_.seed;
     spec.start = Start::cold;
-    if (sweeps(update.name)) spec.local = parse_local_update(update.name, "update");
-    const bool swendsen_wang = update.name == "swendsen-wang";
-    if (swendsen_wang || !group_.device.team.empty() || shared_ranks() != nullptr) {
+    if (update.sweeps()) spec.local = parse_local_update(update.name(), "update");
+    if (update.is(Update::swendsen_wang) || !group_.device.team.empty() ||
+        shared_ranks() != nullptr) {
       spec.cluster = ClusterUpdate::swendsen_wang;
     }
-    if (update.name == "few-cluster") spec.cluster = ClusterUpdate::few_cluster;
+    if (update.is(Update::few_cluster)) spec.cluster = ClusterUpdate::few_cluster;
     EngineOptions options;
     group_.device.choose(options);
     options.threads = effort_.threads;
-    (swendsen_wang ? options.label_method : options.wolff_method) = update.method;
-    if (swendsen_wang && is_tiled(parse_label_method(update.method, "--label-method"))) {
-      options.label_tile = effort_.tile;
-    }
+    options.wolff_method = update.wolff;
+    options.label_method = update.label.value_or(LabelMethod::fast);
+    if (is_tiled(options.label_method)) options.label_tile = effort_.tile;
     if (group_.engine == EngineKind::bundle) {
       std::vector<BundleTask> tasks;
       for (const auto& graph : graphs_) {
@@ -156,11 +149,11 @@ class Group {
 
   void equilibrate() {
     const bool bundle = group_.engine == EngineKind::bundle;
-    const bool any_lattice = !group_.device.team.empty();
-    const auto batch = make({packed() ? "metropolis"
-                             : bundle ? "wolff"
-                                      : "swendsen-wang",
-                             any_lattice ? "kalentev" : ""});
+    BenchUpdate update{packed() ? Update::metropolis
+                       : bundle ? Update::wolff
+                                : Update::swendsen_wang};
+    if (!group_.device.team.empty()) update.label = LabelMethod::kalentev;  // on any lattice
+    const auto batch = make(update);
     const Schedule schedule = packed() ? Schedule{1, 0} : bundle ? Schedule{1, 4} : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);
@@ -173,11 +166,11 @@ class Group {
     }
   }
 
-  Schedule schedule_of(const std::string& update) const {
-    if (update == "mix") return effort_.mix.value();
-    if (sweeps(update)) return {1, 0};
+  Schedule schedule_of(const BenchUpdate& update) const {
+    if (!update.update) return effort_.mix.value();
+    if (update.sweeps()) return {1, 0};
     // A launch of the bundle engine or of a persistent kernel makes all updates of a cycle.
-    const std::uint32_t usual = group_.device.index < 0 || update != "wolff" ? 8 : 64;
+    const std::uint32_t usual = group_.device.index < 0 || !update.is(Update::wolff) ? 8 : 64;
     return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};
   }
 
@@ -241,8 +234,8 @@ class Group {
   BenchRow describe(const BenchUpdate& update, const Schedule& schedule) const {
     BenchRow row;
     row.engine = to_string(group_.engine);
-    row.update = update.name;
-    row.method = update.method;
+    row.update = update.name();
+    row.method = update.method();
     row.device = group_.device.name;
     row.extents = group_.graph.extents;
     row.p = group_.graph.p;
@@ -254,8 +247,7 @@ class Group {
     return row;
   }
 
-  void share(const std::string& update, double seconds, const DeviceLimits& limits,
-             BenchRow& row) const {
+  void share(Update update, double seconds, const DeviceLimits& limits, BenchRow& row) const {
     const std::vector<std::uint32_t>& extents = group_.graph.extents;
     double bytes = packed() ? least_packed_bytes(extents, group_.replicas) : 0;
     for (const auto& graph : graphs_) {

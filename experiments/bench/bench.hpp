@@ -21,8 +21,14 @@
 namespace rewise {
 
 struct BenchUpdate {
-  std::string name;    // metropolis, glauber, wolff, swendsen-wang, few-cluster, mix
-  std::string method;  // --wolff-method or --label-method of the single engine; "": its default
+  std::optional<Update> update = {};  // none: the schedule BenchEffort::mix
+  WolffMethod wolff = WolffMethod::automatic;
+  std::optional<LabelMethod> label = {};  // none: the default, which a row does not name
+
+  bool is(Update one) const { return update == one; }
+  bool sweeps() const { return update && is_local(*update); }
+  std::string_view name() const { return update ? to_string(*update) : "mix"; }
+  std::string_view method() const { return label ? to_string(*label) : to_string(wolff); }
 };
 
 struct BenchGroup {

@@ -62,33 +62,32 @@ DeviceLimits device_limits(const Device& device, int threads) {
   return limits;
 }
 
-double least_bytes(EngineKind engine, std::string_view update, const Graph& graph,
-                   std::uint32_t replicas) {
+double least_bytes(EngineKind engine, Update update, const Graph& graph, std::uint32_t replicas) {
   const auto sites = static_cast<double>(graph.sites());
   // Neighbours of modified cells, one 32-bit index each, read once for all replicas.
   const double lists =
       4.0 * static_cast<double>(graph.offsets().empty() ? 0 : graph.offsets().back());
   const double words =
       engine == EngineKind::bundle ? 4.0 * replicas / 32 : replicas;  // bytes of a site
-  if (update == "wolff" || update == "few-cluster") return 0;
+  if (update == Update::wolff || update == Update::few_cluster) return 0;
   // Swendsen-Wang: spins read and written, labels (16 bit in tiles, else 32) written and read.
   const double label = engine == EngineKind::bundle ? 2 : 4;
-  if (update == "swendsen-wang") return sites * (2 * words + 2 * label * replicas) + lists;
+  if (update == Update::swendsen_wang) return sites * (2 * words + 2 * label * replicas) + lists;
   // Colour by colour: the half that is updated read and written, the other half read.
   return 3 * sites * words + lists;
 }
 
-double least_instructions(EngineKind engine, std::string_view update, const Graph& graph) {
+double least_instructions(EngineKind engine, Update update, const Graph& graph) {
   const double degree =
       2.0 * static_cast<double>(graph.bonds()) / static_cast<double>(graph.sites());
   // Of 32 fractions compared digit by digit with thresholds some nine digits are read before the
   // last one has settled: two calls, a tenth of the words a third and fourth; two instructions per
   // digit.
   constexpr double kDigits = 2.2 * kPhilox + 2 * 2.2 * 4;
-  if (update == "swendsen-wang") {
+  if (update == Update::swendsen_wang) {
     return kDigits * degree / 2 / 32 + 8;  // bonds 32 at a time; a find and a union per site
   }
-  if (engine == EngineKind::bundle && update != "wolff") return (kDigits + 2.5 * degree) / 32;
+  if (engine == EngineKind::bundle && update != Update::wolff) return (kDigits + 2.5 * degree) / 32;
   // One fraction of 32 bits per site, or per bond of a cluster's tree, is a quarter of a call; the
   // sum of the neighbours or the tests of the bonds.
   return kPhilox / 4 + 2 * degree;

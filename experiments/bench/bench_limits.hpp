@@ -31,12 +31,11 @@ DeviceLimits device_limits(const Device& device, int threads);
 
 // Bytes that a sweep (metropolis, glauber) or update (swendsen-wang) of all replicas moves at
 // least; 0 for wolff and few-cluster, whose clusters may stay in a cache.
-double least_bytes(EngineKind engine, std::string_view update, const Graph& graph,
-                   std::uint32_t replicas);
+double least_bytes(EngineKind engine, Update update, const Graph& graph, std::uint32_t replicas);
 
 // Integer instructions per attempted (metropolis, glauber), flipped (wolff), found (few-cluster) or
 // visited (swendsen-wang) site of one replica. Potts takes the same at least.
-double least_instructions(EngineKind engine, std::string_view update, const Graph& graph);
+double least_instructions(EngineKind engine, Update update, const Graph& graph);
 
 // The same of a sweep of the packed engine, which has no graph.
 double least_packed_bytes(const std::vector<std::uint32_t>& extents, std::uint32_t replicas);

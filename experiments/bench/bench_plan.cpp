@@ -14,12 +14,9 @@
 #include "experiments/ranks/shared_ranks.hpp"
 #include "experiments/tc/known_tc.hpp"
 #include "src/base/error.hpp"
-#include "src/base/words.hpp"
 #include "src/bundle/bundle.hpp"
-#include "src/label/method.hpp"
 #include "src/packed/packed.hpp"
 #include "src/single/single.hpp"
-#include "src/single/wolff/wolff_method.hpp"
 
 namespace rewise {
 namespace {
@@ -96,26 +93,27 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   return choose(EngineKind::single).devices;
 }
 
+LabelMethod label_of(const BenchUpdate& update) { return update.label.value_or(LabelMethod::fast); }
+
 // Error(usage) for a Wolff method that none of the devices has.
 void check_wolff_methods(const BenchPlan& plan) {
   const bool cuda = std::any_of(plan.devices.begin(), plan.devices.end(),
                                 [](const Device& device) { return device.index >= 0; });
-  for (const std::string& method : plan.wolff_methods) {
-    if (!method.empty()) single::parse_wolff_method(method, cuda);
+  for (const BenchUpdate& update : plan.wolff) {
+    check_wolff_method(update.wolff, cuda, "--wolff-method");
   }
 }
 
 std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& engine) {
   std::vector<BenchUpdate> updates;
   for (const Update update : engine.updates) {
-    const std::string name(to_string(update));
-    if (!holds(plan.updates, name)) continue;
-    std::vector<std::string> methods{""};
-    if (engine.methods && update == Update::wolff) methods = plan.wolff_methods;
-    if (engine.methods && update == Update::swendsen_wang) methods = plan.label_methods;
-    for (const std::string& method : methods) updates.push_back({name, method});
+    if (!holds(plan.updates, update)) continue;
+    std::vector<BenchUpdate> rows{{update}};
+    if (engine.methods && update == Update::wolff) rows = plan.wolff;
+    if (engine.methods && update == Update::swendsen_wang) rows = plan.labels;
+    updates.insert(updates.end(), rows.begin(), rows.end());
   }
-  if (plan.effort.mix && has(engine.kind, Update::wolff)) updates.push_back({"mix", ""});
+  if (plan.effort.mix && has(engine.kind, Update::wolff)) updates.emplace_back();
   return updates;
 }
 
@@ -131,24 +129,20 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
                                     std::vector<BenchUpdate> updates) {
   if (!device.team.empty()) {
     std::erase_if(updates, [&](const BenchUpdate& update) {
-      if (update.name != "mix" && is_local(parse_update(update.name, "--update"))) return false;
-      return update.name != "swendsen-wang" ||
-             !single::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, update.method)
+      if (update.sweeps()) return false;
+      return !update.is(Update::swendsen_wang) ||
+             !single::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, label_of(update))
                   .empty();
     });
   }
   if (shared_ranks() != nullptr) {
     std::erase_if(updates, [](const BenchUpdate& update) {
-      if (update.name == "swendsen-wang") return update.method != "" && update.method != "fast";
-      return update.name == "mix" || !is_local(parse_update(update.name, "--update"));
+      if (update.is(Update::swendsen_wang)) return !traits(label_of(update)).ranks;
+      return !update.sweeps();
     });
   }
   if (device.index >= 0) return updates;
-  std::erase_if(updates, [](const BenchUpdate& update) {
-    if (update.name != "wolff" || update.method.empty()) return false;
-    const std::string here = ", " + single::wolff_methods(false) + ",";
-    return here.find(", " + update.method + ",") == std::string::npos;
-  });
+  std::erase_if(updates, [](const BenchUpdate& update) { return !has_cpu(update.wolff); });
   return updates;
 }
 
@@ -192,20 +186,21 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   std::tie(plan.model, plan.q) = read_model(options);
   plan.engines = engines_of(options, plan.model);
   if (options.update.empty()) {
-    for (const Update update : traits(EngineKind::single).updates) {
-      plan.updates.emplace_back(to_string(update));
-    }
+    const auto& all = traits(EngineKind::single).updates;
+    plan.updates.assign(all.begin(), all.end());
   } else {
     for (const std::string& word : split_list(options.update)) {
-      plan.updates.emplace_back(to_string(parse_update(word, "--update")));
+      plan.updates.push_back(parse_update(word, "--update"));
     }
   }
-  plan.wolff_methods = split_list(options.wolff_method);
-  plan.label_methods = split_list(options.label_method);
+  for (const std::string& word : split_list(options.wolff_method)) {
+    plan.wolff.push_back({Update::wolff, parse_wolff_method(word, "--wolff-method"), {}});
+  }
   LabelMethod tiled{};  // the one that --tile is for, if any is
-  for (const std::string& method : plan.label_methods) {
-    const LabelMethod parsed = parse_label_method(method, "--label-method");
-    if (!is_tiled(tiled)) tiled = parsed;
+  for (const std::string& word : split_list(options.label_method)) {
+    BenchUpdate& update = plan.labels.emplace_back(BenchUpdate{Update::swendsen_wang});
+    if (!word.empty()) update.label = parse_label_method(word, "--label-method");
+    if (!is_tiled(tiled)) tiled = label_of(update);
   }
   tile_edge(tiled, static_cast<int>(options.dim), static_cast<std::uint32_t>(options.tile),
             "--tile");

@@ -23,7 +23,8 @@ struct BenchOptions : ModelOptions {
 // Everything that was asked for, checked.
 struct BenchPlan {
   std::vector<EngineKind> engines;
-  std::vector<std::string> updates, wolff_methods, label_methods;
+  std::vector<Update> updates;
+  std::vector<BenchUpdate> wolff, labels;  // with the methods asked for, or the default one
   std::vector<Device> devices;
   std::vector<GraphSpec> graphs;  // size by size, p by p
   std::vector<double> temperatures;

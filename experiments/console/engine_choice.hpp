@@ -33,6 +33,12 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
 // Error(usage) where the engine that is named has not.
 EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
                          const std::string& origin, bool packed = false);
+// "--wolff-method", "--label-method" and "--tile" as typed, for an engine that has methods and,
+// where it is chosen, the cluster update; `dim` 0: no lattice. Error(usage).
+EngineOptions choose_methods(const std::string& wolff, const std::string& label, std::uint64_t tile,
+                             EngineKind engine, std::optional<ClusterUpdate> cluster, int dim);
+// Error(usage) for a method that the device has not.
+void check_wolff_method(WolffMethod method, bool on_cuda, const std::string& origin);
 // Error(usage): q is for Potts.
 void check_states(ModelKind model, std::uint64_t q, const std::string& origin);
 // Error(usage) for what is no engine's name, and for packed where `packed` does not allow it.

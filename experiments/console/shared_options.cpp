@@ -43,6 +43,11 @@ void add_model_options(CLI::App& app, ModelOptions& o) {
   add_whole(app, "--q", o.q, 2, 255, "Potts states");
 }
 
+std::string label_method_help() {
+  return fmt::format("{}, or TILE+MERGE:\nbfs, union-find or self-label + relax or sew",
+                     label_methods(&LabelTraits::whole));
+}
+
 std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options) {
   const ModelKind kind = parse_model(options.model, "--model");
   check_states(kind, options.q, "--q");

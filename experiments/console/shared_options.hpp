@@ -46,6 +46,8 @@ struct ModelOptions {
 
 // --model, --q.
 void add_model_options(CLI::App& app, ModelOptions& options);
+// The words of labelling methods.
+std::string label_method_help();
 
 // The model and its q. Error(usage).
 std::pair<ModelKind, std::uint32_t> read_model(const ModelOptions& options);

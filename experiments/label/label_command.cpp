@@ -67,9 +67,7 @@ AddedCommand add_label_command(CLI::App& program) {
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of that draw");
   add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number: a text, or FILE.h5:/path");
   begin_group(app, "How");
-  add_text(app, "--method", o.method, "WORD",
-           "fast, label-equivalence, kalentev, or TILE+MERGE:\n"
-           "bfs, union-find or self-label + relax or sew");
+  add_text(app, "--method", o.method, "WORD", label_method_help());
   add_whole(app, "--tile", o.tile, 0, kMostTile,
             "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");

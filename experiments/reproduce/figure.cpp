@@ -78,9 +78,10 @@ void read_labelling(const TomlSection& s, FigureRun& run) {
   run.q = whole("q", {2}, 2);
   run.tiles = whole("tiles", {0}, 0);
   run.ratios = s.has("ratio") ? numbers(s, "ratio", 1e-6, 1e6) : std::vector<double>{1};
-  run.methods = texts(s, "methods");
-  if (run.methods.empty()) run.methods = {"fast"};
-  for (const auto& method : run.methods) parse_label_method(method, s.origin("methods"));
+  for (const auto& method : texts(s, "methods")) {
+    run.labels.push_back(parse_label_method(method, s.origin("methods")));
+  }
+  if (run.labels.empty()) run.labels = {LabelMethod::fast};
   run.axis = s.text("axis", "size");
   constexpr std::array<std::string_view, 3> axes{"size", "ratio", "tile"};
   parse_word(run.axis, axes, "axis", s.origin("axis"));
@@ -105,7 +106,11 @@ FigureRun read_run(const TomlSection& s) {
   spec.graphs = static_cast<std::uint32_t>(s.whole("graphs", 1, 1u << 16, 1));
   const bool labels = run.kind == "labelling" || run.kind == "few-cluster";
   if (labels) read_labelling(s, run);
-  if (run.kind == "speed") run.methods = texts(s, "methods");
+  if (run.kind == "speed") {
+    for (const auto& method : texts(s, "methods")) {
+      run.wolffs.push_back(parse_wolff_method(method, s.origin("methods")));
+    }
+  }
   if (run.kind != "tc" && !labels) spec.temperatures = numbers(s, "temperature", 1e-6, 1e6);
   const auto schedules = texts(s, "schedules");
   if (!schedules.empty() || (run.kind != "tc" && !labels)) {

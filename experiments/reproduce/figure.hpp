@@ -30,12 +30,13 @@ struct FigureRun {
   std::vector<double> ps;                         // moments, tc: all of them
   std::vector<std::uint32_t> q;                   // labelling: Potts states
   std::vector<double> ratios;                     // labelling: beta / beta_c
-  std::vector<std::string> methods;  // labelling: src/label/method.hpp; speed: Wolff methods
-  std::vector<std::uint32_t> tiles;  // labelling: edges; 0: the method's own
-  std::string axis;                  // labelling: size, ratio or tile
-  std::uint64_t core = 0;            // labelling: largest edge that one core is timed for
-  bool fit_passes = false;           // labelling: with fit_from; figure_labels.hpp
-  std::string parameters;            // all that determines the run, one line
+  std::vector<LabelMethod> labels;                // labelling: its methods
+  std::vector<WolffMethod> wolffs;                // speed: likewise; none: the default
+  std::vector<std::uint32_t> tiles;               // labelling: edges; 0: the method's own
+  std::string axis;                               // labelling: size, ratio or tile
+  std::uint64_t core = 0;   // labelling: largest edge that one core is timed for
+  bool fit_passes = false;  // labelling: with fit_from; figure_labels.hpp
+  std::string parameters;   // all that determines the run, one line
 };
 
 struct FigureCheck {

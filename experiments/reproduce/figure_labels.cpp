@@ -24,9 +24,8 @@ std::vector<LabelSetting> settings_of(const FigureRun& run) {
   for (const auto& extents : run.sizes) {
     for (const std::uint32_t q : run.q) {
       for (const double ratio : run.ratios) {
-        for (const auto& method : run.methods) {
-          const bool tiled = method.find('+') != std::string::npos;
-          const auto tiles = tiled ? run.tiles : std::vector<std::uint32_t>{0};
+        for (const LabelMethod method : run.labels) {
+          const auto tiles = is_tiled(method) ? run.tiles : std::vector<std::uint32_t>{0};
           for (const std::uint32_t tile : tiles) all.push_back({extents, q, ratio, method, tile});
         }
       }
@@ -43,7 +42,7 @@ CurveKeys keys_of(const LabelSetting& s, std::string_view without) {
   add("size", fmt::format("{}", s.extents.front()));
   add("q", fmt::format("{}", s.q));
   add("ratio", number_text(s.ratio));
-  add("method", s.method);
+  add("method", std::string(to_string(s.method)));
   add("tile", tile_text(s.tile));
   return keys;
 }
@@ -56,7 +55,7 @@ double axis_value(const LabelSetting& s, const std::string& axis) {
 
 std::string point_name(const LabelSetting& s) {
   return fmt::format("{} q {} ratio {} {} {}", extents_text(s.extents), s.q, number_text(s.ratio),
-                     s.method, tile_text(s.tile));
+                     to_string(s.method), tile_text(s.tile));
 }
 
 CurveSet labelling_point(const FigureRun& run, const LabelSetting& s, const Times& t, Value core) {
@@ -93,7 +92,7 @@ struct Best {
 
 void add_best_tiles(CurveSet& set, const FigureRun& run,
                     const std::vector<LabelSetting>& settings) {
-  std::map<std::tuple<std::string, std::uint32_t>, Best> best;  // method, size
+  std::map<std::tuple<LabelMethod, std::uint32_t>, Best> best;  // method, size
   for (const LabelSetting& s : settings) {
     const double identify = find_metric(set, keys_of(s, ""), "identify", run.name).value;
     Best& least = best[{s.method, s.extents.front()}];
@@ -101,7 +100,8 @@ void add_best_tiles(CurveSet& set, const FigureRun& run,
   }
   for (const auto& [key, least] : best) {
     if (least.tile == 0) continue;
-    const auto& [method, size] = key;
+    const std::string method(to_string(std::get<0>(key)));
+    const std::uint32_t size = std::get<1>(key);
     Curve& curve = set.table("best_tile").curve({{"method", method}});
     curve.append("size", size);
     curve.append("tile", least.tile);
@@ -130,7 +130,7 @@ double slope(const std::vector<std::array<double, 2>>& points) {
 // a few updates are much alike: the error is by jackknife over sizes.
 void add_passes_law(CurveSet& set, const FigureRun& run,
                     const std::vector<LabelSetting>& settings) {
-  for (const auto& method : run.methods) {
+  for (const LabelMethod method : run.labels) {
     std::map<std::uint32_t, std::vector<std::array<double, 2>>> points;  // by size
     for (const LabelSetting& s : settings) {
       const double across = s.tile > 0 ? static_cast<double>(s.extents.front()) / s.tile : 0;
@@ -151,7 +151,8 @@ void add_passes_law(CurveSet& set, const FigureRun& run,
     double squares = 0;
     for (const auto& [size, some] : points) squares += std::pow(without(size) - all, 2);
     const double error = n > 1 ? std::sqrt((n - 1) / n * squares) : kNan;
-    MetricRow& row = set.metrics.emplace_back(MetricRow{{{"method", method}, {"tile", "all"}}, {}});
+    MetricRow& row = set.metrics.emplace_back(
+        MetricRow{{{"method", std::string(to_string(method))}, {"tile", "all"}}, {}});
     row.add("passes_exponent", {all, error});
   }
 }
@@ -175,7 +176,7 @@ CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress
     Value core{kNan, kNan};
     if (s.extents.front() <= run.core) {
       LabelSetting reference = s;
-      reference.method = "fast";
+      reference.method = LabelMethod::fast;
       reference.tile = 0;
       const CurveSet one = kept.point("core " + point_name(reference), 0, progress, [&] {
         CurveSet part;
@@ -206,7 +207,7 @@ CurveSet measure_few_cluster(const FigureRun& run, const StopToken& stop, Progre
   LabelTimer timer(run, stop);
   for (const auto& extents : run.sizes) {
     append(set, kept.point(extents_text(extents), share, progress, [&] {
-      LabelSetting s{extents, run.q.front(), run.ratios.front(), "", 0};
+      LabelSetting s{extents, run.q.front(), run.ratios.front(), LabelMethod::fast, 0};
       const Value wolff = timer.time(s, ClusterUpdate::wolff, -1).flipped;
       Value few{std::numeric_limits<double>::infinity(), kNan};
       std::uint32_t tile = 0;

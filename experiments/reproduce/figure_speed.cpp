@@ -38,8 +38,9 @@ EngineState equilibrium(const CurveSpec& spec, const Graph& graph, double temper
 }
 
 std::unique_ptr<Engine> wolff_engine(const CurveSpec& spec, const Graph& graph, double temperature,
-                                     const std::string& method) {
-  if (method.empty()) return curve_engine(spec, graph, 0, temperature, Mix{}, Start::cold);
+                                     WolffMethod method) {
+  if (method == WolffMethod::automatic)
+    return curve_engine(spec, graph, 0, temperature, Mix{}, Start::cold);
   EngineSpec engine;
   engine.betas = {1 / temperature};
   engine.replicas = spec.replicas;
@@ -53,7 +54,7 @@ std::unique_ptr<Engine> wolff_engine(const CurveSpec& spec, const Graph& graph, 
 }
 
 UpdateTimes time_updates(const CurveSpec& spec, const Graph& graph, double temperature,
-                         const std::string& method, const EngineState& start, std::uint64_t updates,
+                         WolffMethod method, const EngineState& start, std::uint64_t updates,
                          const StopToken& stop) {
   const auto engine = wolff_engine(spec, graph, temperature, method);
   engine->restore(start);
@@ -124,19 +125,19 @@ Series hybrid(const UpdateTimes& core, const UpdateTimes& fast) {
 // One core, and the accelerated side beside it.
 struct Sides {
   CurveSpec core, fast;
-  std::vector<std::string> methods;  // of the accelerated side; "" is its default
+  std::vector<WolffMethod> methods;  // of the accelerated side
 };
 
 Sides sides_of(const FigureRun& run) {
   const bool gpu = run.spec.device >= 0;
-  Sides sides{run.spec, run.spec, run.methods};
+  Sides sides{run.spec, run.spec, run.wolffs};
   sides.core.engine = EngineKind::single;
   sides.core.device = -1;
   sides.core.threads = sides.fast.threads = 1;
   sides.core.replicas = 1;
   sides.fast.engine = gpu ? EngineKind::single : EngineKind::bundle;
   sides.fast.replicas = gpu ? 1 : 32;
-  if (sides.methods.empty()) sides.methods = {""};
+  if (sides.methods.empty()) sides.methods = {WolffMethod::automatic};
   return sides;
 }
 
@@ -178,25 +179,25 @@ Columns one_side(const UpdateTimes& core) {
 
 CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& sides,
                      double temperature, const StopToken& stop) {
-  const bool gpu = run.spec.device >= 0, named = !run.methods.empty();
+  const bool gpu = run.spec.device >= 0, named = !run.wolffs.empty();
   const std::string size = fmt::format("{}", sides.core.extents.front());
   const EngineState start = equilibrium(sides.fast, graph, temperature, stop);
   const EngineState alone = gpu ? start : equilibrium(sides.core, graph, temperature, stop);
-  const UpdateTimes slow =
-      time_updates(sides.core, graph, temperature, "", alone, run.spec.measure, stop);
+  const UpdateTimes slow = time_updates(sides.core, graph, temperature, WolffMethod::automatic,
+                                        alone, run.spec.measure, stop);
   CurveSet part;
-  for (const std::string& method : sides.methods) {
+  for (const WolffMethod method : sides.methods) {
     UpdateTimes quick;
     if (gpu) {
       quick = time_updates(sides.fast, graph, temperature, method, start, run.spec.measure, stop);
     } else if (!named) {
-      quick = time_updates(sides.fast, graph, temperature, "", start,
+      quick = time_updates(sides.fast, graph, temperature, WolffMethod::automatic, start,
                            std::max(run.spec.measure / 8, kLeast), stop);
     }
     const Columns columns = gpu || !named ? both_sides(slow, quick, gpu, named) : one_side(slow);
     CurveKeys by_size{{"temperature", number_text(temperature)}}, by_temperature{{"size", size}};
-    if (named) by_size.emplace_back("method", method);
-    if (named) by_temperature.emplace_back("method", method);
+    if (named) by_size.emplace_back("method", to_string(method));
+    if (named) by_temperature.emplace_back("method", to_string(method));
     CurveKeys all = by_temperature;
     all.emplace_back("temperature", number_text(temperature));
     Curve& speed = part.table("speed").curve(by_temperature);
@@ -222,7 +223,7 @@ CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& pr
   set.kind = "speed";
   set.about = spec_json(sides.fast);
   set.notes.push_back(run.spec.device >= 0 ? "accelerated: the single engine on CUDA"
-                      : run.methods.empty()
+                      : run.wolffs.empty()
                           ? "accelerated: no CUDA device here, so 32 systems a word on one core"
                           : "no CUDA device here: its methods were not timed");
   const double share = 1.0 / static_cast<double>(run.sizes.size() * run.spec.temperatures.size());

@@ -15,7 +15,7 @@ struct LabelSetting {
   std::vector<std::uint32_t> extents;
   std::uint32_t q = 2;
   double ratio = 1;  // beta / beta_c
-  std::string method;
+  LabelMethod method = LabelMethod::fast;
   std::uint32_t tile = 0;  // 0: the method's own
 };
 

@@ -121,9 +121,15 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
   return winner;
 }
 
-// What several devices do together.
-void check_team(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
-  if (engine.devices.empty()) return;
+// What the device does, or several together.
+void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
+  if (engine.devices.empty()) {
+    return check_wolff_method(engine.wolff_method, engine.device >= 0, "--wolff-method");
+  }
+  if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {} share lattices, not imported graphs", options.device));
+  }
   if (options.schedule == "auto" && !is_packed(spec)) {
     throw Error(ExitCode::usage,
                 fmt::format("--schedule: auto: {} share a system by a schedule that is named "
@@ -132,7 +138,7 @@ void check_team(const EngineOptions& engine, const RunOptions& options, const Ta
   }
   if (spec.schedule.cluster == 0) return;
   const std::string why_not =
-      single::why_no_team(spec.graph.extents, spec.cluster, options.label_method);
+      single::why_no_team(spec.graph.extents, spec.cluster, engine.label_method);
   if (!why_not.empty()) {
     throw Error(ExitCode::usage, fmt::format("--device: {} {}", options.device, why_not));
   }
@@ -174,7 +180,7 @@ ExitCode run_run(const RunOptions& options) {
   const DeviceChoice device = device_of_rank(options.device, spec.engine, "--device",
                                              cpu_seconds(spec, run.engine.threads));
   device.devices.front().choose(run.engine);
-  check_team(run.engine, options, spec);
+  check_device(run.engine, options, spec);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");

@@ -71,13 +71,12 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
             "0: as many as help; the numbers do not depend on it");
   add_share_ranks(app, o.share_ranks);
   add_text(app, "--wolff-method", o.wolff_method, "WORD",
-           "single engine, how clusters are grown: frontier or\n"
-           "ccl, on CUDA also frontier-local or persistent; the\n"
-           "device's fastest if not given");
+           fmt::format("single engine, how clusters are grown: {},\n"
+                       "on CUDA also {}; the\n"
+                       "device's fastest if not given",
+                       wolff_methods(true, false, " or "), wolff_methods(false, true, " or ")));
   add_text(app, "--label-method", o.label_method, "WORD",
-           "single engine, how clusters are labelled: fast (the\n"
-           "default), label-equivalence, kalentev, or TILE+MERGE:\n"
-           "bfs, union-find or self-label + relax or sew");
+           "single engine, how clusters are labelled, fast if not\ngiven: " + label_method_help());
   add_whole(app, "--tile", o.tile, 0, kMostTile,
             "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
   begin_group(app, "Output");
@@ -114,10 +113,10 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
                             "(take --cluster swendsen-wang, or a schedule such as 1:0)",
                             to_string(spec.cluster)));
   }
-  if (parse_label_method(options.label_method, "--label-method") != LabelMethod::fast) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("--share-ranks: ranks label by the method fast, not {}", options.label_method));
+  if (!traits(parse_label_method(options.label_method, "--label-method")).ranks) {
+    throw Error(ExitCode::usage,
+                fmt::format("--share-ranks: ranks label by the method {}, not {}",
+                            label_methods(&LabelTraits::ranks, " or "), options.label_method));
   }
 }
 
@@ -200,23 +199,10 @@ std::optional<TaskPaths> run_paths(const std::string& out) {
 }
 
 EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec) {
-  const char* of_single = !options.wolff_method.empty()   ? "--wolff-method"
-                          : !options.label_method.empty() ? "--label-method"
-                          : options.tile > 0              ? "--tile"
-                                                          : nullptr;
-  if (!traits(spec.engine).methods && of_single != nullptr) {
-    throw Error(ExitCode::usage, fmt::format("{}: is for --engine single, not {}", of_single,
-                                             to_string(spec.engine)));
-  }
-  if (!options.wolff_method.empty() && spec.cluster != ClusterUpdate::wolff) {
-    throw Error(ExitCode::usage, fmt::format("--wolff-method: is for --cluster wolff, not {}",
-                                             to_string(spec.cluster)));
-  }
-  EngineOptions engine;
-  engine.wolff_method = options.wolff_method;
-  engine.label_method = options.label_method;
-  engine.label_tile = static_cast<std::uint32_t>(options.tile);
-  return engine;
+  const int dim =
+      spec.imported ? spec.imported->lattice().dim : static_cast<int>(spec.graph.extents.size());
+  return choose_methods(options.wolff_method, options.label_method, options.tile, spec.engine,
+                        spec.cluster, dim);
 }
 
 }  // namespace rewise

@@ -160,15 +160,20 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   return list;
 }
 
+EngineOptions methods(const TuneOptions& options, int dim) {
+  return choose_methods(options.wolff_method, options.label_method, 0, engine_of(options),
+                        cluster_or_auto(options.cluster, "--cluster"), dim);
+}
+
 TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device) {
   TuneSetting setting;
+  setting.options = methods(options, static_cast<int>(spec.graph.extents.size()));
   setting.options.device = device.devices.front().index;
+  check_wolff_method(setting.options.wolff_method, setting.options.device >= 0, "--wolff-method");
   spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
                                        : tuning_replicas(spec, setting.options.device);
   setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                                 : useful_threads(spec, thread_count(0));
-  setting.options.wolff_method = options.wolff_method;
-  setting.options.label_method = options.label_method;
   setting.candidates = candidates(options);
   if (options.keep_all) {
     setting.rules.z = std::numeric_limits<double>::infinity();
@@ -221,6 +226,7 @@ ExitCode run_tune(const TuneOptions& options) {
   const auto list = specs(options);
   check(options, list);
   candidates(options);
+  methods(options, 0);  // complains before the work
   const DeviceChoice device = choose_device(options.device, engine_of(options), "--device",
                                             parse_duration(options.budget, "--budget").count());
   tell_device(device);

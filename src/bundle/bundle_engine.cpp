@@ -15,12 +15,12 @@ const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(graph, spec);
   if (spec.model != ModelKind::ising) {
     throw Error(ExitCode::usage,
-                "the bundle engine knows the Ising model only (take --engine single for Potts)");
+                "the bundle engine knows the Ising model only (take the single engine for Potts)");
   }
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
                 fmt::format("the bundle engine has no cluster update '{}' (allowed: wolff, "
-                            "swendsen-wang; take --engine single)",
+                            "swendsen-wang; take the single engine)",
                             to_string(spec.cluster)));
   }
   if (spec.replicas % kReplicas != 0) {

@@ -17,6 +17,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/engine/schedule.hpp"
+#include "src/label/method.hpp"
 #include "src/model/acceptance.hpp"
 
 namespace rewise {
@@ -58,6 +59,16 @@ struct EngineSpec {
 // How the bundle engine grows Wolff clusters; the bits are the same.
 enum class WolffForm { automatic, dense, sparse };
 
+// How the single engine does. A cluster is defined by its seed site and one draw per bond, so all
+// of them flip the same sites (registry.hpp: what each can do).
+enum class WolffMethod {
+  automatic,       // the device's fastest
+  frontier,        // breadth first (Hawick, Leist & Playne 2010, algorithms 1-4)
+  frontier_local,  // a block goes on by itself for a while (their algorithm 5)
+  persistent,      // one kernel for all updates of a cycle (Komura & Okabe 2012)
+  ccl,             // label all clusters, flip one
+};
+
 // How, never what.
 struct EngineOptions {
   int threads = 0;  // 0: all cores
@@ -69,8 +80,8 @@ struct EngineOptions {
   // Bundle engine, automatic: a replica's cluster turns dense when it outgrows this many sites
   // (0: the engine's own choice).
   std::uint64_t dense_above = 0;
-  std::string wolff_method;      // single engine: "" is its default
-  std::string label_method;      // single engine, src/label/method.hpp: "" is its default
+  WolffMethod wolff_method = WolffMethod::automatic;  // single engine
+  LabelMethod label_method = LabelMethod::fast;       // single engine
   std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
   // Asked within cycles, by any thread, every few milliseconds of work (stop_watch.hpp): whether
   // advance() is to end early. None: it never does.

@@ -19,13 +19,13 @@ struct EngineTraits {
   EngineKind kind;
   std::string_view name;
   std::span<const Update> updates;
-  bool potts;          // Ising and Potts; else Ising alone
-  bool any_graph;      // else regular lattices, p = 0
-  bool studies;        // runs tasks of studies; else `run` and `bench` alone
-  bool batches;        // many graphs share the launches of a CUDA device
-  bool teams;          // several CUDA devices share every system
-  bool methods;        // has methods of an update to choose among (--wolff-method, --label-method)
-  std::uint32_t word;  // replicas come in multiples of it
+  bool potts;            // Ising and Potts; else Ising alone
+  bool any_graph;        // else regular lattices, p = 0
+  bool studies;          // runs tasks of studies; else `run` and `bench` alone
+  bool batches;          // many graphs share the launches of a CUDA device
+  bool teams;            // several CUDA devices share every system
+  bool methods;          // has methods of an update to choose among: WolffMethod, LabelMethod
+  std::uint32_t word;    // replicas come in multiples of it
   double bytes_of_spin;  // of one site of one replica
 };
 
@@ -48,5 +48,16 @@ inline bool has(EngineKind engine, ModelKind model) {
 }
 // "bundle or single": those that have it, for messages.
 std::string engines_with(Update update);
+
+// "" for automatic.
+std::string_view to_string(WolffMethod method);
+// Error(usage) as above; "" is automatic.
+WolffMethod parse_wolff_method(std::string_view word, std::string_view origin);
+// All are for Ising and Potts; some for CUDA devices alone, never several that share a system.
+bool has_cpu(WolffMethod method);
+// Their names: "frontier, ccl", for messages and --help.
+std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between = ", ");
+// "" or why there is no such method on the CPU, for a message that says who asked for it.
+std::string why_not_on_cpu(WolffMethod method);
 
 }  // namespace rewise

@@ -8,7 +8,7 @@ namespace rewise {
 
 Labeller::Labeller(LabelMethod method, const Lattice& lattice, std::uint64_t sites,
                    std::uint32_t tile) {
-  const std::uint32_t edge = tile_edge(method, lattice.dim, tile, "--tile");
+  const std::uint32_t edge = tile_edge(method, lattice.dim, tile);
   if (method == LabelMethod::fast) {
     runs_ = std::make_unique<RunTable>(lattice, sites);
   } else {

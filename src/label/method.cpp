@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
@@ -11,23 +13,38 @@
 namespace rewise {
 namespace {
 
-constexpr std::array<std::string_view, kLabelMethods> kMethods{
-    "fast",           "label-equivalence", "kalentev",
-    "bfs+relax",      "bfs+sew",           "union-find+relax",
-    "union-find+sew", "self-label+relax",  "self-label+sew"};
+// In the order of LabelMethod: name, whole, several devices, ranks.
+constexpr std::array<LabelTraits, kLabelMethods> kMethods{{
+    {"fast", true, true, true},
+    {"label-equivalence", true, false, false},
+    {"kalentev", true, true, false},
+    {"bfs+relax", false, false, false},
+    {"bfs+sew", false, false, false},
+    {"union-find+relax", false, false, false},
+    {"union-find+sew", false, false, false},
+    {"self-label+relax", false, false, false},
+    {"self-label+sew", false, false, false},
+}};
 
 }  // namespace
 
-std::string_view to_string(LabelMethod method) {
-  return kMethods[static_cast<std::size_t>(method)];
-}
+const LabelTraits& traits(LabelMethod method) { return kMethods[static_cast<std::size_t>(method)]; }
 
 LabelMethod parse_label_method(std::string_view word, std::string_view origin) {
   if (word.empty() || word == "union-find") return LabelMethod::fast;
-  return static_cast<LabelMethod>(parse_word(word, kMethods, "labelling method", origin));
+  std::array<std::string_view, kLabelMethods> known;
+  std::transform(kMethods.begin(), kMethods.end(), known.begin(),
+                 [](const LabelTraits& method) { return method.name; });
+  return static_cast<LabelMethod>(parse_word(word, known, "labelling method", origin));
 }
 
-std::string label_methods() { return fmt::format("{}", fmt::join(kMethods, ", ")); }
+std::string label_methods(bool LabelTraits::*trait, std::string_view between) {
+  std::vector<std::string_view> names;
+  for (const LabelTraits& method : kMethods) {
+    if (method.*trait) names.push_back(method.name);
+  }
+  return fmt::format("{}", fmt::join(names, between));
+}
 
 std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t asked, std::string_view origin) {
   if (asked == 0) return dim <= 2 ? 16 : dim == 3 ? 8 : 4;

@@ -48,14 +48,23 @@ constexpr MergeMethod merge_method(LabelMethod method) {
   return static_cast<MergeMethod>((static_cast<int>(method) - 3) % 2);
 }
 
-std::string_view to_string(LabelMethod method);
+// What a method can do beside labelling on a CPU and on a CUDA device, which all do, for Ising and
+// Potts alike.
+struct LabelTraits {
+  std::string_view name;
+  bool whole;            // labels the whole lattice at once, else it is one of TILE+MERGE
+  bool several_devices;  // CUDA devices label one system together, `fast` not on every lattice
+  bool ranks;            // and so do ranks, on CPUs
+};
+const LabelTraits& traits(LabelMethod method);
+inline std::string_view to_string(LabelMethod method) { return traits(method).name; }
 
 // Error(usage) for an unknown word, with those that there are. "" and "union-find" (without MERGE)
 // are `fast`. `origin` is the option or key.
 LabelMethod parse_label_method(std::string_view word, std::string_view origin);
 
-// The words that parse_label_method() takes, for messages and --help: "fast, kalentev, ..".
-std::string label_methods();
+// The names of those with a trait: "fast, kalentev", for messages and --help.
+std::string label_methods(bool LabelTraits::*trait, std::string_view between = ", ");
 
 struct LabelSeconds {
   double label = 0;  // within tiles; all of it where a method has none
@@ -67,6 +76,8 @@ inline constexpr std::uint32_t kLeastTile = 4, kMostTile = 64;
 
 // The edge where none (0) was asked for: about 256 sites a tile. Error(usage) out of range, and
 // where the method has no tiles.
-std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t asked, std::string_view origin);
+// `origin` as above; "tile": from a caller that has not asked a user.
+std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t asked,
+                        std::string_view origin = "tile");
 
 }  // namespace rewise

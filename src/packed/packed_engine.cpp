@@ -74,7 +74,7 @@ bool PackedEngine::advance_systems(
   if (schedule.cluster > 0) {
     throw Error(ExitCode::usage,
                 fmt::format("schedule {}: the packed engine has no cluster updates (take {}:0, or "
-                            "--engine single or bundle)",
+                            "the single or the bundle engine)",
                             to_string(schedule), std::max(schedule.local, 1u)));
   }
   const std::uint64_t steps = check_steps(schedule, cycles), total = steps * systems_;

@@ -9,6 +9,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
+#include "src/engine/registry.hpp"
 #include "src/single/wolff/few_cluster.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/single/engine_cuda.hpp"
@@ -21,7 +22,6 @@
 #include "src/single/swendsen_wang/swendsen_wang_labels.hpp"
 #include "src/single/swendsen_wang/tiles.hpp"
 #include "src/single/wolff/wolff.hpp"
-#include "src/single/wolff/wolff_method.hpp"
 
 namespace rewise {
 namespace {
@@ -79,9 +79,6 @@ class CpuEngine final : public SingleEngine {
 
   const EngineOptions options_;
   int threads_;
-  WolffMethod wolff_method_;
-  const LabelMethod label_method_;
-  const std::uint32_t label_tile_;
   const FewClusterRule few_cluster_rule_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
   std::vector<Worker> workers_;      // [threads]
@@ -91,10 +88,6 @@ CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOpt
     : SingleEngine(graph, spec),
       options_(options),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
-      wolff_method_(options.wolff_method.empty() ? WolffMethod::frontier
-                                                 : parse_wolff_method(options.wolff_method, false)),
-      label_method_(parse_label_method(options.label_method, "--label-method")),
-      label_tile_(options.label_tile),
       few_cluster_rule_(graph, spec),
       spins_(systems_ * plan_.sites),
       workers_(static_cast<std::size_t>(threads_)) {
@@ -136,9 +129,10 @@ bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& w
                                Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
   if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, watch, worker);
-  const bool by_labels = !is_wolff() || wolff_method_ == WolffMethod::ccl;
+  const bool by_labels = !is_wolff() || options_.wolff_method == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
-    worker.swendsen_wang = std::make_unique<SwendsenWangScratch>(plan_, label_method_, label_tile_);
+    worker.swendsen_wang =
+        std::make_unique<SwendsenWangScratch>(plan_, options_.label_method, options_.label_tile);
   }
   if (is_wolff()) {
     if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
@@ -262,8 +256,7 @@ void CpuEngine::measure(Observation& out) {
 std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options) {
   check_spec(graph, spec);
-  const LabelMethod method = parse_label_method(options.label_method, "--label-method");
-  tile_edge(method, graph.lattice().dim, options.label_tile, "--tile");
+  tile_edge(options.label_method, graph.lattice().dim, options.label_tile);
   if (options.threads < 0) {
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
@@ -275,25 +268,28 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
     throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif
   }
+  if (const std::string why = why_not_on_cpu(options.wolff_method); !why.empty()) {
+    throw Error(ExitCode::usage, "Wolff method " + why);
+  }
   return std::make_unique<CpuEngine>(graph, spec, options);
 }
 
 std::string single::why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                                std::string_view label_method) {
+                                LabelMethod label_method) {
   if (cluster != ClusterUpdate::swendsen_wang) {
     return fmt::format("share a system by sweeps and swendsen-wang, not by {}", to_string(cluster));
   }
-  const LabelMethod method = parse_label_method(label_method, "--label-method");
-  if (method == LabelMethod::kalentev) return "";
-  if (method != LabelMethod::fast) {
-    return fmt::format("share a system by the label methods fast and kalentev, not by {}",
-                       label_method);
+  if (!traits(label_method).several_devices) {
+    return fmt::format("share a system by the label methods {}, not by {}",
+                       label_methods(&LabelTraits::several_devices, " and "),
+                       to_string(label_method));
   }
-  if (extents.size() >= 2 && extents.front() % kWordSites == 0) return "";
+  const bool words = extents.size() >= 2 && extents.front() % kWordSites == 0;
+  if (words || label_method != LabelMethod::fast) return "";
   return fmt::format(
       "share lattices of 2 to 4 dimensions whose first extent is a multiple of {} (any by "
-      "--label-method kalentev)",
-      kWordSites);
+      "label method {})",
+      kWordSites, to_string(LabelMethod::kalentev));
 }
 
 }  // namespace rewise

@@ -152,14 +152,14 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
       options_(options),
       team_(devices_of(options)),
       device_name_(fmt::format("cuda:{}", fmt::join(team_.devices(), "+"))),
-      wolff_method_(options.wolff_method.empty()
+      wolff_method_(options.wolff_method == WolffMethod::automatic
                         ? default_wolff_method(DeviceGraph::outline(plan_), systems())
-                        : parse_wolff_method(options.wolff_method, true)),
-      label_method_(parse_label_method(options.label_method, "--label-method")),
-      label_tile_(tile_edge(label_method_, plan_.lattice.dim, options.label_tile, "--tile")) {
+                        : options.wolff_method),
+      label_method_(options.label_method),
+      label_tile_(tile_edge(label_method_, plan_.lattice.dim, options.label_tile)) {
   if (team_.size() > 1 && plan_.lattice.dim == 0) {
     throw Error(ExitCode::usage,
-                fmt::format("--device: {} share lattices, not imported graphs", device_name_));
+                fmt::format("{} share lattices, not imported graphs", device_name_));
   }
   check_memory();
   const std::uint64_t stride = system_stride(plan_.sites);
@@ -228,9 +228,9 @@ void CudaEngine::prepare_clusters() {
   if (wolff_ || few_cluster_ || swendsen_wang_ || fused_ || labels_) return;
   const std::span extents(plan_.lattice.extent.data(), static_cast<std::size_t>(plan_.lattice.dim));
   const std::string why_not =
-      team_.size() > 1 ? why_no_team(extents, spec_.cluster, to_string(label_method_)) : "";
+      team_.size() > 1 ? why_no_team(extents, spec_.cluster, label_method_) : "";
   if (!why_not.empty()) {
-    throw Error(ExitCode::usage, fmt::format("--device: {} {}", device_name_, why_not));
+    throw Error(ExitCode::usage, fmt::format("{} {}", device_name_, why_not));
   }
   std::vector<DevicePlan> plans;
   for (const Member& member : members_) plans.push_back(member.graph->plan());

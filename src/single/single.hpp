@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "src/engine/engine.hpp"
 
@@ -21,9 +20,8 @@ namespace single {
 
 // "" where several CUDA devices make such cluster updates together, else why not and what they do,
 // for a message that names the devices before it. Sweeps they share on every lattice.
-// `label_method`: as EngineOptions has it.
 std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                        std::string_view label_method);
+                        LabelMethod label_method);
 
 }  // namespace single
 }  // namespace rewise

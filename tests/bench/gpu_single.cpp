@@ -10,6 +10,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
+#include "src/engine/registry.hpp"
 #include "src/single/single.hpp"
 #include "tests/bench/seconds_per_cycle.hpp"
 
@@ -53,7 +54,8 @@ void time_rows(const char* what, const Schedule& schedule, bool brief) {
 constexpr double kPottsTc = 0.994972861;
 
 std::unique_ptr<Engine> prepare_potts(const Graph& graph, double temperature, LocalUpdate local,
-                                      ClusterUpdate cluster, const char* wolff_method = "") {
+                                      ClusterUpdate cluster,
+                                      WolffMethod method = WolffMethod::automatic) {
   EngineSpec spec;
   spec.model = ModelKind::potts;
   spec.q = 3;
@@ -64,7 +66,7 @@ std::unique_ptr<Engine> prepare_potts(const Graph& graph, double temperature, Lo
   spec.cluster = cluster;
   EngineOptions options;
   options.device = 0;
-  options.wolff_method = wolff_method;
+  options.wolff_method = method;
   auto engine = make_single_engine(graph, spec, options);
   engine->advance({0, 1}, 30);
   return engine;
@@ -111,13 +113,14 @@ void potts_wolff(bool brief) {
   for (const auto& [p, t] : std::vector<std::pair<double, double>>{
            {0.0, kPottsTc}, {0.01, 1.05}, {0.01, 1.06}, {0.01, 1.07}}) {
     const Graph graph = build_graph({{1024, 1024}, p, Rule::rewire, 1});
-    for (const char* method : {"frontier", "frontier-local", "persistent", "ccl"}) {
+    for (const char* name : {"frontier", "frontier-local", "persistent", "ccl"}) {
+      const WolffMethod method = parse_wolff_method(name, "method");
       auto e = prepare_potts(graph, t, LocalUpdate::metropolis, ClusterUpdate::wolff, method);
       e->advance({2, 4}, 10);
       const Work before = e->work();
       const double s = seconds_per_cycle(*e, {0, 16}, brief ? 1 : 2) / 16;
       const Work after = e->work();
-      fmt::print("  L=1024 p={:<5} T={:<7.4f} {:<15} {:8.1f}   ({:.0f})\n", p, t, method, s * 1e6,
+      fmt::print("  L=1024 p={:<5} T={:<7.4f} {:<15} {:8.1f}   ({:.0f})\n", p, t, name, s * 1e6,
                  static_cast<double>(after.cluster_sites - before.cluster_sites) /
                      static_cast<double>(after.cluster_updates - before.cluster_updates));
     }

@@ -42,7 +42,7 @@ void time_team(const Graph& graph, double p, std::uint32_t q, const std::vector<
   spec.replicas = 1;
   spec.cluster = ClusterUpdate::swendsen_wang;
   EngineOptions options;
-  options.label_method = method;
+  options.label_method = parse_label_method(method, "--methods");
   if (team.size() == 1) options.device = team.front();
   if (team.size() > 1) options.devices = team;
   const auto engine = make_single_engine(graph, spec, options);

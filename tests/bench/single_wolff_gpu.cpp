@@ -10,6 +10,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
+#include "src/engine/registry.hpp"
 #include "src/single/single.hpp"
 
 namespace {
@@ -24,7 +25,7 @@ std::unique_ptr<Engine> prepare(const Graph& graph, double temperature, std::uin
   spec.start = Start::cold;
   EngineOptions options;
   options.device = 0;
-  options.wolff_method = method;
+  options.wolff_method = parse_wolff_method(method, "method");
   return make_single_engine(graph, spec, options);
 }
 

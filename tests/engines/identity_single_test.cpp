@@ -77,8 +77,8 @@ TEST_CASE("single trajectories: stopped anywhere within a cycle and continued is
     CHECK(check_stops(make_single_engine, graph, spec, schedule, options, graph.sites()) >= 10);
   };
   EngineOptions ccl = option(2), tiles = option(1);
-  ccl.wolff_method = "ccl";
-  tiles.label_method = "kalentev";
+  ccl.wolff_method = WolffMethod::ccl;
+  tiles.label_method = LabelMethod::kalentev;
   const Graph plane = build_graph({{36, 22}, 0.1, Rule::rewire, 3});
   const Graph listed = imported_graph(hubs(250, 60, 4), "hubs");
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {

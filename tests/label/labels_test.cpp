@@ -103,10 +103,10 @@ TEST_CASE(
 TEST_CASE("labelling methods have words, and wrong ones are named") {
   CHECK(parse_label_method("", "--method") == LabelMethod::fast);
   CHECK(parse_label_method("union-find", "--method") == LabelMethod::fast);
+  CHECK(label_methods(&LabelTraits::whole) == "fast, label-equivalence, kalentev");
   for (int m = 0; m < kLabelMethods; ++m) {
     const auto method = static_cast<LabelMethod>(m);
     CHECK(parse_label_method(to_string(method), "--method") == method);
-    CHECK(label_methods().find(to_string(method)) != std::string::npos);
     if (!is_tiled(method)) {
       CHECK_THROWS_AS(tile_edge(method, 2, 16, "--tile"), Error);
       continue;

@@ -58,7 +58,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  options.label_method = std::string(to_string(choice.method));
+  options.label_method = choice.method;
   options.label_tile = choice.tile;
   return make_single_engine(graph, spec, options);
 }

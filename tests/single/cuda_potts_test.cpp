@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/engine/registry.hpp"
 #include "src/single/single.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -21,22 +22,22 @@ struct Run {
   LocalUpdate local;
   ClusterUpdate cluster;
   Schedule schedule;
-  const char* method;
+  WolffMethod method = WolffMethod::automatic;
 };
 
 constexpr LocalUpdate kMetropolis = LocalUpdate::metropolis, kGlauber = LocalUpdate::glauber;
 constexpr ClusterUpdate kWolff = ClusterUpdate::wolff;
 constexpr ClusterUpdate kSwendsenWang = ClusterUpdate::swendsen_wang;
 
-const std::vector<Run> kRuns{{kMetropolis, kWolff, {1, 0}, ""},
-                             {kGlauber, kWolff, {1, 0}, ""},
-                             {kMetropolis, kSwendsenWang, {0, 4}, ""},
-                             {kGlauber, kSwendsenWang, {1, 2}, ""},
-                             {kMetropolis, kWolff, {0, 4}, ""},
-                             {kMetropolis, kWolff, {0, 4}, "frontier"},
-                             {kMetropolis, kWolff, {1, 3}, "frontier-local"},
-                             {kGlauber, kWolff, {1, 3}, "persistent"},
-                             {kMetropolis, kWolff, {1, 3}, "ccl"}};
+const std::vector<Run> kRuns{{kMetropolis, kWolff, {1, 0}},
+                             {kGlauber, kWolff, {1, 0}},
+                             {kMetropolis, kSwendsenWang, {0, 4}},
+                             {kGlauber, kSwendsenWang, {1, 2}},
+                             {kMetropolis, kWolff, {0, 4}},
+                             {kMetropolis, kWolff, {0, 4}, WolffMethod::frontier},
+                             {kMetropolis, kWolff, {1, 3}, WolffMethod::frontier_local},
+                             {kGlauber, kWolff, {1, 3}, WolffMethod::persistent},
+                             {kMetropolis, kWolff, {1, 3}, WolffMethod::ccl}};
 constexpr std::array<std::uint32_t, 5> kStates{2, 3, 4, 7, 255};
 
 // Near the transition of the square lattice, below it and above it.
@@ -58,7 +59,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, const
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  if (device >= 0 || std::string(run.method) == "ccl") options.wolff_method = run.method;
+  if (device >= 0 || run.method == WolffMethod::ccl) options.wolff_method = run.method;
   return make_single_engine(graph, spec, options);
 }
 
@@ -71,7 +72,7 @@ void same(Engine& a, Engine& b) {
 void check(const Graph& graph, const EngineSpec& spec, const Run& run, std::uint64_t steps) {
   INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q " << spec.q << ", "
                      << std::string(to_string(spec.local)) << ", "
-                     << std::string(to_string(spec.cluster)) << " " << run.method << ", "
+                     << std::string(to_string(spec.cluster)) << " " << to_string(run.method) << ", "
                      << to_string(run.schedule));
   const auto cpu = engine(graph, spec, run, -1), gpu = engine(graph, spec, run, 0);
   same(*cpu, *gpu);
@@ -143,7 +144,7 @@ TEST_CASE("Potts on CUDA equals the CPU on lattices of many tiles", "[gpu]") {
 }
 
 TEST_CASE("Potts on CUDA equals the CPU over many Swendsen-Wang updates in one go", "[gpu]") {
-  const Run run{kMetropolis, kSwendsenWang, {0, 5}, ""};
+  const Run run{kMetropolis, kSwendsenWang, {0, 5}};
   for (const double p : {0.0, 0.05}) {
     for (const std::uint32_t q : {2u, 3u, 255u}) {
       check(build_graph({{256, 192}, p, Rule::rewire, 5}), spec_of(q, run, 1), run, 150);
@@ -172,7 +173,8 @@ TEST_CASE("Potts: a checkpoint goes from one device to the other", "[gpu]") {
     const auto whole = engine(graph, spec, run, -1);
     whole->advance(run.schedule, 25);
     for (const int first : {-1, 0}) {
-      INFO(std::string(to_string(spec.cluster)) << " " << run.method << " from device " << first);
+      INFO(std::string(to_string(spec.cluster))
+           << " " << to_string(run.method) << " from device " << first);
       const auto one = engine(graph, spec, run, first);
       one->advance(run.schedule, 10);
       const auto two = engine(graph, spec, run, first == 0 ? -1 : 0);
@@ -201,7 +203,7 @@ TEST_CASE("Potts on CUDA: few steps of what does not search, for the sanitizers"
   const Graph solid = build_graph({{6, 4, 8}, 0.3, Rule::add, 2});
   const Graph rows = build_graph({{96, 34}, 0.1, Rule::rewire, 2});
   const Graph words = build_graph({{64, 38}, 0.1, Rule::rewire, 2});
-  const Run ccl{kMetropolis, kWolff, {0, 1}, "ccl"};
+  const Run ccl{kMetropolis, kWolff, {0, 1}, WolffMethod::ccl};
   for (const Run& run : {kRuns[0], kRuns[1], kRuns[2], ccl}) {
     check(hubs, spec_of(255, run, 1), run, 2);
     check(solid, spec_of(3, run, 1), run, 2);
@@ -213,7 +215,8 @@ TEST_CASE("Potts on CUDA: few steps of what does not search, for the sanitizers"
 TEST_CASE("Potts on CUDA: few steps of Wolff searches, for the sanitizers", "[gpu]") {
   const Graph hubs = oracle::imported_graph(oracle::hubs(25, 6, 4), "hubs");
   const Graph rows = build_graph({{32, 34}, 0.1, Rule::rewire, 2});
-  for (const char* method : {"frontier", "frontier-local", "persistent"}) {
+  for (const WolffMethod method :
+       {WolffMethod::frontier, WolffMethod::frontier_local, WolffMethod::persistent}) {
     const Run run{kMetropolis, kWolff, {0, 1}, method};
     check(hubs, spec_of(255, run, 1), run, 2);
     check(rows, spec_of(3, run, 1), run, 2);

@@ -89,7 +89,7 @@ std::unique_ptr<Engine> on_cpu(const Graph& graph, const Run& run) {
 }
 
 std::unique_ptr<Engine> on_team(const Graph& graph, const Run& run, const std::vector<int>& team,
-                                const std::string& method = "") {
+                                LabelMethod method = LabelMethod::fast) {
   EngineOptions options;
   options.devices = team;
   options.label_method = method;
@@ -104,8 +104,8 @@ std::string describe(const Run& run, const std::vector<int>& team) {
 }
 
 void check_team(const Graph& graph, const Run& run, Engine& cpu, const std::vector<int>& team,
-                std::uint64_t cycles, const std::string& method = "") {
-  INFO(describe(run, team) << " " << method);
+                std::uint64_t cycles, LabelMethod method = LabelMethod::fast) {
+  INFO(describe(run, team) << " " << to_string(method));
   auto gpu = on_team(graph, run, team, method);
   gpu->advance(run.schedule, cycles);
   CHECK(cpu.trajectory_hash() == gpu->trajectory_hash());
@@ -150,7 +150,8 @@ TEST_CASE("several devices share a large lattice", "[gpu]") {
     auto cpu = on_cpu(graph, run);
     cpu->advance(run.schedule, 2);
     for (const auto& team : teams()) {
-      for (const char* method : {"", "kalentev"}) check_team(graph, run, *cpu, team, 2, method);
+      for (const LabelMethod method : {LabelMethod::fast, LabelMethod::kalentev})
+        check_team(graph, run, *cpu, team, 2, method);
     }
   }
 }
@@ -174,7 +175,7 @@ TEST_CASE("several devices label in two stages by label equivalence", "[gpu]") {
       for (const auto& team : teams()) {
         INFO("dim " << s.extents.size() << " x " << s.extents[0] << " p " << s.p << ", "
                     << describe(run, team));
-        auto gpu = on_team(graph, run, team, "kalentev");
+        auto gpu = on_team(graph, run, team, LabelMethod::kalentev);
         gpu->advance(run.schedule, cycles);
         CHECK(cpu->trajectory_hash() == gpu->trajectory_hash());
         Observation y;
@@ -219,7 +220,8 @@ TEST_CASE("several devices with few updates for the sanitizers", "[gpu]") {
     auto cpu = on_cpu(graph, run);
     cpu->advance(run.schedule, 2);
     for (const auto& team : teams()) {
-      for (const char* method : {"", "kalentev"}) check_team(graph, run, *cpu, team, 2, method);
+      for (const LabelMethod method : {LabelMethod::fast, LabelMethod::kalentev})
+        check_team(graph, run, *cpu, team, 2, method);
     }
   }
 }
@@ -239,9 +241,9 @@ TEST_CASE("what several devices do not share is refused", "[gpu]") {
   CHECK_NOTHROW(sweeps->advance({1, 0}, 2));
   CHECK_THROWS_AS(sweeps->advance({1, 1}, 2), Error);
   CHECK_THROWS_AS(make_single_engine(irregular_graph(500), spec_of(run), options), Error);
-  options.label_method = "self-label+sew";
+  options.label_method = LabelMethod::self_label_sew;
   CHECK_THROWS_AS(make_single_engine(graph, spec_of(run), options)->advance({0, 1}, 1), Error);
-  options.label_method = "";
+  options.label_method = LabelMethod::fast;
   options.devices = {0, 999};
   CHECK_THROWS_AS(make_single_engine(graph, spec_of(run), options), Error);
 }

@@ -135,10 +135,7 @@ TEST_CASE("what is not there is a usage error") {
   CHECK(code_of(spec, {}) == ExitCode::done);
   CHECK(code_of(spec, with_threads(-1)) == ExitCode::usage);
   EngineOptions options;
-  options.wolff_method = "no-such";
-  CHECK(code_of(spec, options) == ExitCode::usage);
-  options = {};
-  options.label_method = "no-such";
+  options.wolff_method = WolffMethod::persistent;  // of CUDA alone
   CHECK(code_of(spec, options) == ExitCode::usage);
 }
 

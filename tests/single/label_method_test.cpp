@@ -40,8 +40,8 @@ Trace trace_of(const Graph& graph, ClusterUpdate cluster, std::uint32_t q, Label
   spec.cluster = cluster;
   EngineOptions options;
   options.threads = 1;
-  options.wolff_method = "ccl";
-  options.label_method = to_string(method);
+  options.wolff_method = WolffMethod::ccl;
+  options.label_method = method;
   options.label_tile = tile;
   const auto engine = make_single_engine(graph, spec, options);
   engine->advance({0, 1}, 4);
@@ -97,7 +97,7 @@ TEST_CASE("the steps of cluster updates that label are timed") {
 
 TEST_CASE("tiles of a method without any are a usage error") {
   const Graph graph = build_graph({{8, 8}, 0, Rule::rewire, 3});
-  const auto code_of = [&](const std::string& method, std::uint32_t tile) {
+  const auto code_of = [&](LabelMethod method, std::uint32_t tile) {
     EngineSpec spec;
     spec.betas = {0.4};
     EngineOptions options;
@@ -110,9 +110,8 @@ TEST_CASE("tiles of a method without any are a usage error") {
     }
     return ExitCode::done;
   };
-  CHECK(code_of("self-label+sew", 8) == ExitCode::done);
-  CHECK(code_of("union-find", 0) == ExitCode::done);
-  CHECK(code_of("self-label+sew", 2) == ExitCode::usage);
-  CHECK(code_of("fast", 8) == ExitCode::usage);
-  CHECK(code_of("sew", 0) == ExitCode::usage);
+  CHECK(code_of(LabelMethod::self_label_sew, 8) == ExitCode::done);
+  CHECK(code_of(LabelMethod::fast, 0) == ExitCode::done);
+  CHECK(code_of(LabelMethod::self_label_sew, 2) == ExitCode::usage);
+  CHECK(code_of(LabelMethod::fast, 8) == ExitCode::usage);
 }

@@ -121,15 +121,17 @@ TEST_CASE("the bonds across tiles of all parts are those of the lattice, once") 
 
 TEST_CASE("what several devices share") {
   const auto why = [](std::vector<std::uint32_t> extents, ClusterUpdate cluster,
-                      const char* method) { return why_no_team(extents, cluster, method); };
-  CHECK(why({64, 32}, ClusterUpdate::swendsen_wang, "").empty());
-  CHECK(why({128, 4, 4}, ClusterUpdate::swendsen_wang, "fast").empty());
-  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, "kalentev").empty());
-  CHECK(why({64}, ClusterUpdate::swendsen_wang, "kalentev").empty());
-  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, "").find("multiple of 64") !=
+                      LabelMethod method) { return why_no_team(extents, cluster, method); };
+  CHECK(why({64, 32}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());
+  CHECK(why({128, 4, 4}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());
+  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, LabelMethod::kalentev).empty());
+  CHECK(why({64}, ClusterUpdate::swendsen_wang, LabelMethod::kalentev).empty());
+  CHECK(why({36, 36}, ClusterUpdate::swendsen_wang, LabelMethod::fast).find("multiple of 64") !=
         std::string::npos);
-  CHECK(why({64}, ClusterUpdate::swendsen_wang, "").find("2 to 4 dimensions") != std::string::npos);
-  CHECK(why({64, 64}, ClusterUpdate::wolff, "").find("not by wolff") != std::string::npos);
-  CHECK(why({64, 64}, ClusterUpdate::swendsen_wang, "self-label+sew").find("fast and kalentev") !=
+  CHECK(why({64}, ClusterUpdate::swendsen_wang, LabelMethod::fast).find("2 to 4 dimensions") !=
         std::string::npos);
+  CHECK(why({64, 64}, ClusterUpdate::wolff, LabelMethod::fast).find("not by wolff") !=
+        std::string::npos);
+  CHECK(why({64, 64}, ClusterUpdate::swendsen_wang, LabelMethod::self_label_sew)
+            .find("fast and kalentev") != std::string::npos);
 }

@@ -4,8 +4,8 @@
 
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
+#include "src/engine/registry.hpp"
 #include "src/single/single.hpp"
-#include "src/single/wolff/wolff_method.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
 
@@ -13,7 +13,7 @@ using namespace rewise;
 
 namespace {
 
-EngineOptions by(const std::string& method) {
+EngineOptions by(WolffMethod method) {
   EngineOptions options;
   options.threads = 1;
   options.wolff_method = method;
@@ -36,9 +36,9 @@ std::vector<Graph> graphs() {
   return graphs;
 }
 
-std::string message_of(const std::string& method, bool cuda) {
+std::string message_of(const std::string& method) {
   try {
-    single::parse_wolff_method(method, cuda);
+    parse_wolff_method(method, "--wolff-method");
   } catch (const Error& error) {
     CHECK(error.exit_code() == ExitCode::usage);
     return error.what();
@@ -58,8 +58,8 @@ TEST_CASE("single engine: ccl and frontier flip the same clusters") {
       spec.betas = {1 / 1.5, 1 / 2.3, 1 / 3.0};
       spec.replicas = 2;
       spec.seed = 90;
-      const auto frontier = make_single_engine(graph, spec, by("frontier"));
-      const auto ccl = make_single_engine(graph, spec, by("ccl"));
+      const auto frontier = make_single_engine(graph, spec, by(WolffMethod::frontier));
+      const auto ccl = make_single_engine(graph, spec, by(WolffMethod::ccl));
       INFO(graph.sites() << " sites, " << graph.bonds() << " bonds, q = " << q);
       for (int part = 0; part < 5; ++part) {
         frontier->advance({1, 3}, 10);
@@ -76,16 +76,20 @@ TEST_CASE("single engine: ccl and frontier flip the same clusters") {
 }
 
 TEST_CASE("Wolff methods by name") {
-  using single::WolffMethod;
-  CHECK(single::parse_wolff_method("ccl", false) == WolffMethod::ccl);
-  CHECK(single::parse_wolff_method("persistent", true) == WolffMethod::persistent);
+  CHECK(parse_wolff_method("ccl", "") == WolffMethod::ccl);
+  CHECK(parse_wolff_method("persistent", "") == WolffMethod::persistent);
+  CHECK(parse_wolff_method("", "") == WolffMethod::automatic);
+  CHECK(to_string(WolffMethod::automatic).empty());
   for (const char* method : {"frontier", "frontier-local", "persistent", "ccl"}) {
-    CHECK(single::to_string(single::parse_wolff_method(method, true)) == method);
+    CHECK(to_string(parse_wolff_method(method, "")) == method);
   }
-  CHECK(single::wolff_methods(false) == "frontier, ccl");
-  CHECK(message_of("persistant", true) ==
+  CHECK(wolff_methods(true, false) == "frontier, ccl");
+  CHECK(wolff_methods(false, true) == "frontier-local, persistent");
+  CHECK(message_of("persistant") ==
         "--wolff-method: unknown Wolff method 'persistant' (did you mean 'persistent'? known: "
         "frontier, frontier-local, persistent, ccl)");
-  CHECK(message_of("persistent", false) ==
-        "--wolff-method: 'persistent' is for CUDA devices (on the CPU there are: frontier, ccl)");
+  CHECK(has_cpu(WolffMethod::automatic));
+  CHECK(why_not_on_cpu(WolffMethod::ccl).empty());
+  CHECK(why_not_on_cpu(WolffMethod::persistent) ==
+        "'persistent' is for CUDA devices (on the CPU there are: frontier, ccl)");
 }

@@ -205,7 +205,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
     throw Error(ExitCode::device,
                 fmt::format("cuda:{}: {:.1f} GiB are needed for the Swendsen-Wang update of {} "
                             "sites x 32 replicas, {:.1f} GiB are free (reduce replicas, "
-                            "temperatures or the size, or take --cluster wolff)",
+                            "temperatures or the size, or take Wolff updates)",
                             device, gib(fixed + each), graphs_.sites(), gib(free)));
   }
   const std::size_t items = std::size_t{group_} * tiles_.count;

@@ -189,7 +189,7 @@ SwendsenWangScratch::SwendsenWangScratch(const Plan& plan, LabelMethod method, s
   for (const RewiredSlot& r : plan.rewired) {
     rewired.push_back({r.slot, r.a, r.b, runs.place(r.a), runs.place(r.b)});
   }
-  tile_edge(method, plan.lattice.dim, tile, "--tile");  // complains of tiles that `fast` has not
+  tile_edge(method, plan.lattice.dim, tile);  // complains of tiles that `fast` has not
   if (method != LabelMethod::fast) labels = std::make_unique<SiteLabels>(plan, method, tile);
 }
 

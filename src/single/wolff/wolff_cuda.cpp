@@ -20,7 +20,7 @@ std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan&
                                            const DeviceSystems& systems, cudaStream_t stream) {
   if (method == WolffMethod::persistent && plan.slots > kMostSlots) {
     throw Error(ExitCode::usage,
-                fmt::format("--wolff-method: 'persistent' takes graphs of up to {} bonds, not {} "
+                fmt::format("Wolff method 'persistent' takes graphs of up to {} bonds, not {} "
                             "(take ccl or frontier-local)",
                             kMostSlots, plan.slots));
   }
@@ -32,6 +32,7 @@ std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan&
     case WolffMethod::persistent:
       return make_wolff_persistent(plan, systems.systems);
     case WolffMethod::ccl:
+    case WolffMethod::automatic:
       break;
   }
   return make_wolff_ccl(plan, systems, stream);

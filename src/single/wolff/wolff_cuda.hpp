@@ -1,5 +1,5 @@
 // Wolff updates of all systems on a CUDA device (wolff.hpp says what an update is; same bits), by
-// the methods of wolff_method.hpp:
+// the methods of WolffMethod:
 //
 //   frontier        one kernel per level of the search, over the queues of all systems at once;
 //                   spins stay bytes in global memory (wolff_frontier.cu)
@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "src/engine/engine.hpp"
 #include "src/single/device_plan.hpp"
-#include "src/single/wolff/wolff_method.hpp"
 
 namespace rewise::single {
 
