@@ -70,7 +70,7 @@ void add_share_ranks(CLI::App& app, bool& share) {
   add_flag(app, "--share-ranks", share,
            "under mpirun or srun: the ranks share every system,\n"
            "each a slab on its GPU or its cores (packed engine;\n"
-           "single engine on CPUs: sweeps, Swendsen-Wang)");
+           "single engine: sweeps, Swendsen-Wang)");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {
@@ -82,6 +82,12 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
   const auto on = [&](bool cuda) {
     EngineOptions own;
     own.threads = threads_of_rank(options.threads);
+    if (options.device != "auto" && options.device.starts_with("cuda") != cuda) {
+      throw Error(ExitCode::device,
+                  fmt::format("--device {}: rank 0 is on {}, and ranks that share a system need "
+                              "devices of one kind",
+                              options.device, cuda ? "cuda" : "cpu"));
+    }
     if (!cuda) return own;
     const std::string text = options.device.starts_with("cuda") ? options.device : "cuda";
     own.device = device_of_rank(text, EngineKind::packed, "--device", 0).devices.front().index;
@@ -102,7 +108,6 @@ ranks::Transport* shared_ranks() { return sharing; }
 DeviceChoice device_of_rank(const std::string& text, EngineKind engine, const std::string& origin,
                             double cpu_seconds) {
   if (sharing == nullptr) return choose_device(text, engine, origin, cpu_seconds, Teams::allowed);
-  if (text == "auto" && engine == EngineKind::single) return {{{"cpu", -1}}, ""};
   return share_of(
       this_rank(),
       choose_devices(text, engine, origin, report_for(text), Teams::refused, cpu_seconds),

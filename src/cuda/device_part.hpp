@@ -4,23 +4,41 @@
 // Work is cut in the order of the sites, so the parts of all kernels and of all arrays lie over
 // each other but for a few items at their borders: which part an item is in decides where its
 // numbers are near, never what they are.
+//
+// The part of a rank (src/ranks), whose memory others do not reach, is whole planes; it takes all
+// blocks that may hold some of them, and what these do beside is lost.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/base/fast_div.hpp"
 
 namespace rewise {
 
-// Part number `index` of `count`; on one device the whole.
+// Part number `index` of `count`; on one device the whole. Of ranks `parts` of `count` planes or
+// rows of tiles.
 struct DevicePart {
   std::uint32_t index = 0, count = 1;
+  std::uint32_t parts = 1;
+  bool overlaps = false;  // blocks of items may go beyond the part
 
-  // Of `items` that follow each other, those of this part: [begin, end). items < 2^48.
+  // Of `items` that follow each other, those of this part: [begin, end). items < 2^32, or 2^48
+  // where parts are few.
   std::uint64_t begin(std::uint64_t items) const { return items * index / count; }
-  std::uint64_t end(std::uint64_t items) const { return items * (index + 1) / count; }
+  std::uint64_t end(std::uint64_t items) const {
+    return items * (std::uint64_t{index} + parts) / count;
+  }
   bool has(std::uint64_t item, std::uint64_t items) const {
     return item >= begin(items) && item < end(items);
+  }
+  // Likewise of blocks of items. The last block need not be full, so the part of the blocks may
+  // begin after the part of the items, by less than a block.
+  std::uint64_t first_block(std::uint64_t blocks) const {
+    return overlaps ? std::max<std::uint64_t>(begin(blocks), 1) - 1 : begin(blocks);
+  }
+  std::uint64_t end_block(std::uint64_t blocks) const {
+    return overlaps ? std::min(blocks, end(blocks) + 1) : end(blocks);
   }
 };
 
@@ -32,9 +50,9 @@ struct SystemBlocks {
 
   // A part of the `blocks` of each system; may be none.
   SystemBlocks(std::uint64_t blocks, std::uint32_t system_count, const DevicePart& part = {})
-      : per_system(static_cast<std::uint32_t>(part.end(blocks) - part.begin(blocks))),
+      : per_system(static_cast<std::uint32_t>(part.end_block(blocks) - part.first_block(blocks))),
         systems(system_count),
-        first(static_cast<std::uint32_t>(part.begin(blocks))) {}
+        first(static_cast<std::uint32_t>(part.first_block(blocks))) {}
 
   std::uint32_t count() const { return per_system.divisor * systems; }
 

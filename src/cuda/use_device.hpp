@@ -1,4 +1,4 @@
-// The device that an engine was told to use.
+// The device that an engine was told to use, and what it is.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,6 +22,13 @@ inline int use_device(int device) {
   }
   check_cuda(cudaSetDevice(device), "choosing the device");
   return device;
+}
+
+// "NVIDIA H200"
+inline std::string device_model(int device) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the device's name");
+  return properties.name;
 }
 
 }  // namespace rewise

@@ -33,16 +33,17 @@ void tell(Transport& transport, Order order) {
   transport.broadcast({reinterpret_cast<std::uint8_t*>(&order), sizeof order});
 }
 
-// Makes the shares of all ranks; on rank 0 the error of the first rank that had one, elsewhere
-// nothing then.
+// Makes the shares of all ranks; on rank 0 the error of the first rank that had one or is on
+// another kind of device, elsewhere nothing then.
 std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& make,
                                      std::span<const std::uint8_t> recipe, int& threads) {
   std::unique_ptr<Share> share;
-  std::string text;
+  std::string text, model;  // why there is none; of the device
   ExitCode code = ExitCode::done;
   try {
     share = make(recipe);
     threads = share->threads();
+    model = share->model();
   } catch (const Error& error) {
     code = error.exit_code();
     text = error.what();
@@ -52,20 +53,29 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   }
   RecipeWriter report;
   report(code)(threads)(std::vector<char>(text.begin(), text.end()));
+  report(std::vector<char>(model.begin(), model.end()));
   const auto all = transport.gather(report.bytes);
   std::uint8_t well = 1;
   std::string failure;
   ExitCode failed = ExitCode::done;
   for (std::size_t r = 0; r < all.size(); ++r) {
-    std::vector<char> words;
+    std::vector<char> words, its_model;
     int of_rank = 0;
     RecipeReader reader(all[r]);
-    reader(code)(of_rank)(words);
+    reader(code)(of_rank)(words)(its_model);
     if (r > 0) threads += of_rank;
-    if (code == ExitCode::done || well == 0) continue;
-    well = 0;
+    if (well == 0) continue;
+    if (code != ExitCode::done) {
+      failure = fmt::format("rank {}: {}", r, std::string(words.begin(), words.end()));
+    } else if (const std::string on(its_model.begin(), its_model.end()); on != model) {
+      code = ExitCode::device;
+      failure = fmt::format(
+          "rank {} is on {}, rank 0 on {}: ranks that share a system need devices "
+          "of one kind",
+          r, on, model);
+    }
+    well = code == ExitCode::done ? 1 : 0;
     failed = code;
-    failure = fmt::format("rank {}: {}", r, std::string(words.begin(), words.end()));
   }
   transport.broadcast(std::span(&well, 1));
   if (well == 0 && transport.rank() == 0) throw Error(failed, failure);

@@ -44,6 +44,8 @@ class Share {
  public:
   virtual ~Share() = default;
   virtual std::string device() const = 0;  // "cpu", "cuda"
+  // What must be the same for all ranks: "cpu", or the maker's name of the device.
+  virtual std::string model() const { return device(); }
   virtual int threads() const = 0;
 
   // All ranks make these calls together.
@@ -118,7 +120,8 @@ void dismiss_followers(ranks::Transport& transport);
 // Rank 0's hold on the shares of one engine.
 class Shares {
  public:
-  // Makes them on all ranks, its own by `make`. The error of the first rank that has one.
+  // Makes them on all ranks, its own by `make`. The error of the first rank that has one;
+  // Error(device) where a rank has another model of device than rank 0.
   Shares(ranks::Transport& transport, const std::vector<std::uint8_t>& recipe,
          const ShareMaker& make);
   ~Shares();

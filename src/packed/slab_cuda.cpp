@@ -35,6 +35,7 @@ class CudaSlab final : public Slab {
   }
 
   std::string device() const override { return "cuda"; }
+  std::string model() const override { return device_model(device_); }
   int threads() const override { return 1; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
   void count(std::span<std::uint64_t> sums) override;

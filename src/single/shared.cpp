@@ -14,17 +14,15 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/registry.hpp"
-#include "src/label/cluster_sums.hpp"
 #include "src/single/local/local.hpp"
 #include "src/single/local/observe.hpp"
+#include "src/single/share.hpp"
 #include "src/single/single_engine.hpp"
-#include "src/single/swendsen_wang/slab_clusters.hpp"
 
 namespace rewise {
 namespace {
@@ -32,53 +30,19 @@ namespace {
 using namespace single;
 using ranks::Transport;
 
-// Tags of planes on their way to the rank after and before, and of far ends.
-constexpr int kToAfter = ranks::kFirstTag, kToBefore = ranks::kFirstTag + 1,
-              kFar = ranks::kFirstTag + 2, kLabels = ranks::kFirstTag + 3,
-              kFarLabels = ranks::kFirstTag + 4;
-
-// Bytes of numbers, and back.
-template <class T>
-std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
-  return {reinterpret_cast<std::uint8_t*>(values.data()), values.size() * sizeof(T)};
-}
-template <class T>
-std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::copy_n(bytes.begin(), values.size() * sizeof(T), bytes_of(values).begin());
-  return values;
-}
-
-// Who has a site.
-int rank_of(const Share& share, Site site) {
-  int rank = 0;
-  while (share.part(rank).last <= site) ++rank;
-  return rank;
-}
-
-class SingleShare final : public Share {
+class CpuShare final : public SingleShare {
  public:
-  SingleShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-              int threads);
+  CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+           int threads);
 
   std::string device() const override { return "cpu"; }
   int threads() const override { return threads_; }
-  std::uint64_t systems() const override { return systems_; }
-  std::uint64_t sums() const override { return systems_ * (1 + plan_->states); }
-  Extent part(int rank) const override {
-    const Extent planes = planes_of(all_planes_, rank, transport_.size());
-    return {planes.first * plane_, planes.last * plane_};
-  }
 
   void fetch(std::uint64_t who) override {
     for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
   }
   void advance(const Advance& what) override;
   void count(std::span<std::uint64_t> sums) override;
-  // On rank 0: of a system's Swendsen-Wang updates since the last call.
-  ClusterSums take_sums(std::uint64_t who) {
-    return std::exchange(sums_[static_cast<std::size_t>(who)], {});
-  }
   void read(std::uint64_t who, std::uint64_t, std::uint64_t first,
             std::span<std::uint8_t> out) const override {
     std::copy_n(system(who) + first, out.size(), out.begin());
@@ -89,63 +53,32 @@ class SingleShare final : public Share {
   }
 
  private:
-  // Sites of either colour that go to another rank, or come from it: both know them in this order.
-  struct Far {
-    int rank;
-    std::vector<Site> sent[2], received[2];
-    std::vector<std::uint8_t> out, in;
-  };
-
   std::uint8_t* system(std::uint64_t who) const { return spins_.get() + who * plan_->sites; }
-  int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
-  int after() const { return (transport_.rank() + 1) % transport_.size(); }
-  std::uint64_t plane_before(std::uint64_t first) const {
-    return (first + plan_->sites - plane_) % plan_->sites;
-  }
-  std::uint64_t plane_after(std::uint64_t last) const { return last % plan_->sites; }
-  void find_far_ends();
   void sweep(Extent systems, std::uint64_t step);
   void swendsen_wang(std::uint64_t who, std::uint64_t step);
-  void find_joining_bonds();
   std::vector<LabelPair> joined_labels(const Tables& tables, const DrawKey& key,
                                        const std::uint8_t* spins);
-  void sum_up(const SlabClusters::Sums& own, const std::vector<LabelPair>& parts,
-              ClusterSums& sums);
   void exchange(Extent systems, int colour);
 
-  const std::shared_ptr<const Plan> plan_;
-  const EngineSpec spec_;
-  Transport& transport_;
   const int threads_;
-  const std::uint64_t systems_, all_planes_, plane_;  // sites of a plane
-  const Extent own_;                                  // sites
-  std::vector<Far> far_;                              // by rank
-  std::vector<LocalScratch> scratch_;                 // [threads]
-  // Swendsen-Wang: rewired bonds between ranks, end a here or end b, by the other's rank.
-  struct Joining {
-    std::vector<RewiredSlot> from;  // a is here
-    std::vector<Site> to;           // b is here: what is asked for
+  struct Messages {
+    std::vector<std::uint8_t> out, in;
   };
+  std::vector<Messages> far_messages_;  // as far_
+  std::vector<LocalScratch> scratch_;   // [threads]
+  // Swendsen-Wang: rewired bonds between ranks, end a here or end b, by the other's rank.
   std::unique_ptr<SlabClusters> clusters_;
   std::vector<Joining> joining_;           // [ranks]
-  std::vector<ClusterSums> sums_;          // [systems]
   std::unique_ptr<std::uint8_t[]> spins_;  // [systems][sites]
 };
 
-SingleShare::SingleShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
-                         Transport& transport, int threads)
-    : plan_(std::move(plan)),
-      spec_(spec),
-      transport_(transport),
+CpuShare::CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
+                   int threads)
+    : SingleShare(std::move(plan), spec, transport, 1),
       threads_(threads > 0 ? threads : omp_get_max_threads()),
-      systems_(spec.betas.size() * spec.replicas),
-      all_planes_(plan_->lattice.extent[plan_->lattice.dim - 1]),
-      plane_(plan_->sites / all_planes_),
-      own_(part(transport.rank())),
+      far_messages_(far_.size()),
       scratch_(static_cast<std::size_t>(threads_)),
-      sums_(systems_),
       spins_(std::make_unique_for_overwrite<std::uint8_t[]>(systems_ * plan_->sites)) {
-  find_far_ends();
   for (std::uint64_t who = 0; who < systems_; ++who) {
     start_spins(*plan_, spec.seed, static_cast<std::uint32_t>(who),
                 starts_hot(spec.start, static_cast<std::uint32_t>(who % spec.replicas)), own_.first,
@@ -153,46 +86,8 @@ SingleShare::SingleShare(std::shared_ptr<const Plan> plan, const EngineSpec& spe
   }
 }
 
-// Of own modified cells the neighbours with another rank, but those in the planes that come whole;
-// and the cells themselves, which that rank likewise finds among the neighbours of its own.
-void SingleShare::find_far_ends() {
-  const Graph& graph = plan_->graph;
-  const int size = transport_.size();
-  std::vector<Far> far(static_cast<std::size_t>(size));
-  const auto in_halo = [&](Site site, Extent of) {
-    const std::uint64_t plane = site / plane_ * plane_;
-    return plane == plane_before(of.first) || plane == plane_after(of.last);
-  };
-  const auto modified = graph.modified_sites();
-  for (std::size_t k = 0; k < modified.size(); ++k) {
-    const Site site = modified[k];
-    if (site < own_.first || site >= own_.last) continue;
-    for (std::uint64_t e = graph.offsets()[k]; e < graph.offsets()[k + 1]; ++e) {
-      const Site end = graph.neighbours()[e];
-      if (end >= own_.first && end < own_.last) continue;
-      const int rank = rank_of(*this, end);
-      Far& other = far[static_cast<std::size_t>(rank)];
-      if (!in_halo(end, own_)) other.received[plan_->lattice.colour(end)].push_back(end);
-      if (!in_halo(site, part(rank))) other.sent[plan_->lattice.colour(site)].push_back(site);
-    }
-  }
-  for (int rank = 0; rank < size; ++rank) {
-    Far& other = far[static_cast<std::size_t>(rank)];
-    other.rank = rank;
-    bool any = false;
-    for (int colour = 0; colour < 2; ++colour) {
-      for (std::vector<Site>* sites : {&other.sent[colour], &other.received[colour]}) {
-        std::sort(sites->begin(), sites->end());
-        sites->erase(std::unique(sites->begin(), sites->end()), sites->end());
-        any = any || !sites->empty();
-      }
-    }
-    if (any) far_.push_back(std::move(other));
-  }
-}
-
 // A rank with a single plane that is both before and after its only neighbour sends it once.
-void SingleShare::exchange(Extent systems, int colour) {
+void CpuShare::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
   const auto plane = [&](std::uint64_t who, std::uint64_t first) {
     return std::span(system(who) + first, plane_);
@@ -208,25 +103,26 @@ void SingleShare::exchange(Extent systems, int colour) {
       transport_.post_send(before(), kToBefore, plane(who, own_.first));
     }
   }
-  for (Far& far : far_) {
-    far.in.resize(systems.size() * far.received[colour].size());
-    far.out.clear();
+  for (std::size_t k = 0; k < far_.size(); ++k) {
+    auto& [out, in] = far_messages_[k];
+    in.resize(systems.size() * far_[k].received[colour].size());
+    out.clear();
     for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-      for (const Site site : far.sent[colour]) far.out.push_back(system(who)[site]);
+      for (const Site site : far_[k].sent[colour]) out.push_back(system(who)[site]);
     }
-    if (!far.in.empty()) transport_.post_receive(far.rank, kFar, far.in);
-    if (!far.out.empty()) transport_.post_send(far.rank, kFar, far.out);
+    if (!in.empty()) transport_.post_receive(far_[k].rank, kFar, in);
+    if (!out.empty()) transport_.post_send(far_[k].rank, kFar, out);
   }
   transport_.wait();
-  for (const Far& far : far_) {
-    auto next = far.in.begin();
+  for (std::size_t k = 0; k < far_.size(); ++k) {
+    auto next = far_messages_[k].in.begin();
     for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-      for (const Site site : far.received[colour]) system(who)[site] = *next++;
+      for (const Site site : far_[k].received[colour]) system(who)[site] = *next++;
     }
   }
 }
 
-void SingleShare::sweep(Extent systems, std::uint64_t step) {
+void CpuShare::sweep(Extent systems, std::uint64_t step) {
   const std::uint64_t length = plan_->lattice.extent[0];
   const std::uint64_t first = own_.first / length, rows = own_.size() / length;
   const std::uint64_t parts = std::min(rows, static_cast<std::uint64_t>(threads_));
@@ -244,7 +140,7 @@ void SingleShare::sweep(Extent systems, std::uint64_t step) {
   }
 }
 
-void SingleShare::advance(const Advance& what) {
+void CpuShare::advance(const Advance& what) {
   std::uint64_t step = what.step;
   for (std::uint64_t cycle = 0; cycle < what.cycles; ++cycle) {
     for (std::uint32_t m = 0; m < what.schedule.local; ++m) sweep(what.systems, step++);
@@ -256,23 +152,9 @@ void SingleShare::advance(const Advance& what) {
   }
 }
 
-void SingleShare::find_joining_bonds() {
-  joining_.resize(static_cast<std::size_t>(transport_.size()));
-  const auto own = [&](Site site) { return site >= own_.first && site < own_.last; };
-  for (const RewiredSlot& r : plan_->rewired) {
-    if (own(r.a) == own(r.b)) continue;
-    const auto other = static_cast<std::size_t>(rank_of(*this, own(r.a) ? r.b : r.a));
-    if (own(r.a)) {
-      joining_[other].from.push_back(r);
-    } else {
-      joining_[other].to.push_back(r.b);
-    }
-  }
-}
-
 // The labels that bonds between slabs join, whose end a, or lower end, is here.
-std::vector<LabelPair> SingleShare::joined_labels(const Tables& tables, const DrawKey& key,
-                                                  const std::uint8_t* spins) {
+std::vector<LabelPair> CpuShare::joined_labels(const Tables& tables, const DrawKey& key,
+                                               const std::uint8_t* spins) {
   std::vector<Site> front(plane_), behind(plane_);
   for (std::uint64_t k = 0; k < plane_; ++k) {
     front[k] = clusters_->label_of(static_cast<Site>(own_.first + k));
@@ -298,67 +180,26 @@ std::vector<LabelPair> SingleShare::joined_labels(const Tables& tables, const Dr
       edges.push_back({clusters_->label_of(bond.a), asked[r][k]});
     }
   }
-  std::sort(edges.begin(), edges.end());
-  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
 }
 
-// Rank 0 adds up the clusters within slabs, and those of several slabs from their parts.
-void SingleShare::sum_up(const SlabClusters::Sums& own, const std::vector<LabelPair>& parts,
-                         ClusterSums& sums) {
-  RecipeWriter writer;
-  writer(own)(parts);
-  ClusterSums update;
-  WideSum fourth = 0;
-  std::vector<LabelPair> all;
-  for (const auto& bytes : transport_.gather(writer.bytes)) {
-    SlabClusters::Sums of_rank;
-    std::vector<LabelPair> of_others;
-    RecipeReader reader(bytes);
-    reader(of_rank)(of_others);
-    update.square += of_rank.square;
-    fourth += of_rank.fourth;
-    all.insert(all.end(), of_others.begin(), of_others.end());
-  }
-  if (transport_.rank() > 0) return;
-  std::sort(all.begin(), all.end());
-  for (std::size_t k = 0; k < all.size();) {
-    std::uint64_t size = 0;
-    const Site label = all[k].label;
-    for (; k < all.size() && all[k].label == label; ++k) size += all[k].other;
-    update.square += size * size;
-    fourth += WideSum{size * size} * (size * size);
-  }
-  update.quartic = 3 * (WideSum{update.square} * update.square) - 2 * fourth;
-  sums += update;
-}
-
-void SingleShare::swendsen_wang(std::uint64_t who, std::uint64_t step) {
+void CpuShare::swendsen_wang(std::uint64_t who, std::uint64_t step) {
   if (!clusters_) {
     clusters_ = std::make_unique<SlabClusters>(*plan_, own_.first, own_.last,
                                                static_cast<std::uint32_t>(own_.size() / plane_));
-    find_joining_bonds();
+    joining_ = joining_bonds();
   }
   const Tables& tables = plan_->tables[who / spec_.replicas];
   const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step)};
   clusters_->label(tables, key, system(who));
-  std::vector<LabelPair> edges = joined_labels(tables, key, system(who));
-  std::vector<LabelPair> gathered;
-  for (const auto& bytes : transport_.gather(bytes_of(edges))) {
-    const auto of_rank = values_of<LabelPair>(bytes);
-    gathered.insert(gathered.end(), of_rank.begin(), of_rank.end());
-  }
-  std::vector<LabelPair> united = unite_labels(gathered);
-  const auto told = bytes_of(united);
-  united = values_of<LabelPair>(
-      transport_.broadcast(std::vector<std::uint8_t>(told.begin(), told.end())));
+  const std::vector<LabelPair> united = unite(joined_labels(tables, key, system(who)));
   std::vector<LabelPair> parts;
   const SlabClusters::Sums sums = clusters_->flip(key, united, system(who), parts);
-  sum_up(sums, parts, sums_[static_cast<std::size_t>(who)]);
+  sum_up(who, sums, parts);
   fetch(who);
 }
 
-void SingleShare::count(std::span<std::uint64_t> sums) {
+void CpuShare::count(std::span<std::uint64_t> sums) {
   const std::uint64_t each = 1 + plan_->states;
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (std::uint64_t who = 0; who < systems_; ++who) {
@@ -370,14 +211,26 @@ void SingleShare::count(std::span<std::uint64_t> sums) {
 struct Recipe {
   GraphSpec graph;
   EngineSpec spec;
+  bool cuda = false;
 
   template <class Stream>
   void pass(Stream& stream) {
     stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(graph.bare);
     stream(spec.model)(spec.q)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
-    stream(spec.cluster);
+    stream(spec.cluster)(cuda);
   }
 };
+
+std::unique_ptr<SingleShare> make_share(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+                                        Transport& transport, bool cuda,
+                                        const EngineOptions& options) {
+  if (!cuda) return std::make_unique<CpuShare>(std::move(plan), spec, transport, options.threads);
+#if defined(REWISE_HAVE_CUDA)
+  return make_cuda_share(std::move(plan), spec, transport, options.device);
+#else
+  throw Error(ExitCode::device, "this build has no CUDA engines");
+#endif
+}
 
 // Rank 0
 
@@ -387,10 +240,10 @@ class SharedEngine final : public SingleEngine {
                const EngineOptions& options)
       : SingleEngine(graph, spec),
         options_(options),
-        shares_(transport, written({graph.spec(), spec}),
+        shares_(transport, written({graph.spec(), spec, options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
                   const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
-                  auto own = std::make_unique<SingleShare>(plan, spec_, transport, options.threads);
+                  auto own = make_share(plan, spec_, transport, options.device >= 0, options);
                   own_ = own.get();
                   return own;
                 }),
@@ -404,6 +257,9 @@ class SharedEngine final : public SingleEngine {
       throw Error(ExitCode::usage,
                   fmt::format("schedule {}: ranks share sweeps and swendsen-wang updates, not {}",
                               to_string(schedule), to_string(spec_.cluster)));
+    }
+    if (const std::string why = own_->why_no_clusters(); schedule.cluster > 0 && !why.empty()) {
+      throw Error(ExitCode::usage, why);
     }
     return advance_systems(
         options_, schedule, cycles, [&](const Schedule& piece, std::uint64_t count_of) {
@@ -468,8 +324,8 @@ std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> bytes, Tr
     const Plan plan;
   };
   const auto whole = std::make_shared<const Whole>(recipe.graph, recipe.spec);
-  return std::make_unique<SingleShare>(std::shared_ptr<const Plan>(whole, &whole->plan),
-                                       recipe.spec, transport, options(false).threads);
+  return make_share(std::shared_ptr<const Plan>(whole, &whole->plan), recipe.spec, transport,
+                    recipe.cuda, options(recipe.cuda));
 }
 
 std::unique_ptr<Engine> make_shared_single_engine(Transport& transport, const Graph& graph,
@@ -480,11 +336,6 @@ std::unique_ptr<Engine> make_shared_single_engine(Transport& transport, const Gr
     throw Error(ExitCode::usage,
                 "ranks share lattices that every rank can build, not a graph from "
                 "a file");
-  }
-  if (options.device >= 0) {
-    throw Error(ExitCode::device,
-                "ranks share the single engine's systems on CPUs (take --device "
-                "cpu)");
   }
   check_shares(graph.spec().extents, transport.size());
   return std::make_unique<SharedEngine>(transport, graph, spec, options);

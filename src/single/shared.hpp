@@ -1,6 +1,7 @@
-// The single engine over several ranks, on CPUs: each has some planes of the slowest extent of
-// every system, rank 0 the engine, which is used as any other. Local and Swendsen-Wang updates of
-// Ising and Potts on lattices, rewired or not; the trajectory is that of the engine in one process.
+// The single engine over several ranks, on CPUs or CUDA devices: each has some planes of the
+// slowest extent of every system, rank 0 the engine, which is used as any other. Local and
+// Swendsen-Wang updates of Ising and Potts on lattices, rewired or not; the trajectory is that of
+// the engine in one process.
 #pragma once
 
 #include "src/engine/share.hpp"
@@ -10,7 +11,8 @@ namespace rewise {
 
 // On rank 0, while the others follow. Error(usage) as make_single_engine, for graphs that are no
 // lattices that build_graph() makes, for more ranks than planes, and, when it is advanced, for
-// other cluster updates; Error(device) of whatever rank, and for CUDA devices.
+// other cluster updates or for such as CUDA devices do not share (why_no_clusters()); Error(device)
+// of whatever rank.
 std::unique_ptr<Engine> make_shared_single_engine(ranks::Transport& transport, const Graph& graph,
                                                   const EngineSpec& spec,
                                                   const EngineOptions& options);

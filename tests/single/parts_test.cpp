@@ -119,6 +119,68 @@ TEST_CASE("the bonds across tiles of all parts are those of the lattice, once") 
   check_parts<4>({64, 4, 6, 4});
 }
 
+TEST_CASE("the blocks of ranks have all of their items") {
+  for (const std::uint64_t planes : {1ull, 3ull, 10ull, 33ull, 1000ull}) {
+    for (const std::uint64_t plane : {2ull, 6ull, 64ull, 1000ull}) {
+      for (const std::uint64_t block : {1ull, 32ull, 1024ull, 8192ull}) {
+        const std::uint64_t blocks = (planes * plane + block - 1) / block;
+        for (std::uint32_t first = 0; first < planes; first += 1 + first / 3) {
+          for (std::uint32_t count = 1; first + count <= planes; count += 1 + count / 2) {
+            const DevicePart part{first, static_cast<std::uint32_t>(planes), count, true};
+            const SystemBlocks mine(blocks, 1, part);
+            const std::uint64_t last = mine.first + mine.count();
+            CHECK(part.begin(planes * plane) == first * plane);
+            CHECK(part.end(planes * plane) == (first + count) * plane);
+            CHECK(mine.first * block <= first * plane);
+            CHECK(std::min(last * block, planes * plane) >= (first + count) * plane);
+            CHECK(last <= blocks);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <int kDim>
+void check_slabs(const std::vector<std::uint32_t>& extents) {
+  const DevicePlan plan = plan_of(extents, 77);
+  std::vector<Seam> whole;
+  std::vector<std::uint64_t> whole_rewired;
+  list_bonds<kDim>(plan, {}, whole, whole_rewired);
+  std::sort(whole.begin(), whole.end());
+  const std::uint32_t planes = extents.back(), tile = 1u << tile_bits<kDim>(kDim - 1);
+  const std::uint64_t plane = plan.sites / planes;
+  for (std::uint32_t first = 0; first < planes; first += tile) {
+    for (std::uint32_t last = first + tile; last < planes + tile; last += tile) {
+      const std::uint32_t end = std::min(last, planes);
+      const auto here = [&](Site site) { return site >= first * plane && site < end * plane; };
+      const auto inside = [&](const std::vector<Seam>& seams) {
+        std::vector<Seam> some;
+        for (const Seam& seam : seams) {
+          if (here(std::get<0>(seam)) && here(std::get<1>(seam))) some.push_back(seam);
+        }
+        return some;
+      };
+      std::vector<Seam> seams;
+      std::vector<std::uint64_t> rewired;
+      list_bonds<kDim>(plan, {first, planes, end - first, true}, seams, rewired);
+      std::sort(seams.begin(), seams.end());
+      CHECK(inside(seams) == inside(whole));
+      CHECK(rewired == whole_rewired);
+    }
+  }
+}
+
+TEST_CASE("the bonds across tiles of a slab are among those of its rank, once") {
+  check_slabs<2>({64, 32});
+  check_slabs<2>({192, 70});
+  check_slabs<2>({640, 100});
+  check_slabs<3>({64, 8, 6});
+  check_slabs<3>({128, 34, 18});
+  check_slabs<4>({64, 4, 6, 4});
+  check_slabs<4>({128, 10, 6, 8});
+}
+
 TEST_CASE("what several devices share") {
   const auto why = [](std::vector<std::uint32_t> extents, ClusterUpdate cluster,
                       LabelMethod method) { return why_no_team(extents, cluster, method); };

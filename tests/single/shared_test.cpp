@@ -1,11 +1,9 @@
 // The single engine over 1, 2, 3, 4 and 7 ranks: spins and measured integers of one process, on
 // regular and rewired lattices; states that go from any number of ranks to any other; errors.
-#include "src/single/shared.hpp"
-
 #include <string>
 
 #include "src/base/error.hpp"
-#include "src/ranks/threads.hpp"
+#include "tests/single/shared_ranks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -14,38 +12,7 @@ using namespace rewise::oracle;
 
 namespace {
 
-void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
-                const std::function<void(Engine&)>& f) {
-  ranks::run_ranks(ranks, [&](ranks::Transport& transport) {
-    if (transport.rank() > 0) {
-      return follow(transport, [&](std::span<const std::uint8_t> recipe) {
-        return make_single_share(recipe, transport, [&](bool) { return options; });
-      });
-    }
-    f(*make_shared_single_engine(transport, graph, spec, options));
-    dismiss_followers(transport);
-  });
-}
-
 const std::vector<Schedule> kSchedules{{2, 0}, {1, 2}};
-
-std::vector<EngineSpec> specs() {
-  std::vector<EngineSpec> specs;
-  for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-    for (const std::uint32_t q : {2u, 3u}) {
-      EngineSpec spec;
-      spec.model = q == 2 ? ModelKind::ising : ModelKind::potts;
-      spec.q = q;
-      spec.betas = {0.4, 0.7};
-      spec.replicas = 2;
-      spec.seed = 31 + q;
-      spec.local = local;
-      spec.cluster = ClusterUpdate::swendsen_wang;
-      specs.push_back(spec);
-    }
-  }
-  return specs;
-}
 
 }  // namespace
 
@@ -55,7 +22,7 @@ TEST_CASE("single over ranks: the trajectory and the sums of one process") {
        lattice_cases({{8, 10}, {36, 22}, {130, 8}, {4, 4}, {6, 4, 8}, {4, 6, 4, 8}})) {
     const Graph graph = build_graph({lattice.extents, lattice.p, lattice.rule, 11});
     ++turn;
-    for (const EngineSpec& spec : specs()) {
+    for (const EngineSpec& spec : shared_specs()) {
       // Metropolis and Glauber in turn.
       if (spec.local != (turn % 2 == 0 ? LocalUpdate::metropolis : LocalUpdate::glauber)) continue;
       const auto one = make_single_engine(graph, spec, with_threads(1));
@@ -84,7 +51,7 @@ TEST_CASE("single over ranks: the trajectory and the sums of one process") {
 
 TEST_CASE("single over ranks: states go from any number of ranks to any other") {
   const Graph graph = build_graph({{36, 22}, 0.1, Rule::rewire, 5});
-  const EngineSpec spec = specs()[3];
+  const EngineSpec spec = shared_specs()[3];
   const auto one = make_single_engine(graph, spec, with_threads(1));
   one->advance({1, 1}, 8);
   const Seen expected = look(*one);
@@ -105,7 +72,7 @@ TEST_CASE("single over ranks: states go from any number of ranks to any other") 
 
 TEST_CASE("single over ranks: a state from within a sweep is gone on with") {
   const Graph graph = build_graph({{64, 64}, 0.1, Rule::rewire, 5});
-  const EngineSpec spec = specs()[0];
+  const EngineSpec spec = shared_specs()[0];
   const auto one = make_single_engine(graph, spec, with_threads(1));
   one->advance({1, 0}, 6);
   EngineOptions options = with_threads(1);
@@ -122,7 +89,7 @@ TEST_CASE("single over ranks: a state from within a sweep is gone on with") {
 }
 
 TEST_CASE("single over ranks: what cannot be is one line") {
-  const EngineSpec spec = specs()[0];
+  const EngineSpec spec = shared_specs()[0];
   const auto nothing = [](Engine&) {};
   const Graph graph = build_graph({{8, 6}, 0, Rule::rewire, 1});
   expect(ExitCode::usage, "7 ranks cannot share size 8,6",
@@ -134,7 +101,40 @@ TEST_CASE("single over ranks: what cannot be is one line") {
   expect(ExitCode::usage, "not wolff", [&] {
     with_ranks(2, graph, wolff, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });
   });
-  EngineOptions device = with_threads(1);
-  device.device = 0;
-  expect(ExitCode::device, "--device cpu", [&] { with_ranks(2, graph, spec, device, nothing); });
+}
+
+TEST_CASE("ranks on devices of different kinds refuse each other") {
+  class NoShare final : public Share {
+   public:
+    explicit NoShare(std::string model) : model_(std::move(model)) {}
+    std::string device() const override { return "cuda"; }
+    std::string model() const override { return model_; }
+    int threads() const override { return 1; }
+    void fetch(std::uint64_t) override {}
+    void advance(const Advance&) override {}
+    void count(std::span<std::uint64_t>) override {}
+    std::uint64_t systems() const override { return 1; }
+    std::uint64_t sums() const override { return 0; }
+    Extent part(int) const override { return {}; }
+    void read(std::uint64_t, std::uint64_t, std::uint64_t, std::span<std::uint8_t>) const override {
+    }
+    void write(std::uint64_t, std::uint64_t, std::uint64_t,
+               std::span<const std::uint8_t>) override {}
+
+   private:
+    const std::string model_;
+  };
+  const auto meet = [](const std::vector<std::string>& models) {
+    ranks::run_ranks(static_cast<int>(models.size()), [&](ranks::Transport& transport) {
+      const ShareMaker make = [&](std::span<const std::uint8_t>) {
+        return std::make_unique<NoShare>(models[static_cast<std::size_t>(transport.rank())]);
+      };
+      if (transport.rank() > 0) return follow(transport, make);
+      const Shares shares(transport, {}, make);
+      CHECK(shares.threads() == static_cast<int>(models.size()));
+    });
+  };
+  expect(ExitCode::device, "rank 2 is on H100, rank 0 on H200: ranks that share a system", [&] {
+    meet({"H200", "H200", "H100", "H200"});
+  });
 }

@@ -152,7 +152,7 @@ __device__ __forceinline__ int count_site(const Geometry& g, const std::uint8_t*
 
 template <int kDim, bool kWide, class Counter>
 __global__ void __launch_bounds__(kThreads)
-    count_lattice(const __grid_constant__ Geometry g, std::uint64_t pieces,
+    count_lattice(const __grid_constant__ Geometry g, std::uint64_t first, std::uint64_t last,
                   const __grid_constant__ DeviceSystems systems, std::uint32_t states,
                   unsigned long long* unequal, unsigned long long* counts,
                   const __grid_constant__ SystemBlocks blocks) {
@@ -163,8 +163,9 @@ __global__ void __launch_bounds__(kThreads)
   int sum = 0;
 #pragma unroll
   for (unsigned n = 0; n < kPieces; ++n) {
-    const std::uint64_t piece = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
-    if (piece >= pieces) break;
+    const std::uint64_t piece =
+        first + (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
+    if (piece >= last) break;
     if constexpr (kWide) {
       sum += count_piece<kDim>(g, spins, static_cast<Site>(16 * piece), counter);
     } else {
@@ -255,6 +256,18 @@ __global__ void __launch_bounds__(kThreads)
   start_sites(systems, sites, states, who, hot, std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
+__global__ void __launch_bounds__(kThreads)
+    gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, std::uint8_t* out) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k < count) out[k] = spins[sites[k]];
+}
+
+__global__ void __launch_bounds__(kThreads)
+    scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count, std::uint8_t* spins) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k < count) spins[sites[k]] = in[k];
+}
+
 std::uint64_t blocks_for(std::uint64_t items) {
   return (items + kThreads * kPieces - 1) / (kThreads * kPieces);
 }
@@ -269,8 +282,9 @@ void launch_count(const DevicePlan& plan, const Geometry& geometry, const Device
     if constexpr (kDim > 0) {
       if (wide) kernel = count_lattice<kDim, true, Counter>;
     }
-    launch(kernel, systems.blocks(blocks_for(pieces)), {.threads = kThreads}, stream, geometry,
-           pieces, systems, plan.states, unequal, counts);
+    const std::uint64_t first = systems.part.begin(pieces), last = systems.part.end(pieces);
+    launch(kernel, systems.whole().blocks(blocks_for(last - first)), {.threads = kThreads}, stream,
+           geometry, first, last, systems, plan.states, unequal, counts);
   });
 }
 
@@ -295,8 +309,19 @@ void launch_measure(const DevicePlan& plan, const Geometry& geometry, const Devi
                     unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
   (plan.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(plan, geometry, systems,
                                                                          unequal, counts, stream);
-  launch(count_rewired, systems.blocks(blocks_for(plan.rewired_count)), {.threads = kThreads},
+  const DeviceSystems of_bonds = systems.part.overlaps ? systems.whole() : systems;
+  launch(count_rewired, of_bonds.blocks(blocks_for(plan.rewired_count)), {.threads = kThreads},
          stream, plan, geometry, systems, unequal);
+}
+
+void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count,
+                   std::uint8_t* out, cudaStream_t stream) {
+  if (count > 0) launch(gather, cover(count, kThreads), stream, spins, sites, count, out);
+}
+
+void launch_scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count,
+                    std::uint8_t* spins, cudaStream_t stream) {
+  if (count > 0) launch(scatter, cover(count, kThreads), stream, in, sites, count, spins);
 }
 
 }  // namespace rewise::single

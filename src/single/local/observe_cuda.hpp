@@ -22,8 +22,14 @@ inline std::uint32_t measured_counts(bool potts, std::uint32_t states) {
 // [systems][measured_counts()] the spins that point up, or of Potts the sites in each state, of the
 // systems' part. Queued. A lattice is counted whole, as if no bond had been rewired, from rows of
 // bytes, 16 at a time where rows are multiples of 16; then the rewired bonds are added and those
-// that are gone taken off.
+// that are gone taken off (of a rank all that `plan` names).
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
                     unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream);
+
+// A system's spins at some sites, in their order, and the reverse. Queued.
+void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count,
+                   std::uint8_t* out, cudaStream_t stream);
+void launch_scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count,
+                    std::uint8_t* spins, cudaStream_t stream);
 
 }  // namespace rewise::single

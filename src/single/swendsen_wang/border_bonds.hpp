@@ -1,4 +1,4 @@
-// The bonds across tile borders, numbered.
+// The bonds across tile borders, numbered. Of a rank's part they are those and some beyond it.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,12 @@ struct BorderBonds {
         borders.skip[0] = part.begin(layers);
         borders.rows = FastDiv(static_cast<std::uint32_t>(part.end(layers) - borders.skip[0]));
         bonds = std::uint64_t{borders.rows.divisor} * across;
+      } else if (part.overlaps) {  // whole rows of tiles
+        const bool slowest = k + 1 == kDim;
+        const std::uint64_t items = slowest ? across : layers * across;
+        const std::uint64_t each = slowest ? layers : 1;
+        borders.skip[k] = each * part.begin(items) / 32 * 32;
+        bonds = each * std::min(items, part.end(items) + 1) - borders.skip[k];
       } else {
         const std::uint64_t warps = (layers * across + 31) / 32;
         borders.skip[k] = 32 * part.begin(warps);
@@ -38,9 +44,10 @@ struct BorderBonds {
       borders.inner[k] = FastDiv(geometry.stride[k]);
       borders.first[k + 1] = borders.first[k] + (bonds + 31) / 32 * 32;
     }
-    borders.skip[kDim] = part.begin(plan.rewired_count);
+    const DevicePart of_rewired = part.overlaps ? DevicePart{} : part;
+    borders.skip[kDim] = of_rewired.begin(plan.rewired_count);
     borders.first[kDim + 1] =
-        borders.first[kDim] + part.end(plan.rewired_count) - borders.skip[kDim];
+        borders.first[kDim] + of_rewired.end(plan.rewired_count) - borders.skip[kDim];
     return borders;
   }
 

@@ -30,29 +30,31 @@ bool launches_early() {
   return major >= 9;
 }
 
-FusedLabels make_labels(const DevicePlan& plan) {
+FusedLabels make_labels(const DevicePlan& plan, const DevicePart& tiles) {
   FusedLabels labels;
   labels.common.geometry = Geometry::make(plan.lattice);
   labels.common.tiles = make_tiles(plan);
   labels.common.drawn_stride = mask_words(plan);
   labels.common.copies = sum_copies(labels.common.tiles);
   labels.capacity = most_nodes(plan);
+  const std::uint32_t count = labels.common.tiles.count;
+  labels.stride = static_cast<std::uint32_t>(tiles.end(count) - tiles.begin(count));
   return labels;
 }
 
-// Calls array(pointer, elements of a system) for every array of labels that has a part for each
-// system, in the order of its sites; and for the sums.
+// Calls array(pointer, elements of a system, of a tile) for every array of labels that has a part
+// for each system, in the order of its sites; and for the sums. The first two are not cut by tiles.
 template <class F>
 void for_each_array(FusedLabels& labels, F&& array) {
-  const std::uint64_t tiles = labels.common.tiles.count, nodes = tiles * labels.capacity;
-  array(labels.common.drawn, labels.common.drawn_stride);
-  array(labels.common.sums, std::uint64_t{3} * labels.common.copies * kUpdatesPerBatch);
-  array(labels.label, tiles * kTileSites);
-  array(labels.count, tiles);
+  const std::uint64_t tiles = labels.stride, nodes = labels.capacity;
+  array(labels.common.drawn, labels.common.drawn_stride, 0);
+  array(labels.common.sums, std::uint64_t{3} * labels.common.copies * kUpdatesPerBatch, 0);
+  array(labels.label, tiles * kTileSites, std::uint64_t{kTileSites});
+  array(labels.count, tiles, 1);
   for (int turn = 0; turn < 2; ++turn) {
-    array(labels.node[turn], nodes);
-    array(labels.own[turn], nodes);
-    array(labels.size[turn], nodes);
+    array(labels.node[turn], tiles * nodes, nodes);
+    array(labels.own[turn], tiles * nodes, nodes);
+    array(labels.size[turn], tiles * nodes, nodes);
   }
 }
 
@@ -64,25 +66,29 @@ bool FusedSwendsenWang::takes(const DevicePlan& plan) {
 }
 
 std::uint64_t FusedSwendsenWang::bytes(const DevicePlan& plan, std::uint32_t systems,
-                                       std::size_t devices) {
-  FusedLabels labels = make_labels(plan);
+                                       std::size_t devices, const DevicePart& tiles) {
+  FusedLabels labels = make_labels(plan, tiles);
   std::uint64_t of_system = 0;
-  for_each_array(labels, [&]<class T>(T*, std::uint64_t count) { of_system += sizeof(T) * count; });
+  for_each_array(labels, [&]<class T>(T*, std::uint64_t count, std::uint64_t) {
+    of_system += sizeof(T) * count;
+  });
   const std::uint64_t pages = devices > 1 ? 16u << 21 : 0;  // StripedMemory ends at whole ones
   return systems * of_system / devices + pages +
          (plan.rewired_count > 0 ? 8 * mask_words(plan) : 0);
 }
 
 FusedSwendsenWang::FusedSwendsenWang(const DeviceTeam& team, const std::vector<DevicePlan>& plans,
-                                     std::uint32_t systems)
+                                     std::uint32_t systems, const DevicePart& tiles)
     : team_(team), plans_(plans) {
-  FusedLabels shared = make_labels(plans.front());
+  FusedLabels shared = make_labels(plans.front(), tiles);
   team.use(0);
-  shared.early = team.size() == 1 && launches_early();
-  for_each_array(shared, [&]<class T>(T*& array, std::uint64_t count) {
+  shared.early = team.size() == 1 && shared.stride == shared.common.tiles.count && launches_early();
+  const std::uint64_t before = tiles.begin(shared.common.tiles.count);
+  for_each_array(shared, [&]<class T>(T*& array, std::uint64_t count, std::uint64_t of_tile) {
     const std::uint64_t of_system = sizeof(T) * count;
     arrays_.emplace_back(of_system * systems, of_system, team.devices());
-    array = reinterpret_cast<T*>(arrays_.back().data());
+    array = reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(arrays_.back().data()) -
+                                 before * of_tile * sizeof(T));
     arrays_.back().clear(team.stream(0));  // places of tiles outside the lattice keep a label of 0
   });
   team.for_each([&](std::size_t part, cudaStream_t stream) {

@@ -44,7 +44,7 @@ struct FusedSystem {
   __device__ __forceinline__ FusedSystem(const FusedLabels& all, std::uint32_t who,
                                          std::uint32_t turn)
       : drawn(all.common.drawn + who * all.common.drawn_stride) {
-    const std::size_t tiles = static_cast<std::size_t>(who) * all.common.tiles.count;
+    const std::size_t tiles = static_cast<std::size_t>(who) * all.stride;
     const std::size_t nodes = tiles * all.capacity;
     label = all.label + tiles * kTileSites;
     count = all.count + tiles;
@@ -942,12 +942,12 @@ __global__ void __launch_bounds__(32 * kWarps)
 template <class Kernel, class... Arguments>
 void launch_for_tiles(const FusedLabels& labels, const DeviceSystems& systems, cudaStream_t stream,
                       const Kernel& kernel, const Arguments&... arguments) {
-  const std::uint32_t tiles = labels.common.tiles.count;
+  const SystemBlocks tiles = systems.blocks(labels.common.tiles.count);
   const auto with = [&]<unsigned kWarps>() {
-    launch(kernel.template operator()<kWarps>(), systems.blocks(tiles),
+    launch(kernel.template operator()<kWarps>(), tiles,
            {.threads = 32 * kWarps, .early = labels.early}, stream, arguments...);
   };
-  if (tiles / systems.part.count * systems.systems < kManyTiles) {
+  if (tiles.count() < kManyTiles) {
     with.template operator()<8>();
   } else {
     with.template operator()<4>();
@@ -1008,29 +1008,40 @@ struct Candidate {
   int direction = -1;  // across a border
 };
 
-template <int kDim>
+// The sites of a rank, which joins the bonds that both begin and end there.
+struct SlabSites {
+  std::uint64_t first, last;
+
+  __device__ __forceinline__ bool have(Site a, Site b) const {
+    return a >= first && a < last && b >= first && b < last;
+  }
+};
+
+template <int kDim, bool kSlab>
 __device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const FusedLabels& labels,
-                                               const BorderBonds& borders,
+                                               const BorderBonds& borders, const SlabSites& slab,
                                                const DeviceSystems& systems, std::uint32_t who,
                                                std::uint64_t index) {
   if (index < borders.first[kDim]) {
     const BorderBond bond = border_bond<kDim>(labels.common.geometry, borders, plan.sites, index);
-    return {bond.exists, bond.a, bond.b, bond.direction};
+    const bool here = !kSlab || slab.have(bond.a, bond.b);
+    return {bond.exists && here, bond.a, bond.b, bond.direction};
   }
   if (index >= borders.first[kDim + 1]) return {};
   const RewiredSlot bond = plan.rewired[borders.rewired<kDim>(index)];
+  if (kSlab && !slab.have(bond.a, bond.b)) return {};
   return {rewired_drawn(plan, systems, who, bond), bond.a, bond.b, -1};
 }
 
 // Both ends of a bond in the list are open sites: their labels name nodes. kPotts: spins are bytes,
 // not bits of labels.
-template <int kDim, bool kPotts>
+template <int kDim, bool kPotts, bool kSlab>
 __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLabels& labels,
-                                          const BorderBonds& borders, const DeviceSystems& systems,
-                                          std::uint32_t update, std::uint32_t who,
-                                          std::uint64_t index) {
+                                          const BorderBonds& borders, const SlabSites& slab,
+                                          const DeviceSystems& systems, std::uint32_t update,
+                                          std::uint32_t who, std::uint64_t index) {
   const FusedSystem system(labels, who, update);
-  const Candidate bond = candidate<kDim>(plan, labels, borders, systems, who, index);
+  const Candidate bond = candidate<kDim, kSlab>(plan, labels, borders, slab, systems, who, index);
   wait_for_kernel_before();
   bool joined = bond.drawn;
   SiteNode a, b;
@@ -1054,16 +1065,16 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLab
   if (joined && threadIdx.x % 32 == lowest(peers)) system.forest.unite(a.node, b.node);
 }
 
-template <int kDim, bool kPotts>
+template <int kDim, bool kPotts, bool kSlab>
 __global__ void __launch_bounds__(kThreads)
     join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
-               const __grid_constant__ BorderBonds borders,
+               const __grid_constant__ BorderBonds borders, const __grid_constant__ SlabSites slab,
                const __grid_constant__ DeviceSystems systems, std::uint32_t update,
                const __grid_constant__ SystemBlocks blocks) {
   let_next_kernel_begin();
   const auto [who, block] = blocks.place(blockIdx.x);
-  join_bond<kDim, kPotts>(plan, labels, borders, systems, update, who,
-                          std::uint64_t{block} * kThreads + threadIdx.x);
+  join_bond<kDim, kPotts, kSlab>(plan, labels, borders, slab, systems, update, who,
+                                 std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
 __device__ __forceinline__ void mark_gone(const DevicePlan& plan, std::uint32_t* gone,
@@ -1078,6 +1089,91 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t index = static_cast<std::uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (index < plan.rewired_count) mark_gone(plan, gone, index);
   if (32 * index < plan.sites) modified[index] = plan.groups[index].modified;
+}
+
+// The borders of slabs that ranks have.
+
+template <int kDim, bool kPotts>
+__device__ __forceinline__ std::uint64_t end_at(const FusedLabels& labels,
+                                                const FusedSystem& system,
+                                                const std::uint8_t* spins, Site site) {
+  const SiteNode at = node_of<kDim>(labels, system, site);
+  KeyedForest::Word word;
+  system.forest.root(at.node, word);
+  const std::uint32_t spin = kPotts ? spins[site] : at.label >> kSpinBit;
+  return border_end(KeyedForest::key(word), spin);
+}
+
+template <int kDim, bool kPotts>
+__global__ void __launch_bounds__(kThreads)
+    border_ends(const __grid_constant__ FusedLabels labels,
+                const __grid_constant__ DeviceSystems systems,
+                const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
+                std::uint64_t* ends) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k >= slab.ends_out()) return;
+  const Site site = k < slab.plane ? static_cast<Site>(slab.first + k) : slab.told[k - slab.plane];
+  ends[k] =
+      end_at<kDim, kPotts>(labels, FusedSystem(labels, who, update), systems.system(who), site);
+}
+
+// Whether a pair was not met before.
+__device__ __forceinline__ bool meet(const SlabEdges& edges, unsigned long long pair) {
+  const auto mixed = static_cast<std::uint32_t>((pair * 0x9E3779B97F4A7C15ull) >> 32);
+  return atomicExch(edges.met + (mixed & (edges.met_size - 1)), pair) != pair;
+}
+
+template <int kDim, bool kPotts>
+__global__ void __launch_bounds__(kThreads)
+    border_edges(const __grid_constant__ DevicePlan plan,
+                 const __grid_constant__ FusedLabels labels,
+                 const __grid_constant__ DeviceSystems systems,
+                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
+                 const std::uint64_t* ends, const __grid_constant__ SlabEdges edges) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const FusedSystem system(labels, who, update);
+  bool joined = false;
+  Site a = 0;
+  if (k < slab.plane) {
+    a = static_cast<Site>(slab.last - slab.plane + k);
+    joined = bit_at(system.drawn, DevicePlan::slot_of<kDim>(a, kDim - 1));
+  } else if (k < slab.ends_in()) {
+    const RewiredSlot bond = slab.asked[k - slab.plane];
+    a = bond.a;
+    joined = rewired_drawn(plan, systems, who, bond);
+  }
+  std::uint64_t here = 0, there = 0;
+  if (joined) {
+    here = end_at<kDim, kPotts>(labels, system, systems.system(who), a);
+    there = ends[k];
+    joined = here >> 32 == there >> 32;
+  }
+  const unsigned long long pair = joined ? here << 32 | (there & 0xFFFFFFFFu) : ~0ull;
+  const std::uint32_t peers = __match_any_sync(~0u, pair);
+  if (!joined || threadIdx.x % 32 != lowest(peers) || !meet(edges, pair)) return;
+  edges.pairs[atomicAdd(edges.count, 1u)] = pair;
+}
+
+template <int kDim>
+__global__ void __launch_bounds__(kThreads)
+    border_adopt(const __grid_constant__ FusedLabels labels, std::uint32_t update,
+                 std::uint32_t who, const unsigned long long* pairs, std::uint32_t count,
+                 std::uint32_t* nodes) {
+  const std::uint32_t k = blockIdx.x * kThreads + threadIdx.x;
+  if (k >= count) return;
+  const FusedSystem system(labels, who, update);
+  const auto label = static_cast<Site>(pairs[k] >> 32);
+  const std::uint32_t node = node_of<kDim>(labels, system, label).node;  // a root
+  system.forest.words[node] = KeyedForest::make(node, static_cast<std::uint32_t>(pairs[k]));
+  nodes[k] = node;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    border_sizes(const __grid_constant__ FusedLabels labels, std::uint32_t update,
+                 std::uint32_t who, const std::uint32_t* nodes, std::uint32_t count,
+                 std::uint32_t* sizes) {
+  const std::uint32_t k = blockIdx.x * kThreads + threadIdx.x;
+  if (k < count) sizes[k] = FusedSystem(labels, who, update).size[nodes[k]];
 }
 
 }  // namespace
@@ -1095,9 +1191,13 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
       const BorderBonds borders =
           BorderBonds::make<kDim>(plan, labels.common.tiles, labels.common.geometry, systems.part);
       const DeviceSystems all = systems.whole();  // the bonds are those of the part already
-      launch(plan.potts ? join_bonds<kDim, true> : join_bonds<kDim, false>,
-             all.blocks((borders.first[kDim + 1] + kThreads - 1) / kThreads),
-             {.threads = kThreads, .early = labels.early}, stream, plan, labels, borders, all,
+      auto* kernel = plan.potts ? join_bonds<kDim, true, false> : join_bonds<kDim, false, false>;
+      if (systems.part.overlaps) {
+        kernel = plan.potts ? join_bonds<kDim, true, true> : join_bonds<kDim, false, true>;
+      }
+      const SlabSites slab{systems.part.begin(plan.sites), systems.part.end(plan.sites)};
+      launch(kernel, all.blocks((borders.first[kDim + 1] + kThreads - 1) / kThreads),
+             {.threads = kThreads, .early = labels.early}, stream, plan, labels, borders, slab, all,
              update);
     }
   });
@@ -1113,6 +1213,49 @@ void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32
                         cudaStream_t stream) {
   const std::uint64_t items = std::max(plan.rewired_count, (plan.sites + 31) / 32);
   launch(make_masks, cover(items, kThreads), stream, plan, gone, modified);
+}
+
+void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
+                        const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
+                        std::uint32_t who, std::uint64_t* ends, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
+             cover(slab.ends_out(), kThreads), stream, labels, systems, slab, update, who, ends);
+    }
+  });
+}
+
+void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
+                         const DeviceSystems& systems, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t who, const std::uint64_t* ends,
+                         const SlabEdges& edges, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      launch(plan.potts ? border_edges<kDim, true> : border_edges<kDim, false>,
+             cover(slab.ends_in(), kThreads), stream, plan, labels, systems, slab, update, who,
+             ends, edges);
+    }
+  });
+}
+
+void launch_border_adopt(const DevicePlan& plan, const FusedLabels& labels, std::uint32_t update,
+                         std::uint32_t who, const unsigned long long* pairs, std::uint32_t count,
+                         std::uint32_t* nodes, cudaStream_t stream) {
+  if (count == 0) return;
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      launch(border_adopt<kDim>, cover(count, kThreads), stream, labels, update, who, pairs, count,
+             nodes);
+    }
+  });
+}
+
+void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
+                         const std::uint32_t* nodes, std::uint32_t count, std::uint32_t* sizes,
+                         cudaStream_t stream) {
+  if (count == 0) return;
+  launch(border_sizes, cover(count, kThreads), stream, labels, update, who, nodes, count, sizes);
 }
 
 }  // namespace rewise::single

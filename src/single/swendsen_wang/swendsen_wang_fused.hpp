@@ -26,6 +26,11 @@
 // rewired bonds; per update of an L x L lattice some 64 bytes for each of the L bonds of a border,
 // against 7.5 bytes for each of the L^2 / devices sites.
 //
+// Ranks (src/ranks) do not reach each other's memory: each has the tiles of its slab alone, whole
+// rows of them, and their join leaves out the bonds to other slabs. When these have been gathered
+// and united (share_cuda.cpp), the roots of clusters of several slabs get the smallest site of
+// all of them, which the draw goes by.
+//
 // A root's site, the smallest of its cluster, addresses the draw. Cost per site:
 // label read and written, the draws of its bonds (d/4 Philox calls), and no more memory than that
 // but at tile borders and modified cells; Potts: a quarter of a Philox call and a byte more.
@@ -49,12 +54,14 @@ namespace rewise::single {
 struct FusedLabels {
   DeviceLabels common;
   std::uint32_t capacity = 0;               // nodes of a tile, at most
+  std::uint32_t stride = 0;                 // tiles of a system that are here
   bool early = false;                       // kernels may begin before those before them have ended
   const std::uint32_t* gone = nullptr;      // as `drawn`: lattice bonds that are rewired; or null
   const std::uint32_t* modified = nullptr;  // bit of site s: word s / 32, bit s % 32; or null
-  std::uint16_t* label = nullptr;           // [systems][tiles][kTileSites] by place
-  std::uint32_t* count = nullptr;           // [systems][tiles] nodes
-  // Two forests, in turns; [systems][tiles][capacity] each.
+  std::uint16_t* label = nullptr;           // [systems][stride][kTileSites] by place
+  std::uint32_t* count = nullptr;           // [systems][stride] nodes
+  // Two forests, in turns; [systems][stride][capacity] each. These and those before point so that
+  // the numbers of tiles and nodes are those of the whole system.
   unsigned long long* node[2]{};  // parent | site << 32
   std::uint16_t* own[2]{};        // sites of the node in its tile
   std::uint32_t* size[2]{};       // at roots: sites of the cluster
@@ -65,11 +72,13 @@ class FusedSwendsenWang {
   // Whether the fast path takes such a system. Of `plan` only the numbers are used, here and below.
   static bool takes(const DevicePlan& plan);
   // Bytes of work space on each device.
-  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems, std::size_t devices);
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems, std::size_t devices,
+                             const DevicePart& tiles = {});
 
   // `plans` [devices]: the plan in each device's memory, which must outlive this as `team` must.
+  // `tiles`: those of a rank, whole rows of them along the slowest extent; one device.
   FusedSwendsenWang(const DeviceTeam& team, const std::vector<DevicePlan>& plans,
-                    std::uint32_t systems);
+                    std::uint32_t systems, const DevicePart& tiles = {});
 
   // `updates` updates, numbered from `step` on, of every system; adds sum n^2 to `pending` and
   // 3 (sum n^2)^2 - 2 sum n^4 to quartic [systems][low, high]. Queued. `systems` [devices] have a
@@ -90,7 +99,8 @@ class FusedSwendsenWang {
 // The steps of an update, queued for all systems. `update` numbers it within a batch of
 // kUpdatesPerBatch, whose sums have a row each.
 //
-// First kernel of an update: spins come from bytes (update 0) or from the update before.
+// First kernel of an update: spins come from bytes (update 0) or from the update before. Of a rank
+// the systems' part is one of rows of tiles here and in the flip, one of planes in the join.
 void launch_fused_tiles(const DevicePlan& plan, const FusedLabels& labels,
                         const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
 void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
@@ -101,5 +111,54 @@ void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
 // Once: the masks of gone bonds and modified cells.
 void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32_t* modified,
                         cudaStream_t stream);
+
+// What a rank knows of its slab's borders; lists lie on the device.
+struct SlabBorders {
+  std::uint64_t first = 0, last = 0;  // its sites
+  std::uint64_t plane = 0;            // sites of a plane
+  const Site* told = nullptr;  // [told_count] ends here of rewired bonds that begin elsewhere
+  std::uint64_t told_count = 0;
+  const RewiredSlot* asked =
+      nullptr;  // [asked_count] rewired bonds that begin here and end elsewhere
+  std::uint64_t asked_count = 0;
+
+  RW_HD std::uint64_t ends_out() const { return plane + told_count; }
+  RW_HD std::uint64_t ends_in() const { return plane + asked_count; }
+};
+// An end of a bond between slabs: its cluster's label, the smallest site in the slab, and its spin.
+RW_HD std::uint64_t border_end(Site label, std::uint32_t spin) {
+  return std::uint64_t{spin} << 32 | label;
+}
+// Pairs of labels that bonds between slabs join: label << 32 | other.
+struct SlabEdges {
+  unsigned long long* pairs = nullptr;  // [ends_in]
+  std::uint32_t* count = nullptr;       // 0 before
+  // Some of the pairs that are in the list. Most bonds join pairs that others have joined: they are
+  // left out as far as they are met here.
+  unsigned long long* met = nullptr;  // [met_size], 0 before
+  std::uint32_t met_size = 1;         // a power of 2
+};
+
+// After the join of an update, of one system: the ends of bonds on the slab's first plane, then of
+// `told` [ends_out].
+void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
+                        const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
+                        std::uint32_t who, std::uint64_t* ends, cudaStream_t stream);
+// Then the pairs that drawn bonds between equal spins join, with the ends beyond: those of the
+// plane behind the slab, then of `asked` [ends_in].
+void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
+                         const DeviceSystems& systems, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t who, const std::uint64_t* ends,
+                         const SlabEdges& edges, cudaStream_t stream);
+// Then labels of the slab [count] and the smallest of their clusters, label << 32 | smallest: the
+// draws go by these. The labels' nodes are noted [count].
+void launch_border_adopt(const DevicePlan& plan, const FusedLabels& labels, std::uint32_t update,
+                         std::uint32_t who, const unsigned long long* pairs, std::uint32_t count,
+                         std::uint32_t* nodes, cudaStream_t stream);
+// When the next update's tiles, or the flip, are done: the sites of the nodes' clusters in the
+// slab.
+void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
+                         const std::uint32_t* nodes, std::uint32_t count, std::uint32_t* sizes,
+                         cudaStream_t stream);
 
 }  // namespace rewise::single

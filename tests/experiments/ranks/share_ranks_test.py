@@ -159,6 +159,14 @@ class Shared(Place):
         self.assertIn("another build", done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_ranks_on_different_kinds_of_devices_refuse_each_other(self):
+        line = PLANE.replace("--device cpu", "").split() + ["--share-ranks"]
+        done = self.run_command([MPIRUN, "-n", "1", REWISE, "run", *line, "--device", "cpu", ":",
+                                 "-n", "1", REWISE, "run", *line, "--device", "cuda"])
+        self.assertEqual(done.returncode, 69)
+        self.assertEqual(done.stderr.count("rank 1: --device cuda: rank 0 is on cpu, and"), 1)
+        self.assertEqual(done.stdout, "")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

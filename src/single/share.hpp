@@ -1,0 +1,99 @@
+// A rank's share of the systems of a single engine that ranks share (shared.hpp): whole planes of
+// the slowest extent. Here is what follows from the graph alone and what is the same on every
+// device: which sites go from rank to rank, which rewired bonds join slabs, and how clusters of
+// several slabs are united and summed up.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "src/engine/share.hpp"
+#include "src/label/cluster_sums.hpp"
+#include "src/single/plan.hpp"
+#include "src/single/swendsen_wang/slab_clusters.hpp"
+
+namespace rewise::single {
+
+// Tags of planes on their way to the rank after and before, of far ends, and of labels likewise.
+inline constexpr int kToAfter = ranks::kFirstTag, kToBefore = ranks::kFirstTag + 1,
+                     kFar = ranks::kFirstTag + 2, kLabels = ranks::kFirstTag + 3,
+                     kFarLabels = ranks::kFirstTag + 4;
+
+template <class T>
+std::span<std::uint8_t> bytes_of(std::span<T> values) {
+  return {reinterpret_cast<std::uint8_t*>(values.data()), values.size_bytes()};
+}
+template <class T>
+std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
+  return bytes_of(std::span<T>(values));
+}
+
+class SingleShare : public Share {
+ public:
+  std::uint64_t systems() const final { return systems_; }
+  // Of every system its bonds between unequal spins, and the sites in each state.
+  std::uint64_t sums() const final { return systems_ * (1 + plan_->states); }
+  Extent part(int rank) const final;
+  // Why the ranks cannot make Swendsen-Wang updates together, or nothing.
+  virtual std::string why_no_clusters() const { return ""; }
+  // On rank 0: of a system's Swendsen-Wang updates since the last call.
+  ClusterSums take_sums(std::uint64_t who) { return std::exchange(cluster_sums_[who], {}); }
+
+ protected:
+  // Slabs are cut where `thickness` planes end; the last may have fewer.
+  SingleShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, ranks::Transport& transport,
+              std::uint32_t thickness);
+
+  int before() const { return (transport_.rank() + transport_.size() - 1) % transport_.size(); }
+  int after() const { return (transport_.rank() + 1) % transport_.size(); }
+  // The first sites of the planes around those that begin and end there.
+  std::uint64_t plane_before(std::uint64_t first) const {
+    return (first + plan_->sites - plane_) % plan_->sites;
+  }
+  std::uint64_t plane_after(std::uint64_t last) const { return last % plan_->sites; }
+  bool has(Site site) const { return site >= own_.first && site < own_.last; }
+
+  // Sites of either colour that go to another rank, or come from it: both know them in this order.
+  struct Far {
+    int rank;
+    std::vector<Site> sent[2], received[2];
+  };
+  // Rewired bonds between this rank and another.
+  struct Joining {
+    std::vector<RewiredSlot> from;  // a is here
+    std::vector<Site> to;           // b is here: what is asked for
+  };
+  std::vector<Joining> joining_bonds() const;  // [ranks]
+
+  // The labels that bonds between slabs join, of this rank in, of all ranks united out.
+  std::vector<LabelPair> unite(std::vector<LabelPair> edges);
+  // Rank 0 adds up the clusters within slabs, and those of several slabs from their parts, to those
+  // of a system.
+  void sum_up(std::uint64_t who, const SlabClusters::Sums& own,
+              const std::vector<LabelPair>& parts);
+
+  const std::shared_ptr<const Plan> plan_;
+  const EngineSpec spec_;
+  ranks::Transport& transport_;
+  const std::uint64_t systems_, all_planes_, plane_;  // sites of a plane
+  const std::uint32_t thickness_;
+  const Extent own_;            // sites
+  const std::vector<Far> far_;  // by rank
+
+ private:
+  std::vector<Far> far_ends() const;
+
+  std::vector<ClusterSums> cluster_sums_;  // [systems]
+};
+
+#if defined(REWISE_HAVE_CUDA)
+// On a CUDA device. Several ranks may have the same. Error(device) where there is no such device,
+// or its memory is too small.
+std::unique_ptr<SingleShare> make_cuda_share(std::shared_ptr<const Plan> plan,
+                                             const EngineSpec& spec, ranks::Transport& transport,
+                                             int device);
+#endif
+
+}  // namespace rewise::single
