@@ -162,7 +162,7 @@ TEST_CASE("packed over ranks: what cannot be is one line") {
   EngineSpec potts = spec;
   potts.model = ModelKind::potts;
   expect(ExitCode::usage, "potts", [&] { with_ranks(2, {8, 6}, potts, with_threads(1), nothing); });
-  expect(ExitCode::usage, "single or bundle", [&] {
+  expect(ExitCode::usage, "the packed engine has no cluster updates", [&] {
     with_ranks(2, {8, 6}, spec, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });
   });
   expect(ExitCode::device, "GiB", [&] {
