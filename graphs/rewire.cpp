@@ -1,11 +1,14 @@
-// The three rewiring rules and what they share. Each makes the rewired bonds of one graph, sorted
-// by bond index. All keep the checkerboard and make no self-loop or double bond; all draws are
-// addressed by (graph seed, stream, end or bond or attempt, try).
+// The three rewiring rules, what they share, and the law of the degrees that each makes. A rule
+// makes the rewired bonds of one graph, sorted by bond index. All keep the checkerboard and make no
+// self-loop or double bond; all draws are addressed by (graph seed, stream, end or bond or attempt,
+// try).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,11 +16,39 @@
 #include "graphs/flat_map.hpp"
 #include "graphs/gaps.hpp"
 #include "graphs/graph.hpp"
+#include "graphs/moments.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
+
+Gaps::Gaps(std::uint64_t seed, Wide probability) : seed_(seed), never_(probability == 0) {
+  if (never_) return;
+  constexpr Wide kOne = static_cast<Wide>(1) << 64;
+  constexpr Wide kHalfUnit = kOne >> 1;
+  auto x = static_cast<std::uint64_t>(kOne - probability);  // x_0 = 1 - q < 1
+  for (int k = 0; k < 40; ++k) {
+    digits_.push_back(static_cast<std::uint64_t>((static_cast<Wide>(x) << 64) / (kOne + x)));
+    x = static_cast<std::uint64_t>((static_cast<Wide>(x) * x + kHalfUnit) >> 64);
+  }
+  digits_.push_back(x);  // P(G >= 2^40)
+  while (!digits_.empty() && digits_.back() == 0) digits_.pop_back();
+}
+
+std::uint64_t Gaps::next() {
+  if (never_) return kNever;
+  const std::uint64_t item = drawn_++;
+  std::uint64_t gap = 0;
+  Words4 words{};
+  for (std::uint32_t k = 0; k < digits_.size(); ++k) {
+    if (k % 2 == 0) words = random_words(seed_, Stream::graph_gap, item, 0, k / 2, 0);
+    const bool digit = word64(words, static_cast<int>(k % 2)) < digits_[k];
+    gap |= std::uint64_t{digit} << k;
+  }
+  return gap;
+}
+
 namespace {
 
 // The bonds that are not lattice bonds, by their ends.
@@ -357,6 +388,81 @@ std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec) {
 Graph build_graph(const GraphSpec& spec) {
   if (spec.bare) return bare_lattice(spec);
   return Graph(Lattice::make(spec.extents), rewired_bonds(spec), spec);
+}
+
+// What the rules do to the degrees.
+
+GraphMoments moments_of(const Graph& graph) {
+  const Lattice& lattice = graph.lattice();
+  std::uint64_t ends = 0;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    if (lattice.dim == 0 || r.bond >= lattice.bonds()) {
+      ends += 2;
+    } else {
+      ends += (r.a != lattice.home_a(r.bond)) + std::uint64_t{r.b != lattice.home_b(r.bond)};
+    }
+  }
+  const auto regular = 2.0 * lattice.dim;
+  const auto offsets = graph.offsets();
+  double sum =
+      static_cast<double>(graph.sites() - graph.modified_sites().size()) * regular * regular;
+  for (std::size_t m = 0; m + 1 < offsets.size(); ++m) {
+    const auto degree = static_cast<double>(offsets[m + 1] - offsets[m]);
+    sum += degree * degree;
+  }
+  return {static_cast<double>(ends), sum};
+}
+
+GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired) {
+  const auto regular = 2.0 * lattice.dim;
+  GraphMoments moments{0, static_cast<double>(lattice.sites()) * regular * regular};
+  // Twice each site that an end left, or twice and one more where it came to.
+  std::vector<std::uint64_t> moves;
+  for (const RewiredBond& r : rewired) {
+    const bool added = r.bond >= lattice.bonds();
+    for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
+                                    std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
+      if (!added && home == now) continue;
+      moments.rewired_ends += 1;
+      if (!added) moves.push_back(2 * std::uint64_t{home});
+      moves.push_back(2 * std::uint64_t{now} + 1);
+    }
+  }
+  std::ranges::sort(moves);
+  for (std::size_t k = 0; k < moves.size();) {
+    double degree = regular;
+    for (const std::uint64_t site = moves[k] / 2; k < moves.size() && moves[k] / 2 == site; ++k) {
+      degree += moves[k] % 2 == 1 ? 1 : -1;
+    }
+    moments.sum_k2 += degree * degree - regular * regular;
+  }
+  return moments;
+}
+
+GraphMoments exact_means(const GraphSpec& spec) {
+  const Lattice lattice = Lattice::make(spec.extents);
+  const double d = lattice.dim, p = spec.p;
+  const auto sites = static_cast<double>(lattice.sites());
+  const auto bonds = static_cast<double>(lattice.bonds());
+  const double n = sites / 2, q = p / 2, r = 1 / (n - 1);
+  switch (spec.rule) {
+    case Rule::rewire: {
+      const double born_together = n * d * (2 * d - 1);  // n C(2d, 2)
+      const double born_apart = bonds * (bonds - 1) / 2 - born_together;
+      const double pairs = born_together * ((1 - q) * (1 - q) + q * q * r) +
+                           born_apart * (2 * q * (1 - q) * r + q * q * (n - 2) * r * r);
+      const double excess = (2 - q) * q * ((1 - q) * (d - 0.5 + q / 4) + d * q);
+      return {2 * bonds * q, 2 * bonds + 4 * pairs - 8 * d * q * excess};
+    }
+    case Rule::add:
+      return {2 * p * bonds, 4 * d * d * sites + (8 * d + 2) * p * bonds +
+                                 4 * bonds * (bonds - 1) * p * p / sites - 8 * d * d * p * p};
+    case Rule::swap:
+      return {std::numeric_limits<double>::quiet_NaN(), 4 * d * d * sites};
+    case Rule::imported:
+      break;
+  }
+  throw Error(ExitCode::usage, "an imported graph has no ensemble, hence no mean");
 }
 
 }  // namespace rewise

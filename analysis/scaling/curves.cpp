@@ -38,6 +38,12 @@ Value JackknifeCurve::at(Index k) const {
   return estimate(number);
 }
 
+std::vector<Value> JackknifeCurve::values() const {
+  std::vector<Value> all;
+  for (Index k = 0; k < value.size(); ++k) all.push_back(at(k));
+  return all;
+}
+
 Eigen::ArrayXd temperature_grid(double low, double high, Index count) {
   if (!(low > 0) || !(high > low) || count < 2) {
     throw Error(ExitCode::internal, "temperature_grid: 0 < low < high and 2 points needed");
@@ -114,6 +120,5 @@ JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
 }
 
 double binder_at(const Moments& m, double, double) { return binder(m); }
-double scaled_m2_at(const Moments& m, double sites, double) { return scaled_m2(m, sites); }
 
 }  // namespace rewise

@@ -22,6 +22,7 @@ struct JackknifeCurve {
 
   // Bias-corrected value and error at grid point k.
   Value at(Eigen::Index k) const;
+  std::vector<Value> values() const;  // [K]
 };
 
 // The moments of each graph on the grid: table[moment] is [graph, K].
@@ -54,6 +55,5 @@ JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,
 
 // Ready-made MomentFunctions.
 double binder_at(const Moments& m, double sites, double temperature);
-double scaled_m2_at(const Moments& m, double sites, double temperature);
 
 }  // namespace rewise

@@ -140,47 +140,6 @@ GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> sta
   return gamma_of(series, starts, 0.75, s);
 }
 
-GammaResult gamma_method_derived(const std::vector<RealSeries>& observables,
-                                 const std::function<double(const Eigen::VectorXd&)>& f, double s) {
-  if (observables.empty()) throw Error(ExitCode::internal, "gamma_method: no observable");
-  const RealSeries& first = observables.front();
-  check_series(first);
-  const auto k = static_cast<Eigen::Index>(observables.size());
-  Eigen::VectorXd mean(k);
-  for (Eigen::Index i = 0; i < k; ++i) mean[i] = observables[static_cast<std::size_t>(i)].mean();
-
-  RealSeries projected = RealSeries::Zero(first.rows(), first.cols());
-  for (Eigen::Index i = 0; i < k; ++i) {
-    const RealSeries& a = observables[static_cast<std::size_t>(i)];
-    if (a.rows() != first.rows() || a.cols() != first.cols()) {
-      throw Error(ExitCode::internal, "gamma_method: observables of unequal shape");
-    }
-    const double variance = (a - mean[i]).square().mean();
-    const double step = std::sqrt(variance / static_cast<double>(a.size()));
-    if (step == 0) continue;
-    Eigen::VectorXd above = mean, below = mean;
-    above[i] += step;
-    below[i] -= step;
-    projected += (f(above) - f(below)) / (above[i] - below[i]) * (a - mean[i]);
-  }
-
-  GammaResult result = gamma_method(projected, s);
-  result.mean.value = f(mean);
-  if (first.cols() > 1) {
-    double of_replicas = 0;
-    for (Eigen::Index r = 0; r < first.cols(); ++r) {
-      Eigen::VectorXd replica_mean(k);
-      for (Eigen::Index i = 0; i < k; ++i) {
-        replica_mean[i] = observables[static_cast<std::size_t>(i)].col(r).mean();
-      }
-      of_replicas += f(replica_mean);
-    }
-    const double replicas = static_cast<double>(first.cols());
-    result.mean.value -= (of_replicas / replicas - result.mean.value) / (replicas - 1);
-  }
-  return result;
-}
-
 Eigen::ArrayXd autocorrelation(RealSeriesRef series, Eigen::Index max_lag) {
   check_series(series);
   const Flat flat = centred(series);

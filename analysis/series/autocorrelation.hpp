@@ -9,7 +9,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -41,13 +40,6 @@ GammaResult gamma_method(RealSeriesRef series, double s = kWindowS);
 // stretch (half, of a whole series): a ranking of many replicas has pairs enough at such lags.
 GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts,
                          double s = kWindowS);
-
-// f of the means of several observables, each [time, replica], through the gradient of f at the
-// means (central differences with steps of one standard error, as in UWerr.m). mean.value is
-// corrected for the bias of f where there are 2 replicas or more, eq. (49).
-GammaResult gamma_method_derived(const std::vector<RealSeries>& observables,
-                                 const std::function<double(const Eigen::VectorXd&)>& f,
-                                 double s = kWindowS);
 
 // rho(t), t = 0 .. max_lag, about the common mean of all replicas, without bias correction.
 Eigen::ArrayXd autocorrelation(RealSeriesRef series, Eigen::Index max_lag);

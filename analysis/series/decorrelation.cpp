@@ -7,16 +7,6 @@
 #include "src/base/error.hpp"
 
 namespace rewise {
-namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
-
-}  // namespace
-
 Value decorrelated_rate(Value tau, Value seconds_per_cycle) {
   const double rate = 1 / (2 * tau.value * seconds_per_cycle.value);
   return {rate, rate * std::hypot(tau.error / tau.value,

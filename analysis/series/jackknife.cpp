@@ -36,12 +36,6 @@ Value Estimates::operator[](Eigen::Index i) const {
   return {value[i], std::sqrt(covariance(i, i))};
 }
 
-Jackknifed exact_number(double value) {
-  Jackknifed number;
-  number.value = value;
-  return number;
-}
-
 double jackknife_bias(const Jackknifed& number) {
   double bias = 0;
   for (const auto& [sample, left] : number.left_out) {

@@ -34,9 +34,6 @@ struct Jackknifed {
   std::map<int, Eigen::ArrayXd> left_out;  // sample -> [members]; no samples: an exact number
 };
 
-// A number known from elsewhere, without error.
-Jackknifed exact_number(double value);
-
 // Bias-corrected value and error. Error NaN where a leave-one-out value is not finite or a sample
 // has one member.
 Value estimate(const Jackknifed& number);

@@ -33,19 +33,11 @@ enum Moment : Eigen::Index {
   kMomentCount
 };
 
-inline constexpr Eigen::Index kAveragedCount = kEnergyPair;  // those that samples have of their own
-
 using Moments = Eigen::Array<double, kMomentCount, 1>;
 using MomentRows = Eigen::Array<double, Eigen::Dynamic, kMomentCount>;  // [member, moment]
 
 using IntSeries = Eigen::Array<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using IntSeriesRef = Eigen::Ref<const IntSeries>;  // [time, replica], one temperature
-
-// A task file's series at one temperature, without copying: data[time * replicas + replica].
-inline Eigen::Map<const IntSeries> view_series(const std::int64_t* data, Eigen::Index times,
-                                               Eigen::Index replicas) {
-  return {data, times, replicas};
-}
 
 // What the sums of a sample are divided by: the sites, and the largest possible M (the sites, too,
 // unless it is said).

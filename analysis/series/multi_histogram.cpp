@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "analysis/series/reweighting.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {

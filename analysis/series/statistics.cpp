@@ -71,6 +71,12 @@ std::string format_value(Value v) {
                      exponent);
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
 Value mean_and_error(std::span<const double> values) {
   if (values.empty()) return {kNaN, kNaN};
   const double n = static_cast<double>(values.size());
@@ -79,16 +85,6 @@ Value mean_and_error(std::span<const double> values) {
   double sum = 0;
   for (const double v : values) sum += (v - mean) * (v - mean);
   return {mean, std::sqrt(sum / (n * (n - 1)))};
-}
-
-Value weighted_mean(std::span<const Value> values) {
-  double weight = 0, sum = 0;
-  for (const Value& v : values) {
-    const double w = 1 / (v.error * v.error);
-    weight += w;
-    sum += w * v.value;
-  }
-  return {sum / weight, 1 / std::sqrt(weight)};
 }
 
 Agreement compare(Value first, Value second, double level) {

@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rewise {
 
@@ -22,8 +23,8 @@ std::string format_value(Value v);
 // Mean of independent numbers and its standard error, s/sqrt(n); NaN error for n < 2.
 Value mean_and_error(std::span<const double> values);
 
-// The inverse-variance weighted mean of independent values, for values with error > 0.
-Value weighted_mean(std::span<const Value> values);
+// The middle one of numbers, one or more; of an even number the mean of the two.
+double median(std::vector<double> values);
 
 // Whether two independent estimates agree.
 struct Agreement {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "analysis/series/statistics.hpp"
 #include "experiments/ranks/shared_ranks.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
@@ -15,12 +16,6 @@
 
 namespace rewise {
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
 
 double spread(const std::vector<double>& values) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());

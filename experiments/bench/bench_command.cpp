@@ -157,8 +157,7 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
 
 AddedCommand add_bench_command(CLI::App& program) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App& app = add_command(program, "bench", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "bench", kAbout, kExamples);
   add_what_options(app, *options);
   add_how_options(app, *options);
   return {&app, [options] {

@@ -25,8 +25,8 @@ struct AddedCommand {
   Command run;
 };
 
-CLI::App& add_command(CLI::App& program, const char* name, const char* about);
-void add_footer(CLI::App& app, const std::string& text);
+CLI::App& add_command(CLI::App& program, const char* name, const char* about,
+                      const std::string& examples);
 // Where --help lists the options that are added from here on, or these.
 void begin_group(CLI::App& app, const char* name);
 void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);

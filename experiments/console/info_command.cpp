@@ -93,8 +93,7 @@ ExitCode run_info(bool json) {
 
 AddedCommand add_info_command(CLI::App& program) {
   auto json = std::make_shared<bool>(false);
-  CLI::App& app = add_command(program, "info", kAbout);
-  add_footer(app, "\nExample:\n  rewise info --json");
+  CLI::App& app = add_command(program, "info", kAbout, "\nExample:\n  rewise info --json");
   add_flag(app, "--json", *json, "print one JSON object, nothing else");
   return {&app, [json] { return run_info(*json); }};
 }

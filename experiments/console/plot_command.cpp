@@ -40,8 +40,7 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
 AddedCommand add_plot_command(CLI::App& program) {
   auto what = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
-  CLI::App& app = add_command(program, "plot", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "plot", kAbout, kExamples);
   add_argument(app, "what", *what, "DIR|FILE", "a study's folder, or a task file");
   add_text(app, "--out", *out, "DIR", "where the plots go");
   return {&app, [what, out] { return run_plot(*what, *out); }};

@@ -34,8 +34,7 @@ ExitCode run_report(const std::string& folder) {
 
 AddedCommand add_report_command(CLI::App& program) {
   auto folder = std::make_shared<std::string>();
-  CLI::App& app = add_command(program, "report", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "report", kAbout, kExamples);
   add_argument(app, "folder", *folder, "DIR", "a study's folder");
   return {&app, [folder] { return run_report(*folder); }};
 }

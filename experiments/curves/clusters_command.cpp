@@ -24,8 +24,7 @@ Examples:
 
 AddedCommand add_clusters_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = add_command(program, "clusters", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "clusters", kAbout, kExamples);
   add_curve_options(app, *options, "1:1");
   add_prepare_options(app, *options);
   add_whole(app, "--measure", options->measure, 8, std::uint64_t{1} << 40, "clusters per system");

@@ -28,8 +28,7 @@ Examples:
 
 AddedCommand add_decorrelate_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = add_command(program, "decorrelate", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "decorrelate", kAbout, kExamples);
   add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1");
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag");

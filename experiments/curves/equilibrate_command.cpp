@@ -22,8 +22,7 @@ Examples:
 
 AddedCommand add_equilibrate_command(CLI::App& program) {
   auto options = std::make_shared<CurveOptions>();
-  CLI::App& app = add_command(program, "equilibrate", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "equilibrate", kAbout, kExamples);
   options->steps = 1000;
   add_curve_options(app, *options, "1:0,glauber/1:0,0:1,1:1");
   add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31, "steps to follow");

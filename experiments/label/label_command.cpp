@@ -51,8 +51,7 @@ ExitCode run_label(const LabelOptions& options) {
 AddedCommand add_label_command(CLI::App& program) {
   auto options = std::make_shared<LabelOptions>();
   LabelOptions& o = *options;
-  CLI::App& app = add_command(program, "label", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "label", kAbout, kExamples);
   add_argument(app, "file", o.file, "FILE",
                "image (.pgm, .pbm), dataset (FILE.h5:/path) or graph (.edges,\n"
                ".graphml, .h5)");

@@ -172,8 +172,7 @@ ExitCode run_percolate(const PercolateOptions& options) {
 AddedCommand add_percolate_command(CLI::App& program) {
   auto options = std::make_shared<PercolateOptions>();
   PercolateOptions& o = *options;
-  CLI::App& app = add_command(program, "percolate", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "percolate", kAbout, kExamples);
   begin_group(app, "Lattice");
   add_text(app, "--kind", o.kind, "bond|site", "what is occupied");
   LatticeHelp help;

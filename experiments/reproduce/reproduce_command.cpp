@@ -232,8 +232,7 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
 
 AddedCommand add_reproduce_command(CLI::App& program) {
   auto options = std::make_shared<ReproduceOptions>();
-  CLI::App& app = add_command(program, "reproduce", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "reproduce", kAbout, kExamples);
   add_argument(app, "figure", options->name, "NAME|FILE.toml", "a figure's name, or its file",
                false);
   add_flag(app, "--list", options->list, "name all figures, one line each");

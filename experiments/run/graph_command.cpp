@@ -187,8 +187,7 @@ ExitCode run_graph(const GraphOptions& options) {
 
 AddedCommand add_graph_command(CLI::App& program) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App& app = add_command(program, "graph", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "graph", kAbout, kExamples);
   add_text(app, "--from", options->from, "FILE",
            "read this graph (.edges, .graphml, .h5 or a\n"
            "task file) instead of building one");

@@ -247,8 +247,7 @@ ExitCode run_run(const RunOptions& options) {
 
 AddedCommand add_run_command(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App& app = add_command(program, "run", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "run", kAbout, kExamples);
   add_run_options(app, *options);
   return {&app, [options, &app] {
             check_run_options(app, *options);

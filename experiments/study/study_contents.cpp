@@ -269,8 +269,7 @@ std::string unasked_text(const fs::path& folder, const AskedTasks& asked) {
 
 AddedCommand add_study_command(CLI::App& program) {
   auto options = std::make_shared<ContentOptions>();
-  CLI::App& app = add_command(program, "study", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "study", kAbout, kExamples);
   add_argument(app, "folder", options->folder, "DIR", "a study's folder");
   add_flag(app, "--list", options->list, "every task, one a line");
   add_flag(app, "--prune", options->prune,

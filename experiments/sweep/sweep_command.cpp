@@ -93,8 +93,9 @@ ExitCode run_sweep(const StudyOptions& options) {
 
 AddedCommand add_sweep_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(program, "sweep", kAbout);
-  add_footer(app, std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
+  CLI::App& app =
+      add_command(program, "sweep", kAbout,
+                  std::string(kKeys) + kScheduleHelp + kTarget + kResultsHelp + kExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_sweep(*options); }};
 }

@@ -14,12 +14,6 @@ namespace {
 
 enum Observable { kBinder = 0, kScaledM2 = 1 };
 
-std::vector<Value> values_of(const JackknifeCurve& curve) {
-  std::vector<Value> values;
-  for (Eigen::Index k = 0; k < curve.value.size(); ++k) values.push_back(curve.at(k));
-  return values;
-}
-
 std::optional<double> known_tc(const StudyConfig& config, double p) {
   if (config.model == ModelKind::potts) return potts_tc(config.dim(), p, config.q);
   if (p == 0 && config.dim() == 2) return 2 / std::log(1 + std::sqrt(2.0));
@@ -48,7 +42,7 @@ void find_crossings(const PointData& point, PointResult& result) {
       curves.push_back(observable_curve(static_cast<int>(k), point.sizes[k].samples, observable));
       SizeResult& size = result.sizes[k];
       size.fine_temperatures.assign(curves[k].temperature.begin(), curves[k].temperature.end());
-      (observable == kBinder ? size.fine_binder : size.fine_scaled_m2) = values_of(curves[k]);
+      (observable == kBinder ? size.fine_binder : size.fine_scaled_m2) = curves[k].values();
     }
     const auto crossings = consecutive_crossings(curves, observable);
     result.crossings.insert(result.crossings.end(), crossings.begin(), crossings.end());

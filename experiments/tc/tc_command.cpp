@@ -9,7 +9,6 @@
 #include "experiments/study/ranks.hpp"
 #include "experiments/study/resamples.hpp"
 #include "experiments/study/study_options.hpp"
-#include "experiments/tc/tc_headline.hpp"
 #include "experiments/tc/tc_potts.hpp"
 #include "experiments/tc/tc_report.hpp"
 #include "experiments/tc/tree_report.hpp"
@@ -215,9 +214,9 @@ ExitCode run_tc(const StudyOptions& options) {
 
 AddedCommand add_tc_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(program, "tc", kAbout);
-  add_footer(app, std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kTree + kPotts +
-                      kResultsHelp + kExample);
+  CLI::App& app = add_command(program, "tc", kAbout,
+                              std::string(kKeys) + kChecks + kScheduleHelp + kTarget + kTree +
+                                  kPotts + kResultsHelp + kExample);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

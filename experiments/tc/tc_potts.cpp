@@ -137,10 +137,7 @@ class PeakSearch {
 
   void open_size(std::size_t i, std::size_t k) {
     TcPoint& point = tasks_.points[i];
-    SizeData size;
-    size.extents = tasks_.extents(k);
-    size.plan = tasks_.first_plan(point, k);
-    size.samples.sites = site_count(size.extents);
+    SizeData size = tasks_.new_size(point, k);
     if (config_.temperatures.empty()) {
       const double usual = half_window(config_, point.centre, point.data.p, size.samples.sites);
       const double before =
@@ -335,19 +332,13 @@ Json peak_json(const Peak& peak) {
           {"height", printed_json(estimate(peak.height))}};
 }
 
-std::vector<Value> values_of(const JackknifeCurve& curve) {
-  std::vector<Value> values;
-  for (Eigen::Index k = 0; k < curve.value.size(); ++k) values.push_back(curve.at(k));
-  return values;
-}
-
 Json peaks_size_json(const StudyConfig& config, const PottsPoint& point, std::size_t k) {
   const SizePeaks& peaks = point.peaks[k];
   Json json = size_json(point.sizes[k], point.simulated[k], point.hot_cold[k], config.replicas);
   const Eigen::ArrayXd& grid = point.heat[k].temperature;
   json["fine"] = {{"temperatures", std::vector<double>(grid.begin(), grid.end())},
-                  {"specific_heat", curve_json(values_of(point.heat[k]))},
-                  {"susceptibility", curve_json(values_of(point.susceptibility[k]))}};
+                  {"specific_heat", curve_json(point.heat[k].values())},
+                  {"susceptibility", curve_json(point.susceptibility[k].values())}};
   json["peaks"] = {{"used", peaks.usable && peaks.outside <= kMostOutside},
                    {"specific_heat", peak_json(peaks.heat)},
                    {"susceptibility", peak_json(peaks.susceptibility)},

@@ -33,6 +33,14 @@ StudyTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t graph
   return task;
 }
 
+SizeData TcTasks::new_size(const TcPoint& point, std::size_t size) {
+  SizeData made;
+  made.extents = extents(size);
+  made.plan = first_plan(point, size);
+  made.samples.sites = site_count(made.extents);
+  return made;
+}
+
 SizeCell TcTasks::cell(std::size_t point, std::size_t size) {
   return cell(point, size, first_graphs(size));
 }

@@ -34,6 +34,9 @@ class TcTasks : public TaskRunner {
   std::vector<SizeCell> cells(std::span<const std::size_t> which, std::size_t size,
                               std::uint32_t graphs);
 
+  // A size of a point that has none of it: what first_plan() says, no samples.
+  SizeData new_size(const TcPoint& point, std::size_t size);
+
   // The configuration's schedule and cluster update, or what holds until tuning has said more.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
 

@@ -303,8 +303,7 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
 
 AddedCommand add_tune_command(CLI::App& program) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App& app = add_command(program, "tune", kAbout);
-  add_footer(app, kExamples);
+  CLI::App& app = add_command(program, "tune", kAbout, kExamples);
   add_setting_options(app, *options);
   add_effort_options(app, *options);
   return {&app, [options, &app] {

@@ -2,7 +2,6 @@
 // colour.
 #include <fmt/format.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -40,7 +39,6 @@ class CpuEngine final : public PackedEngine {
                    std::span<const std::uint32_t> words) override {
     std::copy(words.begin(), words.end(), system(who) + first);
   }
-  void check_memory() const;
   void start();
 
   const EngineOptions options_;
@@ -53,22 +51,10 @@ CpuEngine::CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineO
     : PackedEngine(layout, spec),
       options_(options),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
-  check_memory();
+  check_machine_memory(layout_, systems_);
   spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(systems_ * layout_.words());
   draws_.resize(systems_);
   start();
-}
-
-void CpuEngine::check_memory() const {
-  const double need = 4.0 * static_cast<double>(layout_.words()) * static_cast<double>(systems_);
-  const double there =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (need <= there) return;
-  constexpr double kGiB = 1u << 30;
-  throw Error(ExitCode::device,
-              fmt::format("cpu: {:.1f} GiB are needed for {} sites x {} systems, the machine has "
-                          "{:.1f} GiB (reduce replicas, temperatures or the size)",
-                          need / kGiB, layout_.sites(), systems_, there / kGiB));
 }
 
 // The thread that starts a strip is mostly the one that updates it: its memory lies near.

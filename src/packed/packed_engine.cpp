@@ -1,6 +1,7 @@
 #include "src/packed/packed_engine.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -59,6 +60,19 @@ void check_packed_spec(const EngineSpec& spec, const EngineOptions& options) {
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 for all cores, or more)",
                                              options.threads));
   }
+}
+
+void check_machine_memory(const Layout& layout, std::size_t systems) {
+  const double need = 4.0 * static_cast<double>(layout.words()) * static_cast<double>(systems);
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (need <= there) return;
+  constexpr double kGiB = 1u << 30;
+  throw Error(ExitCode::device,
+              fmt::format("cpu: {:.1f} GiB are needed for {} sites x {} systems, the machine has "
+                          "{:.1f} GiB (reduce replicas, temperatures or the size, or let ranks of "
+                          "more machines share them)",
+                          need / kGiB, layout.sites(), systems, there / kGiB));
 }
 
 PackedEngine::PackedEngine(const Layout& layout, const EngineSpec& spec)

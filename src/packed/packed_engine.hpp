@@ -15,6 +15,9 @@ namespace rewise::packed {
 // Error(usage) for what no packed engine does.
 void check_packed_spec(const EngineSpec& spec, const EngineOptions& options);
 
+// Error(device) where the machine has not the memory for the spins of so many systems.
+void check_machine_memory(const Layout& layout, std::size_t systems);
+
 class PackedEngine : public EngineBase {
  public:
   PackedEngine(const Layout& layout, const EngineSpec& spec);

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "src/packed/local.hpp"
+#include "src/packed/packed_engine.hpp"
 
 namespace rewise::packed {
 namespace {
@@ -48,24 +48,12 @@ class CpuSlab final : public Slab {
   std::vector<Draws> draws_;                // [systems], of the current step
 };
 
-void check_memory(const Layout& layout, std::size_t systems) {
-  const double need = 4.0 * static_cast<double>(layout.words()) * static_cast<double>(systems);
-  const double there =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (need <= there) return;
-  constexpr double kGiB = 1u << 30;
-  throw Error(ExitCode::device,
-              fmt::format("cpu: {:.1f} GiB are needed for its planes, the machine has {:.1f} GiB "
-                          "(take more machines, or reduce replicas, temperatures or the size)",
-                          need / kGiB, there / kGiB));
-}
-
 CpuSlab::CpuSlab(const Layout& lattice, const EngineSpec& spec, ranks::Transport& transport,
                  int threads)
     : Slab(lattice, spec, transport),
       threads_(threads > 0 ? threads : omp_get_max_threads()),
       own_{layout_.plane_words(), layout_.colour_words() - layout_.plane_words()} {
-  check_memory(layout_, systems_.count());
+  check_machine_memory(layout_, systems_.count());
   const std::uint64_t plane = layout_.plane_words();
   outer_.push_back({own_.first, own_.first + plane});
   if (own_planes() > 1) outer_.push_back({own_.last - plane, own_.last});

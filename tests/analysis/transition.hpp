@@ -47,4 +47,6 @@ inline JackknifeCurve binder_curve(const TransitionModel& model, int sample, dou
   return curve_over_graphs(sample, make_table(model, sites, graphs, temperature, dice), binder_at);
 }
 
+inline double scaled_m2_of(const Moments& m, double sites, double) { return scaled_m2(m, sites); }
+
 }  // namespace rewise::test

@@ -102,8 +102,8 @@ TEST_CASE("crossings of U and of sqrt(N) m^2: intervals hold Tc as often as they
                large = test::make_table(model, 4096, 40, grid, dice);
     const Crossing u = find_crossing(curve_over_graphs(0, small, binder_at),
                                      curve_over_graphs(1, large, binder_at));
-    const Crossing m = find_crossing(curve_over_graphs(0, small, scaled_m2_at),
-                                     curve_over_graphs(1, large, scaled_m2_at));
+    const Crossing m = find_crossing(curve_over_graphs(0, small, test::scaled_m2_of),
+                                     curve_over_graphs(1, large, test::scaled_m2_of));
     REQUIRE(u.status == CrossingStatus::found);
     REQUIRE(m.status == CrossingStatus::found);
     by_binder.add(estimate(u.temperature), model.tc);

@@ -21,7 +21,7 @@ std::vector<Crossing> both_crossings(const TransitionModel& model, int sizes, Ei
     const auto grid = temperature_grid(model.tc - half - 0.01, model.tc + half + 0.01, 11);
     const MomentTable table = test::make_table(model, sites, graphs, grid, dice);
     u.push_back(curve_over_graphs(s, table, binder_at));
-    m2.push_back(curve_over_graphs(s, table, scaled_m2_at));
+    m2.push_back(curve_over_graphs(s, table, test::scaled_m2_of));
   }
   std::vector<Crossing> all = consecutive_crossings(u, 0);
   for (const Crossing& c : consecutive_crossings(m2, 1)) all.push_back(c);

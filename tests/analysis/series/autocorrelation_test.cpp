@@ -129,20 +129,6 @@ TEST_CASE("replicas that disagree are noticed") {
   CHECK(gamma_method(x).replica_q < 1e-6);
 }
 
-TEST_CASE("a derived quantity: error bars of a ratio of correlated observables") {
-  test::Dice dice(31);
-  test::Coverage coverage;
-  for (int i = 0; i < 500; ++i) {
-    const RealSeries x = ar1(0.7, 1000, 8, dice), y = ar1(0.7, 1000, 8, dice);
-    const std::vector<RealSeries> observables{2 + x, 4 + 0.5 * x + y};
-    coverage.add(
-        gamma_method_derived(observables, [](const Eigen::VectorXd& m) { return m[0] / m[1]; })
-            .mean,
-        0.5);
-  }
-  CHECK_COVERAGE(coverage);
-}
-
 TEST_CASE("rho(t) of AR(1)") {
   test::Dice dice(13);
   const Eigen::ArrayXd rho = autocorrelation(ar1(0.8, 20000, 16, dice), 10);

@@ -82,8 +82,9 @@ TEST_CASE("numbers that share a sample are correlated, others are not") {
   CHECK(e.covariance(1, 1) == Approx(vb + vc));
   CHECK(e.covariance(0, 1) == Approx(vc));
   CHECK(estimates({ja, jb}).covariance(0, 1) == 0);
-  CHECK(estimate(exact_number(2.5)).value == 2.5);
-  CHECK(estimate(exact_number(2.5)).error == 0);
+  const Jackknifed exact{2.5, {}};
+  CHECK(estimate(exact).value == 2.5);
+  CHECK(estimate(exact).error == 0);
 }
 
 TEST_CASE("one member, or a member without a value, gives no error rather than a wrong one") {

@@ -42,9 +42,6 @@ TEST_CASE("moments of a hand-made series") {
   CHECK(rows.rows() == 4);
   CHECK(rows(1, kEnergy) == 0);   // replica 0, time 1
   CHECK(rows(2, kEnergy) == -1);  // replica 1, time 0
-  const auto view = view_series(bonds.data(), 2, 2);
-  CHECK(view(0, 1) == 4);
-  CHECK(mean_moments(view, magnetisation, 4)[kEnergy] == -0.5);
 }
 
 TEST_CASE("unfit series are refused") {

@@ -85,9 +85,12 @@ TEST_CASE("mean and error of a few numbers") {
   CHECK(v.value == Approx(3.0));
   CHECK(v.error == Approx(std::sqrt(14.0 / 12)));
   CHECK(std::isnan(mean_and_error(std::vector<double>{1.0}).error));
-  const std::vector<Value> two{{1, 1}, {4, 2}};
-  CHECK(weighted_mean(two).value == Approx((1 + 1.0) / 1.25));
-  CHECK(weighted_mean(two).error == Approx(std::sqrt(0.8)));
+}
+
+TEST_CASE("the median is the middle one, or the mean of the two") {
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 2, 3}) == 2.5);
+  CHECK(median({7}) == 7);
 }
 
 TEST_CASE("two values agree or not") {
