@@ -136,7 +136,7 @@ TEST_CASE("packed engine: states that do not fit are refused and change nothing"
 
 TEST_CASE("packed engine: what it does not do is one line") {
   const EngineSpec spec = spec_of(LocalUpdate::metropolis);
-  expect(ExitCode::usage, "single or bundle", [&] {
+  expect(ExitCode::usage, "single or the bundle engine", [&] {
     make_packed_engine({4, 4}, spec, {})->advance({1, 1}, 1);
   });
   EngineSpec potts = spec;
