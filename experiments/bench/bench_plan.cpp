@@ -136,8 +136,11 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
     });
   }
   if (shared_ranks() != nullptr) {
-    std::erase_if(updates, [](const BenchUpdate& update) {
-      if (update.is(Update::swendsen_wang)) return !traits(label_of(update)).ranks;
+    std::erase_if(updates, [&](const BenchUpdate& update) {
+      if (update.is(Update::swendsen_wang)) {
+        return !traits(label_of(update)).ranks ||
+               (device.index >= 0 && label_of(update) != LabelMethod::fast);
+      }
       return !update.sweeps();
     });
   }

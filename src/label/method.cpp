@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<LabelTraits, kLabelMethods> kMethods{{
     {"fast", true, true, true},
     {"label-equivalence", true, false, false},
-    {"kalentev", true, true, false},
+    {"kalentev", true, true, true},
     {"bfs+relax", false, false, false},
     {"bfs+sew", false, false, false},
     {"union-find+relax", false, false, false},

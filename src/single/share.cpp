@@ -109,6 +109,78 @@ std::vector<LabelPair> SingleShare::unite(std::vector<LabelPair> edges) {
       transport_.broadcast(std::vector<std::uint8_t>(told.begin(), told.end())));
 }
 
+// Where a bond begins and where it ends is known to both ranks once the lists have been exchanged;
+// then a pass sends a label for each pair of labels, both ways. A label's entry here is a cluster's
+// in this slab, so analysis takes one step.
+std::vector<LabelPair> SingleShare::relax(std::vector<std::vector<LabelPair>> edges) {
+  const auto ranks = static_cast<std::size_t>(transport_.size());
+  std::vector<std::uint64_t> go(ranks), come(ranks);
+  const auto exchange_all = [&](int tag, const auto& out, const auto& in) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const auto sent = out(r), received = in(r);
+      if (!received.empty()) transport_.post_receive(static_cast<int>(r), tag, received);
+      if (!sent.empty()) transport_.post_send(static_cast<int>(r), tag, sent);
+    }
+    transport_.wait();
+  };
+  for (std::size_t r = 0; r < ranks; ++r) {
+    std::sort(edges[r].begin(), edges[r].end());
+    edges[r].erase(std::unique(edges[r].begin(), edges[r].end()), edges[r].end());
+    go[r] = edges[r].size();
+  }
+  const auto one = [](std::uint64_t& n) { return bytes_of(std::span(&n, 1)); };
+  exchange_all(
+      kEdges, [&](std::size_t r) { return one(go[r]); },
+      [&](std::size_t r) { return one(come[r]); });
+  std::vector<std::vector<LabelPair>> back(ranks);  // of bonds that end here
+  for (std::size_t r = 0; r < ranks; ++r) back[r].resize(come[r]);
+  exchange_all(
+      kEdges, [&](std::size_t r) { return bytes_of(edges[r]); },
+      [&](std::size_t r) { return bytes_of(back[r]); });
+  // [ranks] own labels, of bonds that begin here, then of those that end here.
+  std::vector<std::vector<Site>> own(ranks), sent(ranks), received(ranks);
+  std::vector<LabelPair> least;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    for (const LabelPair& edge : edges[r]) own[r].push_back(edge.label);
+    for (const LabelPair& edge : back[r]) own[r].push_back(edge.other);
+    sent[r].resize(own[r].size());
+    received[r].resize(own[r].size());
+    for (const Site label : own[r]) least.push_back({label, label});
+  }
+  std::sort(least.begin(), least.end());
+  least.erase(std::unique(least.begin(), least.end()), least.end());
+  for (std::vector<Site>& labels : own) {  // places in `least` from here on
+    for (Site& label : labels) {
+      label = static_cast<Site>(
+          std::lower_bound(least.begin(), least.end(), LabelPair{label, label}) - least.begin());
+    }
+  }
+  for (std::uint64_t changed = 1; changed > 0; ++passes_) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      // The other has the two kinds the other way round.
+      const std::size_t begin = edges[r].size(), end = own[r].size();
+      std::size_t at = 0;
+      for (std::size_t k = begin; k < end; ++k) sent[r][at++] = least[own[r][k]].other;
+      for (std::size_t k = 0; k < begin; ++k) sent[r][at++] = least[own[r][k]].other;
+    }
+    exchange_all(
+        kPass, [&](std::size_t r) { return bytes_of(sent[r]); },
+        [&](std::size_t r) { return bytes_of(received[r]); });
+    changed = 0;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      for (std::size_t k = 0; k < own[r].size(); ++k) {
+        Site& label = least[own[r][k]].other;
+        if (received[r][k] >= label) continue;
+        label = received[r][k];
+        ++changed;
+      }
+    }
+    transport_.sum(std::span(&changed, 1));
+    transport_.broadcast(bytes_of(std::span(&changed, 1)));
+  }
+  return least;
+}
+
 void SingleShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
                          const std::vector<LabelPair>& parts) {
   RecipeWriter writer;

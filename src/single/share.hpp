@@ -19,7 +19,8 @@ namespace rewise::single {
 // Tags of planes on their way to the rank after and before, of far ends, and of labels likewise.
 inline constexpr int kToAfter = ranks::kFirstTag, kToBefore = ranks::kFirstTag + 1,
                      kFar = ranks::kFirstTag + 2, kLabels = ranks::kFirstTag + 3,
-                     kFarLabels = ranks::kFirstTag + 4;
+                     kFarLabels = ranks::kFirstTag + 4, kEdges = ranks::kFirstTag + 5,
+                     kPass = ranks::kFirstTag + 6;
 
 template <class T>
 std::span<std::uint8_t> bytes_of(std::span<T> values) {
@@ -40,6 +41,8 @@ class SingleShare : public Share {
   virtual std::string why_no_clusters() const { return ""; }
   // On rank 0: of a system's Swendsen-Wang updates since the last call.
   ClusterSums take_sums(std::uint64_t who) { return std::exchange(cluster_sums_[who], {}); }
+  // Of the second stage of `kalentev` since the last call.
+  std::uint64_t take_passes() { return std::exchange(passes_, 0); }
 
  protected:
   // Slabs are cut where `thickness` planes end; the last may have fewer.
@@ -69,6 +72,10 @@ class SingleShare : public Share {
 
   // The labels that bonds between slabs join, of this rank in, of all ranks united out.
   std::vector<LabelPair> unite(std::vector<LabelPair> edges);
+  // The same, of own labels alone, by the second stage of Komura & Okabe 2013: labels on both sides
+  // of the bonds between slabs are compared until none changes. `edges` [ranks]: by whose the other
+  // label is.
+  std::vector<LabelPair> relax(std::vector<std::vector<LabelPair>> edges);
   // Rank 0 adds up the clusters within slabs, and those of several slabs from their parts, to those
   // of a system.
   void sum_up(std::uint64_t who, const SlabClusters::Sums& own,
@@ -86,6 +93,7 @@ class SingleShare : public Share {
   std::vector<Far> far_ends() const;
 
   std::vector<ClusterSums> cluster_sums_;  // [systems]
+  std::uint64_t passes_ = 0;
 };
 
 #if defined(REWISE_HAVE_CUDA)

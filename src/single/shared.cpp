@@ -7,7 +7,8 @@
 // Swendsen-Wang (slab_clusters.hpp): each rank labels its slab; labels of its first plane go to the
 // rank before, those of ends of rewired bonds to the rank of the other end, which so knows the
 // labels that bonds between slabs join. These pairs are gathered by rank 0 and united once; all get
-// to know the labels that changed, and flip.
+// to know the labels that changed, and flip. By `kalentev` (Komura & Okabe 2013) nothing is
+// gathered: ranks compare labels with those that they join with until none changes.
 #include "src/single/shared.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ using ranks::Transport;
 class CpuShare final : public SingleShare {
  public:
   CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-           int threads);
+           int threads, LabelMethod method);
 
   std::string device() const override { return "cpu"; }
   int threads() const override { return threads_; }
@@ -56,11 +57,12 @@ class CpuShare final : public SingleShare {
   std::uint8_t* system(std::uint64_t who) const { return spins_.get() + who * plan_->sites; }
   void sweep(Extent systems, std::uint64_t step);
   void swendsen_wang(std::uint64_t who, std::uint64_t step);
-  std::vector<LabelPair> joined_labels(const Tables& tables, const DrawKey& key,
-                                       const std::uint8_t* spins);
+  std::vector<std::vector<LabelPair>> joined_labels(const Tables& tables, const DrawKey& key,
+                                                    const std::uint8_t* spins);
   void exchange(Extent systems, int colour);
 
   const int threads_;
+  const LabelMethod label_method_;
   struct Messages {
     std::vector<std::uint8_t> out, in;
   };
@@ -73,9 +75,10 @@ class CpuShare final : public SingleShare {
 };
 
 CpuShare::CpuShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-                   int threads)
+                   int threads, LabelMethod method)
     : SingleShare(std::move(plan), spec, transport, 1),
       threads_(threads > 0 ? threads : omp_get_max_threads()),
+      label_method_(method),
       far_messages_(far_.size()),
       scratch_(static_cast<std::size_t>(threads_)),
       spins_(std::make_unique_for_overwrite<std::uint8_t[]>(systems_ * plan_->sites)) {
@@ -152,9 +155,11 @@ void CpuShare::advance(const Advance& what) {
   }
 }
 
-// The labels that bonds between slabs join, whose end a, or lower end, is here.
-std::vector<LabelPair> CpuShare::joined_labels(const Tables& tables, const DrawKey& key,
-                                               const std::uint8_t* spins) {
+// The labels that bonds between slabs join, whose end a, or lower end, is here, by whose the other
+// is.
+std::vector<std::vector<LabelPair>> CpuShare::joined_labels(const Tables& tables,
+                                                            const DrawKey& key,
+                                                            const std::uint8_t* spins) {
   std::vector<Site> front(plane_), behind(plane_);
   for (std::uint64_t k = 0; k < plane_; ++k) {
     front[k] = clusters_->label_of(static_cast<Site>(own_.first + k));
@@ -170,14 +175,14 @@ std::vector<LabelPair> CpuShare::joined_labels(const Tables& tables, const DrawK
     if (!told[r].empty()) transport_.post_send(rank, kFarLabels, bytes_of(told[r]));
   }
   transport_.wait();
-  std::vector<LabelPair> edges;
-  clusters_->join_behind(spins, behind, edges);
+  std::vector<std::vector<LabelPair>> edges(joining_.size());
+  clusters_->join_behind(spins, behind, edges[static_cast<std::size_t>(after())]);
   for (std::size_t r = 0; r < joining_.size(); ++r) {
     for (std::size_t k = 0; k < asked[r].size(); ++k) {
       const RewiredSlot& bond = joining_[r].from[k];
       if (spins[bond.a] != spins[bond.b]) continue;
       if (!happens(slot_draw(key, Stream::single_bond, bond.slot), tables.bond)) continue;
-      edges.push_back({clusters_->label_of(bond.a), asked[r][k]});
+      edges[r].push_back({clusters_->label_of(bond.a), asked[r][k]});
     }
   }
   return edges;
@@ -186,13 +191,21 @@ std::vector<LabelPair> CpuShare::joined_labels(const Tables& tables, const DrawK
 void CpuShare::swendsen_wang(std::uint64_t who, std::uint64_t step) {
   if (!clusters_) {
     clusters_ = std::make_unique<SlabClusters>(*plan_, own_.first, own_.last,
-                                               static_cast<std::uint32_t>(own_.size() / plane_));
+                                               static_cast<std::uint32_t>(own_.size() / plane_),
+                                               label_method_);
     joining_ = joining_bonds();
   }
   const Tables& tables = plan_->tables[who / spec_.replicas];
   const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step)};
   clusters_->label(tables, key, system(who));
-  const std::vector<LabelPair> united = unite(joined_labels(tables, key, system(who)));
+  std::vector<std::vector<LabelPair>> edges = joined_labels(tables, key, system(who));
+  std::vector<LabelPair> united;
+  if (label_method_ == LabelMethod::kalentev) {
+    united = relax(std::move(edges));
+  } else {
+    for (const auto& with : edges) united.insert(united.end(), with.begin(), with.end());
+    united = unite(std::move(united));
+  }
   std::vector<LabelPair> parts;
   const SlabClusters::Sums sums = clusters_->flip(key, united, system(who), parts);
   sum_up(who, sums, parts);
@@ -211,20 +224,23 @@ void CpuShare::count(std::span<std::uint64_t> sums) {
 struct Recipe {
   GraphSpec graph;
   EngineSpec spec;
+  LabelMethod label{};
   bool cuda = false;
 
   template <class Stream>
   void pass(Stream& stream) {
     stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(graph.bare);
     stream(spec.model)(spec.q)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
-    stream(spec.cluster)(cuda);
+    stream(spec.cluster)(label)(cuda);
   }
 };
 
 std::unique_ptr<SingleShare> make_share(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
-                                        Transport& transport, bool cuda,
+                                        Transport& transport, LabelMethod label, bool cuda,
                                         const EngineOptions& options) {
-  if (!cuda) return std::make_unique<CpuShare>(std::move(plan), spec, transport, options.threads);
+  if (!cuda) {
+    return std::make_unique<CpuShare>(std::move(plan), spec, transport, options.threads, label);
+  }
 #if defined(REWISE_HAVE_CUDA)
   return make_cuda_share(std::move(plan), spec, transport, options.device);
 #else
@@ -240,10 +256,11 @@ class SharedEngine final : public SingleEngine {
                const EngineOptions& options)
       : SingleEngine(graph, spec),
         options_(options),
-        shares_(transport, written({graph.spec(), spec, options.device >= 0}),
+        shares_(transport, written({graph.spec(), spec, options.label_method, options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
                   const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
-                  auto own = make_share(plan, spec_, transport, options.device >= 0, options);
+                  auto own = make_share(plan, spec_, transport, options.label_method,
+                                        options.device >= 0, options);
                   own_ = own.get();
                   return own;
                 }),
@@ -286,6 +303,7 @@ class SharedEngine final : public SingleEngine {
 
  private:
   void take_sums() {
+    work_.label_passes += own_->take_passes();
     for (std::size_t who = 0; who < systems_; ++who) {
       const ClusterSums sums = own_->take_sums(who);
       cluster_size_[who] += sums.square;
@@ -325,7 +343,7 @@ std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> bytes, Tr
   };
   const auto whole = std::make_shared<const Whole>(recipe.graph, recipe.spec);
   return make_share(std::shared_ptr<const Plan>(whole, &whole->plan), recipe.spec, transport,
-                    recipe.cuda, options(recipe.cuda));
+                    recipe.label, recipe.cuda, options(recipe.cuda));
 }
 
 std::unique_ptr<Engine> make_shared_single_engine(Transport& transport, const Graph& graph,
@@ -336,6 +354,14 @@ std::unique_ptr<Engine> make_shared_single_engine(Transport& transport, const Gr
     throw Error(ExitCode::usage,
                 "ranks share lattices that every rank can build, not a graph from "
                 "a file");
+  }
+  const bool on_cuda = options.device >= 0;
+  if (!traits(options.label_method).ranks ||
+      (on_cuda && options.label_method != LabelMethod::fast)) {
+    throw Error(ExitCode::usage, fmt::format("ranks label by the method {}, not {}",
+                                             on_cuda ? std::string(to_string(LabelMethod::fast))
+                                                     : label_methods(&LabelTraits::ranks, " or "),
+                                             to_string(options.label_method)));
   }
   check_shares(graph.spec().extents, transport.size());
   return std::make_unique<SharedEngine>(transport, graph, spec, options);

@@ -100,6 +100,11 @@ TEST_CASE("single over ranks on CUDA: what cannot be is one line", "[gpu]") {
   expect(ExitCode::usage, "last extent of more than 64", [&] {
     with_ranks(3, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(0), advance);
   });
+  EngineOptions kalentev = on(0);
+  kalentev.label_method = LabelMethod::kalentev;
+  expect(ExitCode::usage, "ranks label by the method fast, not kalentev", [&] {
+    with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, kalentev, advance);
+  });
   expect(ExitCode::device, "--device cuda:1000", [&] {
     with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(1000), advance);
   });

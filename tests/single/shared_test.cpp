@@ -70,6 +70,32 @@ TEST_CASE("single over ranks: states go from any number of ranks to any other") 
   check_seen(look(*last), expected);
 }
 
+TEST_CASE("single over ranks: kalentev in two stages finds the clusters of fast") {
+  int cases = 0, turn = 0;
+  for (const LatticeCase& lattice :
+       lattice_cases({{36, 22}, {130, 8}, {64, 10}, {6, 4, 8}, {4, 6, 4, 8}})) {
+    const Graph graph = build_graph({lattice.extents, lattice.p, lattice.rule, 12});
+    const EngineSpec spec = shared_specs()[++turn % 2 == 0 ? 0 : 1];
+    const auto one = make_single_engine(graph, spec, with_threads(1));
+    one->advance({0, 5}, 1);
+    const Seen expected = look(*one);
+    EngineOptions options = with_threads(1);
+    options.label_method = LabelMethod::kalentev;
+    for (const int ranks : {1, 2, 3, 7}) {
+      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", " << ranks
+                         << " ranks");
+      with_ranks(ranks, graph, spec, options, [&](Engine& engine) {
+        engine.advance({0, 5}, 1);
+        check_seen(look(engine), expected);
+        // The last pass of each update and system changes nothing.
+        CHECK(engine.work().label_passes >= 5 * spec.betas.size() * spec.replicas);
+      });
+      ++cases;
+    }
+  }
+  CHECK(cases == 200);
+}
+
 TEST_CASE("single over ranks: a state from within a sweep is gone on with") {
   const Graph graph = build_graph({{64, 64}, 0.1, Rule::rewire, 5});
   const EngineSpec spec = shared_specs()[0];
@@ -101,6 +127,10 @@ TEST_CASE("single over ranks: what cannot be is one line") {
   expect(ExitCode::usage, "not wolff", [&] {
     with_ranks(2, graph, wolff, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });
   });
+  EngineOptions sewn = with_threads(1);
+  sewn.label_method = LabelMethod::self_label_sew;
+  expect(ExitCode::usage, "ranks label by the method fast or kalentev, not self-label+sew",
+         [&] { with_ranks(2, graph, spec, sewn, nothing); });
 }
 
 TEST_CASE("ranks on devices of different kinds refuse each other") {

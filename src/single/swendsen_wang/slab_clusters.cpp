@@ -43,6 +43,28 @@ void join_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
   for (const auto& [a, b] : joins) joiner.join_places(a, b);
 }
 
+// Those of the slab's bonds that are drawn and join equal spins.
+void occupy_slab(const Lattice& slab, std::uint64_t first, std::uint64_t plane,
+                 const std::uint64_t* drawn, const std::uint8_t* spins,
+                 BondConfiguration& occupied) {
+  const SlabBonds bonds{{drawn, spins, static_cast<std::uint64_t>(slab.dim)},
+                        first,
+                        slab.sites() - plane,
+                        slab.dim - 1};
+  const std::uint64_t length = slab.extent[0];
+  for (std::uint64_t row = 0; row < slab.sites(); row += length) {
+    for (int k = 0; k < slab.dim; ++k) {
+      const std::uint64_t next = k == 0 ? row + 1 : slab.forward(static_cast<Site>(row), k);
+      const std::uint64_t end = k == 0 ? length - 1 : length;
+      for (std::uint64_t x = 0; x < end; x += 64) {
+        const std::uint64_t count = std::min<std::uint64_t>(64, end - x);
+        occupied.add_bits(row + x, k, bonds.word(row + x, next + x, k, count, x));
+      }
+    }
+    occupied.add_bits(row + length - 1, 0, bonds.word(row + length - 1, row, 0, 1, 0));
+  }
+}
+
 // Bits of `count` bonds along the slowest direction, from sites a on to sites b on.
 std::uint64_t bonds_behind(int dim, const std::uint64_t* drawn, const std::uint8_t* spins,
                            std::uint64_t a, std::uint64_t b, std::uint64_t count,
@@ -58,6 +80,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rewise {
 HWY_EXPORT(join_slab);
+HWY_EXPORT(occupy_slab);
 HWY_EXPORT(bonds_behind);
 }  // namespace rewise
 
@@ -95,7 +118,7 @@ std::vector<LabelPair> unite_labels(std::span<const LabelPair> edges) {
 }
 
 SlabClusters::SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t last,
-                           std::uint32_t planes)
+                           std::uint32_t planes, LabelMethod method)
     : plan_(plan),
       first_(first),
       last_(last),
@@ -111,6 +134,33 @@ SlabClusters::SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t 
   const auto place = [&](Site site) { return runs_.place(static_cast<Site>(site - first)); };
   for (const RewiredSlot& r : plan.rewired) {
     if (own(r.a) && own(r.b)) rewired_.push_back({r.slot, r.a, r.b, place(r.a), place(r.b)});
+  }
+  if (method == LabelMethod::fast) return;
+  labelling_ = std::make_unique<Labelling>(Labelling{BondConfiguration(slab_, last - first),
+                                                     Labeller(method, slab_, last - first),
+                                                     std::vector<Site>(last - first)});
+}
+
+// A run is then a stretch of a row with one label.
+void SlabClusters::label_by_method(const std::uint8_t* spins) {
+  auto& [occupied, labeller, label] = *labelling_;
+  HWY_DYNAMIC_DISPATCH(occupy_slab)(slab_, first_, plane_, drawn_.get(), spins, occupied);
+  labeller.run(occupied, label);
+  std::uint64_t found = 0;
+  for (std::uint64_t row = 0; row < runs_.rows; ++row) {
+    for (std::uint64_t w = 0; w < runs_.row_words; ++w) {
+      const std::uint64_t site = row * runs_.length + 64 * w;
+      std::uint64_t starts = w == 0 ? 1 : 0;
+      for (std::uint64_t x = w == 0 ? 1 : 0; x < runs_.count_in(w); ++x) {
+        if (label[site + x] != label[site + x - 1]) starts |= std::uint64_t{1} << x;
+      }
+      runs_.words[row * runs_.row_words + w] = {starts, found};
+      found += static_cast<std::uint64_t>(std::popcount(starts));
+    }
+  }
+  std::uint32_t run = 0;
+  for (std::uint64_t site = 0; site < label.size(); site = runs_.run_end(site)) {
+    runs_.parent[run++] = runs_.run_at(runs_.place(label[site]));
   }
 }
 
@@ -128,12 +178,21 @@ void SlabClusters::label(const Tables& tables, const DrawKey& key, const std::ui
     drawn_[*slot / 64] &= ~(std::uint64_t{1} << *slot % 64);
   }
   joins_.clear();
+  if (labelling_) labelling_->occupied.clear();
   for (const Joined& r : rewired_) {
     if (spins[r.a] != spins[r.b]) continue;
     if (!happens(slot_draw(key, Stream::single_bond, r.slot), tables.bond)) continue;
     joins_.emplace_back(r.at_a, r.at_b);
+    if (labelling_) {
+      labelling_->occupied.extra.push_back(
+          {static_cast<Site>(r.a - first_), static_cast<Site>(r.b - first_)});
+    }
   }
-  HWY_DYNAMIC_DISPATCH(join_slab)(slab_, first_, plane_, drawn_.get(), spins, joins_, runs_);
+  if (labelling_) {
+    label_by_method(spins);
+  } else {
+    HWY_DYNAMIC_DISPATCH(join_slab)(slab_, first_, plane_, drawn_.get(), spins, joins_, runs_);
+  }
   std::uint32_t run = 0;
   for (std::uint64_t site = first_; site < last_; ++run) {
     const std::uint64_t after = first_ + runs_.run_end(site - first_);

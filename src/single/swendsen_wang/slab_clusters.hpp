@@ -1,7 +1,7 @@
 // Swendsen-Wang clusters of a system whose sites lie in slabs with several ranks: each labels its
-// own by the fast method (runs of rows), as if it had open ends; bonds out of the slab then say
-// which labels are one cluster's. A label is the smallest site of a cluster's part in the slab, and
-// a cluster's smallest label its smallest site, which the flip is addressed by.
+// own by the fast method (runs of rows) or by `kalentev`, as if it had open ends; bonds out of the
+// slab then say which labels are one cluster's. A label is the smallest site of a cluster's part in
+// the slab, and a cluster's smallest label its smallest site, which the flip is addressed by.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/wide_sum.hpp"
+#include "src/label/labeller.hpp"
 #include "src/label/run_table.hpp"
 #include "src/single/plan.hpp"
 
@@ -27,8 +28,9 @@ std::vector<LabelPair> unite_labels(std::span<const LabelPair> edges);
 
 class SlabClusters {
  public:
-  // Whole planes [first, last) of sites; `planes` of them.
-  SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t last, std::uint32_t planes);
+  // Whole planes [first, last) of sites; `planes` of them. `method`: fast or kalentev.
+  SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t last, std::uint32_t planes,
+               LabelMethod method);
 
   // Draws the bonds of a step and labels the clusters of `spins`, [sites of all]: own ones, and
   // those of the plane behind.
@@ -52,6 +54,8 @@ class SlabClusters {
             std::vector<LabelPair>& parts);
 
  private:
+  void label_by_method(const std::uint8_t* spins);
+
   const Plan& plan_;
   const std::uint64_t first_, last_, plane_;
   const Lattice slab_;
@@ -68,6 +72,13 @@ class SlabClusters {
   };
   std::vector<Joined> rewired_;  // with both ends here
   std::vector<std::pair<std::uint64_t, std::uint64_t>> joins_;
+  // Of kalentev: its bonds, and labels of sites counted from the slab's first.
+  struct Labelling {
+    BondConfiguration occupied;
+    Labeller labeller;
+    std::vector<Site> label;
+  };
+  std::unique_ptr<Labelling> labelling_;
 };
 
 }  // namespace rewise::single
