@@ -17,11 +17,11 @@ namespace rewise {
 namespace {
 
 const std::vector<std::string_view> kRunKeys{
-    "name",    "kind",    "quick",       "paper",       "dim",      "sizes",
-    "p",       "graphs",  "points",      "steps",       "origins",  "measure",
-    "linear",  "engine",  "equilibrate", "temperature", "seed",     "rule",
-    "prepare", "fit_to",  "fit_from",    "schedules",   "replicas", "q",
-    "ratio",   "methods", "tiles",       "axis",        "core",     "timings"};
+    "name",        "kind",        "quick", "paper",   "dim",     "sizes",  "p",
+    "graphs",      "points",      "steps", "origins", "measure", "linear", "engine",
+    "equilibrate", "temperature", "seed",  "rule",    "prepare", "fit_to", "fit_from",
+    "schedules",   "replicas",    "q",     "ratio",   "methods", "tiles",  "axis",
+    "core",        "timings",     "ranks"};
 
 const toml::array& list_of(const TomlSection& section, std::string_view key) {
   const auto* list = section.need(key).as_array();
@@ -77,13 +77,14 @@ void read_labelling(const TomlSection& s, FigureRun& run) {
   };
   run.q = whole("q", {2}, 2);
   run.tiles = whole("tiles", {0}, 0);
+  run.ranks = whole("ranks", {}, 1);
   run.ratios = s.has("ratio") ? numbers(s, "ratio", 1e-6, 1e6) : std::vector<double>{1};
   for (const auto& method : texts(s, "methods")) {
     run.labels.push_back(parse_label_method(method, s.origin("methods")));
   }
   if (run.labels.empty()) run.labels = {LabelMethod::fast};
   run.axis = s.text("axis", "size");
-  constexpr std::array<std::string_view, 3> axes{"size", "ratio", "tile"};
+  constexpr std::array<std::string_view, 4> axes{"size", "ratio", "tile", "ranks"};
   parse_word(run.axis, axes, "axis", s.origin("axis"));
   run.core = s.whole("core", 0, 1u << 20, 1u << 20);
   run.fit_passes = s.has("fit_from");

@@ -33,10 +33,11 @@ struct FigureRun {
   std::vector<LabelMethod> labels;                // labelling: its methods
   std::vector<WolffMethod> wolffs;                // speed: likewise; none: the default
   std::vector<std::uint32_t> tiles;               // labelling: edges; 0: the method's own
-  std::string axis;                               // labelling: size, ratio or tile
-  std::uint64_t core = 0;   // labelling: largest edge that one core is timed for
-  bool fit_passes = false;  // labelling: with fit_from; figure_labels.hpp
-  std::string parameters;   // all that determines the run, one line
+  std::vector<std::uint32_t> ranks;  // labelling: that share a system; none: one engine
+  std::string axis;                  // labelling: size, ratio, tile or ranks
+  std::uint64_t core = 0;            // labelling: largest edge that one core is timed for
+  bool fit_passes = false;           // labelling: with fit_from; figure_labels.hpp
+  std::string parameters;            // all that determines the run, one line
 };
 
 struct FigureCheck {

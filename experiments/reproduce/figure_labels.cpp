@@ -26,7 +26,12 @@ std::vector<LabelSetting> settings_of(const FigureRun& run) {
       for (const double ratio : run.ratios) {
         for (const LabelMethod method : run.labels) {
           const auto tiles = is_tiled(method) ? run.tiles : std::vector<std::uint32_t>{0};
-          for (const std::uint32_t tile : tiles) all.push_back({extents, q, ratio, method, tile});
+          const auto ranks = run.ranks.empty() ? std::vector<std::uint32_t>{0} : run.ranks;
+          for (const std::uint32_t tile : tiles) {
+            for (const std::uint32_t r : ranks) {
+              all.push_back({extents, q, ratio, method, tile, r});
+            }
+          }
         }
       }
     }
@@ -44,18 +49,21 @@ CurveKeys keys_of(const LabelSetting& s, std::string_view without) {
   add("ratio", number_text(s.ratio));
   add("method", std::string(to_string(s.method)));
   add("tile", tile_text(s.tile));
+  if (s.ranks > 0) add("ranks", fmt::format("{}", s.ranks));
   return keys;
 }
 
 double axis_value(const LabelSetting& s, const std::string& axis) {
   if (axis == "ratio") return s.ratio;
   if (axis == "tile") return s.tile;
+  if (axis == "ranks") return s.ranks;
   return s.extents.front();
 }
 
 std::string point_name(const LabelSetting& s) {
-  return fmt::format("{} q {} ratio {} {} {}", extents_text(s.extents), s.q, number_text(s.ratio),
-                     to_string(s.method), tile_text(s.tile));
+  return fmt::format("{} q {} ratio {} {} {}{}", extents_text(s.extents), s.q, number_text(s.ratio),
+                     to_string(s.method), tile_text(s.tile),
+                     s.ranks > 0 ? fmt::format(" ranks {}", s.ranks) : "");
 }
 
 CurveSet labelling_point(const FigureRun& run, const LabelSetting& s, const Times& t, Value core) {
@@ -177,7 +185,7 @@ CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress
     if (s.extents.front() <= run.core) {
       LabelSetting reference = s;
       reference.method = LabelMethod::fast;
-      reference.tile = 0;
+      reference.tile = reference.ranks = 0;
       const CurveSet one = kept.point("core " + point_name(reference), 0, progress, [&] {
         CurveSet part;
         MetricRow& row = part.metrics.emplace_back(MetricRow{keys_of(reference, ""), {}});

@@ -8,12 +8,16 @@
 namespace rewise {
 
 // kind "labelling". Swendsen-Wang updates of the q-state Potts model on the square, cubic or
-// rewired lattice for all sizes x q x ratios beta/beta_c x methods x tiles, on the run's device,
-// beside (up to the edge run.core) the default method on one core. q = 2 runs as Ising at the same
-// bond probability. Errors: over the updates.
+// rewired lattice for all sizes x q x ratios beta/beta_c x methods x tiles x ranks, on the run's
+// device, beside (up to the edge run.core) the default method on one core. q = 2 runs as Ising at
+// the same bond probability. Errors: over the updates.
 //
-// Table "times", against the run's axis (size, ratio or tile): nanoseconds per spin of an update
-// (total), of its steps (activate, label, merge, flip; identify = label + merge), with a
+// Ranks are threads of this process that share the lattice, each on a core, or on a CUDA device:
+// the machine's in turns, the same for all where there is one (so that its times say what sharing
+// costs, not what it gains). `kalentev` on CUDA devices is theirs, that reach each other's memory.
+//
+// Table "times", against the run's axis (size, ratio, tile or ranks): nanoseconds per spin of an
+// update (total), of its steps (activate, label, merge, flip; identify = label + merge), with a
 // measurement in each update (measured), on one core (core), speedup = core / total, passes of the
 // labelling's relaxation or scans, and tiles_across = L / tile.
 // Table "best_tile", where there is more than one tile: the edge with the least `identify`, against

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "src/cuda/devices.hpp"
+#include "src/single/shared.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {
@@ -105,10 +107,25 @@ Times LabelTimer::time(const LabelSetting& setting, ClusterUpdate cluster, int d
   }
   EngineSpec spec = engine_spec_of(run_, setting, cluster);
   if (cluster == ClusterUpdate::few_cluster) spec.few_cluster_tile = setting.tile;
-  const auto engine = make_single_engine(*graph_, spec, options);
+  const auto engine = setting.ranks < 2 ? make_single_engine(*graph_, spec, options)
+                                        : engine_of_ranks(spec, setting, options);
   engine->restore(state_);
   return time_engine(*engine, static_cast<double>(graph_->sites()), run_.spec.measure, device < 0,
                      stop_);
+}
+
+std::unique_ptr<Engine> LabelTimer::engine_of_ranks(const EngineSpec& spec,
+                                                    const LabelSetting& setting,
+                                                    EngineOptions options) const {
+  const std::vector<CudaDevice> there =
+      options.device >= 0 ? cuda_devices() : std::vector<CudaDevice>{};
+  for (std::size_t r = 0; r < setting.ranks && !there.empty(); ++r) {
+    options.devices.push_back(there[r % there.size()].index);
+  }
+  if (!there.empty() && setting.method == LabelMethod::kalentev) {
+    return make_single_engine(*graph_, spec, options);
+  }
+  return make_single_crew(*graph_, spec, options, static_cast<int>(setting.ranks));
 }
 
 void LabelTimer::prepare(const LabelSetting& setting) {

@@ -16,7 +16,8 @@ struct LabelSetting {
   std::uint32_t q = 2;
   double ratio = 1;  // beta / beta_c
   LabelMethod method = LabelMethod::fast;
-  std::uint32_t tile = 0;  // 0: the method's own
+  std::uint32_t tile = 0;   // 0: the method's own
+  std::uint32_t ranks = 0;  // that share the system; 0: one engine
 };
 
 // Of an update: nanoseconds per spin; of `flipped`, per flipped site; passes of the labelling.
@@ -36,6 +37,8 @@ class LabelTimer {
 
  private:
   void prepare(const LabelSetting& setting);
+  std::unique_ptr<Engine> engine_of_ranks(const EngineSpec& spec, const LabelSetting& setting,
+                                          EngineOptions options) const;
 
   const FigureRun& run_;
   const StopToken& stop_;

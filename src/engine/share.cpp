@@ -214,6 +214,24 @@ void follow(Transport& transport, const ShareMaker& make) {
   });
 }
 
+Crew::Crew(int size, const std::function<ShareMaker(Transport&)>& maker_of) : ranks_(size) {
+  for (int r = 1; r < size; ++r) {
+    followers_.emplace_back([&transport = ranks_.rank(r), make = maker_of(ranks_.rank(r))] {
+      try {
+        follow(transport, make);
+      } catch (const std::exception&) {  // the others have been told
+      }
+    });
+  }
+}
+
+Crew::~Crew() {
+  try {
+    dismiss_followers(first());
+  } catch (const Error&) {  // a rank has failed, and has ended
+  }
+}
+
 void dismiss_followers(Transport& transport) { tell(transport, {.what = What::dismiss}); }
 
 Shares::Shares(Transport& transport, const std::vector<std::uint8_t>& recipe,

@@ -9,10 +9,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "src/engine/engine.hpp"
+#include "src/ranks/threads.hpp"
 #include "src/ranks/transport.hpp"
 
 namespace rewise {
@@ -116,6 +118,19 @@ using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uin
 void follow(ranks::Transport& transport, const ShareMaker& make);
 // On rank 0, once there is no engine any more.
 void dismiss_followers(ranks::Transport& transport);
+
+// Ranks of this process, each a thread that makes its shares by its own maker and follows rank 0:
+// that is whoever has the crew, as long as it has engines.
+class Crew {
+ public:
+  Crew(int ranks, const std::function<ShareMaker(ranks::Transport&)>& maker_of);
+  ~Crew();
+  ranks::Transport& first() { return ranks_.rank(0); }
+
+ private:
+  ranks::ThreadRanks ranks_;
+  std::vector<std::jthread> followers_;
+};
 
 // Rank 0's hold on the shares of one engine.
 class Shares {

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
@@ -14,7 +13,6 @@
 #endif
 #include "src/packed/packed_engine.hpp"
 #include "src/packed/slab.hpp"
-#include "src/ranks/threads.hpp"
 
 namespace rewise {
 namespace {
@@ -44,38 +42,6 @@ std::unique_ptr<Slab> make_slab(const Recipe& recipe, Transport& transport,
   throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif
 }
-
-// Ranks of this process, one for each device of a team; rank 0 is whoever has the crew.
-class Crew {
- public:
-  explicit Crew(const std::vector<int>& devices) : ranks_(static_cast<int>(devices.size())) {
-    for (int r = 1; r < ranks_.rank(0).size(); ++r) {
-      followers_.emplace_back([this, r, device = devices[static_cast<std::size_t>(r)]] {
-        EngineOptions options;
-        options.device = device;
-        Transport& transport = ranks_.rank(r);
-        try {
-          follow(transport, [&](std::span<const std::uint8_t> recipe) {
-            return make_packed_share(recipe, transport, [&](bool) { return options; });
-          });
-        } catch (const std::exception&) {  // the others have been told
-        }
-      });
-    }
-  }
-  ~Crew() {
-    try {
-      dismiss_followers(first());
-    } catch (const Error&) {  // a device has failed, and its rank has ended
-    }
-  }
-
-  Transport& first() { return ranks_.rank(0); }
-
- private:
-  ranks::ThreadRanks ranks_;
-  std::vector<std::jthread> followers_;
-};
 
 class SharedEngine final : public PackedEngine {
  public:
@@ -184,7 +150,14 @@ std::unique_ptr<Engine> make_packed_team(const std::vector<std::uint32_t>& exten
   Layout::make(extents);
   check_packed_spec(spec, options);
   check_shares(extents, static_cast<int>(options.devices.size()));
-  auto crew = std::make_unique<Crew>(options.devices);
+  const auto maker_of = [&](Transport& transport) -> ShareMaker {
+    EngineOptions own;
+    own.device = options.devices[static_cast<std::size_t>(transport.rank())];
+    return [own, &transport](std::span<const std::uint8_t> recipe) {
+      return make_packed_share(recipe, transport, [&](bool) { return own; });
+    };
+  };
+  auto crew = std::make_unique<Crew>(static_cast<int>(options.devices.size()), maker_of);
   EngineOptions own = options;
   own.device = options.devices.front();
   Transport& first = crew->first();

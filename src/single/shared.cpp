@@ -253,8 +253,9 @@ std::unique_ptr<SingleShare> make_share(std::shared_ptr<const Plan> plan, const 
 class SharedEngine final : public SingleEngine {
  public:
   SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
-               const EngineOptions& options)
+               const EngineOptions& options, std::unique_ptr<Crew> crew = nullptr)
       : SingleEngine(graph, spec),
+        crew_(std::move(crew)),
         options_(options),
         shares_(transport, written({graph.spec(), spec, options.label_method, options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
@@ -321,11 +322,31 @@ class SharedEngine final : public SingleEngine {
   }
   void write_part(std::size_t who, Bytes spins) override { shares_.write(who, 0, 0, spins); }
 
+  const std::unique_ptr<Crew> crew_;  // goes last
   const EngineOptions options_;
   SingleShare* own_ = nullptr;
   Shares shares_;
   const std::string device_;
 };
+
+void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
+                  int ranks) {
+  check_spec(graph, spec);
+  if (graph.lattice().dim == 0 || !graph.source().empty()) {
+    throw Error(ExitCode::usage,
+                "ranks share lattices that every rank can build, not a graph from "
+                "a file");
+  }
+  const bool on_cuda = options.device >= 0;
+  if (!traits(options.label_method).ranks ||
+      (on_cuda && options.label_method != LabelMethod::fast)) {
+    throw Error(ExitCode::usage, fmt::format("ranks label by the method {}, not {}",
+                                             on_cuda ? std::string(to_string(LabelMethod::fast))
+                                                     : label_methods(&LabelTraits::ranks, " or "),
+                                             to_string(options.label_method)));
+  }
+  check_shares(graph.spec().extents, ranks);
+}
 
 }  // namespace
 
@@ -349,22 +370,27 @@ std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> bytes, Tr
 std::unique_ptr<Engine> make_shared_single_engine(Transport& transport, const Graph& graph,
                                                   const EngineSpec& spec,
                                                   const EngineOptions& options) {
-  check_spec(graph, spec);
-  if (graph.lattice().dim == 0 || !graph.source().empty()) {
-    throw Error(ExitCode::usage,
-                "ranks share lattices that every rank can build, not a graph from "
-                "a file");
-  }
-  const bool on_cuda = options.device >= 0;
-  if (!traits(options.label_method).ranks ||
-      (on_cuda && options.label_method != LabelMethod::fast)) {
-    throw Error(ExitCode::usage, fmt::format("ranks label by the method {}, not {}",
-                                             on_cuda ? std::string(to_string(LabelMethod::fast))
-                                                     : label_methods(&LabelTraits::ranks, " or "),
-                                             to_string(options.label_method)));
-  }
-  check_shares(graph.spec().extents, transport.size());
+  check_shared(graph, spec, options, transport.size());
   return std::make_unique<SharedEngine>(transport, graph, spec, options);
+}
+
+std::unique_ptr<Engine> make_single_crew(const Graph& graph, const EngineSpec& spec,
+                                         const EngineOptions& options, int ranks) {
+  const auto options_of = [options](int rank) {
+    EngineOptions own = options;
+    own.devices.clear();
+    own.device = options.devices.empty() ? -1 : options.devices[static_cast<std::size_t>(rank)];
+    return own;
+  };
+  const int size = options.devices.empty() ? ranks : static_cast<int>(options.devices.size());
+  check_shared(graph, spec, options_of(0), size);
+  auto crew = std::make_unique<Crew>(size, [&](Transport& transport) -> ShareMaker {
+    return [own = options_of(transport.rank()), &transport](std::span<const std::uint8_t> recipe) {
+      return make_single_share(recipe, transport, [&](bool) { return own; });
+    };
+  });
+  Transport& first = crew->first();
+  return std::make_unique<SharedEngine>(first, graph, spec, options_of(0), std::move(crew));
 }
 
 }  // namespace rewise

@@ -17,6 +17,11 @@ std::unique_ptr<Engine> make_shared_single_engine(ranks::Transport& transport, c
                                                   const EngineSpec& spec,
                                                   const EngineOptions& options);
 
+// The same over ranks of this process: one for each of `options.devices`, CUDA devices that may be
+// there more than once; where none is named `ranks` of options.threads each.
+std::unique_ptr<Engine> make_single_crew(const Graph& graph, const EngineSpec& spec,
+                                         const EngineOptions& options, int ranks);
+
 // Any rank's share, as the engine on rank 0 has it made. Each rank builds the graph.
 std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> recipe,
                                          ranks::Transport& transport, const RankOptionsOf& options);
