@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <future>
 #include <map>
@@ -39,10 +40,71 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstWord = 5s, kNextWords = 60s;  // of a wait for others
 
-// Tasks that were handed to Study::run. A worker per device, or per thread of the CPU, runs groups
-// of them one after another. Beside it host threads look for results, claim tasks and build the
-// graphs of its next group, and write the files of the one before it and reduce what they hold: a
-// worker whose files of the group before last are not written waits for them.
+// None where memory is so short that what they hold, and their stacks, would be missed.
+int host_threads(int threads) {
+  constexpr double least = 1u << 30;
+  return memory_room().bytes < least ? 0 : threads;
+}
+
+// On a CUDA device so many groups of the bundle engine run side by side, each by a worker of its
+// own: where one waits for the host, or is too small, the device has another.
+constexpr std::size_t kLanes = 3;
+
+// The memory of a device that several workers use. Who asks for more than is left waits until the
+// others are done; alone anybody may try.
+class DeviceRoom {
+ public:
+  explicit DeviceRoom(double bytes) : bytes_(bytes) {}
+
+  template <class F>
+  void with(double bytes, const F& f) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto fits = [&] { return inside_ == 0 || used_ + bytes <= bytes_; };
+      if (!fits()) {
+        const profile::Span span(profile::Work::wait, "the device's memory");
+        left_.wait(lock, fits);
+      }
+      ++inside_;
+      used_ += bytes;
+    }
+    const auto leave = [&] {
+      const std::lock_guard lock(mutex_);
+      used_ = --inside_ == 0 ? 0 : used_ - bytes;
+      left_.notify_all();
+    };
+    try {
+      f();
+    } catch (...) {
+      leave();
+      throw;
+    }
+    leave();
+  }
+
+ private:
+  const double bytes_;
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::size_t inside_ = 0;
+  double used_ = 0;
+};
+
+// Half of it is for engines side by side: what they need is an estimate.
+std::map<int, DeviceRoom> device_rooms(const std::vector<int>& devices) {
+  std::map<int, DeviceRoom> rooms;
+  if (devices.front() < 0) return rooms;
+  static const std::vector<CudaDevice> all = cuda_devices();
+  for (const CudaDevice& device : all) {
+    rooms.try_emplace(device.index, 0.5 * static_cast<double>(device.memory));
+  }
+  return rooms;
+}
+
+// Tasks that were handed to Study::run. Some workers per device, or one per thread of the CPU, run
+// groups of them one after another. Beside it host threads look for results, claim tasks and build
+// the graphs of its next group, and write the files of the one before it and reduce what they hold:
+// a worker whose files of the group before last are not written waits for them.
 class Batch {
  public:
   Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
@@ -64,8 +126,9 @@ class Batch {
 
   // One worker per entry: the device that its tasks run on.
   void work(const std::vector<int>& workers) {
-    workers_ = workers.size();
+    rooms_ = device_rooms(workers);
     take_finished();
+    share_ = (pending_.size() + workers.size() - 1) / workers.size();
     std::vector<std::thread> threads;
     for (std::size_t k = 1; k < workers.size(); ++k) {
       try {
@@ -88,12 +151,6 @@ class Batch {
 
  private:
   using Group = std::unique_ptr<TaskGroup>;
-
-  // None where memory is so short that what they hold, and their stacks, would be missed.
-  static int host_threads(int threads) {
-    constexpr double least = 1u << 30;
-    return memory_room().bytes < least ? 0 : threads;
-  }
 
   // Those that are finished, all host threads at once.
   void take_finished() {
@@ -120,7 +177,12 @@ class Batch {
           if (group == nullptr) return;
         }
         if (looks_ahead) ahead = prepare_ahead(device);
-        group->run();
+        const auto room = rooms_.find(device);
+        if (room == rooms_.end()) {
+          group->run();
+        } else {
+          room->second.with(group->device_bytes(), [&] { group->run(); });
+        }
         before = std::move(group);
       }
     });
@@ -182,8 +244,7 @@ class Batch {
     std::vector<std::size_t> group;
     if (pending_.empty()) return group;
     const TaskSpec& first = tasks_[pending_.back()].spec;
-    const std::size_t share = (pending_.size() + workers_ - 1) / workers_;
-    const std::size_t wanted = device < 0 ? 1 : std::min(filling_group(first), share);
+    const std::size_t wanted = device < 0 ? 1 : std::min(filling_group(first), share_);
     for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
       if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
       group.push_back(pending_[k]);
@@ -325,7 +386,8 @@ class Batch {
   const TaskHandler& handle_;
   std::mutex mutex_;
   std::vector<std::size_t> pending_;  // taken from the back
-  std::size_t workers_ = 1;
+  std::size_t share_ = 1;             // of a worker
+  std::map<int, DeviceRoom> rooms_;
   std::size_t held_in_a_row_ = 0;
   std::string holder_, waits_for_;  // who holds a task, and which
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;  // for nothing but others
@@ -368,10 +430,10 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
 
 namespace {
 
-// Fewer tasks at a time, each with more threads, where all of them would not fit. Error(device)
-// where one does not.
+// Fewer tasks at a time, each with more threads, where all of them would not fit; at least one
+// worker for each of `devices`. Error(device) where that does not fit.
 std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on_cpu,
-                       std::vector<int>& workers) {
+                       std::size_t devices, std::vector<int>& workers) {
   const auto need_of = [&](const StudyTask& task, std::size_t at_a_time) {
     const int each = std::max(1, threads / static_cast<int>(at_a_time));
     return memory_need(task.spec, useful_threads(task.spec, each), !on_cpu, true);
@@ -380,7 +442,16 @@ std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on
       std::max_element(tasks.begin(), tasks.end(), [&](const StudyTask& a, const StudyTask& b) {
         return need_of(a, 1).most() < need_of(b, 1).most();
       });
-  for (; on_cpu && workers.size() > 1; workers.pop_back()) {
+  const std::size_t least = on_cpu ? 1 : devices;
+  if (!on_cpu) {  // groups that run, are prepared and are written; a quarter of what is left
+    const double group = need_of(*largest, 1).most() *
+                         static_cast<double>(std::min(filling_group(largest->spec), tasks.size()));
+    while (workers.size() > least &&
+           3 * static_cast<double>(workers.size()) * group > 0.25 * memory_room().bytes) {
+      workers.pop_back();
+    }
+  }
+  for (; workers.size() > least; workers.pop_back()) {
     try {
       return check_memory(need_of(*largest, workers.size()), workers.size());
     } catch (const Error&) {
@@ -409,28 +480,49 @@ Study::Study(StudyFolder place, std::vector<int> devices)
   }
 }
 
+Study::~Study() {
+  if (packing_.valid()) packing_.wait();
+}
+
 // Small files of many are a burden to every file system. Nothing is lost where it fails.
 void Study::pack(const std::vector<StudyTask>& tasks, Progress& progress) {
-  const profile::Span span(profile::Work::files, "pack tasks");
-  std::set<std::string> now;
+  finish_packs(progress);
+  std::set<std::string> names;
   for (const StudyTask& task : tasks) {
-    now.insert(task_group(task.spec));
+    names.insert(task_group(task.spec));
     groups_[task_group(task.spec)].insert(task_id(task.spec));
   }
-  for (const std::string& group : now) {
+  const auto policy = host_threads(1) > 0 ? std::launch::async : std::launch::deferred;
+  try {
+    packing_ = std::async(policy, [this, names] { return pack_groups(names); });
+  } catch (const std::system_error&) {  // no thread to be had
+    packing_ = std::async(std::launch::deferred, [this, names] { return pack_groups(names); });
+  }
+  if (policy == std::launch::deferred) finish_packs(progress);
+}
+
+void Study::finish_packs(Progress& progress) {
+  if (!packing_.valid()) return;
+  const profile::Span span(profile::Work::wait, "packs");
+  const std::string failed = packing_.get();
+  if (!failed.empty()) progress.line(failed);
+}
+
+std::string Study::pack_groups(const std::set<std::string>& names) const {
+  const profile::Span span(profile::Work::files, "pack tasks");
+  for (const std::string& group : names) {
     try {
       // With those that were too few for a pack before.
-      const std::vector<std::string> ids(groups_[group].begin(), groups_[group].end());
-      pack_tasks(folder() / "tasks", group, ids);
+      const auto& all = groups_.at(group);
+      pack_tasks(folder() / "tasks", group, std::vector<std::string>(all.begin(), all.end()));
     } catch (const LeaseLost&) {
       // Whoever has it packs them.
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
-      progress.line(
-          fmt::format("warning: finished tasks stay in files of their own: {}", error.what()));
-      return;
+      return fmt::format("warning: finished tasks stay in files of their own: {}", error.what());
     }
   }
+  return "";
 }
 
 void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
@@ -438,10 +530,17 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   if (tasks.empty()) return;
   for (const StudyTask& task : tasks) asked_[task_id(task.spec)] = task.purpose;
   const bool on_cpu = devices_.front() < 0;
-  std::vector<int> workers =
-      on_cpu ? std::vector<int>(static_cast<std::size_t>(threads_), -1) : devices_;
+  std::vector<int> workers;
+  if (on_cpu) workers.assign(static_cast<std::size_t>(threads_), -1);
+  const bool lanes = std::all_of(tasks.begin(), tasks.end(), [](const StudyTask& task) {
+    return task.spec.engine == EngineKind::bundle;
+  });
+  for (std::size_t lane = 0; !on_cpu && lane < (lanes ? kLanes : 1); ++lane) {
+    workers.insert(workers.end(), devices_.begin(), devices_.end());
+  }
   workers.resize(std::min(workers.size(), tasks.size()));
-  const std::string memory = fit_memory(tasks, threads_, on_cpu, workers);
+  const std::size_t devices = std::min(devices_.size(), workers.size());
+  const std::string memory = fit_memory(tasks, threads_, on_cpu, devices, workers);
   if (!memory.empty() && !std::exchange(told_memory_, true) && this_rank().first()) {
     progress.line(memory);
   }

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <set>
 #include <string>
@@ -46,6 +47,7 @@ class Study {
   // Claims the folder (study_state.hpp). `devices`: the CUDA devices that tasks are dealt out to;
   // {-1}: the CPU.
   explicit Study(StudyFolder place, std::vector<int> devices = {-1});
+  ~Study();  // after what is being packed
 
   const StudyConfig& config() const { return place_.config(); }
   const StudyFolder& place() const { return place_; }
@@ -53,11 +55,15 @@ class Study {
   const std::vector<int>& devices() const { return devices_; }
   int threads() const { return threads_; }
   // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:
-  // several threads each), on CUDA as many alike per device as fill it. The numbers do not depend
-  // on it. Tasks that another process holds are waited for. Error(interrupted) when told to stop,
-  // after every running task wrote its checkpoint.
+  // several threads each), on CUDA as many alike as fill the device, and some such groups side by
+  // side. The numbers do not depend on it. Tasks that another process holds are waited for.
+  // Error(interrupted) when told to stop, after every running task wrote its checkpoint.
   void run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
            const TaskHandler& handle);
+
+  // Finished tasks are packed into common files while the next ones run: waits for the last of
+  // them.
+  void finish_packs(Progress& progress);
 
   std::size_t computed() const { return computed_; }  // tasks that were not there before
   // Every task that was asked for so far: what for, by id.
@@ -65,6 +71,8 @@ class Study {
 
  private:
   void pack(const std::vector<StudyTask>& tasks, Progress& progress);
+  // What it is done with, or why tasks stay in files of their own.
+  std::string pack_groups(const std::set<std::string>& names) const;
 
   StudyFolder place_;
   std::vector<int> devices_;
@@ -74,6 +82,7 @@ class Study {
   std::map<std::string, std::set<std::string>>
       groups_;  // ids of what was asked for, by task_group()
   bool told_memory_ = false;
+  std::future<std::string> packing_;  // of pack_groups(), which reads groups_
 };
 
 // A seed of its own for every purpose, from the study's seed and words that name the purpose;

@@ -77,6 +77,21 @@ double bundle_working(const TaskSpec& spec, const Sizes& s, double threads) {
   return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
+// Of cluster updates on a device: of Swendsen-Wang masks and labels, and three words a replica of
+// each site with a bond that leaves its tile; of Wolff planes, tiles and the ends of bonds.
+double device_working(const TaskSpec& spec, const Sizes& s) {
+  constexpr double leaves[] = {1, 0.01, 0.1, 0.35, 0.7};  // of a tile's sites, by dimension
+  const double bundles = static_cast<double>(spec.temperatures.size()) * spec.replicas / 32;
+  if (spec.schedule.cluster == 0 && spec.warm_up.cycles == 0) return 0;
+  const double open = std::min(s.sites, leaves[static_cast<int>(s.dim)] * s.sites + s.modified);
+  const bool warms =
+      spec.warm_up.cycles > 0 && spec.warm_up.cluster == ClusterUpdate::swendsen_wang;
+  const double labels = bundles * (84 * s.sites + 512 * open);
+  if (spec.cluster == ClusterUpdate::swendsen_wang) return labels;
+  const double wolff = bundles * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
+  return warms ? std::max(labels, wolff) : wolff;
+}
+
 double single_engine(const TaskSpec& spec, const Sizes& s) {
   const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   return systems * s.sites + 12 * s.ends + 0.375 * s.sites +
@@ -174,6 +189,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   need.saving = (keeps_file ? 3 : 1) * state + (single ? 1 : 8) * s.sites;
   if (on_device) {
     need.device = 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired;
+    if (!single) need.device += device_working(spec, s);
     need.engine -= state;
     need.working = state;  // the start, and what is copied there
   }

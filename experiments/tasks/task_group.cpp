@@ -11,6 +11,7 @@
 #include "experiments/configuration/config.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/ranks/shared_ranks.hpp"
+#include "experiments/tasks/need.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task_member.hpp"
 #include "src/base/clock.hpp"
@@ -55,6 +56,14 @@ class TaskGroup::Members {
 
   bool open() const {
     return std::any_of(members_.begin(), members_.end(), [](const auto& m) { return m.open(); });
+  }
+
+  double device_bytes() const {
+    double bytes = 0;
+    for (const TaskMember& member : members_) {
+      if (member.open()) bytes += memory_need(member.spec(), 1, true, true).device;
+    }
+    return bytes;
   }
 
   // Who warms up does so together, then all measure.
@@ -249,6 +258,7 @@ TaskGroup::TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads&
     : members_(std::make_unique<Members>(std::move(jobs), run, host, ahead)) {}
 TaskGroup::~TaskGroup() = default;
 bool TaskGroup::open() const { return members_->open(); }
+double TaskGroup::device_bytes() const { return members_->device_bytes(); }
 void TaskGroup::run() { members_->run(); }
 
 bool run_together(const TaskSpec& a, const TaskSpec& b) {

@@ -41,6 +41,8 @@ class TaskGroup {
   ~TaskGroup();
 
   bool open() const;  // there are tasks to be run
+  // About how much of a CUDA device's memory they need.
+  double device_bytes() const;
   // To their end, or until told to stop; at least one step each time, so that the shortest time
   // limit comes to an end some day. Errors of the device are thrown.
   void run();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "src/base/error.hpp"
 #include "src/bundle/batch_cuda.hpp"
@@ -15,10 +16,45 @@ constexpr std::uint32_t kMostCycles = 64;  // of one replay, a power of 4
 constexpr std::uint32_t kMostSteps = 64;   // of one replay; the cluster updates of a cycle are one
 constexpr std::size_t kMostCaptured = 64;
 
+// Page-locked memory of batches that have gone, for those to come: making it takes a millisecond
+// per 4 MiB, and giving it back waits for the device.
+class PinnedStock {
+ public:
+  using Buffer = PinnedBuffer<unsigned long long>;
+
+  Buffer take(std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    for (Buffer& kept : kept_) {
+      if (kept.size() < size || kept.size() > 4 * size) continue;
+      std::swap(kept, kept_.back());
+      Buffer buffer = std::move(kept_.back());
+      kept_.pop_back();
+      return buffer;
+    }
+    return Buffer(size);
+  }
+  void give(Buffer buffer) {
+    const std::lock_guard lock(mutex_);
+    if (kept_.size() < kMost) kept_.push_back(std::move(buffer));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4;
+  std::mutex mutex_;
+  std::vector<Buffer> kept_;
+};
+
+// Never taken down: the driver may be gone by then.
+PinnedStock& pinned_stock() {
+  static PinnedStock& stock = *new PinnedStock;
+  return stock;
+}
+
 }  // namespace
 
 DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options)
     : options_(options), device_(use_device(options.device)), engines_(std::move(engines)) {
+  const PooledMemory pooled;
   check_memory();
   graphs_ = std::make_unique<DeviceGraphs>(engines_, stream_.get());
   replicas_ = std::size_t{graphs()} * graphs_->bundles() * kReplicas;
@@ -26,9 +62,16 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   step_ = DeviceBuffer<std::uint32_t>(1);
   apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
   sums_ = DeviceBuffer<unsigned long long>(kSlots * kKinds * replicas_);
-  fetched_ = PinnedBuffer<unsigned long long>(sums_.size());
+  fetched_ = pinned_stock().take(sums_.size());
   spins_.clear(stream_.get());
   sums_.clear(stream_.get());
+}
+
+// Other threads' batches go on: nothing here may wait for the device as a whole.
+DeviceBatch::~DeviceBatch() {
+  cudaSetDevice(device_);
+  cudaStreamSynchronize(stream_.get());
+  pinned_stock().give(std::move(fetched_));
 }
 
 // Spins, planes, graphs; before anything is allocated.
@@ -42,8 +85,7 @@ void DeviceBatch::check_memory() const {
     replicas += e.bundles * kReplicas;
   }
   need += engines_.front().layout.sites * 4;
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  const std::size_t free = free_device_memory();
   if (need > free) {
     throw Error(ExitCode::device,
                 fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, {:.1f} GiB "
@@ -57,6 +99,7 @@ void DeviceBatch::check_memory() const {
 void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                       std::uint64_t cycles) {
   choose();
+  const PooledMemory pooled;
   if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * cycles);
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
   next_step_.reset();
@@ -189,6 +232,7 @@ void DeviceBatch::close_clusters(const GraphRange& range, std::size_t slot) {
 
 std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
   choose();
+  const PooledMemory pooled;
   const auto host = fetched_.view();
   const std::size_t pitch = place(1, 0) * sizeof(host[0]);
   const std::size_t width = place(0, kinds()) * sizeof(host[0]);

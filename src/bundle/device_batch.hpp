@@ -29,6 +29,7 @@ class DeviceBatch {
   // Error(device) where the device's memory is too small: how much is needed, what to reduce.
   // What `engines` refer to must outlive the batch's work.
   DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options);
+  ~DeviceBatch();
 
   int device() const { return device_; }
   const EngineOptions& options() const { return options_; }
@@ -107,7 +108,7 @@ class DeviceBatch {
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
   std::optional<std::uint32_t> next_step_;    // what step_ will hold after what is queued
   DeviceBuffer<unsigned long long> sums_;     // [kSlots][kKinds][replicas]
-  PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host
+  PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host; or more
   std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t, unsigned>, CudaGraph>
       captured_;  // by range, M, W, cycles and forms of Wolff updates
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/bundle/host_tables.hpp"
+
 namespace rewise::bundle {
 namespace {
 
@@ -13,7 +15,7 @@ DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
   return buffer;
 }
 
-// Modified cells of all graphs while they are being listed.
+// Modified cells of a graph; numbers of groups, cells and neighbours count from its own first.
 struct CellLists {
   std::vector<DeviceGroup> groups;
   std::vector<std::uint32_t> group_of_warp, slot, site, neighbour, first;
@@ -48,7 +50,7 @@ struct CellLists {
 
 DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream)
     : bundles_(engines.front().bundles),
-      vec_(bundles_ % 4 == 0 ? 4 : 1),
+      vec_(vec_of(bundles_)),
       colours_(engines.front().layout.colours),
       rule_(engines.front().spec.local) {
   for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
@@ -135,21 +137,26 @@ void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t
   for (std::size_t c = 0; c < 2; ++c) {
     lattice_.regular_most[c] = whole ? half : 0;
     if (whole) continue;
-    std::vector<std::uint32_t> places(engines.size() * half, kNoPlace);
-    std::vector<std::uint8_t> modified(half);
-    for (std::size_t k = 0; k < engines.size(); ++k) {
-      std::fill(modified.begin(), modified.end(), std::uint8_t{0});
+    struct Places {
+      std::vector<std::uint32_t> list;  // [half]
+      std::uint32_t count = 0;
+    };
+    std::vector<Places> places(engines.size());
+    on_all_cores(engines.size(), engines.size() * half, [&](std::size_t k) {
+      std::vector<std::uint8_t> modified(half);
       for (const Site site : engines[k].graph.modified_sites()) {
         if (static_cast<std::size_t>(host.colour(site)) == c) modified[site / 2] = 1;
       }
-      std::size_t at = k * half;
+      Places& own = places[k];
+      own.list.assign(half, kNoPlace);
       for (std::uint32_t i = 0; i < half; ++i) {
-        if (modified[i] == 0) places[at++] = i;
+        if (modified[i] == 0) own.list[own.count++] = i;
       }
-      lattice_.regular_most[c] =
-          std::max(lattice_.regular_most[c], static_cast<std::uint32_t>(at - k * half));
+    });
+    for (const Places& own : places) {
+      lattice_.regular_most[c] = std::max(lattice_.regular_most[c], own.count);
     }
-    regular_[c] = upload(places, stream);
+    regular_[c] = joined(places, &Places::list, stream);
     lattice_.regular[c] = regular_[c].data();
   }
 }
@@ -169,10 +176,10 @@ void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStrea
   thresholds_.regular = offset_of_degree_[static_cast<std::uint32_t>(2 * lattice_.dim)];
   const std::size_t count = engines.size() * bundles_ * thresholds_.stride;
   std::vector<std::uint32_t> table(count, 0), digits(count * 32, 0);
-  for (std::size_t bundle = 0; bundle < engines.size() * bundles_; ++bundle) {
+  on_all_cores(engines.size() * bundles_, digits.size(), [&](std::size_t bundle) {
     const EngineView& e = engines[bundle / bundles_];
     for (const DegreeTable& degree : e.tables[bundle % bundles_ / e.groups].by_degree) {
-      std::size_t at = bundle * thresholds_.stride + offset_of_degree_[degree.degree];
+      std::size_t at = bundle * thresholds_.stride + offset_of_degree_.at(degree.degree);
       for (std::uint32_t c = 0; c < degree.classes; ++c, ++at) {
         table[at] = static_cast<std::uint32_t>(degree.acceptance[c]);
         for (unsigned n = 0; n < 32; ++n) {
@@ -180,7 +187,7 @@ void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStrea
         }
       }
     }
-  }
+  });
   table_ = upload(table, stream);
   digits_ = upload(digits, stream);
   thresholds_.table = table_.data();
@@ -189,28 +196,42 @@ void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStrea
 
 void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t stream) {
   const auto colours = static_cast<std::size_t>(colours_);
-  CellLists lists;
-  most_modified_.assign(colours, 0);
-  for (const EngineView& e : engines) {
+  std::vector<CellLists> lists(engines.size());
+  on_all_cores(engines.size(), engines.size() * sites(), [&](std::size_t k) {
+    const EngineView& e = engines[k];
     auto group = e.layout.modified.begin();
     for (std::size_t c = 0; c < colours; ++c) {
-      const std::uint32_t first = lists.cells();
-      lists.first.push_back(first);
+      lists[k].first.push_back(lists[k].cells());
       for (; group != e.layout.modified.end() && static_cast<std::size_t>(group->colour) == c;
            ++group) {
-        lists.add(*group, offset_of_degree_[group->degree],
-                  e.tables.front().of(group->degree).classes);
+        lists[k].add(*group, offset_of_degree_.at(group->degree),
+                     e.tables.front().of(group->degree).classes);
       }
-      most_modified_[c] = std::max(most_modified_[c], lists.cells() - first);
     }
-    lists.first.push_back(lists.cells());
+    lists[k].first.push_back(lists[k].cells());
+  });
+  most_modified_.assign(colours, 0);
+  std::uint32_t groups = 0, cells = 0;
+  for (std::uint64_t neighbours = 0; CellLists & own : lists) {
+    for (std::size_t c = 0; c < colours; ++c) {
+      most_modified_[c] = std::max(most_modified_[c], own.first[c + 1] - own.first[c]);
+    }
+    for (DeviceGroup& group : own.groups) {
+      group.first += cells;
+      group.neighbour += neighbours;
+    }
+    for (std::uint32_t& number : own.group_of_warp) number += groups;
+    for (std::uint32_t& number : own.first) number += cells;
+    groups += static_cast<std::uint32_t>(own.groups.size());
+    cells += own.cells();
+    neighbours += own.neighbour.size();
   }
-  groups_ = upload(lists.groups, stream);
-  group_of_warp_ = upload(lists.group_of_warp, stream);
-  slot_ = upload(lists.slot, stream);
-  site_ = upload(lists.site, stream);
-  neighbour_ = upload(lists.neighbour, stream);
-  first_ = upload(lists.first, stream);
+  groups_ = joined(lists, &CellLists::groups, stream);
+  group_of_warp_ = joined(lists, &CellLists::group_of_warp, stream);
+  slot_ = joined(lists, &CellLists::slot, stream);
+  site_ = joined(lists, &CellLists::site, stream);
+  neighbour_ = joined(lists, &CellLists::neighbour, stream);
+  first_ = joined(lists, &CellLists::first, stream);
   cells_ = {groups_.data(),
             group_of_warp_.data(),
             slot_.data(),
@@ -221,18 +242,22 @@ void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t s
 }
 
 void DeviceGraphs::lay_pairs(std::span<const EngineView> engines, cudaStream_t stream) {
+  struct Pairs {
+    std::vector<std::uint32_t> a, b;
+  };
   for (const std::size_t kind : {0, 1}) {
-    std::vector<std::uint32_t> a, b, first{0};
+    std::vector<Pairs> pairs;
+    std::vector<std::uint32_t> first{0};
     for (const EngineView& e : engines) {
       const BondList& list = kind == 0 ? e.layout.removed : e.layout.rewired;
       const auto count = static_cast<std::uint32_t>(list.count());
-      a.insert(a.end(), list.a.begin(), list.a.begin() + count);
-      b.insert(b.end(), list.b.begin(), list.b.begin() + count);
-      first.push_back(static_cast<std::uint32_t>(a.size()));
+      pairs.push_back(
+          {{list.a.begin(), list.a.begin() + count}, {list.b.begin(), list.b.begin() + count}});
+      first.push_back(first.back() + count);
       measurement_.most = std::max(measurement_.most, count);
     }
-    pair_a_[kind] = upload(a, stream);
-    pair_b_[kind] = upload(b, stream);
+    pair_a_[kind] = joined(pairs, &Pairs::a, stream);
+    pair_b_[kind] = joined(pairs, &Pairs::b, stream);
     pair_first_[kind] = upload(first, stream);
     measurement_.pairs[kind] = {pair_a_[kind].data(), pair_b_[kind].data(),
                                 pair_first_[kind].data()};

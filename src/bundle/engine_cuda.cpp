@@ -5,34 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/bundle/device_batch.hpp"
+#include "src/bundle/host_tables.hpp"
 #include "src/engine/pieces.hpp"
 
 namespace rewise::bundle {
 namespace {
 
 static_assert(kMostBatch == kMostGraphs);
-
-// Calls f(0) .. f(count - 1), by all cores where `work`, words in all, is worth their start.
-template <class F>
-void on_all_cores(std::size_t count, std::size_t work, const F& f) {
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic) if (count > 1 && work >= (1u << 14))
-  for (std::size_t k = 0; k < count; ++k) {
-    try {
-      f(k);
-    } catch (...) {
-#pragma omp critical(rewise_bundle_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
 
 }  // namespace
 
@@ -280,11 +264,12 @@ namespace {
 class CudaBatch final : public EngineBatch {
  public:
   CudaBatch(std::span<const BundleTask> tasks, const EngineOptions& options) {
+    engines_.resize(tasks.size());
+    on_all_cores(tasks.size(), tasks.size() * tasks.front().graph.sites(), [&](std::size_t k) {
+      engines_[k] = std::make_unique<CudaEngine>(tasks[k].graph, tasks[k].spec);
+    });
     std::vector<EngineView> views;
-    for (const BundleTask& task : tasks) {
-      engines_.push_back(std::make_unique<CudaEngine>(task.graph, task.spec));
-      views.push_back(engines_.back()->view());
-    }
+    for (const auto& engine : engines_) views.push_back(engine->view());
     const auto batch = std::make_shared<DeviceBatch>(std::move(views), options);
     for (std::uint32_t k = 0; k < engines_.size(); ++k) engines_[k]->join(batch, k);
     CudaEngine::write_starts(engines_);

@@ -1,8 +1,9 @@
 // Device memory with an owner: DeviceBuffer<T> holds `size` elements on the device that is current
 // when it is made, and frees them when it goes. Move-only. Kernels take view() by value.
 //
-// Plain cudaMalloc, never managed memory; allocation and release may wait for the device, so
-// buffers are made before an update loop and not in it. Every copy names its stream.
+// Never managed memory. Plain cudaMalloc: allocation and release may wait for all work on the
+// device, so buffers are made before an update loop and not in it; where several threads use a
+// device, from its pool (device_memory.hpp). Every copy names its stream.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,6 +20,7 @@
 
 #include "src/base/error.hpp"
 #include "src/cuda/check.hpp"
+#include "src/cuda/device_memory.hpp"
 
 namespace rewise {
 
@@ -44,14 +46,19 @@ class DeviceBuffer {
     copy_in(host, stream, 0, where);
   }
   DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        pooled_(other.pooled_) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(pooled_, other.pooled_);
     return *this;
   }
   ~DeviceBuffer() {
-    const cudaError_t status = data_ == nullptr ? cudaSuccess : cudaFree(data_);
+    const cudaError_t status = data_ == nullptr ? cudaSuccess
+                               : pooled_        ? return_to_pool(data_)
+                                                : cudaFree(data_);
     if (status != cudaSuccess) {
       std::fprintf(stderr, "rewise: releasing device memory: %s\n", cudaGetErrorString(status));
     }
@@ -100,7 +107,9 @@ class DeviceBuffer {
  private:
   void allocate(const std::source_location& where) {
     void* memory = nullptr;
-    const cudaError_t status = cudaMalloc(&memory, bytes());
+    pooled_ = PooledMemory::wanted();
+    const cudaError_t status =
+        pooled_ ? take_from_pool(memory, bytes()) : take_from_device(memory, bytes());
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();
       std::size_t free = 0, total = 0;
@@ -121,6 +130,7 @@ class DeviceBuffer {
 
   T* data_ = nullptr;     // [size_], on the device
   std::size_t size_ = 0;  // elements
+  bool pooled_ = false;
 };
 
 }  // namespace rewise

@@ -14,7 +14,7 @@ namespace rewise {
 
 // Makes it this thread's device and returns its index; Error(device) where there is none such.
 inline int use_device(int device) {
-  const auto devices = cuda_devices();
+  static const auto devices = cuda_devices();  // asking takes milliseconds
   if (std::none_of(devices.begin(), devices.end(),
                    [&](const CudaDevice& d) { return d.index == device; })) {
     throw Error(ExitCode::device, "--device cuda:" + std::to_string(device) + ": no such device (" +

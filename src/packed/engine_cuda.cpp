@@ -64,8 +64,7 @@ CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const Engin
 
 void CudaEngine::check_memory() const {
   const std::uint64_t need = systems_ * (4 * layout_.words() + 16) + (64u << 20);
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  const std::size_t free = free_device_memory();
   if (need <= free) return;
   throw Error(ExitCode::device,
               fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are "

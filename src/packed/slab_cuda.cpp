@@ -90,8 +90,7 @@ CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, ranks::Transpo
 
 void CudaSlab::check_memory() const {
   const std::uint64_t need = systems_.count() * (4 * layout_.words() + 16) + (64u << 20);
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  const std::size_t free = free_device_memory();
   if (need <= free) return;
   constexpr double kGiB = 1u << 30;
   throw Error(ExitCode::device,

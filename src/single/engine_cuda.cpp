@@ -212,8 +212,7 @@ void CudaEngine::check_memory() const {
   const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
   for (std::size_t part = 0; part < devices; ++part) {
     team_.use(part);
-    std::size_t free = 0, total = 0;
-    check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+    const std::size_t free = free_device_memory();
     if (need <= free) continue;
     throw Error(
         ExitCode::device,

@@ -1,6 +1,7 @@
 // Many graphs per launch: the moves of each graph alone, on CUDA and on the CPU, bit for bit.
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "graphs/graph.hpp"
@@ -67,6 +68,7 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
     for (const auto& [local, schedule, temperatures, replicas, count] :
          {std::tuple{LocalUpdate::metropolis, Schedule{1, 0}, 1u, 32u, 16u},
           std::tuple{LocalUpdate::glauber, Schedule{1, 0}, 3u, 32u, 5u},
+          std::tuple{LocalUpdate::metropolis, Schedule{2, 1}, 3u, 64u, 5u},
           std::tuple{LocalUpdate::metropolis, Schedule{0, 4}, 2u, 64u, 7u},
           std::tuple{LocalUpdate::glauber, Schedule{2, 3}, 1u, 128u, 6u}}) {
       INFO("dim " << shape.size() << " x " << shape[0] << " schedule " << to_string(schedule));
@@ -94,6 +96,38 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
         check_same(taken, x[last][n]);
       }
       CHECK(one->trajectory_hash() == cuda->engine(last).trajectory_hash());
+    }
+  }
+}
+
+TEST_CASE("batches of several threads side by side on a device leave each other alone", "[gpu]") {
+  const std::vector<std::vector<std::uint32_t>> shapes{{36, 26}, {64, 70}, {6, 8, 8}, {130, 74}};
+  std::vector<std::vector<std::uint64_t>> hashes(shapes.size());
+  std::vector<std::thread> threads;
+  std::vector<Fleet> fleets;
+  for (const auto& shape : shapes) fleets.emplace_back(shape, 6, LocalUpdate::metropolis, 3, 64);
+  for (std::size_t n = 0; n < shapes.size(); ++n) {
+    threads.emplace_back([&fleet = fleets[n], &found = hashes[n]] {
+      for (int again = 0; again < 6; ++again) {  // memory goes from one to the other
+        auto batch = fleet.together(0);
+        const auto who = all_of(*batch);
+        batch->sample(who, {2, 1}, 2, 20);
+        batch->advance(who, {1, 3}, 5);
+        for (std::size_t k = 0; k < who.size(); ++k) {
+          found.push_back(batch->engine(k).trajectory_hash());
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t n = 0; n < shapes.size(); ++n) {
+    INFO("shape " << n);
+    auto cpu = fleets[n].together(-1);
+    const auto who = all_of(*cpu);
+    cpu->sample(who, {2, 1}, 2, 20);
+    cpu->advance(who, {1, 3}, 5);
+    for (std::size_t k = 0; k < hashes[n].size(); ++k) {
+      CHECK(hashes[n][k] == cpu->engine(k % who.size()).trajectory_hash());
     }
   }
 }

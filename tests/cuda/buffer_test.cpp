@@ -79,6 +79,26 @@ TEST_CASE("a device buffer moves") {
   CHECK(first.to_host(stream.get()) == host);
 }
 
+TEST_CASE("memory of the device's pool is used like any, and used again") {
+  const CudaStream stream;
+  const auto host = counting(1 << 20);
+  const std::size_t before = free_device_memory();
+  {
+    const PooledMemory pooled;
+    DeviceBuffer<int> first(std::span<const int>(host), stream.get());
+    CHECK(first.to_host(stream.get()) == host);
+    DeviceBuffer<int> second(std::move(first));
+    CHECK(second.to_host(stream.get()) == host);
+  }
+  CHECK(free_device_memory() + (std::size_t{64} << 20) >= before);
+  const DeviceBuffer<int> plain(std::span<const int>(host), stream.get());
+  CHECK(plain.to_host(stream.get()) == host);
+  const PooledMemory pooled;
+  CHECK_THROWS_AS(DeviceBuffer<char>(std::size_t{1} << 50), Error);
+  const DeviceBuffer<char> small(1);
+  CHECK(small.data() != nullptr);
+}
+
 TEST_CASE("more memory than the device has is an error that names both sizes") {
   try {
     const DeviceBuffer<char> buffer(std::size_t{1} << 50);

@@ -10,7 +10,7 @@ namespace {
 using namespace device;
 
 template <int kDim, int kVec, bool kDownhill>
-__global__ void __launch_bounds__(kThreads, kVec == 4 ? 8 : 1)
+__global__ void __launch_bounds__(kThreads, kVec > 1 ? 8 : 1)
     update_regular_cells(const __grid_constant__ DeviceLattice g,
                          const __grid_constant__ DeviceSweep sweep, int colour) {
   __shared__ Block<kVec> block;
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads, kVec == 4 ? 8 : 1)
 }
 
 template <int kVec>
-__global__ void __launch_bounds__(kThreads, kVec == 4 ? 7 : 1)
+__global__ void __launch_bounds__(kThreads, kVec > 1 ? 7 : 1)
     update_modified_cells(const __grid_constant__ DeviceCells cells,
                           const __grid_constant__ DeviceSweep sweep, std::uint32_t words,
                           int colour) {
@@ -58,17 +58,20 @@ void launch_regular(const DeviceLattice& g, const DeviceSweep& sweep, int colour
                     cudaStream_t stream) {
   if (g.dim == 0 || g.regular_most[colour] == 0) return;
   with_lattice_dim(g.dim, [&]<int kDim>() {
-    launch(sweep.vec == 4 ? regular_kernel<kDim, 4>(sweep.downhill)
-                          : regular_kernel<kDim, 1>(sweep.downhill),
-           shape_for(g.regular_most[colour], sweep), stream, g, sweep, colour);
+    with_vec(sweep.vec, [&]<int kVec>() {
+      launch(regular_kernel<kDim, kVec>(sweep.downhill), shape_for(g.regular_most[colour], sweep),
+             stream, g, sweep, colour);
+    });
   });
 }
 
 void launch_modified(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                      int colour, std::uint32_t most, cudaStream_t stream) {
   if (most == 0) return;
-  launch(sweep.vec == 4 ? update_modified_cells<4> : update_modified_cells<1>,
-         shape_for(most, sweep), stream, cells, sweep, g.words, colour);
+  with_vec(sweep.vec, [&]<int kVec>() {
+    launch(update_modified_cells<kVec>, shape_for(most, sweep), stream, cells, sweep, g.words,
+           colour);
+  });
 }
 
 }  // namespace rewise::bundle

@@ -186,9 +186,9 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
   const std::uint64_t all = std::uint64_t{graphs} * bundles;
   Residence best;
   double least = launches_time(all, multiprocessors, tasks);
-  for (int each = 1; each <= vec; each *= 4) {
-    const std::size_t bytes =
-        each == 4 ? shared_bytes<4>(g.words, warps) : shared_bytes<1>(g.words, warps);
+  for (const int each : {1, vec}) {
+    std::size_t bytes = 0;
+    with_vec(each, [&]<int kVec>() { bytes = shared_bytes<kVec>(g.words, warps); });
     const double time =
         resident_time(all / static_cast<unsigned>(each), multiprocessors, tasks, warps, each);
     if (bytes > static_cast<std::size_t>(device.shared) || time >= least) continue;
@@ -201,7 +201,8 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
 void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                      const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
   with_dim(g.dim, [&]<int kDim>() {
-    (r.vec == 4 ? launch_vec<kDim, 4> : launch_vec<kDim, 1>)(g, cells, sweep, r, sweeps, stream);
+    with_vec(r.vec,
+             [&]<int kVec>() { launch_vec<kDim, kVec>(g, cells, sweep, r, sweeps, stream); });
   });
 }
 

@@ -284,7 +284,10 @@ void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStre
   shape.blocks_y = m.bundles / static_cast<unsigned>(m.vec);
   shape.blocks_z = m.graphs;
   with_dim(g.dim, [&]<int kDim>() {
-    launch(m.vec == 4 ? count<kDim, 2, 2> : count<kDim, 1, 1>, shape, stream, g, m, plan);
+    with_vec(m.vec, [&]<int kVec>() {
+      constexpr int parts_of = kVec == 4 ? 2 : 1;
+      launch(count<kDim, kVec / parts_of, parts_of>, shape, stream, g, m, plan);
+    });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "src/base/error.hpp"
+#include "src/bundle/host_tables.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -128,50 +129,40 @@ SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
 }
 
 void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
-  std::vector<SwendsenWangTiles> hosts;
-  std::vector<std::uint32_t> bonds, open_sites, node_first, listed_count, threshold, weight_first,
-      weights;
-  for (const EngineView& e : engines) {
-    hosts.emplace_back(e.graph, e.layout);
-    const SwendsenWangTiles& host = hosts.back();
-    seeds_.push_back(e.spec.seed);
+  auto hosts = tables_of<SwendsenWangTiles>(engines);
+  std::vector<std::uint32_t> listed_count, threshold;
+  for (const SwendsenWangTiles& host : hosts) {
+    const auto listed = static_cast<std::uint32_t>(host.listed.size());
+    listed_count.push_back(listed);
     tiles_.nodes_most = std::max(tiles_.nodes_most, host.node_first.back());
-    tiles_.listed_most =
-        std::max(tiles_.listed_most, static_cast<std::uint32_t>(host.listed.size()));
-    bonds.insert(bonds.end(), host.bonds.begin(), host.bonds.end());
-    open_sites.insert(open_sites.end(), host.open_sites.begin(), host.open_sites.end());
-    node_first.insert(node_first.end(), host.node_first.begin(), host.node_first.end());
-    listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
-    weighted_ = weighted_ || e.graph.is_weighted();
-    weight_first.insert(weight_first.end(), host.weight_first.begin(), host.weight_first.end());
+    tiles_.listed_most = std::max(tiles_.listed_most, listed);
     tiles_.weights_most =
         std::max(tiles_.weights_most, static_cast<std::uint32_t>(host.weights.size()));
+  }
+  for (const EngineView& e : engines) {
+    seeds_.push_back(e.spec.seed);
+    weighted_ = weighted_ || e.graph.is_weighted();
     for (std::uint32_t k = 0; k < e.bundles; ++k) {
       threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
     }
   }
-  std::vector<LabelBond> listed;
-  std::vector<LabelEnds> ends;
-  for (std::size_t n = 1; const SwendsenWangTiles& host : hosts) {
-    listed.insert(listed.end(), host.listed.begin(), host.listed.end());
-    ends.insert(ends.end(), host.ends.begin(), host.ends.end());
-    weights.insert(weights.end(), host.weights.begin(), host.weights.end());
-    listed.resize(n * tiles_.listed_most);
-    ends.resize(n * tiles_.listed_most);
-    weights.resize(n++ * tiles_.weights_most);
+  for (SwendsenWangTiles& host : hosts) {
+    host.listed.resize(tiles_.listed_most);
+    host.ends.resize(tiles_.listed_most);
+    host.weights.resize(tiles_.weights_most);
   }
-  const auto upload = [&]<class T>(const std::vector<T>& host) {
-    return DeviceBuffer<T>(std::span<const T>(host), stream);
+  bonds_ = joined(hosts, &SwendsenWangTiles::bonds, stream);
+  open_sites_ = joined(hosts, &SwendsenWangTiles::open_sites, stream);
+  node_first_ = joined(hosts, &SwendsenWangTiles::node_first, stream);
+  listed_ = joined(hosts, &SwendsenWangTiles::listed, stream);
+  ends_ = joined(hosts, &SwendsenWangTiles::ends, stream);
+  weight_first_ = joined(hosts, &SwendsenWangTiles::weight_first, stream);
+  weights_ = joined(hosts, &SwendsenWangTiles::weights, stream);
+  const auto upload = [&](const std::vector<std::uint32_t>& host) {
+    return DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(host), stream);
   };
-  bonds_ = upload(bonds);
-  open_sites_ = upload(open_sites);
-  node_first_ = upload(node_first);
   listed_count_ = upload(listed_count);
   threshold_ = upload(threshold);
-  listed_ = upload(listed);
-  ends_ = upload(ends);
-  weight_first_ = upload(weight_first);
-  weights_ = upload(weights);
   check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
   tiles_.lattice = graphs_.lattice({});
   tiles_.bundles = graphs_.bundles();
@@ -193,8 +184,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   totals_.clear(stream);
   const std::uint64_t each = bytes_of_bundle(tiles_, weighted_),
                       fixed = 64ull << 20;  // for the driver
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  const std::size_t free = free_device_memory();
   // A quarter stays for others, unless one bundle needs it.
   const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
   const std::uint64_t room =

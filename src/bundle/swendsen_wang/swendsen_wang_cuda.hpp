@@ -130,6 +130,7 @@ struct LabelEnds {
 
 // One graph's.
 struct SwendsenWangTiles {
+  SwendsenWangTiles() = default;
   SwendsenWangTiles(const Graph& graph, const Layout& layout);
 
   std::uint32_t along[4]{1, 1, 1, 1}, count = 0;

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "src/base/error.hpp"
+#include "src/bundle/host_tables.hpp"
 #include "src/bundle/wolff/wolff.hpp"
 #include "src/bundle/wolff/wolff_dense_cuda.hpp"
 
@@ -156,34 +157,23 @@ DenseWolffBatch::DenseWolffBatch(std::span<const EngineView> engines, const Devi
 }
 
 void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
-  std::vector<WolffTiles> hosts;
-  for (const EngineView& e : engines) {
-    hosts.emplace_back(e.graph, e.layout);
-    seeds_.push_back(e.spec.seed);
-    tiles_.ends = std::max(tiles_.ends, static_cast<std::uint32_t>(hosts.back().end.size()));
-    tiles_.listed_most =
-        std::max(tiles_.listed_most, static_cast<std::uint32_t>(hosts.back().listed.size()));
-  }
-  std::vector<std::uint32_t> bonds, end_first, listed_count;
-  std::vector<TileEnd> end;
-  std::vector<ListedBond> listed;
+  auto hosts = tables_of<WolffTiles>(engines);
+  std::vector<std::uint32_t> listed_count;
+  for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
   for (const WolffTiles& host : hosts) {
-    bonds.insert(bonds.end(), host.bonds.begin(), host.bonds.end());
-    end_first.insert(end_first.end(), host.end_first.begin(), host.end_first.end());
     listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
-    end.insert(end.end(), host.end.begin(), host.end.end());
-    end.resize(listed_count.size() * tiles_.ends, {0, 0, 0});
-    listed.insert(listed.end(), host.listed.begin(), host.listed.end());
-    listed.resize(listed_count.size() * tiles_.listed_most, {0, 0, 0, 0, 0});
+    tiles_.ends = std::max(tiles_.ends, static_cast<std::uint32_t>(host.end.size()));
+    tiles_.listed_most = std::max(tiles_.listed_most, listed_count.back());
   }
-  const auto upload = [&]<class T>(const std::vector<T>& host) {
-    return DeviceBuffer<T>(std::span<const T>(host), stream);
-  };
-  bonds_ = upload(bonds);
-  end_first_ = upload(end_first);
-  listed_count_ = upload(listed_count);
-  end_ = upload(end);
-  listed_ = upload(listed);
+  for (WolffTiles& host : hosts) {
+    host.end.resize(tiles_.ends, {0, 0, 0});
+    host.listed.resize(tiles_.listed_most, {0, 0, 0, 0, 0});
+  }
+  bonds_ = joined(hosts, &WolffTiles::bonds, stream);
+  end_first_ = joined(hosts, &WolffTiles::end_first, stream);
+  end_ = joined(hosts, &WolffTiles::end, stream);
+  listed_ = joined(hosts, &WolffTiles::listed, stream);
+  listed_count_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(listed_count), stream);
   check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
   const WolffTiles& first = hosts.front();
   tiles_.lattice = graphs_.lattice({});
@@ -204,8 +194,7 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const auto pack = static_cast<std::uint32_t>(graphs_.vec());
   const std::uint32_t all = graphs_.graphs() * graphs_.bundles();
   const std::uint64_t each = bytes_of_bundle(tiles_.count, tiles_.lattice.dim, tiles_.ends);
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  const std::size_t free = free_device_memory();
   const std::uint64_t fixed = kLeastQueue * 4 + (64ull << 20);  // and some for the driver
   // A quarter stays for others, unless one pack needs it.
   const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
@@ -290,7 +279,6 @@ constexpr double kDenseShare = 0.08;
 // The links of special sites by rows (wolff_cuda.hpp).
 void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<uint2>& more) {
   const std::uint64_t width = link_row(host.lattice.dim);
-  const std::size_t first = more.size();
   for (std::size_t k = 0; k + 1 < host.offset.size(); ++k) {
     const std::uint64_t begin = host.offset[k], end = host.offset[k + 1];
     const std::uint64_t kept = end - begin <= width ? end - begin : width - 1;
@@ -298,7 +286,7 @@ void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<ui
       row.push_back(make_uint2(host.link[j].site, host.link[j].bond));
     }
     if (begin + kept < end) {
-      row.push_back(make_uint2(kMoreLinks, static_cast<std::uint32_t>(more.size() - first)));
+      row.push_back(make_uint2(kMoreLinks, static_cast<std::uint32_t>(more.size())));
       more.push_back(make_uint2(static_cast<std::uint32_t>(end - begin - kept), 0));
       for (std::uint64_t j = begin + kept; j < end; ++j) {
         more.push_back(make_uint2(host.link[j].site, host.link[j].bond));
@@ -336,35 +324,37 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
 }
 
 void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
-  std::vector<uint2> special, row, more;
-  std::vector<std::uint32_t> bond;
-  struct Start {
-    std::size_t special, row, more;
+  struct Rows {
+    std::vector<uint2> special, row, more;
   };
-  std::vector<Start> starts;
-  std::uint64_t bonds = 0;
-  for (const EngineView& e : engines_) {
-    const WolffGeometry host(e.graph, e.layout);
-    wolff_.plane_words = host.plane_words;
-    starts.push_back({special.size(), row.size(), more.size()});
+  std::vector<Rows> rows(engines_.size());
+  on_all_cores(rows.size(), rows.size() * graphs_.sites(), [&](std::size_t k) {
+    const WolffGeometry host(engines_[k].graph, engines_[k].layout);
     for (std::size_t w = 0; w < host.special.size(); ++w) {
-      special.push_back(make_uint2(host.special[w], host.special_before[w]));
+      rows[k].special.push_back(make_uint2(host.special[w], host.special_before[w]));
     }
-    lay_rows(host, row, more);
-    for (std::uint32_t k = 0; k < e.bundles; ++k) {
-      bond.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
+    lay_rows(host, rows[k].row, rows[k].more);
+  });
+  special_ = joined(rows, &Rows::special, stream);
+  row_ = joined(rows, &Rows::row, stream);
+  more_ = joined(rows, &Rows::more, stream);
+  wolff_.plane_words = static_cast<std::uint32_t>(rows.front().special.size());
+  std::vector<std::uint32_t> bond;
+  std::vector<DeviceWolffGraph> graphs;
+  std::uint64_t bonds = 0;
+  for (std::size_t special = 0, row = 0, more = 0, k = 0; k < engines_.size(); ++k) {
+    const EngineView& e = engines_[k];
+    graphs.push_back(
+        {e.spec.seed, special_.data() + special, row_.data() + row, more_.data() + more});
+    special += rows[k].special.size();
+    row += rows[k].row.size();
+    more += rows[k].more.size();
+    for (std::uint32_t b = 0; b < e.bundles; ++b) {
+      bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
     }
     bonds = std::max(bonds, e.graph.bonds());
   }
-  special_ = DeviceBuffer<uint2>(std::span<const uint2>(special), stream);
-  row_ = DeviceBuffer<uint2>(std::span<const uint2>(row), stream);
-  more_ = DeviceBuffer<uint2>(std::span<const uint2>(more), stream);
   bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
-  std::vector<DeviceWolffGraph> graphs;
-  for (std::size_t k = 0; k < engines_.size(); ++k) {
-    graphs.push_back({engines_[k].spec.seed, special_.data() + starts[k].special,
-                      row_.data() + starts[k].row, more_.data() + starts[k].more});
-  }
   wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
   check_cuda(cudaStreamSynchronize(stream), "copying graphs to the device");
   wolff_.lattice = graphs_.lattice({});
@@ -374,8 +364,7 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
 // The pool of a block may have to hold every bond; large lattices get fewer blocks for it.
 void DeviceWolffBatch::make_room(cudaStream_t stream) {
   planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  const std::size_t free = free_device_memory();
   const std::size_t pool_bytes = std::size_t{plan_.pool_chunks} * kChunk * sizeof(uint2);
   if (free < pool_bytes) {
     throw Error(
@@ -485,8 +474,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   if (forms == dense_bundles_) return;
   if (!dense_) {
     const std::uint64_t least = DenseWolffBatch::least_bytes(engines_.front(), graphs_.vec());
-    std::size_t free = 0, total = 0;
-    check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+    const std::size_t free = free_device_memory();
     dense_fits_ = free / 2 > least;
     if (!dense_fits_) return;
     dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);

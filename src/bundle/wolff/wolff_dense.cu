@@ -134,7 +134,7 @@ void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) 
   const auto vec = static_cast<unsigned>(run.vec);
   LaunchShape shape{g.count, kWarps * 32};
   shape.blocks_y = run.bundles / vec;
-  launch(vec == 4 ? flip_reached<kDim, 4> : flip_reached<kDim, 1>, shape, stream, g, run);
+  with_vec(run.vec, [&]<int kVec>() { launch(flip_reached<kDim, kVec>, shape, stream, g, run); });
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ struct ListedBond {
 };
 
 struct WolffTiles {
+  WolffTiles() = default;
   WolffTiles(const Graph& graph, const Layout& layout);
 
   // Sites of a tile along each direction.

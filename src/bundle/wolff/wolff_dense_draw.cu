@@ -264,11 +264,7 @@ void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t str
 }  // namespace
 
 void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  if (run.vec == 4) {
-    draw_pack<4>(g, run, stream);
-  } else {
-    draw_pack<1>(g, run, stream);
-  }
+  with_vec(run.vec, [&]<int kVec>() { draw_pack<kVec>(g, run, stream); });
 }
 
 }  // namespace rewise::bundle

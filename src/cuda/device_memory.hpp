@@ -1,0 +1,110 @@
+// Where DeviceBuffers have their memory from. cudaFree waits for all work on the device, that of
+// other threads as well. Where several threads use one device memory is therefore had from the
+// device's pool, which keeps what comes back for who asks next; who gives memory back has waited
+// for his own work on it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include "src/cuda/check.hpp"
+
+namespace rewise {
+
+// As long as one lives, buffers that its thread makes are of the pool of the current device, if it
+// has one. Their owner waits for its streams before they go.
+class PooledMemory {
+ public:
+  PooledMemory() { ++depth(); }
+  ~PooledMemory() { --depth(); }
+  PooledMemory(const PooledMemory&) = delete;
+  PooledMemory& operator=(const PooledMemory&) = delete;
+
+  static bool wanted() {
+    int device = 0, has = 0;
+    return depth() > 0 && cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&has, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess &&
+           has != 0;
+  }
+
+ private:
+  static int& depth() {
+    thread_local int depth = 0;
+    return depth;
+  }
+};
+
+// The pool of the current device, which keeps up to a quarter of its memory.
+inline cudaError_t current_pool(cudaMemPool_t& pool) {
+  int device = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status == cudaSuccess) status = cudaDeviceGetDefaultMemPool(&pool, device);
+  return status;
+}
+
+// Memory of the current device by cudaMalloc; what the pool keeps is given up for it.
+inline cudaError_t take_from_device(void*& memory, std::size_t bytes) {
+  cudaError_t status = cudaMalloc(&memory, bytes);
+  cudaMemPool_t pool = nullptr;
+  if (status == cudaErrorMemoryAllocation && current_pool(pool) == cudaSuccess &&
+      cudaMemPoolTrimTo(pool, 0) == cudaSuccess) {
+    cudaGetLastError();
+    status = cudaMalloc(&memory, bytes);
+  }
+  return status;
+}
+
+// The same from the pool: it may be used on any stream once this returns.
+inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
+  cudaMemPool_t pool = nullptr;
+  cudaError_t status = current_pool(pool);
+  std::uint64_t keeps = 0;
+  if (status == cudaSuccess) {
+    status = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keeps);
+  }
+  if (status == cudaSuccess && keeps == 0) {
+    std::size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    keeps = std::max<std::size_t>(total / 4, 1);
+    status = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keeps);
+  }
+  if (status == cudaSuccess) {
+    status = cudaMallocFromPoolAsync(&memory, bytes, pool, cudaStreamPerThread);
+  }
+  if (status == cudaSuccess) status = cudaStreamSynchronize(cudaStreamPerThread);
+  return status;
+}
+
+// Where its owner ends in an error, work on it may be under way.
+inline cudaError_t return_to_pool(void* memory) {
+  cudaPointerAttributes of{};
+  int current = 0;
+  cudaError_t status = cudaPointerGetAttributes(&of, memory);
+  if (status == cudaSuccess) status = cudaGetDevice(&current);
+  if (status == cudaSuccess && of.device != current) status = cudaSetDevice(of.device);
+  if (status == cudaSuccess && std::uncaught_exceptions() > 0) status = cudaDeviceSynchronize();
+  if (status == cudaSuccess) status = cudaFreeAsync(memory, cudaStreamPerThread);
+  if (of.device != current) cudaSetDevice(current);
+  return status;
+}
+
+// Bytes that buffers of the current device could have, those that its pool keeps unused among them.
+inline std::size_t free_device_memory() {
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t reserved = 0, used = 0;
+  if (current_pool(pool) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess) {
+    return free + static_cast<std::size_t>(reserved - std::min(used, reserved));
+  }
+  cudaGetLastError();
+  return free;
+}
+
+}  // namespace rewise
