@@ -50,20 +50,34 @@ Graph bare_lattice(const GraphSpec& spec) {
 BareCounts bare_counts(const Graph& bare) {
   BareCounts counts;
   if (!bare.is_weighted()) return counts;
+  const Lattice& lattice = bare.lattice();
   counts.removed = static_cast<double>(bare.removed_bonds().size());
+  struct Local {
+    std::uint8_t ends, removed;
+  };
+  std::vector<Local> at(lattice.sites());
+  for (const SiteWeight& w : bare.weights()) at[w.site].ends = static_cast<std::uint8_t>(w.weight);
   const auto offsets = bare.offsets();
   const auto sites = bare.modified_sites();
-  auto weight = bare.weights().begin();
   for (std::size_t m = 0; m < sites.size(); ++m) {
-    const double removed =
-        2.0 * bare.lattice().dim - static_cast<double>(offsets[m + 1] - offsets[m]);
+    at[sites[m]].removed = static_cast<std::uint8_t>(2 * static_cast<unsigned>(lattice.dim) -
+                                                     (offsets[m + 1] - offsets[m]));
+  }
+  for (const Site site : sites) {  // sites with D ends have lost bonds
+    const double ends = at[site].ends, removed = at[site].removed;
     counts.removed_pairs += removed * (removed - 1) / 2;
-    // Sites with D ends have lost bonds.
-    if (weight == bare.weights().end() || weight->site != sites[m]) continue;
-    const double ends = (weight++)->weight;
     counts.d_ends += ends;
     counts.d_pairs += ends * (ends - 1);
     counts.d_removed += ends * (removed - 1);
+    double ends_beside = 0, removed_beside = 0;
+    for (int direction = 0; direction < lattice.dim; ++direction) {
+      const Local next = at[lattice.forward(site, direction)];
+      ends_beside += next.ends;
+      removed_beside += next.removed;
+    }
+    counts.removed_beside_removed += removed * removed_beside;
+    counts.d_beside_removed += ends * removed_beside + removed * ends_beside;
+    counts.d_beside_d += ends * ends_beside;
   }
   return counts;
 }
@@ -75,8 +89,17 @@ BareCounts mean_bare_counts(const GraphSpec& spec) {
   const double bonds = static_cast<double>(lattice.bonds()), degree = 2.0 * lattice.dim;
   const double pairs = static_cast<double>(lattice.sites()) * degree * (degree - 1);  // ordered
   const double removed = spec.p - spec.p * spec.p / 4, end = spec.p / 2 * (1 - spec.p / 2);
-  return {bonds * removed, 2 * bonds * end, pairs / 2 * removed * removed, pairs * end * end,
-          pairs * end * removed};
+  // Of two neighbours' bonds, degree^2 pairs, one is the same bond twice: it is removed for both,
+  // and leaves a D end at no more than one of them.
+  const double others = degree * degree - 1;
+  return {bonds * removed,
+          2 * bonds * end,
+          pairs / 2 * removed * removed,
+          pairs * end * end,
+          pairs * end * removed,
+          bonds * (others * removed * removed + removed),
+          2 * bonds * (others * end * removed + end),
+          bonds * others * end * end};
 }
 
 }  // namespace rewise

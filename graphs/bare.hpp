@@ -25,16 +25,20 @@ Graph bare_lattice(const GraphSpec& spec);
 // to ends that find no target, on graphs of a few sites), as control variates. Bonds are
 // independent: each is removed with probability p - p^2/4, and leaves a D end at a given one of its
 // sites with probability (p/2) (1 - p/2). With them the spread of lambda between bare lattices of
-// the square lattice at p = 0.1 falls from 3.2e-2 to 0.4e-2 (32 x 32 sites).
+// the square lattice at p = 0.1 falls from 3.2e-2 to 0.3e-2 (32 x 32 sites). n: the D ends of a
+// site, r: its removed bonds; neighbours are those of the whole lattice.
 struct BareCounts {
-  double removed = 0;        // bonds
-  double d_ends = 0;         // sum over sites of n, the D ends there
-  double removed_pairs = 0;  // pairs of removed bonds that share a site
-  double d_pairs = 0;        // sum over sites of n (n - 1)
-  double d_removed = 0;      // sum over sites of n (removed bonds there - 1)
+  double removed = 0;                 // bonds
+  double d_ends = 0;                  // sum over sites of n
+  double removed_pairs = 0;           // pairs of removed bonds that share a site
+  double d_pairs = 0;                 // sum over sites of n (n - 1)
+  double d_removed = 0;               // sum over sites of n (r - 1)
+  double removed_beside_removed = 0;  // sum over neighbours of r r'
+  double d_beside_removed = 0;        // of n r' + n' r
+  double d_beside_d = 0;              // of n n'
 };
-inline constexpr int kBareCounts = 5;
-BareCounts bare_counts(const Graph& bare);  // O(modified cells)
+inline constexpr int kBareCounts = 8;
+BareCounts bare_counts(const Graph& bare);  // O(modified cells), and a byte or two per site
 BareCounts mean_bare_counts(const GraphSpec& spec);
 
 }  // namespace rewise

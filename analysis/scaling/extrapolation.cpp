@@ -123,6 +123,29 @@ void weigh(Extrapolation& result) {
   for (CrossingFit& f : result.fits) f.weight /= sum;
 }
 
+// How much too large the inverse of a covariance is, in the mean, that was estimated with `members`
+// degrees of freedom: what chi^2 with it is too large by.
+double inverse_bias(double members, int dof) { return (members - 1) / (members - dof - 1); }
+
+double chi2_per_dof(const LinearFit& fit, double members) {
+  if (fit.dof <= 0 || members <= fit.dof + 1) return 1;
+  return fit.chi2 / fit.dof / inverse_bias(members, fit.dof);
+}
+
+// Mean square distance of the fits from their average, less what the noise of the numbers makes of
+// it: that is in the statistical error already.
+double spread_beyond_noise(const std::vector<CrossingFit>& fits,
+                           const std::vector<Eigen::VectorXd>& gains, const Eigen::VectorXd& gain,
+                           double mean, const Eigen::MatrixXd& covariance) {
+  double spread = 0;
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    const Eigen::VectorXd apart = gains[i] - gain;
+    spread += fits[i].weight *
+              (std::pow(fits[i].fit.parameters[0] - mean, 2) - apart.dot(covariance * apart));
+  }
+  return std::max(spread, 0.0);
+}
+
 Extrapolation extrapolate(const Points& points) {
   Extrapolation result;
   std::set<double> smallest;
@@ -138,28 +161,32 @@ Extrapolation extrapolate(const Points& points) {
   weigh(result);
 
   Eigen::VectorXd gain = Eigen::VectorXd::Zero(static_cast<Index>(points.numbers.size()));
-  double misfit = 0, dof = 0, mean = 0, variance = 0;
+  std::vector<Eigen::VectorXd> gains;  // [fit], of all numbers
+  double dof = 0, mean = 0, variance = 0;
   for (const CrossingFit& f : result.fits) {
     const Eigen::VectorXd g = f.fit.gain.row(0).transpose();
+    Eigen::VectorXd& full = gains.emplace_back(Eigen::VectorXd::Zero(gain.size()));
     for (std::size_t i = 0; i < f.used.size(); ++i) {
       const auto at = std::find(points.origin.begin(), points.origin.end(), f.used[i]);
-      gain[at - points.origin.begin()] += f.weight * g[static_cast<Index>(i)];
+      full[at - points.origin.begin()] = g[static_cast<Index>(i)];
     }
-    misfit += f.weight * (f.fit.dof > 0 ? std::max(1.0, f.fit.chi2 / f.fit.dof) : 1);
+    gain += f.weight * full;
     dof += f.weight * f.fit.dof;
     variance += f.weight * g.dot(f.neglected * g);
     mean += f.weight * f.fit.parameters[0];
   }
-  double spread = 0;
-  for (const CrossingFit& f : result.fits) {
-    spread += f.weight * std::pow(f.fit.parameters[0] - mean, 2);
-  }
+  const double spread =
+      spread_beyond_noise(result.fits, gains, gain, mean, estimates(points.numbers).covariance);
   const std::function<double(const Eigen::VectorXd&)> limit = [&gain](const Eigen::VectorXd& y) {
     return gain.dot(y);
   };
   result.limit = derive(points.numbers, limit);
   result.value = estimate(result.limit);
   result.members = degrees_of_freedom(result.limit);
+  double misfit = 0;
+  for (const CrossingFit& f : result.fits) {
+    misfit += f.weight * std::max(1.0, chi2_per_dof(f.fit, result.members));
+  }
   const double few = few_members_factor(result.members, static_cast<int>(std::lround(dof)));
   result.value.error *= std::sqrt(misfit) * few;
   result.systematic = std::sqrt(variance * misfit + spread);
@@ -236,7 +263,7 @@ double few_members_factor(double members, int dof) {
   if (members <= dof + 1) return std::numeric_limits<double>::infinity();
   // The inverse of an estimated covariance is too large in the mean, and the weights that it gives
   // follow its noise: what the fit says against what it scatters.
-  const double hidden = (members - 1) / (members - dof - 1) / (1 - dof / members);
+  const double hidden = inverse_bias(members, dof) / (1 - dof / members);
   return std::sqrt(hidden) * student_one_sigma(members);
 }
 

@@ -61,7 +61,7 @@ struct CrossingFit {
 struct Extrapolation {
   Jackknifed limit;  // the average over fits, with its correlations
   Value value;       // bias-corrected; the statistical error
-  // From the neglected next term, and from the spread of the fits.
+  // From the neglected next term, and from the spread of the fits beyond their noise.
   double systematic = 0;
   double members = 0;             // degrees of freedom of the statistical error
   std::size_t chosen = 0;         // index in fits: the one of greatest weight
@@ -81,9 +81,10 @@ struct Extrapolation {
 // weight from small sizes (Bayesian fits of neglected terms: Lepage et al., Nucl. Phys. B Proc.
 // Suppl. 106, 12 (2002)). Fits from every smallest size on are averaged with weights
 // exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)): no threshold at
-// which the error jumps. Errors grow by sqrt(chi^2/dof) where that exceeds 1; for a covariance
-// that few graphs gave, by what a fit to it hides (Hartlap, Simon & Schneider, Astron. Astrophys.
-// 464, 399 (2007)); and to the 68% interval of Student's t.
+// which the error jumps. Errors grow by sqrt(chi^2/dof) where that exceeds 1, chi^2 less what a
+// covariance that few graphs gave adds to it in the mean; for such a covariance, by what a fit to
+// it hides (Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399 (2007)); and to the 68%
+// interval of Student's t.
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e);
 
 // The height of one observable's crossings, extrapolated likewise: U -> U*.

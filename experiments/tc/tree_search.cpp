@@ -22,7 +22,7 @@ constexpr std::uint32_t kPilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kPilotTemperatures = 6;
 constexpr std::uint64_t kPilotMeasure = 20, kMeasure = 60;
-constexpr double kPilotRatio = 8, kHugeRatio = 5;  // L / xi of the last pilots
+constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
 constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
 constexpr double kNarrow = 0.0075;                 // and of the last step, at least
 constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
@@ -34,6 +34,9 @@ constexpr int kMostPilots = 24, kMostRounds = 10, kMostMoves = 4;
 constexpr double kSmallP = 1e-3;      // up to here the form for small p
 constexpr double kSmallPError = 0.3;  // relative error of its lambda, over p
 constexpr double kLevel = 1e-5;       // of the check of equilibrium
+// Sweeps that take a few hundredths of a Swendsen-Wang update and change what it leaves alone:
+// tau_int of the sums over clusters falls from 0.88 updates to 0.54 in two dimensions at p = 0.1.
+constexpr Schedule kSchedule = {2, 1};
 
 struct Row {
   Eigen::ArrayXd mm, md, dd, bond;  // [T]
@@ -43,7 +46,8 @@ struct Row {
 
 Eigen::VectorXd as_vector(const BareCounts& counts) {
   Eigen::VectorXd vector(kBareCounts);
-  vector << counts.removed, counts.removed_pairs, counts.d_ends, counts.d_pairs, counts.d_removed;
+  vector << counts.removed, counts.removed_pairs, counts.d_ends, counts.d_pairs, counts.d_removed,
+      counts.removed_beside_removed, counts.d_beside_removed, counts.d_beside_d;
   return vector;
 }
 
@@ -90,7 +94,7 @@ std::uint32_t least_edge(int dim) {
 }
 
 std::uint64_t equilibration(double length) {
-  return 24 + static_cast<std::uint64_t>(std::ceil(12 * std::pow(std::max(length, 1.0), 0.3)));
+  return 12 + static_cast<std::uint64_t>(std::ceil(12 * std::pow(std::max(length, 1.0), 0.3)));
 }
 
 double rounded(double temperature) {
@@ -223,7 +227,7 @@ class Search {
                   true};
     spec.seed = derived_seed(config_.seed, "run|" + name);
     spec.cluster = ClusterUpdate::swendsen_wang;
-    spec.schedule = {0, 1};
+    spec.schedule = kSchedule;
     spec.temperatures = work.temperatures;
     spec.equilibrate = work.equilibrate;
     spec.measure = work.measure;

@@ -79,13 +79,30 @@ TEST_CASE("a bare lattice lacks the rewired bonds, and counts the ends that stay
       CHECK(counts.removed_pairs == pairs);
       CHECK(counts.d_pairs == d_pairs);
       CHECK(counts.d_removed == d_removed);
+      const auto at = [&](Site site) {
+        const double n = ends.contains(site) ? ends[site] : 0;
+        return std::pair(n, 2.0 * static_cast<double>(extents.size()) - degrees[site]);
+      };
+      double rr = 0, nr = 0, nn = 0;
+      for (std::uint64_t bond = 0; bond < bare.lattice().bonds(); ++bond) {
+        const auto [n, r] = at(bare.lattice().home_a(bond));
+        const auto [n2, r2] = at(bare.lattice().home_b(bond));
+        rr += r * r2;
+        nr += n * r2 + n2 * r;
+        nn += n * n2;
+      }
+      CHECK(counts.removed_beside_removed == rr);
+      CHECK(counts.d_beside_removed == nr);
+      CHECK(counts.d_beside_d == nn);
     }
   }
 }
 
 TEST_CASE("the counts of bare lattices have the means that are said") {
   const auto numbers = [](const BareCounts& c) {
-    return std::vector<double>{c.removed, c.d_ends, c.removed_pairs, c.d_pairs, c.d_removed};
+    return std::vector<double>{c.removed,          c.d_ends,    c.removed_pairs,
+                               c.d_pairs,          c.d_removed, c.removed_beside_removed,
+                               c.d_beside_removed, c.d_beside_d};
   };
   for (const auto& [extents, p] : std::vector<std::pair<std::vector<std::uint32_t>, double>>{
            {{20, 20}, 0.05}, {{20, 20}, 0.4}, {{20, 20}, 1.0}, {{400}, 0.3}, {{8, 8, 6}, 0.2}}) {
