@@ -6,8 +6,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <mutex>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +27,7 @@ class DeviceTeam {
       check_cuda(cudaFree(nullptr), "starting the device");
       streams_.emplace_back();
       events_.emplace_back();
-      for (const int other : devices_) reach_peer(device, other);
+      for (const int other : devices_) join_peer(device, other);
     }
   }
 
@@ -75,33 +73,20 @@ class DeviceTeam {
   }
 
  private:
-  static void reach_peer(int device, int other) {
-    int reaches = 0;
+  static void join_peer(int device, int other) {
     if (device == other) return;
-    check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
+    const bool reaches = reach_peer(device, other);
     int atomics = 0;
     check_cuda(
         cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, device, other),
         "asking for peers");
-    if (reaches == 0 || atomics == 0) {
-      throw Error(ExitCode::device,
-                  "cuda:" + std::to_string(device) +
-                      (reaches == 0 ? " cannot reach the memory of cuda:"
-                                    : " has no atomic operations in the memory of cuda:") +
-                      std::to_string(other) +
-                      ": they cannot share a system (devices joined by NVLink can)");
-    }
-    // Once for a process: asking again is an error, which tools report.
-    static std::mutex guard;
-    static std::set<std::pair<int, int>> reached;
-    const std::lock_guard lock(guard);
-    if (!reached.emplace(device, other).second) return;
-    const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
-    if (status == cudaErrorPeerAccessAlreadyEnabled) {
-      cudaGetLastError();
-    } else {
-      check_cuda(status, "reaching the memory of a peer");
-    }
+    if (reaches && atomics != 0) return;
+    throw Error(ExitCode::device,
+                "cuda:" + std::to_string(device) +
+                    (reaches ? " has no atomic operations in the memory of cuda:"
+                             : " cannot reach the memory of cuda:") +
+                    std::to_string(other) +
+                    ": they cannot share a system (devices joined by NVLink can)");
   }
 
   std::vector<int> devices_;

@@ -4,7 +4,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "src/base/error.hpp"
 #include "src/cuda/check.hpp"
@@ -22,6 +25,27 @@ inline int use_device(int device) {
   }
   check_cuda(cudaSetDevice(device), "choosing the device");
   return device;
+}
+
+// Whether the device that is current, `device`, reads and writes the memory of another from here
+// on.
+inline bool reach_peer(int device, int other) {
+  if (device == other) return true;
+  int reaches = 0;
+  check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
+  if (reaches == 0) return false;
+  // Once for a process: asking again is an error, which tools report.
+  static std::mutex guard;
+  static std::set<std::pair<int, int>> reached;
+  const std::lock_guard lock(guard);
+  if (!reached.emplace(device, other).second) return true;
+  const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) {
+    cudaGetLastError();
+  } else {
+    check_cuda(status, "reaching the memory of a peer");
+  }
+  return true;
 }
 
 // "NVIDIA H200"

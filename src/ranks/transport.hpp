@@ -31,6 +31,8 @@ class Transport {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  // Whether all ranks are of one process: an address that one sends means the same to all.
+  virtual bool one_process() const { return false; }
 
   virtual void post_send(int to, int tag, std::span<const std::uint8_t> bytes) = 0;
   virtual void post_receive(int from, int tag, std::span<std::uint8_t> bytes) = 0;

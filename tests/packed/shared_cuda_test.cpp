@@ -60,10 +60,16 @@ TEST_CASE("packed over ranks on CUDA: the moves of one process on the CPU", "[gp
         std::string name(to_string(local));
         for (const auto extent : extents) name.append(" ").append(std::to_string(extent));
         INFO(name << " on " << ranks << " ranks");
-        with_ranks(ranks, extents, spec, on(0), [&](Engine& gpu) {
-          gpu.advance({2, 0}, 10);
-          check_same(*cpu, gpu);
-        });
+        // Copies between slabs of one process, and through the host.
+        for (const bool apart : {false, true}) {
+          with_ranks(
+              ranks, extents, spec, on(0),
+              [&](Engine& gpu) {
+                gpu.advance({2, 0}, 10);
+                check_same(*cpu, gpu);
+              },
+              apart);
+        }
       }
     }
   }
@@ -100,10 +106,15 @@ TEST_CASE("packed over ranks on CUDA: a tiny case for the sanitizer", "[gpu][tin
     const EngineSpec spec = spec_of(extents.size(), LocalUpdate::glauber);
     const auto cpu = make_packed_engine(extents, spec, on(-1));
     cpu->advance({1, 0}, 2);
-    with_ranks(3, extents, spec, on(0), [&](Engine& gpu) {
-      gpu.advance({1, 0}, 2);
-      check_same(*cpu, gpu);
-    });
+    for (const bool apart : {false, true}) {
+      with_ranks(
+          3, extents, spec, on(0),
+          [&](Engine& gpu) {
+            gpu.advance({1, 0}, 2);
+            check_same(*cpu, gpu);
+          },
+          apart);
+    }
   }
 }
 
