@@ -16,6 +16,7 @@ constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 16, 
 constexpr std::uint64_t kFirstLength = 64;   // cycles of a pilot, at first
 constexpr std::uint64_t kMostLength = 2048;  // and at most; then Swendsen-Wang has to do it
 constexpr double kLarge = 1 << 18;           // sites from which on Swendsen-Wang is not waited for
+constexpr double kManyShortcuts = 0.5;       // unless p is as large: sites relax as in mean field
 constexpr double kFar = 25;                  // standard errors: no near end of it
 constexpr double kPilotTaus = 10;            // a series this many tau_int long tells tau_int
 
@@ -42,7 +43,8 @@ std::vector<double> some_of(const std::vector<double>& temperatures) {
 class Trial {
  public:
   Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
-    if (search.sites >= kLarge && has_swendsen_wang()) {
+    const bool mean_field = config.model == ModelKind::ising && search.p >= kManyShortcuts;
+    if (search.sites >= kLarge && !mean_field && has_swendsen_wang()) {
       begin_swendsen_wang();
     } else {
       begin(search.plan->schedule, search.plan->cluster, {});
