@@ -24,6 +24,8 @@ namespace {
 
 // Measurements of a replica that engines may hold before they are appended.
 constexpr std::size_t kMostHeld = std::size_t{1} << 21;
+// From so many on all host threads append them.
+constexpr std::size_t kManyTaken = 1 << 16;
 // What keeps a device busy: words of a sweep, bundles of 32 clusters that grow at once (an H200
 // takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
 // Memory bounds the latter; and a group's series.
@@ -237,10 +239,12 @@ void TaskGroup::Members::advance(const Step& step, Company& company) {
   const double seconds = std::max(now() - begin, 1e-9);
   budget_ = std::clamp<std::uint64_t>(
       static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
-  for (std::size_t i = 0; i < company.who.size(); ++i) {
+  const auto take = [&](std::size_t i) {
     TaskMember& member = *running_[company.who[i]];
     member.guarded([&] { member.take(step.cycles * times[i], taken[i]); });
-  }
+  };
+  if (step.measured && replicas * count > kManyTaken) return host_.for_each(times.size(), take);
+  for (std::size_t i = 0; i < times.size(); ++i) take(i);
 }
 
 // The time since the last call is that of the tasks still running.

@@ -18,8 +18,10 @@
 namespace rewise::profile {
 namespace {
 
-constexpr std::array<const char*, 10> kNames{"tune",  "look",   "graph",    "prepare", "engine",
-                                             "files", "reduce", "analysis", "plots",   "wait"};
+constexpr std::array<const char*, 11> kNames{"tune",   "look",  "graph",  "prepare",
+                                             "engine", "files", "reduce", "analysis",
+                                             "plots",  "wait",  "device"};
+constexpr int kDeviceRow = 1000;  // rows of devices in the trace lie behind those of their threads
 constexpr std::size_t kMostSpans = 1u << 20;  // some 100 MB; later ones are counted
 
 struct Event {
@@ -30,7 +32,7 @@ struct Event {
 };
 
 std::atomic<bool> wanted = false;
-double started = 0;
+double start_time = 0;
 std::mutex mutex;
 std::vector<Event> events;
 std::size_t dropped = 0;
@@ -51,6 +53,17 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+void keep(Event event) {
+  event.begin -= start_time;
+  event.end -= start_time;
+  const std::lock_guard lock(mutex);
+  if (events.size() == kMostSpans) {
+    ++dropped;
+  } else {
+    events.push_back(std::move(event));
+  }
+}
+
 // Seconds in which at least one of the spans was open.
 double covered(std::vector<std::pair<double, double>> spans) {
   std::sort(spans.begin(), spans.end());
@@ -65,9 +78,11 @@ double covered(std::vector<std::pair<double, double>> spans) {
 }  // namespace
 
 void start() {
-  started = now();
+  start_time = now();
   wanted = true;
 }
+
+bool started() { return wanted; }
 
 Span::Span(Work work, std::string_view detail) : work_(work), kept_(wanted) {
 #ifdef REWISE_HAVE_CUDA
@@ -82,14 +97,11 @@ Span::~Span() {
 #ifdef REWISE_HAVE_CUDA
   nvtxRangePop();
 #endif
-  if (!kept_) return;
-  const double end = now() - started;
-  const std::lock_guard lock(mutex);
-  if (events.size() == kMostSpans) {
-    ++dropped;
-    return;
-  }
-  events.push_back({work_, thread_number(), begin_ - started, end, std::move(detail_)});
+  if (kept_) keep({work_, thread_number(), begin_, now(), std::move(detail_)});
+}
+
+void add(Work work, double begin, double end) {
+  if (wanted) keep({work, kDeviceRow + thread_number(), begin, end, ""});
 }
 
 std::string chrome_trace() {
@@ -110,7 +122,7 @@ std::string chrome_trace() {
 
 std::string summary() {
   const std::lock_guard lock(mutex);
-  const double wall = now() - started;
+  const double wall = now() - start_time;
   std::array<std::vector<std::pair<double, double>>, kNames.size()> spans;
   std::vector<std::pair<double, double>> all;
   std::map<std::string, double> waits;  // seconds of all threads, by what for

@@ -11,10 +11,25 @@ namespace rewise::profile {
 
 // In the order in which a task meets them. `engine`: updates and measurements, on whatever device.
 // `look`: for results, leases; `files`: each is one that is written; `wait`: of the thread that has
-// the engines, with what it waits for.
-enum class Work { tune, look, graph, prepare, engine, files, reduce, analysis, plots, wait };
+// the engines, with what it waits for; `device`: a CUDA device has work of the bundle engine.
+enum class Work {
+  tune,
+  look,
+  graph,
+  prepare,
+  engine,
+  files,
+  reduce,
+  analysis,
+  plots,
+  wait,
+  device
+};
 
 void start();  // spans are kept from now on
+bool started();
+// A span that something else has timed, begin and end as now() counts.
+void add(Work work, double begin, double end);
 
 class Span {
  public:

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+#include <utility>
 
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 #include "src/bundle/batch_cuda.hpp"
 #include "src/cuda/use_device.hpp"
 
@@ -49,6 +53,30 @@ PinnedStock& pinned_stock() {
   static PinnedStock& stock = *new PinnedStock;
   return stock;
 }
+
+// Host times of a device's events.
+class DeviceClock {
+ public:
+  explicit DeviceClock(cudaStream_t stream) {
+    zero_.record(stream);
+    zero_.wait();
+    zero_time_ = now();
+  }
+  double time_of(const CudaEvent& event) const {  // reached
+    return zero_time_ + event.seconds_since(zero_);
+  }
+  // Of the current device, `device`; never taken down.
+  static const DeviceClock& of(int device, cudaStream_t stream) {
+    static auto& clocks = *new std::map<int, DeviceClock>;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    return clocks.try_emplace(device, stream).first->second;
+  }
+
+ private:
+  CudaEvent zero_{true};
+  double zero_time_ = 0;
+};
 
 }  // namespace
 
@@ -96,9 +124,25 @@ void DeviceBatch::check_memory() const {
   }
 }
 
+void DeviceBatch::begin_piece() {
+  if (busy_ || !profile::started()) return;
+  DeviceClock::of(device_, stream_.get());
+  begun_.record(stream_.get());
+  busy_ = true;
+}
+
+void DeviceBatch::wait() {
+  if (busy_) ended_.record(stream_.get());
+  stream_.wait();
+  if (!std::exchange(busy_, false)) return;
+  const DeviceClock& clock = DeviceClock::of(device_, stream_.get());
+  profile::add(profile::Work::device, clock.time_of(begun_), clock.time_of(ended_));
+}
+
 void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                       std::uint64_t cycles) {
   choose();
+  begin_piece();
   const PooledMemory pooled;
   if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * cycles);
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
@@ -202,6 +246,7 @@ void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {
 
 void DeviceBatch::measure(const GraphRange& range, std::size_t slot) {
   choose();
+  begin_piece();
   const std::size_t first = std::size_t{range.first} * graphs_->bundles() * kReplicas;
   DeviceMeasurement m = graphs_->measurement(range, spins_.data());
   m.disagreeing = sums_.data() + place(slot, 0) + first;
@@ -240,7 +285,7 @@ std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
                                cudaMemcpyDeviceToHost, stream_.get()),
              "fetching sums");
   check_cuda(cudaMemset2DAsync(sums_.data(), pitch, 0, width, slots, stream_.get()), "clearing");
-  stream_.wait();
+  wait();
   std::vector<Sums> taken;
   for (std::size_t slot = 0; slot < slots; ++slot) {
     const auto kind = [&](std::size_t k) { return k < kinds() ? &host[place(slot, k)] : nullptr; };

@@ -57,7 +57,7 @@ class DeviceBatch {
   std::vector<Sums> fetch(std::size_t slots);
   // The device's time for the last measurement into slot 0 that was fetched.
   double measure_seconds() const { return measured_.seconds_since(measuring_); }
-  void wait() const { stream_.wait(); }
+  void wait();
   cudaStream_t stream() const { return stream_.get(); }
 
   // One bundle's words, in slot order; `bundle` counts through the batch. They wait.
@@ -72,6 +72,7 @@ class DeviceBatch {
 
  private:
   void check_memory() const;
+  void begin_piece();  // what the device is busy with until the next wait(), for a profile
   void prepare_clusters(const GraphRange& range, std::uint64_t updates);
   void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
@@ -100,7 +101,8 @@ class DeviceBatch {
   const std::vector<EngineView> engines_;
   CudaStream stream_;
   CudaBranch branch_;  // modified cells, beside the regular ones
-  CudaEvent measuring_{true}, measured_{true};
+  CudaEvent measuring_{true}, measured_{true}, begun_{true}, ended_{true};
+  bool busy_ = false;  // begun_ is recorded
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
   std::unique_ptr<SwendsenWangBatch> swendsen_wang_;

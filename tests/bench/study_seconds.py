@@ -5,9 +5,9 @@
 
 Runs each study (by default tc-2d.toml, tc-2d-low.toml, tc-3d.toml and tc-3d-low.toml, as `rewise
 tc`; a file with temperatures, as `rewise sweep`) from an empty folder with --profile, all programs
-in turn, and prints a row for each: wall seconds, of these with engines busy, their ratio (1.3 is
-the aim on a GPU, where one worker has the device), in what else any thread was (host threads
-overlap with the engines), what workers waited for, graphs built and files written. With more than
+in turn, and prints a row for each: wall seconds, of these with engines busy (on a GPU: with the
+device busy, by its own clock), their ratio (1.3 is the aim on a GPU), in what else any thread was
+(host threads overlap with the engines), what workers waited for, graphs built and files written. With more than
 one program it says where tables differ, which must be the same. On a CPU with K workers the
 engines' own time is that of all of them over K.
 """
@@ -106,9 +106,9 @@ def main():
                     wall, table, (any_thread, all_threads, count, waits) = run(
                         str(pathlib.Path(program).resolve()), study, options, folder)
                 workers = options.threads if options.device == "cpu" and options.threads else 1
-                busy = all_threads.get("engine", 0.0) / workers
+                busy = any_thread.get("device") or all_threads.get("engine", 0.0) / workers
                 others = ", ".join(f"{kind} {seconds:.2f}" for kind, seconds in any_thread.items()
-                                   if kind not in ("engine", "wait"))
+                                   if kind not in ("device", "wait"))
                 waited = ", ".join(f"{what} {seconds:.2f}" for what, seconds in waits.items())
                 same = "" if tables.setdefault(study, table) == table else "; ANOTHER TABLE"
                 print(f"{study.name} [{number}]: wall {wall:.2f} s, engines {busy:.2f} s, ratio "
