@@ -181,11 +181,18 @@ std::vector<LabelPair> SingleShare::relax(std::vector<std::vector<LabelPair>> ed
   return least;
 }
 
+void SingleShare::add_update(std::uint64_t who, std::uint64_t square, WideSum fourth) {
+  ClusterSums update;
+  update.square = square;
+  update.quartic = 3 * (WideSum{square} * square) - 2 * fourth;
+  cluster_sums_[who] += update;
+}
+
 void SingleShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
                          const std::vector<LabelPair>& parts) {
   RecipeWriter writer;
   writer(own)(parts);
-  ClusterSums update;
+  std::uint64_t square = 0;
   WideSum fourth = 0;
   std::vector<LabelPair> all;
   for (const auto& bytes : transport_.gather(writer.bytes)) {
@@ -193,7 +200,7 @@ void SingleShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
     std::vector<LabelPair> of_others;
     RecipeReader reader(bytes);
     reader(of_rank)(of_others);
-    update.square += of_rank.square;
+    square += of_rank.square;
     fourth += of_rank.fourth;
     all.insert(all.end(), of_others.begin(), of_others.end());
   }
@@ -203,11 +210,10 @@ void SingleShare::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
     std::uint64_t size = 0;
     const Site label = all[k].label;
     for (; k < all.size() && all[k].label == label; ++k) size += all[k].other;
-    update.square += size * size;
+    square += size * size;
     fourth += WideSum{size * size} * (size * size);
   }
-  update.quartic = 3 * (WideSum{update.square} * update.square) - 2 * fourth;
-  cluster_sums_[who] += update;
+  add_update(who, square, fourth);
 }
 
 }  // namespace rewise::single

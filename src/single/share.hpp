@@ -76,6 +76,8 @@ class SingleShare : public Share {
   // of the bonds between slabs are compared until none changes. `edges` [ranks]: by whose the other
   // label is.
   std::vector<LabelPair> relax(std::vector<std::vector<LabelPair>> edges);
+  // Of an update of a system: sum n^2 and sum n^4.
+  void add_update(std::uint64_t who, std::uint64_t square, WideSum fourth);
   // Rank 0 adds up the clusters within slabs, and those of several slabs from their parts, to those
   // of a system.
   void sum_up(std::uint64_t who, const SlabClusters::Sums& own,

@@ -6,9 +6,11 @@
 //
 // Swendsen-Wang (swendsen_wang_fused.hpp): the slab's tiles are labelled and joined on the device.
 // Then, as on CPUs (shared.cpp), ends of bonds go to the slab where the bond begins, which knows
-// the labels that it joins; these pairs are united once, and the clusters of several slabs get the
-// label of all. From one update of a run to the next the spins stay in the form of that path; halo
-// and far ends follow at the end.
+// the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
+// device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
+// get the smallest label of all. Sites of their parts are added up on rank 0's device, batch by
+// batch. From one update of a run to the next the spins stay in the form of that path; halo and far
+// ends follow at the end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,7 +74,8 @@ class CudaShare final : public SingleShare {
   }
 
  private:
-  static constexpr std::uint32_t kBatch = 16;  // updates between two summations
+  static constexpr std::uint64_t kChunk = 4096;  // pairs, or parts, that are copied before it is
+                                                 // known how many there are
 
   cudaStream_t stream() const { return team_.stream(0); }
   std::uint8_t* system(std::uint64_t who) { return spins_.data() + who * stride_; }
@@ -86,15 +89,18 @@ class CudaShare final : public SingleShare {
   void cluster_updates(std::uint64_t step, std::uint64_t updates);
   void cluster_batch(std::uint64_t step, std::uint32_t updates);
   void join_slabs(std::uint64_t who, std::uint32_t update);
-  std::vector<LabelPair> border_edges(std::uint64_t who, std::uint32_t update);
-  void adopt(std::uint64_t who, std::uint32_t update, const std::vector<LabelPair>& united);
+  void exchange_ends();
+  std::uint64_t gather_pairs();
+  AdoptedLabels adopted(std::uint64_t who);
   void ask_sizes(std::uint32_t update);
   void take_sizes(std::uint64_t who);
   void sum_batch(std::uint32_t updates);
+  void sum_up_all(const std::vector<std::vector<std::uint8_t>>& all, std::uint32_t updates);
 
   const DeviceTeam team_;  // the device
   const std::uint64_t stride_;
   const Lattice& lattice_;
+  const std::uint32_t batch_;  // updates between two summations: rewired bonds make many parts
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
@@ -115,18 +121,27 @@ class CudaShare final : public SingleShare {
   DeviceBuffer<Site> told_;
   DeviceBuffer<RewiredSlot> asked_;
   DeviceBuffer<std::uint64_t> ends_;  // that go, or have come
-  DeviceBuffer<unsigned long long> pairs_, met_;
-  DeviceBuffer<std::uint32_t> pair_count_;
-  DeviceBuffer<std::uint32_t> nodes_, sizes_;  // [systems][labels]: of clusters of several slabs
   PinnedBuffer<std::uint64_t> ends_out_, ends_in_;
+  // How many pairs the slab's borders join, then these; of all ranks as far as they are in a
+  // chunk, one after the other, then the others.
+  DeviceBuffer<unsigned long long> pairs_, met_;
   PinnedBuffer<unsigned long long> host_pairs_;
-  PinnedBuffer<std::uint32_t> host_sizes_;  // [systems][labels]
-  PinnedBuffer<std::uint32_t> host_count_;
+  PinnedBuffer<unsigned long long> chunks_;             // [ranks][1 + kChunk]
+  std::vector<std::vector<unsigned long long>> rests_;  // [ranks]
+  DeviceBuffer<unsigned long long> all_pairs_;          // of all ranks; parts of an update likewise
+  DeviceBuffer<std::uint32_t> parent_, adopted_bits_;
+  // Of clusters of several slabs, of the update in hand.
+  DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
+  DeviceBuffer<Site> smallest_;                        // [systems][labels]
+  DeviceBuffer<unsigned long long> sized_;             // [systems][labels]
+  PinnedBuffer<std::uint32_t> host_count_;             // [systems]
+  PinnedBuffer<unsigned long long> host_sized_;        // [systems][kChunk]
+  DeviceBuffer<unsigned long long> border_sums_;       // [batch][systems][3]
   std::uint64_t most_labels_ = 0;
-  std::vector<std::vector<LabelPair>> adopted_;  // [systems] of the update in hand
-  // Of a batch's updates the smallest labels of clusters of several slabs and their sites here
-  // [kBatch][systems], these once they have come: asked for last were those of asked_update_.
-  std::vector<std::vector<LabelPair>> parts_;
+  std::vector<std::uint64_t> most_adopted_;  // [systems] labels in pairs, at most
+  // [batch][systems] smallest labels and sites, label << 32 | sites; those of asked_update_ when
+  // they have come.
+  std::vector<std::vector<unsigned long long>> parts_;
   std::uint32_t asked_update_ = 0;
 };
 
@@ -135,7 +150,8 @@ CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, T
     : SingleShare(plan, spec, transport, thickness_of(*plan, spec, transport.size())),
       team_({device}),
       stride_(system_stride(plan_->sites)),
-      lattice_(plan_->lattice) {
+      lattice_(plan_->lattice),
+      batch_(plan_->rewired.empty() ? kUpdatesPerBatch : 16) {
   check_memory();
   const auto planes = [&](std::uint64_t sites) {
     return static_cast<std::uint32_t>(sites / plane_);
@@ -183,7 +199,7 @@ void CudaShare::check_memory() const {
   std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
                        systems_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
   if (spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty()) {
-    need += FusedSwendsenWang::bytes(plan, systems, 1, rows());
+    need += FusedSwendsenWang::bytes(plan, systems, 1, rows()) + 5 * plan_->sites;
   }
   team_.use(0);
   std::size_t free = 0, total = 0;
@@ -340,30 +356,42 @@ void CudaShare::prepare_clusters() {
   asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
   team_.wait();
   slab_ = {own_.first, own_.last, plane_, told_.data(), told.size(), asked_.data(), asked.size()};
-  const std::uint64_t most_ends = std::max(slab_.ends_in(), slab_.ends_out());
-  most_labels_ = slab_.ends_in() + slab_.ends_out();
-  ends_ = DeviceBuffer<std::uint64_t>(most_ends);
-  pairs_ = DeviceBuffer<unsigned long long>(most_labels_);
-  met_ = DeviceBuffer<unsigned long long>(
-      std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 20));
-  pair_count_ = DeviceBuffer<std::uint32_t>(1);
-  nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
-  sizes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
+  most_labels_ = std::max(slab_.ends_in() + slab_.ends_out(), kChunk);
+  std::uint64_t of_all = most_labels_;
+  transport_.sum(std::span(&of_all, 1));
+  transport_.broadcast(bytes_of(std::span(&of_all, 1)));
+  ends_ = DeviceBuffer<std::uint64_t>(std::max(slab_.ends_in(), slab_.ends_out()));
   ends_out_ = PinnedBuffer<std::uint64_t>(slab_.ends_out());
   ends_in_ = PinnedBuffer<std::uint64_t>(slab_.ends_in());
-  host_pairs_ = PinnedBuffer<unsigned long long>(most_labels_);
-  host_sizes_ = PinnedBuffer<std::uint32_t>(systems_ * most_labels_);
-  host_count_ = PinnedBuffer<std::uint32_t>(1);
-  adopted_.resize(systems_);
-  parts_.resize(kBatch * systems_);
+  pairs_ = DeviceBuffer<unsigned long long>(1 + most_labels_);
+  host_pairs_ = PinnedBuffer<unsigned long long>(1 + most_labels_);
+  met_ = DeviceBuffer<unsigned long long>(
+      std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 20));
+  const auto ranks = static_cast<std::uint64_t>(transport_.size());
+  chunks_ = PinnedBuffer<unsigned long long>(ranks * (1 + kChunk));
+  rests_.resize(ranks);
+  all_pairs_ = DeviceBuffer<unsigned long long>(of_all);
+  parent_ = DeviceBuffer<std::uint32_t>(plan_->sites);
+  adopted_bits_ = DeviceBuffer<std::uint32_t>(plan_->sites / 32 + 1);
+  adopted_bits_.clear(stream());
+  nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
+  smallest_ = DeviceBuffer<Site>(systems_ * most_labels_);
+  sized_ = DeviceBuffer<unsigned long long>(systems_ * most_labels_);
+  adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
+  adopted_count_.clear(stream());
+  host_count_ = PinnedBuffer<std::uint32_t>(systems_);
+  host_sized_ = PinnedBuffer<unsigned long long>(systems_ * kChunk);
+  border_sums_ = DeviceBuffer<unsigned long long>(3 * batch_ * systems_);
+  most_adopted_.assign(systems_, 0);
+  parts_.resize(batch_ * systems_);
 }
 
 void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
   if (updates == 0) return;
   prepare_clusters();
-  for (std::uint64_t done = 0; done < updates; done += kBatch) {
+  for (std::uint64_t done = 0; done < updates; done += batch_) {
     cluster_batch(step + done,
-                  static_cast<std::uint32_t>(std::min<std::uint64_t>(kBatch, updates - done)));
+                  static_cast<std::uint32_t>(std::min<std::uint64_t>(batch_, updates - done)));
   }
   for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
 }
@@ -386,10 +414,6 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
 }
 
 void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
-  adopt(who, update, unite(border_edges(who, update)));
-}
-
-std::vector<LabelPair> CudaShare::border_edges(std::uint64_t who, std::uint32_t update) {
   const DevicePlan& plan = graph_->plan();
   const FusedLabels& labels = fused_->labels(0);
   const auto of_system = static_cast<std::uint32_t>(who);
@@ -397,6 +421,28 @@ std::vector<LabelPair> CudaShare::border_edges(std::uint64_t who, std::uint32_t 
   ends_.copy_out(ends_out_.view(), stream());
   team_.wait();
   if (update > 0) take_sizes(who);
+  exchange_ends();
+  ends_.copy_in(ends_in_.view(), stream());
+  met_.clear(stream());
+  check_cuda(cudaMemsetAsync(pairs_.data(), 0, sizeof(unsigned long long), stream()), "clearing");
+  launch_border_edges(plan, labels, on_device_, slab_, update, of_system, ends_.data(),
+                      {pairs_.data() + 1, reinterpret_cast<std::uint32_t*>(pairs_.data()),
+                       met_.data(), static_cast<std::uint32_t>(met_.size())},
+                      stream());
+  const std::uint64_t pairs = gather_pairs();
+  check_cuda(cudaMemsetAsync(adopted_count_.data() + who, 0, sizeof(std::uint32_t), stream()),
+             "clearing");
+  launch_border_unite(plan, labels, slab_, update, of_system, all_pairs_.data(), pairs,
+                      {parent_.data(), adopted_bits_.data()}, adopted(who), stream());
+  most_adopted_[who] = std::min(2 * pairs, most_labels_);
+}
+
+AdoptedLabels CudaShare::adopted(std::uint64_t who) {
+  return {nodes_.data() + who * most_labels_, smallest_.data() + who * most_labels_,
+          adopted_count_.data() + who};
+}
+
+void CudaShare::exchange_ends() {
   const auto out = bytes_of(ends_out_.view()), in = bytes_of(ends_in_.view());
   transport_.post_receive(after(), kLabels, in.first(8 * plane_));
   transport_.post_send(before(), kLabels, out.first(8 * plane_));
@@ -410,90 +456,141 @@ std::vector<LabelPair> CudaShare::border_edges(std::uint64_t who, std::uint32_t 
     at_in += come;
   }
   transport_.wait();
-  ends_.copy_in(ends_in_.view(), stream());
-  met_.clear(stream());
-  pair_count_.clear(stream());
-  launch_border_edges(
-      plan, labels, on_device_, slab_, update, of_system, ends_.data(),
-      {pairs_.data(), pair_count_.data(), met_.data(), static_cast<std::uint32_t>(met_.size())},
-      stream());
-  pair_count_.copy_out(host_count_.view(), stream());
-  team_.wait();
-  const auto pairs = host_pairs_.view().first(host_count_.view()[0]);
-  pairs_.copy_out(pairs, stream());
-  team_.wait();
-  std::vector<LabelPair> edges;
-  edges.reserve(pairs.size());
-  for (const unsigned long long pair : pairs) {
-    edges.push_back({static_cast<Site>(pair >> 32), static_cast<Site>(pair)});
-  }
-  return edges;
 }
 
-// Own labels get the smallest of their clusters; their sizes are asked for later.
-void CudaShare::adopt(std::uint64_t who, std::uint32_t update,
-                      const std::vector<LabelPair>& united) {
-  const auto from = [&](std::uint64_t site) {
-    return std::partition_point(united.begin(), united.end(),
-                                [&](const LabelPair& pair) { return pair.label < site; });
-  };
-  std::vector<LabelPair>& own = adopted_[who];
-  own.assign(from(own_.first), from(own_.last));
-  const auto pairs = host_pairs_.view().first(own.size());
-  for (std::size_t k = 0; k < own.size(); ++k) {
-    pairs[k] = static_cast<unsigned long long>(own[k].label) << 32 | own[k].other;
+// The pairs of all ranks, in all_pairs_; how many.
+std::uint64_t CudaShare::gather_pairs() {
+  const auto head = host_pairs_.view().first(1 + kChunk);
+  pairs_.copy_out(head, stream());
+  team_.wait();
+  const std::uint64_t own = head[0];
+  if (own > kChunk) {
+    pairs_.copy_out(host_pairs_.view().subspan(1 + kChunk, own - kChunk), stream(), 1 + kChunk);
+    team_.wait();
   }
-  pairs_.copy_in(pairs, stream());
-  launch_border_adopt(graph_->plan(), fused_->labels(0), update, static_cast<std::uint32_t>(who),
-                      pairs_.data(), static_cast<std::uint32_t>(own.size()),
-                      nodes_.data() + who * most_labels_, stream());
+  const auto chunk = [&](int r) {
+    return chunks_.view().subspan(static_cast<std::uint64_t>(r) * (1 + kChunk), 1 + kChunk);
+  };
+  const auto for_others = [&](const auto& f) {
+    for (int r = 0; r < transport_.size(); ++r) {
+      if (r != transport_.rank()) f(r);
+    }
+    transport_.wait();
+  };
+  for_others([&](int r) {
+    transport_.post_receive(r, kEdges, bytes_of(chunk(r)));
+    transport_.post_send(r, kEdges, bytes_of(head));
+  });
+  for_others([&](int r) {
+    auto& rest = rests_[static_cast<std::size_t>(r)];
+    rest.resize(std::max<std::uint64_t>(chunk(r)[0], kChunk) - kChunk);
+    if (!rest.empty()) transport_.post_receive(r, kEdges, bytes_of(rest));
+    if (own > kChunk) {
+      transport_.post_send(r, kEdges,
+                           bytes_of(host_pairs_.view().subspan(1 + kChunk, own - kChunk)));
+    }
+  });
+  std::uint64_t pairs = own;
+  all_pairs_.copy_in(host_pairs_.view().subspan(1, own), stream());
+  for_others([&](int r) {
+    const std::uint64_t count = chunk(r)[0], first = std::min(count, kChunk);
+    all_pairs_.copy_in(chunk(r).subspan(1, first), stream(), pairs);
+    all_pairs_.copy_in(rests_[static_cast<std::size_t>(r)], stream(), pairs + first);
+    pairs += count;
+  });
+  return pairs;
 }
 
 // Queued for all systems.
 void CudaShare::ask_sizes(std::uint32_t update) {
   asked_update_ = update;
   for (std::uint64_t who = 0; who < systems_; ++who) {
-    const std::uint64_t at = who * most_labels_, count = adopted_[who].size();
-    launch_border_sizes(fused_->labels(0), update, static_cast<std::uint32_t>(who),
-                        nodes_.data() + at, static_cast<std::uint32_t>(count), sizes_.data() + at,
-                        stream());
-    sizes_.copy_out(host_sizes_.view().subspan(at, count), stream(), at);
-    std::vector<LabelPair>& parts = parts_[update * systems_ + who];
-    parts.clear();
-    for (const LabelPair& pair : adopted_[who]) parts.push_back({pair.other, 0});
+    const std::uint64_t at = who * most_labels_;
+    launch_border_sizes(fused_->labels(0), update, static_cast<std::uint32_t>(who), adopted(who),
+                        most_adopted_[who], sized_.data() + at, stream());
+    sized_.copy_out(host_sized_.view().subspan(who * kChunk, std::min(kChunk, most_adopted_[who])),
+                    stream(), at);
   }
+  adopted_count_.copy_out(host_count_.view(), stream());
 }
 
 // When they are there.
 void CudaShare::take_sizes(std::uint64_t who) {
-  std::vector<LabelPair>& parts = parts_[asked_update_ * systems_ + who];
-  const auto sizes = host_sizes_.view().subspan(who * most_labels_, parts.size());
-  for (std::size_t k = 0; k < parts.size(); ++k) parts[k].other = sizes[k];
+  std::vector<unsigned long long>& parts = parts_[asked_update_ * systems_ + who];
+  const std::uint64_t count = host_count_.view()[who], first = std::min(count, kChunk);
+  parts.resize(count);
+  std::copy_n(host_sized_.view().begin() + static_cast<std::ptrdiff_t>(who * kChunk), first,
+              parts.begin());
+  if (count == first) return;
+  sized_.copy_out(std::span(parts).subspan(first), stream(), who * most_labels_ + first);
+  team_.wait();
 }
 
-// The device has summed up all clusters' parts as if each were a cluster.
+// The device has summed up all clusters' parts as if each were a cluster: of clusters of several
+// slabs they are taken out, and go to rank 0.
 void CudaShare::sum_batch(std::uint32_t updates) {
   const DeviceLabels& labels = fused_->labels(0).common;
-  std::vector<unsigned long long> sums(updates * systems_ * labels.copies * 3);
+  const std::uint64_t rows = updates * systems_;
+  std::vector<unsigned long long> sums(rows * labels.copies * 3);
   const std::size_t bytes = sums.size() * sizeof sums[0];
   check_cuda(cudaMemcpyAsync(sums.data(), labels.sums, bytes, cudaMemcpyDeviceToHost, stream()),
              "copying from the device");
   check_cuda(cudaMemsetAsync(labels.sums, 0, bytes, stream()), "clearing");
   team_.wait();
-  for (std::uint64_t who = 0; who < systems_; ++who) take_sizes(who);
+  std::vector<std::uint64_t> message(4 * rows);  // n^2, n^4 low and high, parts; then all parts
   const unsigned long long* sum = sums.data();
-  for (std::uint64_t row = 0; row < updates * systems_; ++row) {
-    SlabClusters::Sums own;
+  for (std::uint64_t who = 0; who < systems_; ++who) take_sizes(who);
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::uint64_t square = 0;
+    WideSum fourth = 0;
     for (std::uint32_t copy = 0; copy < labels.copies; ++copy, sum += 3) {
-      own.square += sum[0];
-      own.fourth += WideSum{sum[2]} << 64 | sum[1];
+      square += sum[0];
+      fourth += WideSum{sum[2]} << 64 | sum[1];
     }
-    for (const LabelPair& part : parts_[row]) {
-      const std::uint64_t square = std::uint64_t{part.other} * part.other;
-      own.square -= square;
-      own.fourth -= WideSum{square} * square;
+    for (const unsigned long long part : parts_[row]) {
+      const std::uint64_t size = part & 0xFFFFFFFFu;
+      square -= size * size;
+      fourth -= WideSum{size * size} * (size * size);
     }
-    sum_up(row % systems_, own, parts_[row]);
+    const std::uint64_t of_row[]{square, static_cast<std::uint64_t>(fourth),
+                                 static_cast<std::uint64_t>(fourth >> 64), parts_[row].size()};
+    std::copy_n(of_row, 4, message.begin() + static_cast<std::ptrdiff_t>(4 * row));
+  }
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    message.insert(message.end(), parts_[row].begin(), parts_[row].end());
+  }
+  const auto all = transport_.gather(bytes_of(message));
+  if (transport_.rank() == 0) sum_up_all(all, updates);
+}
+
+void CudaShare::sum_up_all(const std::vector<std::vector<std::uint8_t>>& all,
+                           std::uint32_t updates) {
+  const std::uint64_t rows = updates * systems_;
+  std::vector<std::uint64_t> square(rows), at(all.size(), 4 * rows);
+  std::vector<WideSum> fourth(rows);
+  border_sums_.clear(stream());
+  const auto word = [&](std::size_t r) {
+    return reinterpret_cast<const std::uint64_t*>(all[r].data());
+  };
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::uint64_t parts = 0;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      const std::uint64_t* of_row = word(r) + 4 * row;
+      square[row] += of_row[0];
+      fourth[row] += WideSum{of_row[2]} << 64 | of_row[1];
+      const auto* of_rank = reinterpret_cast<const unsigned long long*>(word(r) + at[r]);
+      all_pairs_.copy_in({of_rank, of_row[3]}, stream(), parts);
+      parts += of_row[3];
+      at[r] += of_row[3];
+    }
+    launch_border_sums(all_pairs_.data(), parts, parent_.data(), border_sums_.data() + 3 * row,
+                       stream());
+  }
+  const auto joined = border_sums_.to_host(stream());
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const unsigned long long* sum = joined.data() + 3 * row;
+    add_update(row % systems_, square[row] + sum[0],
+               fourth[row] + (WideSum{sum[2]} << 64 | sum[1]));
   }
 }
 

@@ -1154,26 +1154,86 @@ __global__ void __launch_bounds__(kThreads)
   edges.pairs[atomicAdd(edges.count, 1u)] = pair;
 }
 
+__device__ __forceinline__ Site label_of(unsigned long long pair, unsigned which) {
+  return static_cast<Site>(which == 0 ? pair >> 32 : pair);
+}
+
+// A thread has a label of a pair.
+__global__ void __launch_bounds__(kThreads)
+    start_labels(const unsigned long long* pairs, std::uint64_t count,
+                 const __grid_constant__ LabelForest forest) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k >= 2 * count) return;
+  const Site label = label_of(pairs[k / 2], k % 2);
+  ParentForest{forest.parent}.store(label, label);
+  atomicAnd(forest.adopted + label / 32, ~(1u << label % 32));
+}
+
+__global__ void __launch_bounds__(kThreads)
+    unite_labels(const unsigned long long* pairs, std::uint64_t count,
+                 const __grid_constant__ LabelForest forest) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k < count) ParentForest{forest.parent}.unite(label_of(pairs[k], 0), label_of(pairs[k], 1));
+}
+
+// The first thread that comes with a label of the slab adopts it.
 template <int kDim>
 __global__ void __launch_bounds__(kThreads)
-    border_adopt(const __grid_constant__ FusedLabels labels, std::uint32_t update,
-                 std::uint32_t who, const unsigned long long* pairs, std::uint32_t count,
-                 std::uint32_t* nodes) {
-  const std::uint32_t k = blockIdx.x * kThreads + threadIdx.x;
-  if (k >= count) return;
+    adopt_labels(const __grid_constant__ FusedLabels labels,
+                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
+                 const unsigned long long* pairs, std::uint64_t count,
+                 const __grid_constant__ LabelForest forest,
+                 const __grid_constant__ AdoptedLabels adopted) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k >= 2 * count) return;
+  const Site label = label_of(pairs[k / 2], k % 2);
+  if (label < slab.first || label >= slab.last) return;
+  const std::uint32_t bit = 1u << label % 32;
+  if ((atomicOr(forest.adopted + label / 32, bit) & bit) != 0) return;
   const FusedSystem system(labels, who, update);
-  const auto label = static_cast<Site>(pairs[k] >> 32);
+  const Site smallest = ParentForest{forest.parent}.climb(label);
   const std::uint32_t node = node_of<kDim>(labels, system, label).node;  // a root
-  system.forest.words[node] = KeyedForest::make(node, static_cast<std::uint32_t>(pairs[k]));
-  nodes[k] = node;
+  system.forest.words[node] = KeyedForest::make(node, smallest);
+  const std::uint32_t place = atomicAdd(adopted.count, 1u);
+  adopted.node[place] = node;
+  adopted.smallest[place] = smallest;
 }
 
 __global__ void __launch_bounds__(kThreads)
     border_sizes(const __grid_constant__ FusedLabels labels, std::uint32_t update,
-                 std::uint32_t who, const std::uint32_t* nodes, std::uint32_t count,
-                 std::uint32_t* sizes) {
-  const std::uint32_t k = blockIdx.x * kThreads + threadIdx.x;
-  if (k < count) sizes[k] = FusedSystem(labels, who, update).size[nodes[k]];
+                 std::uint32_t who, const __grid_constant__ AdoptedLabels adopted,
+                 unsigned long long* parts) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k >= *adopted.count) return;
+  const std::uint32_t size = FusedSystem(labels, who, update).size[adopted.node[k]];
+  parts[k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    start_totals(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (k < count) ParentForest{total}.store(label_of(parts[k], 0), 0);
+}
+
+// When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2.
+__global__ void __launch_bounds__(kThreads)
+    add_parts(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,
+              unsigned long long* sums) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  std::uint64_t square = 0;
+  WideSum fourth = 0;
+  if (k < count) {
+    const auto size = static_cast<std::uint32_t>(parts[k]);
+    const std::uint64_t before = atomicAdd(total + label_of(parts[k], 0), size);
+    const std::uint64_t before2 = before * before, after2 = (before + size) * (before + size);
+    square = after2 - before2;
+    fourth = static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
+  }
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (threadIdx.x % 32 != 0) return;
+  atomicAdd(sums, static_cast<unsigned long long>(square));
+  atomic_add_wide(sums + 1, sums + 2, fourth);
 }
 
 }  // namespace
@@ -1239,23 +1299,33 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
   });
 }
 
-void launch_border_adopt(const DevicePlan& plan, const FusedLabels& labels, std::uint32_t update,
-                         std::uint32_t who, const unsigned long long* pairs, std::uint32_t count,
-                         std::uint32_t* nodes, cudaStream_t stream) {
+void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t who, const unsigned long long* pairs,
+                         std::uint64_t count, const LabelForest& forest,
+                         const AdoptedLabels& adopted, cudaStream_t stream) {
   if (count == 0) return;
+  launch(start_labels, cover(2 * count, kThreads), stream, pairs, count, forest);
+  launch(unite_labels, cover(count, kThreads), stream, pairs, count, forest);
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      launch(border_adopt<kDim>, cover(count, kThreads), stream, labels, update, who, pairs, count,
-             nodes);
+      launch(adopt_labels<kDim>, cover(2 * count, kThreads), stream, labels, slab, update, who,
+             pairs, count, forest, adopted);
     }
   });
 }
 
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
-                         const std::uint32_t* nodes, std::uint32_t count, std::uint32_t* sizes,
-                         cudaStream_t stream) {
+                         const AdoptedLabels& adopted, std::uint64_t most,
+                         unsigned long long* parts, cudaStream_t stream) {
+  if (most == 0) return;
+  launch(border_sizes, cover(most, kThreads), stream, labels, update, who, adopted, parts);
+}
+
+void launch_border_sums(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,
+                        unsigned long long* sums, cudaStream_t stream) {
   if (count == 0) return;
-  launch(border_sizes, cover(count, kThreads), stream, labels, update, who, nodes, count, sizes);
+  launch(start_totals, cover(count, kThreads), stream, parts, count, total);
+  launch(add_parts, cover(count, kThreads), stream, parts, count, total, sums);
 }
 
 }  // namespace rewise::single

@@ -150,15 +150,32 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
                          const DeviceSystems& systems, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const std::uint64_t* ends,
                          const SlabEdges& edges, cudaStream_t stream);
-// Then labels of the slab [count] and the smallest of their clusters, label << 32 | smallest: the
-// draws go by these. The labels' nodes are noted [count].
-void launch_border_adopt(const DevicePlan& plan, const FusedLabels& labels, std::uint32_t update,
-                         std::uint32_t who, const unsigned long long* pairs, std::uint32_t count,
-                         std::uint32_t* nodes, cudaStream_t stream);
-// When the next update's tiles, or the flip, are done: the sites of the nodes' clusters in the
-// slab.
+// A rank's work space for labels of all slabs, by their sites.
+struct LabelForest {
+  std::uint32_t* parent = nullptr;   // [sites]
+  std::uint32_t* adopted = nullptr;  // bit of site s: word s / 32, bit s % 32
+};
+// A slab's labels that are in pairs: their roots in the tiles' forest, and the smallest labels of
+// their clusters.
+struct AdoptedLabels {
+  std::uint32_t* node = nullptr;
+  Site* smallest = nullptr;
+  std::uint32_t* count = nullptr;  // 0 before
+};
+// Then the pairs of all slabs [count]: their sets are found, and the slab's clusters that are in
+// them draw by the smallest label of their set.
+void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t who, const unsigned long long* pairs,
+                         std::uint64_t count, const LabelForest& forest,
+                         const AdoptedLabels& adopted, cudaStream_t stream);
+// When the next update's tiles, or the flip, are done: of these, at most `most`, the smallest label
+// and the sites of the cluster in the slab, label << 32 | sites.
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
-                         const std::uint32_t* nodes, std::uint32_t count, std::uint32_t* sizes,
-                         cudaStream_t stream);
+                         const AdoptedLabels& adopted, std::uint64_t most,
+                         unsigned long long* parts, cudaStream_t stream);
+// Of such parts of all slabs [count] the sums over clusters, n^2 and n^4 (low, high), are added to
+// sums [3]. `total` [sites] is work space.
+void launch_border_sums(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,
+                        unsigned long long* sums, cudaStream_t stream);
 
 }  // namespace rewise::single
