@@ -54,6 +54,13 @@ struct SystemBlocks {
         systems(system_count),
         first(static_cast<std::uint32_t>(part.first_block(blocks))) {}
 
+  // Blocks [begin, end) of each system; may be none.
+  static SystemBlocks range(std::uint64_t begin, std::uint64_t end, std::uint32_t systems) {
+    SystemBlocks blocks(end - begin, systems);
+    blocks.first = static_cast<std::uint32_t>(begin);
+    return blocks;
+  }
+
   std::uint32_t count() const { return per_system.divisor * systems; }
 
   struct Place {

@@ -2,7 +2,8 @@
 // (device_part.hpp), with the kernels of the engine in one process (engine_cuda.cpp). Every system
 // has room for all its sites there, so that sites keep their numbers; those beyond the slab, its
 // halo and the far ends of its bonds hold nothing that is used. Messages go through page-locked
-// memory of the host.
+// memory of the host. Of a colour of a sweep the modified cells and the slab's outer planes go
+// first, on a stream of their own, and are exchanged while those between are updated.
 //
 // Swendsen-Wang (swendsen_wang_fused.hpp): the slab's tiles are labelled and joined on the device.
 // Then, as on CPUs (shared.cpp), ends of bonds go to the slab where the bond begins, which knows
@@ -19,7 +20,9 @@
 
 #include "src/base/error.hpp"
 #include "src/cuda/device_team.hpp"
+#include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
+#include "src/cuda/stream.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
@@ -50,7 +53,10 @@ class CudaShare final : public SingleShare {
  public:
   CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
             int device);
-  ~CudaShare() override { team_.finish(); }
+  ~CudaShare() override {
+    team_.finish();
+    cudaStreamSynchronize(urgent_.get());
+  }
 
   std::string device() const override { return "cuda"; }
   std::string model() const override { return device_model(team_.devices().front()); }
@@ -100,6 +106,8 @@ class CudaShare final : public SingleShare {
   const DeviceTeam team_;  // the device
   const std::uint64_t stride_;
   const Lattice& lattice_;
+  const CudaStream urgent_;
+  const CudaEvent outer_done_, inner_done_;
   const std::uint32_t batch_;  // updates between two summations: rewired bonds make many parts
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
@@ -151,6 +159,7 @@ CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, T
       team_({device}),
       stride_(system_stride(plan_->sites)),
       lattice_(plan_->lattice),
+      urgent_(CudaStream::urgent()),
       batch_(plan_->rewired.empty() ? kUpdatesPerBatch : 16) {
   check_memory();
   const auto planes = [&](std::uint64_t sites) {
@@ -247,7 +256,7 @@ void CudaShare::upload_measured_bonds() {
   team_.wait();
 }
 
-// A plane that is both before and after the slab comes twice, the same.
+// On the urgent stream. A plane that is both before and after the slab comes twice, the same.
 void CudaShare::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
   DeviceBuffer<Site>&sent = sent_[colour], &received = received_[colour];
@@ -259,12 +268,12 @@ void CudaShare::exchange(Extent systems, int colour) {
     return in_.view().subspan((who - systems.first) * each_in + at, count);
   };
   for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    spins_.copy_out(out(who, 0, plane_), stream(), who * stride_ + own_.first);
-    spins_.copy_out(out(who, plane_, plane_), stream(), who * stride_ + own_.last - plane_);
-    launch_gather(system(who), sent.data(), sent.size(), far_bytes_.data(), stream());
-    far_bytes_.copy_out(out(who, 2 * plane_, sent.size()), stream());
+    spins_.copy_out(out(who, 0, plane_), urgent_.get(), who * stride_ + own_.first);
+    spins_.copy_out(out(who, plane_, plane_), urgent_.get(), who * stride_ + own_.last - plane_);
+    launch_gather(system(who), sent.data(), sent.size(), far_bytes_.data(), urgent_.get());
+    far_bytes_.copy_out(out(who, 2 * plane_, sent.size()), urgent_.get());
   }
-  team_.wait();
+  urgent_.wait();
   for (std::uint64_t who = systems.first; who < systems.last; ++who) {
     transport_.post_receive(before(), kToAfter, in(who, 0, plane_));
     transport_.post_receive(after(), kToBefore, in(who, plane_, plane_));
@@ -281,23 +290,30 @@ void CudaShare::exchange(Extent systems, int colour) {
   }
   transport_.wait();
   for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    spins_.copy_in(in(who, 0, plane_), stream(), who * stride_ + plane_before(own_.first));
-    spins_.copy_in(in(who, plane_, plane_), stream(), who * stride_ + plane_after(own_.last));
-    far_bytes_.copy_in(in(who, 2 * plane_, received.size()), stream());
-    launch_scatter(far_bytes_.data(), received.data(), received.size(), system(who), stream());
+    spins_.copy_in(in(who, 0, plane_), urgent_.get(), who * stride_ + plane_before(own_.first));
+    spins_.copy_in(in(who, plane_, plane_), urgent_.get(), who * stride_ + plane_after(own_.last));
+    far_bytes_.copy_in(in(who, 2 * plane_, received.size()), urgent_.get());
+    launch_scatter(far_bytes_.data(), received.data(), received.size(), system(who), urgent_.get());
   }
 }
 
 void CudaShare::fetch(std::uint64_t who) {
   team_.use(0);
-  for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
   team_.wait();
+  for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
+  urgent_.wait();
 }
 
+// Either half of a colour reads what both have done of the other.
 void CudaShare::sweep(std::uint64_t step) {
   on_device_.step = static_cast<std::uint32_t>(step);
   for (int colour = 0; colour < 2; ++colour) {
-    local_->sweep_colour(colour, on_device_, stream());
+    outer_done_.hold(stream());
+    inner_done_.hold(urgent_.get());
+    local_->sweep_outer(colour, on_device_, plane_, urgent_.get());
+    outer_done_.record(urgent_.get());
+    local_->sweep_inner(colour, on_device_, plane_, stream());
+    inner_done_.record(stream());
     exchange({0, systems_}, colour);
   }
 }
@@ -310,6 +326,7 @@ void CudaShare::advance(const Advance& what) {
   const std::uint64_t together = schedule.local == 0 ? what.cycles : 1;
   for (std::uint64_t cycle = 0; cycle < what.cycles; cycle += together) {
     for (std::uint32_t m = 0; m < schedule.local; ++m) sweep(step++);
+    urgent_.wait();
     cluster_updates(step, schedule.cluster * together);
     step += schedule.cluster * together;
   }

@@ -395,25 +395,85 @@ void LocalCuda::sort_cells(const Plan& plan, const DevicePart& part, cudaStream_
   cells_ = {site_.data(), degree_.data(), offset_.data(), neighbour_.data()};
 }
 
+// Blocks of sweep_regular().
+constexpr std::uint64_t kBlockSites = std::uint64_t{8} * kThreads;
+
+std::uint64_t regular_blocks(std::uint64_t sites) {
+  return (sites + kBlockSites - 1) / kBlockSites;
+}
+
+// Of a rank's part: blocks [begin, inner) and [outer, end) have its first and its last plane,
+// [inner, outer) what lies between; where that is nothing all are before `inner`.
+struct PlaneBlocks {
+  std::uint64_t begin, inner, outer, end;
+
+  PlaneBlocks(std::uint64_t sites, const DevicePart& part, std::uint64_t plane)
+      : begin(part.begin(sites) / kBlockSites),
+        inner(regular_blocks(part.begin(sites) + plane)),
+        outer((part.end(sites) - plane) / kBlockSites),
+        end(regular_blocks(part.end(sites))) {
+    if (outer <= inner) inner = outer = end;
+  }
+};
+
+template <class F>
+void LocalCuda::with_rule(const F& f) const {
+  if (!plan_.potts) {
+    f.template operator()<IsingFlip>();
+  } else if (update_ == LocalUpdate::metropolis) {
+    f.template operator()<PottsMetropolis>();
+  } else {
+    f.template operator()<PottsHeatBath>();
+  }
+}
+
 void LocalCuda::sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const {
-  if (!plan_.potts) return sweep_by<IsingFlip>(colour, systems, stream);
-  if (update_ == LocalUpdate::metropolis) return sweep_by<PottsMetropolis>(colour, systems, stream);
-  sweep_by<PottsHeatBath>(colour, systems, stream);
+  with_rule([&]<class Rule>() {
+    sweep_regular<Rule>(colour, systems, systems.blocks(regular_blocks(plan_.sites)), stream);
+    sweep_modified<Rule>(colour, systems, stream);
+  });
+}
+
+void LocalCuda::sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                            cudaStream_t stream) const {
+  const PlaneBlocks blocks(plan_.sites, systems.part, plane);
+  const auto range = [&](std::uint64_t begin, std::uint64_t end) {
+    return SystemBlocks::range(begin, end, systems.systems);
+  };
+  with_rule([&]<class Rule>() {
+    sweep_regular<Rule>(colour, systems, range(blocks.begin, blocks.inner), stream);
+    sweep_regular<Rule>(colour, systems, range(blocks.outer, blocks.end), stream);
+    sweep_modified<Rule>(colour, systems, stream);
+  });
+}
+
+void LocalCuda::sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                            cudaStream_t stream) const {
+  const PlaneBlocks blocks(plan_.sites, systems.part, plane);
+  with_rule([&]<class Rule>() {
+    sweep_regular<Rule>(colour, systems,
+                        SystemBlocks::range(blocks.inner, blocks.outer, systems.systems), stream);
+  });
 }
 
 template <class Rule>
-void LocalCuda::sweep_by(int colour, const DeviceSystems& systems, cudaStream_t stream) const {
-  const LaunchShape shape{.threads = kThreads};
+void LocalCuda::sweep_regular(int colour, const DeviceSystems& systems, const SystemBlocks& blocks,
+                              cudaStream_t stream) const {
+  if (!any_regular_) return;
   const std::uint64_t calls =
       (plan_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-  if (any_regular_) {
-    with_dim(plan_.lattice.dim, [&]<int kDim>() {
-      if constexpr (kDim > 0) {
-        launch(update_regular<kDim, Rule>, systems.blocks(blocks_for(calls)), shape, stream, plan_,
-               geometry_, groups_.data(), systems, colour, calls);
-      }
-    });
-  }
+  with_dim(plan_.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) {
+      launch(update_regular<kDim, Rule>, blocks, {.threads = kThreads}, stream, plan_, geometry_,
+             groups_.data(), systems, colour, calls);
+    }
+  });
+}
+
+template <class Rule>
+void LocalCuda::sweep_modified(int colour, const DeviceSystems& systems,
+                               cudaStream_t stream) const {
+  const LaunchShape shape{.threads = kThreads};
   const auto k = static_cast<std::size_t>(colour);
   const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
   const std::uint32_t wide = Rule::kSorts ? first_wide_[k] : last;

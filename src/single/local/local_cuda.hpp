@@ -55,10 +55,24 @@ class LocalCuda {
   void sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
   int colours() const { return colours_; }
 
+  // The same in two steps that may overlap, of a rank's part of a lattice: the modified cells, with
+  // the planes of `plane` sites at both ends of the part; then all that lies between. Blocks are
+  // whole ones here, too.
+  void sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                   cudaStream_t stream) const;
+  void sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,
+                   cudaStream_t stream) const;
+
  private:
   void sort_cells(const Plan& plan, const DevicePart& part, cudaStream_t stream);
+  // Calls f.operator()<Rule>() with the model's and the update's rule.
+  template <class F>
+  void with_rule(const F& f) const;
   template <class Rule>
-  void sweep_by(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
+  void sweep_regular(int colour, const DeviceSystems& systems, const SystemBlocks& blocks,
+                     cudaStream_t stream) const;
+  template <class Rule>
+  void sweep_modified(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
 
   const LocalUpdate update_;
   DevicePlan plan_;
