@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same when it runs
     from ._core import devices as devices
-    from .device_spins import DeviceSpins as DeviceSpins
+    from .device_spins import DeviceSpins as DeviceSpins, DeviceSums as DeviceSums
     from .errors import (DataError as DataError, DeviceError as DeviceError, Error as Error,
                          FileError as FileError, HeldError as HeldError,
                          Interrupted as Interrupted, UsageError as UsageError)
@@ -42,7 +42,7 @@ _FROM = {
     "resamples": ("Resamples",),
     "tuning": ("Tuning", "tune"),
     "label": ("Percolation", "labels", "percolate"),
-    "device_spins": ("DeviceSpins",),
+    "device_spins": ("DeviceSpins", "DeviceSums"),
     "_core": ("devices",),
 }
 _MODULE_OF = {name: module for module, names in _FROM.items() for name in names}

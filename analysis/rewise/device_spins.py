@@ -1,4 +1,5 @@
-"""The spins of a simulation where they lie on a GPU, for CuPy, PyTorch and others, without copies.
+"""The spins of a simulation, and sums over them, where they lie on a GPU, for CuPy, PyTorch and
+others, without copies.
 
     sim = rewise.Simulation(g, 2.4, device="cuda", engine="single", replicas=4)
     s = cupy.asarray(sim.spins_device)              # or torch.as_tensor(.., device="cuda"),
@@ -9,8 +10,36 @@
 import numpy as np
 
 
-class DeviceSpins:
-    """An array on a GPU, by `__cuda_array_interface__` (version 3) and DLPack; made by
+class DeviceArray:
+    """An array on a GPU, by `__cuda_array_interface__` (version 3) and DLPack. It holds its
+    simulation, and is there to be read.
+    """
+
+    def __init__(self, simulation, core, dtype):
+        self.device, self._scalar, self._place = simulation.device, simulation._scalar, core
+        _, self._address, self.shape, self.strides = core(self._scalar)
+        self.dtype = np.dtype(dtype)
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"version": 3, "data": (self._address, False), "shape": self.shape,
+                "strides": self.strides, "typestr": self.dtype.str, "stream": None}
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A capsule for one reader; steps have ended when they return, so no `stream` waits."""
+        if copy or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"{type(self).__name__} is read where it lies; copy what was read")
+        return self._place(self._scalar)[0]
+
+    def __dlpack_device__(self):
+        return 2, int(self.device.split(":")[1])  # kDLCUDA
+
+    def __repr__(self):
+        return f"<rewise.{type(self).__name__}: {self.dtype} {list(self.shape)} on {self.device}>"
+
+
+class DeviceSpins(DeviceArray):
+    """The spins on a GPU, an array by `__cuda_array_interface__` (version 3) and DLPack; made by
     Simulation.spins_device. By the simulation's engine it is
 
     single: uint8 [temperature, replica, *extents reversed], x last ([.., sites] without a lattice):
@@ -35,28 +64,23 @@ class DeviceSpins:
 
     def __init__(self, simulation):
         self._core, self.engine = simulation._core, simulation.engine
-        self.device, self._scalar = simulation.device, simulation._scalar
-        _, self._address, self.shape, self.strides = self._core.device_spins(self._scalar)
-        self.dtype = np.dtype(np.uint8 if self.engine == "single" else np.int32)
+        super().__init__(simulation, self._core.device_spins,
+                         np.uint8 if self.engine == "single" else np.int32)
 
     @property
     def slots(self) -> np.ndarray:
         """uint32 [sites], bundle engine."""
         return self._core.device_slots()
 
-    @property
-    def __cuda_array_interface__(self):
-        return {"version": 3, "data": (self._address, False), "shape": self.shape,
-                "strides": self.strides, "typestr": self.dtype.str, "stream": None}
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """A capsule for one reader; steps have ended when they return, so no `stream` waits."""
-        if copy or dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError("spins_device is read where it lies; copy what was read")
-        return self._core.device_spins(self._scalar)[0]
+class DeviceSums(DeviceArray):
+    """The sums of a measurement on a GPU, an array as DeviceSpins is; made by
+    Simulation.measure_device(): int64 [2, replica], or [2, temperature, replica] where there are
+    several temperatures. The first half are the bond sums (energy = -bond sum / sites), the second
+    the magnetisation sums (magnetisation = sum / sites, Potts / (sites (q - 1))), the very integers
+    of Simulation.measure(). The place stays the same: the next measure_device() waits for what is
+    under way on the device and writes there.
+    """
 
-    def __dlpack_device__(self):
-        return 2, int(self.device.split(":")[1])  # kDLCUDA
-
-    def __repr__(self):
-        return f"<rewise.DeviceSpins: {self.dtype} {list(self.shape)} on {self.device}>"
+    def __init__(self, simulation):
+        super().__init__(simulation, simulation._core.device_sums, np.int64)

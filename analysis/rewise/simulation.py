@@ -14,7 +14,7 @@ import numpy as np
 
 from . import arguments
 from . import _core
-from .device_spins import DeviceSpins
+from .device_spins import DeviceSpins, DeviceSums
 from .errors import Error, UsageError
 from .graph import Graph
 from .results import Results
@@ -256,6 +256,12 @@ class Simulation:
         JAX and Numba take as an array. DeviceError for a simulation on the CPU (`spins`), and on
         several GPUs."""
         return DeviceSpins(self)
+
+    def measure_device(self) -> DeviceSums:
+        """As measure(), but on the GPU that has the spins, where the sums stay: DeviceSums, for
+        CuPy, PyTorch and others. Cluster sums go on. DeviceError as for `spins_device`."""
+        self._core.measure_on_device()
+        return DeviceSums(self)
 
     def save(self, path: arguments.Path) -> None:
         """A task file (.h5) with state and series, replacing what is there whole or not at all."""

@@ -311,6 +311,24 @@ DeviceSpins DeviceBatch::device_spins(std::uint32_t graph) {
           {static_cast<std::int64_t>(words * vec), static_cast<std::int64_t>(vec), 1}};
 }
 
+std::int64_t* DeviceBatch::measure_on_device(std::uint32_t graph, const SumUnits& units) {
+  choose();
+  const std::size_t replicas = std::size_t{graphs_->bundles()} * kReplicas;
+  if (of_graph_.empty()) {
+    counted_ = DeviceBuffer<unsigned long long>(2 * replicas);
+    of_graph_ = DeviceBuffer<std::int64_t>(2 * replicas);
+  }
+  counted_.clear(stream_.get());
+  DeviceMeasurement m = graphs_->measurement({graph, 1}, spins_.data());
+  m.disagreeing = counted_.data();
+  m.up = counted_.data() + replicas;
+  launch_measure(graphs_->lattice({graph, 1}), m, stream_.get());
+  launch_report({m.disagreeing, 1, m.up, 1}, units, static_cast<std::uint32_t>(replicas),
+                of_graph_.data(), stream_.get());
+  stream_.wait();
+  return of_graph_.data();
+}
+
 std::uint32_t* DeviceBatch::bundle_words(std::size_t bundle) {
   const auto vec = static_cast<std::size_t>(graphs_->vec());
   return spins_.data() + bundle / vec * graphs_->lattice({}).words * vec + bundle % vec;

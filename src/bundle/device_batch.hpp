@@ -20,6 +20,7 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
 #include "src/engine/device_spins.hpp"
+#include "src/engine/device_sums.hpp"
 #include "src/engine/pieces.hpp"
 
 namespace rewise::bundle {
@@ -65,6 +66,8 @@ class DeviceBatch {
   void write_words(std::size_t bundle, std::span<const std::uint32_t> words);
   // All bundles of a graph.
   DeviceSpins device_spins(std::uint32_t graph);
+  // Waits. [2][replicas of a graph] on the device, until the next call: HasDeviceSpins.
+  std::int64_t* measure_on_device(std::uint32_t graph, const SumUnits& units);
   void wait_for_readers() const {
     choose();
     check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
@@ -110,6 +113,8 @@ class DeviceBatch {
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
   std::optional<std::uint32_t> next_step_;    // what step_ will hold after what is queued
   DeviceBuffer<unsigned long long> sums_;     // [kSlots][kKinds][replicas]
+  DeviceBuffer<unsigned long long> counted_;  // once measure_on_device() was called: [2][replicas]
+  DeviceBuffer<std::int64_t> of_graph_;       // of a graph, the sums from these
   PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host; or more
   std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t, unsigned>, CudaGraph>
       captured_;  // by range, M, W, cycles and forms of Wolff updates

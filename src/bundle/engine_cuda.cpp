@@ -69,6 +69,9 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
   }
 
   DeviceSpins device_spins() override { return batch_->device_spins(member_); }
+  std::int64_t* measure_on_device() override {
+    return batch_->measure_on_device(member_, sum_units());
+  }
   std::vector<std::uint32_t> device_slots() const override {
     std::vector<std::uint32_t> slots(layout_.sites);
     for (Site site = 0; site < layout_.sites; ++site) slots[site] = layout_.slot(site);

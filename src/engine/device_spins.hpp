@@ -1,4 +1,5 @@
-// Spins in the place where an engine keeps them on a CUDA device, for who reads them there.
+// Spins in the place where an engine keeps them on a CUDA device, and sums over them, for who reads
+// them there.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,10 @@ class HasDeviceSpins {
   // The place stays the same as long as the engine lives; what is there is what the last call left.
   // Error(device) where the spins are spread over several devices.
   virtual DeviceSpins device_spins() = 0;
+  // Measures all replicas as they are, without a word to the host; cluster sums go on. int64
+  // [2][T][R] on the device of the spins, Observation::bond_sum and ::magnetisation: always the
+  // same place, valid until the next such call. Error(device) as above.
+  virtual std::int64_t* measure_on_device() = 0;
   // Of each site its slot, where the array has slots. [sites] or nothing
   virtual std::vector<std::uint32_t> device_slots() const { return {}; }
   // Waits for what others do on the device, who may be reading.

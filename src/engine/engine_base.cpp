@@ -97,15 +97,19 @@ void EngineBase::count(const Schedule& schedule, std::uint64_t cycles, std::uint
 
 // Measurements
 
+SumUnits EngineBase::sum_units() const {
+  return {static_cast<std::int64_t>(bonds_), static_cast<std::int64_t>(sites_),
+          spec_.model == ModelKind::potts ? spec_.q : 2, bond_energy(spec_.model)};
+}
+
 void EngineBase::report(const unsigned long long* unequal, const unsigned long long* up,
                         Observation& out) {
-  const bool potts = spec_.model == ModelKind::potts;
-  const auto bonds = static_cast<std::int64_t>(bonds_), sites = static_cast<std::int64_t>(sites_);
+  const SumUnits units = sum_units();
   out.bond_sum.resize(replicas_);
   out.magnetisation.resize(replicas_);
   for (std::size_t r = 0; r < replicas_; ++r) {
-    out.bond_sum[r] = bonds - (potts ? 1 : 2) * static_cast<std::int64_t>(unequal[r]);
-    out.magnetisation[r] = (potts ? spec_.q : 2) * static_cast<std::int64_t>(up[r]) - sites;
+    out.bond_sum[r] = units.bond_sum(unequal[r]);
+    out.magnetisation[r] = units.magnetisation(up[r]);
   }
   report_sums(out);
 }

@@ -16,6 +16,7 @@
 #include "src/base/wide_sum.hpp"
 #include "src/engine/engine.hpp"
 #include "src/engine/pieces.hpp"
+#include "src/engine/sum_units.hpp"
 
 namespace rewise {
 
@@ -81,8 +82,9 @@ class EngineBase : public Engine {
   // Counts finished cycles; `visited` sites by their cluster updates (Swendsen-Wang visits all).
   void count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited);
 
-  // A measurement from counts of every replica: bonds between unequal spins (modulo 2^64); spins
-  // up, or of Potts the sites in the most frequent state. With the cluster sums, see below.
+  SumUnits sum_units() const;
+  // A measurement from counts of every replica, as SumUnits takes them. With the cluster sums, see
+  // below.
   void report(const unsigned long long* unequal, const unsigned long long* up, Observation& out);
   // Hands out the cluster sums and starts new ones.
   void report_sums(Observation& out);

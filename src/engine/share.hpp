@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "src/engine/engine.hpp"
+#include "src/engine/registry.hpp"
 #include "src/ranks/threads.hpp"
 #include "src/ranks/transport.hpp"
 
@@ -108,6 +108,24 @@ class RecipeReader {
  private:
   std::span<const std::uint8_t> bytes_;
 };
+
+// The recipe of an engine's shares, by pass(stream) of a struct, with the engine before it; and the
+// reverse.
+template <class Recipe>
+std::vector<std::uint8_t> written(EngineKind engine, Recipe recipe) {
+  RecipeWriter writer;
+  writer(engine);
+  recipe.pass(writer);
+  return writer.bytes;
+}
+template <class Recipe>
+Recipe read_recipe(std::span<const std::uint8_t> bytes) {
+  RecipeReader reader(bytes);
+  EngineKind engine{};
+  Recipe recipe;
+  recipe.pass(reader(engine));
+  return recipe;
+}
 
 // On what a rank computes: its threads, and its device where `cuda`.
 using RankOptionsOf = std::function<EngineOptions(bool cuda)>;

@@ -10,6 +10,7 @@
 #include "src/cuda/stream.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/engine/device_spins.hpp"
+#include "src/engine/device_sums.hpp"
 #include "src/packed/kernels.hpp"
 
 namespace rewise::packed {
@@ -25,6 +26,7 @@ class CudaEngine final : public PackedEngine, public HasDeviceSpins {
   void measure(Observation& out) override;
 
   DeviceSpins device_spins() override;
+  std::int64_t* measure_on_device() override;
   void wait_for_readers() override {
     use();
     check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
@@ -33,6 +35,7 @@ class CudaEngine final : public PackedEngine, public HasDeviceSpins {
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   void check_memory() const;
+  void count_systems();  // queued
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
   void read_words(std::size_t who, std::uint64_t first,
                   std::span<std::uint32_t> out) const override;
@@ -45,6 +48,7 @@ class CudaEngine final : public PackedEngine, public HasDeviceSpins {
   CudaStream stream_;
   DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
   DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
+  DeviceBuffer<std::int64_t> sums_;            // once measure_on_device() was called
 };
 
 CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
@@ -88,14 +92,18 @@ bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
       });
 }
 
-void CudaEngine::measure(Observation& out) {
-  use();
-  const double start = now();
+void CudaEngine::count_systems() {
   measured_.clear(stream_.get());
   for (std::size_t who = 0; who < systems_; ++who) {
     launch_count(layout_, layout_.all_rows(), system(who), measured_.data() + 2 * who,
                  stream_.get());
   }
+}
+
+void CudaEngine::measure(Observation& out) {
+  use();
+  const double start = now();
+  count_systems();
   const auto sums = measured_.to_host(stream_.get());
   std::vector<unsigned long long> unequal(systems_), up(systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
@@ -104,6 +112,16 @@ void CudaEngine::measure(Observation& out) {
   }
   report(unequal.data(), up.data(), out);
   work_.measure_seconds += now() - start;
+}
+
+std::int64_t* CudaEngine::measure_on_device() {
+  use();
+  if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * systems_);
+  count_systems();
+  launch_report({measured_.data(), 2, measured_.data() + 1, 2}, sum_units(),
+                static_cast<std::uint32_t>(systems_), sums_.data(), stream_.get());
+  stream_.wait();
+  return sums_.data();
 }
 
 DeviceSpins CudaEngine::device_spins() {

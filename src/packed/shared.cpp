@@ -50,7 +50,7 @@ class SharedEngine final : public PackedEngine {
       : PackedEngine(Layout::make(recipe.extents), recipe.spec),
         crew_(std::move(crew)),
         options_(options),
-        shares_(transport, written(recipe),
+        shares_(transport, written(EngineKind::packed, recipe),
                 [&](std::span<const std::uint8_t> bytes) {
                   return make_packed_share(bytes, transport, [&](bool) { return options; });
                 }),
@@ -81,13 +81,6 @@ class SharedEngine final : public PackedEngine {
   }
 
  private:
-  static std::vector<std::uint8_t> written(Recipe& recipe) {
-    RecipeWriter writer;
-    writer(EngineKind::packed);
-    recipe.pass(writer);
-    return writer.bytes;
-  }
-
   // Calls f(colour, first byte of it, words of the whole), of [first, first + count) words.
   template <class F>
   void for_colours(std::uint64_t first, std::uint64_t count, const F& f) const {
@@ -127,10 +120,7 @@ class SharedEngine final : public PackedEngine {
 
 std::unique_ptr<Share> make_packed_share(std::span<const std::uint8_t> bytes, Transport& transport,
                                          const RankOptionsOf& options) {
-  RecipeReader reader(bytes);
-  EngineKind kind{};
-  Recipe recipe;
-  recipe.pass(reader(kind));
+  const auto recipe = read_recipe<Recipe>(bytes);
   return make_slab(recipe, transport, options(recipe.cuda));
 }
 

@@ -282,6 +282,13 @@ DeviceSpins Simulation::device_spins() {
   return spins;
 }
 
+void Simulation::measure_on_device(const Listener& listener) {
+  HasDeviceSpins& engine = device_engine();
+  if (within_cycle_) advance(0, listener);
+  if (sums_ != nullptr) engine.wait_for_readers();
+  sums_ = engine.measure_on_device();
+}
+
 std::vector<std::uint32_t> Simulation::device_slots() { return device_engine().device_slots(); }
 
 HotCold Simulation::halves(std::uint64_t count) const {

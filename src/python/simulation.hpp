@@ -74,6 +74,10 @@ class Simulation {
   // Where they lie on a CUDA device, to be read there until the next call that advances, which
   // waits for readers. Error(device) on the CPU, and where several devices share them.
   DeviceSpins device_spins();
+  // Sums of all replicas as they are, measured and left there: int64 [2][T][R], always in the same
+  // place. Error(device) likewise.
+  void measure_on_device(const Listener& listener);
+  std::int64_t* device_sums() const { return sums_; }
   std::vector<std::uint32_t> device_slots();  // HasDeviceSpins::device_slots()
   std::uint64_t trajectory_hash() const { return engine_->trajectory_hash(); }
   Work work() const { return engine_->work(); }
@@ -103,6 +107,7 @@ class Simulation {
   TaskSpec spec_;
   std::unique_ptr<Engine> engine_;
   HasDeviceSpins* lent_ = nullptr;     // engine_, once others may read its spins
+  std::int64_t* sums_ = nullptr;       // on its device, once measured there
   std::function<bool()> interrupted_;  // of the call under way; none: cycles are not interrupted
   bool within_cycle_ = false;          // the last one was interrupted
   bool moved_ = false;                 // since the last measurement

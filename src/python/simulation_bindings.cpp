@@ -81,7 +81,19 @@ nb::object spins_of(Simulation& self, std::uint32_t temperature, std::uint32_t f
 }
 
 // (DLPack capsule for one reader, which keeps the simulation alive; address; shape; strides in
-// bytes), laid out as rewise/device_spins.py says. `scalar`: without the axis of temperatures,
+// bytes) of an array on the simulation's device; `strides` in items.
+nb::tuple device_array(void* data, int device, const std::vector<std::size_t>& shape,
+                       std::vector<std::int64_t> strides, nb::dlpack::dtype type, std::int64_t item,
+                       nb::handle simulation) {
+  const nb::ndarray<> array(data, shape.size(), shape.data(), simulation, strides.data(), type,
+                            nb::device::cuda::value, device);
+  for (std::int64_t& stride : strides) stride *= item;
+  return nb::make_tuple(nb::cast(array, nb::rv_policy::reference),
+                        reinterpret_cast<std::uintptr_t>(data), nb::tuple(nb::cast(shape)),
+                        nb::tuple(nb::cast(strides)));
+}
+
+// The spins, laid out as rewise/device_spins.py says. `scalar`: without the axis of temperatures,
 // where there is one.
 nb::tuple device_spins_of(nb::handle self, bool scalar) {
   auto& simulation = nb::cast<Simulation&>(self);
@@ -104,13 +116,29 @@ nb::tuple device_spins_of(nb::handle self, bool scalar) {
   }
   const std::vector<std::size_t> shape(spins.shape.begin(), spins.shape.end());
   // Words are signed: PyTorch shifts no others, and (word >> r) & 1 is the same.
-  const nb::ndarray<> array(spins.data, shape.size(), shape.data(), self, spins.strides.data(),
-                            spins.words ? nb::dtype<std::int32_t>() : nb::dtype<std::uint8_t>(),
-                            nb::device::cuda::value, spins.device);
-  for (std::int64_t& stride : spins.strides) stride *= spins.words ? 4 : 1;
-  return nb::make_tuple(nb::cast(array, nb::rv_policy::reference),
-                        reinterpret_cast<std::uintptr_t>(spins.data), nb::tuple(nb::cast(shape)),
-                        nb::tuple(nb::cast(spins.strides)));
+  return device_array(spins.data, spins.device, shape, spins.strides,
+                      spins.words ? nb::dtype<std::int32_t>() : nb::dtype<std::uint8_t>(),
+                      spins.words ? 4 : 1, self);
+}
+
+// Likewise of the sums that were measured there last: int64 [2][T][R].
+nb::tuple device_sums_of(nb::handle self, bool scalar) {
+  auto& simulation = nb::cast<Simulation&>(self);
+  std::int64_t* sums = nullptr;
+  int device = 0;
+  locked_call(simulation, nb::none(), [&](const Listener&) {
+    sums = simulation.device_sums();
+    device = simulation.device_spins().device;
+  });
+  const auto times = simulation.spec().temperatures.size();
+  const std::int64_t replicas = simulation.spec().replicas;
+  std::vector<std::size_t> shape{2, times, simulation.spec().replicas};
+  std::vector<std::int64_t> strides{static_cast<std::int64_t>(times) * replicas, replicas, 1};
+  if (scalar) {
+    shape.erase(shape.begin() + 1);
+    strides.erase(strides.begin() + 1);
+  }
+  return device_array(sums, device, shape, strides, nb::dtype<std::int64_t>(), 8, self);
 }
 
 int program(const std::vector<std::string>& words) {
@@ -187,6 +215,11 @@ void bind_simulation(nb::module_& module) {
       .def("measure", &observed)
       .def("spins", &spins_of)
       .def("device_spins", &device_spins_of)
+      .def("measure_on_device",
+           [](Simulation& self) {
+             locked_call(self, nb::none(), [&](const Listener& l) { self.measure_on_device(l); });
+           })
+      .def("device_sums", &device_sums_of)
       .def("device_slots",
            [](Simulation& self) {
              std::vector<std::uint32_t> slots;

@@ -19,6 +19,7 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/striped_memory.hpp"
 #include "src/engine/device_spins.hpp"
+#include "src/engine/device_sums.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
@@ -96,6 +97,7 @@ class CudaEngine final : public SingleEngine, public HasDeviceSpins {
   void measure(Observation& out) override;
 
   DeviceSpins device_spins() override;
+  std::int64_t* measure_on_device() override;
   void wait_for_readers() override {
     team_.use(0);
     check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
@@ -123,6 +125,8 @@ class CudaEngine final : public SingleEngine, public HasDeviceSpins {
   // Cluster sums on the device are added to those here. Waits. Returns the sites of the clusters
   // found, of Swendsen-Wang something else.
   std::uint64_t fetch_sums();
+  void count_parts();       // queues what measurements begin with
+  void one_device() const;  // Error(device) of several
 
   void read_part(std::size_t who, std::span<std::uint8_t> out) const override;
   void write_part(std::size_t who, Bytes spins) override;
@@ -137,6 +141,7 @@ class CudaEngine final : public SingleEngine, public HasDeviceSpins {
   StripedMemory spins_;          // [systems][stride]
   // First device: [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
   DeviceBuffer<unsigned long long> pending_sums_;
+  DeviceBuffer<std::int64_t> sums_;  // once measure_on_device() was called
   // Of the cluster updates the one that is asked for. One device:
   std::unique_ptr<WolffCuda> wolff_;
   std::unique_ptr<FewClusterCuda> few_cluster_;
@@ -329,9 +334,7 @@ std::uint64_t CudaEngine::fetch_sums() {
   return sites;
 }
 
-void CudaEngine::measure(Observation& out) {
-  team_.use(0);
-  const double start = now();
+void CudaEngine::count_parts() {
   const Geometry geometry = Geometry::make(plan_.lattice);
   team_.for_each([&](std::size_t part, cudaStream_t stream) {
     Member& member = members_[part];
@@ -339,6 +342,12 @@ void CudaEngine::measure(Observation& out) {
     launch_measure(member.graph->plan(), geometry, member.systems, member.measured.data(),
                    member.measured.data() + systems_, stream);
   });
+}
+
+void CudaEngine::measure(Observation& out) {
+  team_.use(0);
+  const double start = now();
+  count_parts();
   std::vector<unsigned long long> sums(members_.front().measured.size());
   team_.for_each([&](std::size_t part, cudaStream_t stream) {
     const auto counted = members_[part].measured.to_host(stream);
@@ -367,10 +376,27 @@ void CudaEngine::write_part(std::size_t who, Bytes spins) {
   team_.wait();
 }
 
+void CudaEngine::one_device() const {
+  if (team_.size() == 1) return;
+  throw Error(ExitCode::device, fmt::format("the spins are spread over {}", device_name_));
+}
+
+std::int64_t* CudaEngine::measure_on_device() {
+  one_device();
+  team_.use(0);
+  if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * systems_);
+  count_parts();
+  const auto& counted = members_.front().measured;
+  const std::size_t states = counted.size() / systems_ - 1;
+  launch_report(
+      {counted.data(), 1, counted.data() + systems_, states, static_cast<std::uint32_t>(states)},
+      sum_units(), systems(), sums_.data(), team_.stream(0));
+  team_.wait();
+  return sums_.data();
+}
+
 DeviceSpins CudaEngine::device_spins() {
-  if (team_.size() > 1) {
-    throw Error(ExitCode::device, fmt::format("the spins are spread over {}", device_name_));
-  }
+  one_device();
   const std::uint64_t replicas = spec_.replicas;
   const auto stride = static_cast<std::int64_t>(system_stride(plan_.sites));
   return {spins_.data(),

@@ -211,8 +211,7 @@ void CudaShare::check_memory() const {
     need += FusedSwendsenWang::bytes(plan, systems, 1, rows()) + 5 * plan_->sites;
   }
   team_.use(0);
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  const std::size_t free = free_device_memory();
   if (need <= free) return;
   const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
   throw Error(ExitCode::device,

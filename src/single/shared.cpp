@@ -257,7 +257,9 @@ class SharedEngine final : public SingleEngine {
       : SingleEngine(graph, spec),
         crew_(std::move(crew)),
         options_(options),
-        shares_(transport, written({graph.spec(), spec, options.label_method, options.device >= 0}),
+        shares_(transport,
+                written(EngineKind::single,
+                        Recipe{graph.spec(), spec, options.label_method, options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
                   const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
                   auto own = make_share(plan, spec_, transport, options.label_method,
@@ -311,12 +313,6 @@ class SharedEngine final : public SingleEngine {
       cluster_quartic_[who] += sums.quartic;
     }
   }
-  static std::vector<std::uint8_t> written(Recipe recipe) {
-    RecipeWriter writer;
-    writer(EngineKind::single);
-    recipe.pass(writer);
-    return writer.bytes;
-  }
   void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
     shares_.read(who, 0, 0, out);
   }
@@ -352,10 +348,7 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
 
 std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> bytes, Transport& transport,
                                          const RankOptionsOf& options) {
-  RecipeReader reader(bytes);
-  EngineKind kind{};
-  Recipe recipe;
-  recipe.pass(reader(kind));
+  const auto recipe = read_recipe<Recipe>(bytes);
   struct Whole {
     Whole(const GraphSpec& graph_spec, const EngineSpec& spec)
         : graph(build_graph(graph_spec)), plan(graph, spec) {}

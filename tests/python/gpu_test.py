@@ -157,6 +157,32 @@ def test_spins_in_place():
             assert spins.shape == simulation.spins.shape
 
 
+def test_sums_in_place():
+    for simulation in simulations():
+        held = {}
+        for _ in range(3):
+            simulation.run(2)
+            sums = simulation.measure_device()
+            seen = simulation.measure()
+            right = np.stack([seen["bond_sum"], seen["magnetisation_sum"]])
+            assert sums.shape == right.shape and sums.dtype == right.dtype
+            np.testing.assert_array_equal(by_driver(sums), right)
+            for name, (read, copied) in READERS.items():
+                if not importlib.util.find_spec(name):
+                    continue
+                for array in held.setdefault(name, read(sums)):  # of the first one: the same place
+                    np.testing.assert_array_equal(copied(array), right)
+    # Measuring there is no update and leaves cluster sums alone.
+    graph = rw.rewire((64, 32), p=0.1, seed=3)
+    here, there = (rw.Simulation(graph, 2.4, seed=5, device="cuda") for _ in range(2))
+    for _ in range(3):
+        here.run(2)
+        there.run(2)
+        there.measure_device()
+    np.testing.assert_array_equal(there.measure()["cluster_size"], here.measure()["cluster_size"])
+    assert there.hash == here.hash
+
+
 def test_spins_outlive_their_simulation():
     simulation = rw.Simulation(rw.rewire(64), 2.4, engine="single", replicas=2, device="cuda")
     simulation.run(3)

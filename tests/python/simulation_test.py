@@ -253,6 +253,8 @@ def test_forty_bad_arguments(small):
 def test_spins_on_the_cpu_are_no_device_array(small):
     with pytest.raises(rw.DeviceError, match="on cpu"):
         rw.Simulation(small, 2.3, device="cpu").spins_device
+    with pytest.raises(rw.DeviceError):
+        rw.Simulation(small, 2.3, device="cpu").measure_device()
 
 
 def test_missing_device_is_an_error(small):

@@ -1,0 +1,28 @@
+#include "src/engine/device_sums.hpp"
+
+#include "src/cuda/launch.hpp"
+
+namespace rewise {
+namespace {
+
+__global__ void report(DeviceCounts counts, SumUnits units, std::uint32_t replicas,
+                       std::int64_t* sums) {
+  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
+  if (who >= replicas) return;
+  unsigned long long most = 0;
+  for (std::uint32_t s = 0; s < counts.states; ++s) {
+    const unsigned long long one = counts.up[who * counts.up_pitch + s];
+    if (one > most) most = one;
+  }
+  sums[who] = units.bond_sum(counts.unequal[who * counts.unequal_pitch]);
+  sums[replicas + who] = units.magnetisation(most);
+}
+
+}  // namespace
+
+void launch_report(const DeviceCounts& counts, const SumUnits& units, std::uint32_t replicas,
+                   std::int64_t* sums, cudaStream_t stream) {
+  launch(report, cover(replicas), stream, counts, units, replicas, sums);
+}
+
+}  // namespace rewise
