@@ -82,11 +82,11 @@ class Group {
     const double seconds_per_update = median(seconds_per_round(pieces)) / updates;
     const double systems = static_cast<double>(group_.replicas) * group_.graphs;
     row.us_per_update = 1e6 * seconds_per_update / systems;
-    if (update.is(Update::wolff)) {
+    if (update.is(ClusterUpdate::wolff)) {
       row.cluster_fraction =
           cluster_sites / (rounds * updates * systems * static_cast<double>(graph().sites()));
     }
-    if (update.is(Update::swendsen_wang)) row.steps = steps_per_site(pieces);
+    if (update.is(ClusterUpdate::swendsen_wang)) row.steps = steps_per_site(pieces);
     if (update.update) share(*update.update, seconds_per_update, limits, row);
     if (schedule.cluster == 0) {
       row.measure_per_sweep = measurement_seconds(*batch, seconds_per_update) / seconds_per_update;
@@ -106,12 +106,12 @@ class Group {
     spec.replicas = group_.replicas;
     spec.seed = effort_.seed;
     spec.start = Start::cold;
-    if (update.sweeps()) spec.local = parse_local_update(update.name(), "update");
-    if (update.is(Update::swendsen_wang) || !group_.device.team.empty() ||
+    if (update.sweeps()) spec.local = update.update->rule();
+    if (update.is(ClusterUpdate::swendsen_wang) || !group_.device.team.empty() ||
         shared_ranks() != nullptr) {
       spec.cluster = ClusterUpdate::swendsen_wang;
     }
-    if (update.is(Update::few_cluster)) spec.cluster = ClusterUpdate::few_cluster;
+    if (update.is(ClusterUpdate::few_cluster)) spec.cluster = ClusterUpdate::few_cluster;
     EngineOptions options;
     group_.device.choose(options);
     options.threads = effort_.threads;
@@ -144,9 +144,9 @@ class Group {
 
   void equilibrate() {
     const bool bundle = group_.engine == EngineKind::bundle;
-    BenchUpdate update{packed() ? Update::metropolis
-                       : bundle ? Update::wolff
-                                : Update::swendsen_wang};
+    BenchUpdate update{packed() ? Update(LocalUpdate::metropolis)
+                       : bundle ? ClusterUpdate::wolff
+                                : ClusterUpdate::swendsen_wang};
     if (!group_.device.team.empty()) update.label = LabelMethod::kalentev;  // on any lattice
     const auto batch = make(update);
     const Schedule schedule = packed() ? Schedule{1, 0} : bundle ? Schedule{1, 4} : Schedule{1, 1};
@@ -165,7 +165,8 @@ class Group {
     if (!update.update) return effort_.mix.value();
     if (update.sweeps()) return {1, 0};
     // A launch of the bundle engine or of a persistent kernel makes all updates of a cycle.
-    const std::uint32_t usual = group_.device.index < 0 || !update.is(Update::wolff) ? 8 : 64;
+    const std::uint32_t usual =
+        group_.device.index < 0 || !update.is(ClusterUpdate::wolff) ? 8 : 64;
     return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};
   }
 

@@ -26,7 +26,7 @@ struct BenchUpdate {
   std::optional<LabelMethod> label = {};  // none: the default, which a row does not name
 
   bool is(Update one) const { return update == one; }
-  bool sweeps() const { return update && is_local(*update); }
+  bool sweeps() const { return update && update->local; }
   std::string_view name() const { return update ? to_string(*update) : "mix"; }
   std::string_view method() const { return label ? to_string(*label) : to_string(wolff); }
 };

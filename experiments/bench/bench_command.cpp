@@ -108,9 +108,9 @@ ExitCode run_bench_command(const BenchOptions& options) {
 void add_what_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "What");
   add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single, packed (p = 0) [all]");
-  add_text(
-      app, "--update", o.update, "WORD[,..]",
-      "metropolis, glauber (Potts: heat bath), wolff,\nswendsen-wang, few-cluster (single) [all]");
+  add_text(app, "--update", o.update, "WORD[,..]",
+           names_of(traits(EngineKind::single).updates) +
+               "\n[all]; of Potts, glauber is the heat bath; few-cluster:\nsingle engine");
   add_model_options(app, o);
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "

@@ -69,10 +69,11 @@ double least_bytes(EngineKind engine, Update update, const Graph& graph, std::ui
       4.0 * static_cast<double>(graph.offsets().empty() ? 0 : graph.offsets().back());
   const double words =
       engine == EngineKind::bundle ? 4.0 * replicas / 32 : replicas;  // bytes of a site
-  if (update == Update::wolff || update == Update::few_cluster) return 0;
+  if (update == ClusterUpdate::wolff || update == ClusterUpdate::few_cluster) return 0;
   // Swendsen-Wang: spins read and written, labels (16 bit in tiles, else 32) written and read.
   const double label = engine == EngineKind::bundle ? 2 : 4;
-  if (update == Update::swendsen_wang) return sites * (2 * words + 2 * label * replicas) + lists;
+  if (update == ClusterUpdate::swendsen_wang)
+    return sites * (2 * words + 2 * label * replicas) + lists;
   // Colour by colour: the half that is updated read and written, the other half read.
   return 3 * sites * words + lists;
 }
@@ -84,10 +85,11 @@ double least_instructions(EngineKind engine, Update update, const Graph& graph) 
   // last one has settled: two calls, a tenth of the words a third and fourth; two instructions per
   // digit.
   constexpr double kDigits = 2.2 * kPhilox + 2 * 2.2 * 4;
-  if (update == Update::swendsen_wang) {
+  if (update == ClusterUpdate::swendsen_wang) {
     return kDigits * degree / 2 / 32 + 8;  // bonds 32 at a time; a find and a union per site
   }
-  if (engine == EngineKind::bundle && update != Update::wolff) return (kDigits + 2.5 * degree) / 32;
+  if (engine == EngineKind::bundle && update != ClusterUpdate::wolff)
+    return (kDigits + 2.5 * degree) / 32;
   // One fraction of 32 bits per site, or per bond of a cluster's tree, is a quarter of a call; the
   // sum of the neighbours or the tests of the bonds.
   return kPhilox / 4 + 2 * degree;

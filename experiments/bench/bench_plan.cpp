@@ -1,7 +1,6 @@
 #include "experiments/bench/bench_plan.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -109,18 +108,12 @@ std::vector<BenchUpdate> updates_of(const BenchPlan& plan, const EngineTraits& e
   for (const Update update : engine.updates) {
     if (!holds(plan.updates, update)) continue;
     std::vector<BenchUpdate> rows{{update}};
-    if (engine.methods && update == Update::wolff) rows = plan.wolff;
-    if (engine.methods && update == Update::swendsen_wang) rows = plan.labels;
+    if (engine.methods && update == ClusterUpdate::wolff) rows = plan.wolff;
+    if (engine.methods && update == ClusterUpdate::swendsen_wang) rows = plan.labels;
     updates.insert(updates.end(), rows.begin(), rows.end());
   }
-  if (plan.effort.mix && has(engine.kind, Update::wolff)) updates.emplace_back();
+  if (plan.effort.mix && has(engine.kind, ClusterUpdate::wolff)) updates.emplace_back();
   return updates;
-}
-
-std::string names_of(std::span<const Update> updates) {
-  std::vector<std::string_view> names;
-  for (const Update update : updates) names.push_back(to_string(update));
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 // Without the Wolff methods that only CUDA devices have, on the CPU beside one; of devices that
@@ -130,14 +123,14 @@ std::vector<BenchUpdate> updates_on(const Device& device, const GraphSpec& graph
   if (!device.team.empty()) {
     std::erase_if(updates, [&](const BenchUpdate& update) {
       if (update.sweeps()) return false;
-      return !update.is(Update::swendsen_wang) ||
+      return !update.is(ClusterUpdate::swendsen_wang) ||
              !single::why_no_team(graph.extents, ClusterUpdate::swendsen_wang, label_of(update))
                   .empty();
     });
   }
   if (shared_ranks() != nullptr) {
     std::erase_if(updates, [&](const BenchUpdate& update) {
-      if (update.is(Update::swendsen_wang)) {
+      if (update.is(ClusterUpdate::swendsen_wang)) {
         return !traits(label_of(update)).ranks ||
                (device.index >= 0 && label_of(update) != LabelMethod::fast);
       }
@@ -197,11 +190,11 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
     }
   }
   for (const std::string& word : split_list(options.wolff_method)) {
-    plan.wolff.push_back({Update::wolff, parse_wolff_method(word, "--wolff-method"), {}});
+    plan.wolff.push_back({ClusterUpdate::wolff, parse_wolff_method(word, "--wolff-method"), {}});
   }
   LabelMethod tiled{};  // the one that --tile is for, if any is
   for (const std::string& word : split_list(options.label_method)) {
-    BenchUpdate& update = plan.labels.emplace_back(BenchUpdate{Update::swendsen_wang});
+    BenchUpdate& update = plan.labels.emplace_back(BenchUpdate{ClusterUpdate::swendsen_wang});
     if (!word.empty()) update.label = parse_label_method(word, "--label-method");
     if (!is_tiled(tiled)) tiled = label_of(update);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -90,9 +91,7 @@ std::optional<ClusterUpdate> choose_cluster(const std::string& text,
 
 LocalUpdate choose_local_update(const std::string& text, int dim, const std::string& origin) {
   std::vector<std::string_view> known{"auto"};
-  for (const Update update : traits(EngineKind::single).updates) {
-    if (is_local(update)) known.push_back(to_string(update));
-  }
+  known.insert(known.end(), std::begin(kLocalUpdates), std::end(kLocalUpdates));
   const std::string_view word = known[parse_word(text, known, "local update", origin)];
   if (word != "auto") return parse_local_update(word, origin);
   return dim == 1 ? LocalUpdate::glauber : LocalUpdate::metropolis;
@@ -104,9 +103,7 @@ EngineKind engine_named(const std::string& engine, const std::string& origin, bo
 
 EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate cluster,
                          const std::string& origin, bool packed) {
-  const auto able = [&](EngineKind engine) {
-    return has(engine, model) && has(engine, as_update(cluster));
-  };
+  const auto able = [&](EngineKind engine) { return has(engine, model) && has(engine, cluster); };
   const auto named = engine_word(text, origin, packed, true);
   if (!named) return able(EngineKind::bundle) ? EngineKind::bundle : EngineKind::single;
   if (!has(*named, model)) {
@@ -115,9 +112,8 @@ EngineKind choose_engine(const std::string& text, ModelKind model, ClusterUpdate
         fmt::format("{}: the {} engine is for Ising only (single takes potts)", origin, text));
   }
   if (traits(*named).studies && !able(*named)) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: the {} engine has no {} updates ({} has)", origin, text,
-                            to_string(cluster), engines_with(as_update(cluster))));
+    throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates ({} has)", origin,
+                                             text, to_string(cluster), engines_with(cluster)));
   }
   return *named;
 }

@@ -18,7 +18,7 @@ Mix parse_mix(std::string_view text, std::string_view origin) {
   std::string_view rest = text;
   for (auto slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
     const auto word = rest.substr(0, slash);
-    if (is_local(parse_update(word, origin))) {
+    if (parse_update(word, origin).local) {
       mix.local = parse_local_update(word, origin);
     } else {
       mix.cluster = parse_cluster_update(word, origin);

@@ -45,7 +45,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--start", o.start, "WORD", "mixed (half cold, half hot), cold or hot");
   add_model_options(app, o);
   add_text(app, "--local", o.local, "WORD",
-           "metropolis, glauber or auto: glauber in one\ndimension, metropolis elsewhere");
+           local_updates() + " or auto: glauber in one\ndimension, metropolis elsewhere");
   add_text(app, "--cluster", o.cluster, "WORD",
            "wolff, swendsen-wang, few-cluster (single engine), or\n"
            "auto: the faster of the first two [beside a schedule\n"

@@ -35,8 +35,8 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 
 (one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
-temperatures a list or {from, to, count}; local metropolis, glauber or
-auto (glauber in one dimension); sizes edges or lists of extents; graphs one
+temperatures a list or {from, to, count}; local as --local of
+'rewise run', or auto (glauber in one dimension); sizes edges or lists of extents; graphs one
 number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
 )";

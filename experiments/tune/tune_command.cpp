@@ -267,7 +267,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
            "temperatures, or FROM:TO:COUNT [near Tc(p)]");
   add_model_options(app, o);
   add_text(app, "--engine", o.engine, "WORD", "bundle, single, or auto: bundle where it can");
-  add_text(app, "--local", o.local, "WORD", "metropolis, glauber or auto");
+  add_text(app, "--local", o.local, "WORD", local_updates() + " or auto");
   add_text(app, "--cluster", o.cluster, "WORD",
            "wolff, swendsen-wang, few-cluster (single engine), or\n"
            "auto: the first two");

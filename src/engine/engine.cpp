@@ -13,7 +13,6 @@ namespace rewise {
 namespace {
 
 constexpr std::array<std::string_view, 2> kModels{"ising", "potts"};
-constexpr std::array<std::string_view, 2> kLocal{"metropolis", "glauber"};
 constexpr std::array<std::string_view, 3> kCluster{"wolff", "swendsen-wang", "few-cluster"};
 constexpr std::array<std::string_view, 3> kStart{"mixed", "cold", "hot"};
 
@@ -32,7 +31,9 @@ std::uint32_t parse_count(std::string_view part, std::string_view text, std::str
 }  // namespace
 
 std::string_view to_string(ModelKind kind) { return kModels[static_cast<std::size_t>(kind)]; }
-std::string_view to_string(LocalUpdate update) { return kLocal[static_cast<std::size_t>(update)]; }
+std::string_view to_string(LocalUpdate update) {
+  return kLocalUpdates[static_cast<std::size_t>(update)];
+}
 std::string_view to_string(ClusterUpdate update) {
   return kCluster[static_cast<std::size_t>(update)];
 }
@@ -42,7 +43,7 @@ ModelKind parse_model(std::string_view text, std::string_view origin) {
   return static_cast<ModelKind>(parse_word(text, kModels, "model", origin));
 }
 LocalUpdate parse_local_update(std::string_view text, std::string_view origin) {
-  return static_cast<LocalUpdate>(parse_word(text, kLocal, "local update", origin));
+  return static_cast<LocalUpdate>(parse_word(text, kLocalUpdates, "local update", origin));
 }
 ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin) {
   return static_cast<ClusterUpdate>(parse_word(text, kCluster, "cluster update", origin));

@@ -1,20 +1,19 @@
 #include "src/engine/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "src/base/words.hpp"
 
 namespace rewise {
 namespace {
 
-using enum Update;
-
-constexpr std::array kUpdateNames{std::string_view("metropolis"), std::string_view("glauber"),
-                                  std::string_view("wolff"), std::string_view("swendsen-wang"),
-                                  std::string_view("few-cluster")};
+using enum LocalUpdate;
+using enum ClusterUpdate;
 
 struct WolffTraits {
   std::string_view name;
@@ -26,9 +25,9 @@ constexpr std::array kWolffMethods{WolffTraits{"frontier", true},
                                    WolffTraits{"frontier-local", false},
                                    WolffTraits{"persistent", false}, WolffTraits{"ccl", true}};
 
-constexpr std::array kOfBundle{metropolis, glauber, wolff, swendsen_wang};
-constexpr std::array kOfSingle{metropolis, glauber, wolff, swendsen_wang, few_cluster};
-constexpr std::array kOfPacked{metropolis, glauber};
+constexpr Update kOfBundle[] = {metropolis, glauber, wolff, swendsen_wang};
+constexpr Update kOfSingle[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};  // all
+constexpr Update kOfPacked[] = {metropolis, glauber};
 
 // In the order of EngineKind.
 constexpr std::array<EngineTraits, 3> kEngines{{
@@ -75,7 +74,10 @@ const EngineTraits& traits(EngineKind engine) { return kEngines[static_cast<std:
 
 std::string_view to_string(EngineKind engine) { return traits(engine).name; }
 
-std::string_view to_string(Update update) { return kUpdateNames[static_cast<std::size_t>(update)]; }
+std::string_view to_string(Update update) {
+  return update.local ? to_string(update.rule())
+                      : to_string(static_cast<ClusterUpdate>(update.number));
+}
 
 EngineKind parse_engine(std::string_view word, std::string_view origin) {
   std::array<std::string_view, kEngines.size()> known;
@@ -85,16 +87,26 @@ EngineKind parse_engine(std::string_view word, std::string_view origin) {
 }
 
 Update parse_update(std::string_view word, std::string_view origin) {
-  return static_cast<Update>(parse_word(word, kUpdateNames, "update", origin));
+  std::array<std::string_view, std::size(kOfSingle)> known;
+  std::transform(std::begin(kOfSingle), std::end(kOfSingle), known.begin(),
+                 [](Update update) { return to_string(update); });
+  return kOfSingle[parse_word(word, known, "update", origin)];
 }
-
-// By their words.
-Update as_update(LocalUpdate update) { return parse_update(to_string(update), "update"); }
-Update as_update(ClusterUpdate update) { return parse_update(to_string(update), "update"); }
 
 bool has(EngineKind engine, Update update) {
   const auto& own = traits(engine).updates;
   return std::find(own.begin(), own.end(), update) != own.end();
+}
+
+std::string local_updates() { return fmt::format("{}", fmt::join(kLocalUpdates, ", ")); }
+
+std::string names_of(std::span<const Update> updates) {
+  std::string list;
+  for (const Update update : updates) {
+    if (!list.empty()) list += ", ";
+    list += to_string(update);
+  }
+  return list;
 }
 
 std::string engines_with(Update update) {

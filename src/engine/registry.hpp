@@ -13,7 +13,17 @@ namespace rewise {
 
 enum class EngineKind { bundle, single, packed };
 
-enum class Update { metropolis, glauber, wolff, swendsen_wang, few_cluster };
+// A local rule or a cluster update.
+struct Update {
+  constexpr Update(LocalUpdate rule) : local(true), number(static_cast<int>(rule)) {}  // NOLINT
+  constexpr Update(ClusterUpdate update)
+      : local(false), number(static_cast<int>(update)) {}  // NOLINT
+  friend constexpr bool operator==(Update, Update) = default;
+  LocalUpdate rule() const { return static_cast<LocalUpdate>(number); }  // where it is one
+
+  bool local;
+  int number;  // in LocalUpdate or ClusterUpdate
+};
 
 struct EngineTraits {
   EngineKind kind;
@@ -38,14 +48,13 @@ std::string_view to_string(Update update);
 EngineKind parse_engine(std::string_view word, std::string_view origin);
 Update parse_update(std::string_view word, std::string_view origin);
 
-Update as_update(LocalUpdate update);
-Update as_update(ClusterUpdate update);
-inline bool is_local(Update update) { return update <= Update::glauber; }
-
 bool has(EngineKind engine, Update update);
 inline bool has(EngineKind engine, ModelKind model) {
   return model == ModelKind::ising || traits(engine).potts;
 }
+// "metropolis, glauber": the local rules, or all of these, for messages and --help.
+std::string local_updates();
+std::string names_of(std::span<const Update> updates);
 // "bundle or single": those that have it, for messages.
 std::string engines_with(Update update);
 

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cmath>
+#include <string_view>
 
 namespace rewise {
 
 enum class ModelKind { ising, potts };
 enum class LocalUpdate { metropolis, glauber };
+inline constexpr std::string_view kLocalUpdates[] = {"metropolis", "glauber"};
 
 // The energy of a bond between unequal spins above that of one between equal spins.
 constexpr int bond_energy(ModelKind model) { return model == ModelKind::ising ? 2 : 1; }

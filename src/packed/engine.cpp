@@ -7,9 +7,6 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#if defined(REWISE_HAVE_CUDA)
-#include "src/packed/engine_cuda.hpp"
-#endif
 #include "src/packed/local.hpp"
 #include "src/packed/packed.hpp"
 #include "src/packed/packed_engine.hpp"

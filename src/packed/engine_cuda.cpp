@@ -1,7 +1,5 @@
 // The packed engine on a CUDA device: owns the device's memory and queues the kernels of its
 // systems one after the other on one stream; waits only where a caller needs numbers.
-#include "src/packed/engine_cuda.hpp"
-
 #include <fmt/format.h>
 
 #include "src/base/clock.hpp"
@@ -12,6 +10,7 @@
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
 #include "src/packed/kernels.hpp"
+#include "src/packed/packed_engine.hpp"
 
 namespace rewise::packed {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -58,5 +59,10 @@ class PackedEngine : public EngineBase {
   std::uint64_t sweeps_ahead_ = 0;
   double sweep_seconds_ = 0;  // of a system, 0 where it is not known
 };
+
+// On one CUDA device. Error(device) where there is no such device, or its memory is too small: the
+// text says how much is needed and what to reduce.
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
+                                         const EngineOptions& options);
 
 }  // namespace rewise::packed

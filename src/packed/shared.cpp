@@ -8,9 +8,6 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/registry.hpp"
-#if defined(REWISE_HAVE_CUDA)
-#include "src/packed/slab_cuda.hpp"
-#endif
 #include "src/packed/packed_engine.hpp"
 #include "src/packed/slab.hpp"
 

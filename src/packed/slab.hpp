@@ -86,5 +86,9 @@ inline constexpr int kToAfter = ranks::kFirstTag, kToBefore = ranks::kFirstTag +
 // On the CPU. Error(device) where the machine's memory is too small.
 std::unique_ptr<Slab> make_cpu_slab(const Layout& lattice, const EngineSpec& spec,
                                     ranks::Transport& transport, int threads);
+// On a CUDA device, which several ranks may have. Error(device) where there is no such device, or
+// its memory is too small.
+std::unique_ptr<Slab> make_cuda_slab(const Layout& lattice, const EngineSpec& spec,
+                                     ranks::Transport& transport, int device);
 
 }  // namespace rewise::packed

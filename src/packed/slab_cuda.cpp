@@ -13,8 +13,6 @@
 // the neighbours (their events) and copies from there. Planes of h are overwritten in h + 2 at the
 // earliest, whose outer planes wait for the neighbours' of h + 1, which come after their copies
 // of h.
-#include "src/packed/slab_cuda.hpp"
-
 #include <fmt/format.h>
 
 #include <vector>
@@ -26,6 +24,7 @@
 #include "src/cuda/stream.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/packed/kernels.hpp"
+#include "src/packed/slab.hpp"
 
 namespace rewise::packed {
 namespace {

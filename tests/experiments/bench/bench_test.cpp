@@ -97,17 +97,17 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement hang
 
 TEST_CASE("the least bytes are those of the spins and of the neighbour lists") {
   const Graph plain = build_graph({{16, 8}, 0, Rule::rewire, 1});
-  CHECK(least_bytes(EngineKind::bundle, Update::metropolis, plain, 64) == 3 * 128 * 4 * 2);
-  CHECK(least_bytes(EngineKind::single, Update::glauber, plain, 3) == 3 * 128 * 3);
-  CHECK(least_bytes(EngineKind::single, Update::swendsen_wang, plain, 1) == 128 * (2 + 8));
-  CHECK(least_bytes(EngineKind::bundle, Update::wolff, plain, 64) == 0);
+  CHECK(least_bytes(EngineKind::bundle, LocalUpdate::metropolis, plain, 64) == 3 * 128 * 4 * 2);
+  CHECK(least_bytes(EngineKind::single, LocalUpdate::glauber, plain, 3) == 3 * 128 * 3);
+  CHECK(least_bytes(EngineKind::single, ClusterUpdate::swendsen_wang, plain, 1) == 128 * (2 + 8));
+  CHECK(least_bytes(EngineKind::bundle, ClusterUpdate::wolff, plain, 64) == 0);
   const Graph rewired = build_graph({{16, 8}, 0.5, Rule::rewire, 1});
   std::uint64_t entries = 0;
   for (const Site site : rewired.modified_sites()) entries += rewired.degree(site);
-  CHECK(least_bytes(EngineKind::bundle, Update::metropolis, rewired, 32) ==
+  CHECK(least_bytes(EngineKind::bundle, LocalUpdate::metropolis, rewired, 32) ==
         3 * 128 * 4 + 4 * static_cast<double>(entries));
-  CHECK(least_instructions(EngineKind::bundle, Update::metropolis, plain) <
-        least_instructions(EngineKind::single, Update::metropolis, plain));
+  CHECK(least_instructions(EngineKind::bundle, LocalUpdate::metropolis, plain) <
+        least_instructions(EngineKind::single, LocalUpdate::metropolis, plain));
 }
 
 TEST_CASE("GPU over CPU: against the fastest row of the same task") {
