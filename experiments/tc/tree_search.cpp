@@ -21,13 +21,17 @@ namespace {
 constexpr std::uint32_t kPilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kPilotTemperatures = 6;
-constexpr std::uint64_t kPilotMeasure = 20, kMeasure = 60;
+constexpr std::uint64_t kPilotMeasure = 20, kLeastMeasure = 60, kMostMeasure = 240;
 constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
 constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
 constexpr double kNarrow = 0.0075;                 // and of the last step, at least
 constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
 constexpr std::uint32_t kGraphs = 64;  // of the last step, about: its lattices are that large
 constexpr std::uint32_t kLeastGraphs = 8;
+// Thermal variance of ln lambda where it is 1, over that of ln X_MM at one T: of a cubic through
+// six temperatures, and of a straight line through two.
+constexpr double kOfPilots = 0.4, kOfLast = 0.5;
+constexpr double kLeastDisorder = 0.1;        // share of the pilots' variance, which is uncertain
 constexpr double kMostSites = 1u << 22;       // of a lattice, unless xi asks for more
 constexpr double kLimitSites = 2147483584.0;  // of the bundle engine
 constexpr int kMostPilots = 24, kMostRounds = 10, kMostMoves = 4;
@@ -42,6 +46,7 @@ struct Row {
   Eigen::ArrayXd mm, md, dd, bond;  // [T]
   Eigen::VectorXd counts;           // control variates
   double hot_less_cold = 0;         // of mm, relatively, over the temperatures
+  double thermal = 0;               // relative variance of mm by its replicas, mean over T
 };
 
 Eigen::VectorXd as_vector(const BareCounts& counts) {
@@ -65,10 +70,12 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, Row& row) {
   double hot = 0, cold = 0;
   for (std::size_t t = 0; t < data.temperature.size(); ++t) {
     const auto at = static_cast<Eigen::Index>(t);
+    Eigen::ArrayXd of_replica = Eigen::ArrayXd::Zero(static_cast<Eigen::Index>(replicas));
     for (std::size_t n = 0; n < times; ++n) {
       for (std::size_t r = 0; r < replicas; ++r) {
         const auto size = static_cast<double>(data.cluster_size.at(t, n, r));
         row.mm(at) += size * each;
+        of_replica(static_cast<Eigen::Index>(r)) += size;
         (r % 2 == 1 ? hot : cold) += size;
         row.bond(at) +=
             static_cast<double>(data.energy.at(t, n, r)) /
@@ -79,6 +86,8 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, Row& row) {
       }
     }
     row.dd(at) -= d_ends / static_cast<double>(data.graph.sites);
+    row.thermal += (of_replica / of_replica.mean() - 1).square().sum() /
+                   static_cast<double>(replicas * (replicas - 1) * data.temperature.size());
   }
   row.hot_less_cold = (hot - cold) / (hot + cold);
 }
@@ -431,18 +440,38 @@ class Search {
     const double wanted = work.data.asked * std::abs(pilot.slope);  // error of ln lambda
     const double ratio = std::clamp(std::log(40 / wanted), 8.0, 18.0);
     work.data.length = bare_correlation_length(work.rule.dim, pilot.mm);
-    const double variance_of_site = std::pow(pilot.lambda_error.error, 2) *
-                                    static_cast<double>(work.rows.size()) * work.sites();
-    const double all_sites = variance_of_site / (wanted * wanted);
+    // Variance of ln lambda of a lattice, times its sites: what updates average out, at one of
+    // them, and what they do not.
+    double thermal = 0;
+    for (const Row& row : work.rows) {
+      thermal += row.thermal / static_cast<double>(work.rows.size());
+    }
+    const double all =
+        std::pow(pilot.lambda_error.error, 2) * static_cast<double>(work.rows.size());
+    const double of_pilots = std::min(kOfPilots * thermal, (1 - kLeastDisorder) * all);
+    const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * work.sites(),
+                 of_lattice = (all - of_pilots) * work.sites();
+    work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
+    const auto measure = [](double updates) {
+      return static_cast<std::uint64_t>(
+          std::clamp(std::round(updates), double{kLeastMeasure}, double{kMostMeasure}));
+    };
+    const auto sites_for = [&](std::uint64_t updates) {
+      return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
+    };
+    // The least work for the error: (equilibrate + m) (of_update / m + of_lattice).
+    work.measure =
+        measure(std::sqrt(static_cast<double>(work.equilibrate) * of_update / of_lattice));
     const double dim = work.rule.dim, pilot_edge = work.edge;
-    const double by_error = std::pow(std::min(all_sites / kGraphs, kMostSites), 1 / dim);
+    const double by_error =
+        std::pow(std::min(sites_for(work.measure) / kGraphs, kMostSites), 1 / dim);
     work.edge = std::max(
         {least_edge(work.rule.dim), even_edge(ratio * work.data.length), even_edge(by_error)});
     if (work.sites() >= kLimitSites) return fail(work, too_large());
+    const double room = kLeastGraphs * work.sites() * wanted * wanted - of_lattice;
+    if (room > 0) work.measure = std::min(work.measure, measure(1.5 * of_update / room));
     work.last = true;
-    work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
-    work.measure = kMeasure;
-    const double graphs = std::ceil(0.5 * all_sites / work.sites());
+    const double graphs = std::ceil(0.7 * sites_for(work.measure) / work.sites());
     work.graphs =
         static_cast<std::uint32_t>(std::clamp(graphs, double{kLeastGraphs}, double{kGraphs}));
     if (work.rule.rewire && work.sites() < kMostSites) work.graphs = std::max(work.graphs, 24u);
