@@ -7,7 +7,8 @@ Runs each study (by default tc-2d.toml, tc-2d-low.toml, tc-3d.toml and tc-3d-low
 tc`; a file with temperatures, as `rewise sweep`) from an empty folder with --profile, all programs
 in turn, and prints a row for each: wall seconds, of these with engines busy (on a GPU: with the
 device busy, by its own clock), their ratio (1.3 is the aim on a GPU), in what else any thread was
-(host threads overlap with the engines), what workers waited for, graphs built and files written. With more than
+(host threads overlap with the engines), what workers waited for, graphs built and files written.
+With more than
 one program it says where tables differ, which must be the same. On a CPU with K workers the
 engines' own time is that of all of them over K.
 """
