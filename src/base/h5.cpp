@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "src/base/deflate.hpp"
@@ -60,7 +61,11 @@ class PackedChunk {
   }
   void write(hid_t dataset, const std::vector<hsize_t>& offset, const std::string& name) const {
     constexpr std::uint32_t not_deflated = 2;  // the second filter
-    const std::vector<std::byte> packed = deflated(shuffled_, level_);
+    std::vector<std::byte> packed;
+    {
+      const Pause pause;
+      packed = deflated(shuffled_, level_);
+    }
     const auto& bytes = packed.empty() ? shuffled_ : packed;
     if (H5Dwrite_chunk(dataset, H5P_DEFAULT, packed.empty() ? not_deflated : 0, offset.data(),
                        bytes.size(), bytes.data()) < 0) {
@@ -125,6 +130,34 @@ Id memory_access() {
 
 }  // namespace
 
+namespace {
+
+std::mutex& library_door() {
+  static std::mutex& door = *new std::mutex;
+  return door;
+}
+thread_local int turns = 0;  // of this thread
+
+}  // namespace
+
+Turn::Turn() {
+  if (turns == 0) library_door().lock();
+  ++turns;
+}
+
+Turn::~Turn() {
+  if (mine_ && --turns == 0) library_door().unlock();
+}
+
+Pause::Pause() : turns_(std::exchange(turns, 0)) {
+  if (turns_ > 0) library_door().unlock();
+}
+
+Pause::~Pause() {
+  if (turns_ > 0) library_door().lock();
+  turns = turns_;
+}
+
 Id& Id::operator=(Id&& other) noexcept {
   std::swap(id_, other.id_);
   std::swap(close_, other.close_);
@@ -136,17 +169,19 @@ Id::~Id() {
 }
 
 File File::create() {
+  Turn turn;
   quiet();
   const Id access = memory_access();
   Id file(H5Fcreate(unique_image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
           H5Fclose);
   if (!file.valid()) failed("create a file in memory");
-  return File(std::move(file), std::numeric_limits<std::uint64_t>::max());
+  return File(std::move(turn), std::move(file), std::numeric_limits<std::uint64_t>::max());
 }
 
 File File::open(std::span<const std::byte> image) {
   quiet();
   if (image.empty()) unfit("the image is empty");
+  Turn turn;
   const Id access = memory_access();
   // The library copies the bytes and, opening read-only, never writes to them.
   if (H5Pset_file_image(access.get(), const_cast<std::byte*>(image.data()), image.size()) < 0) {
@@ -154,7 +189,7 @@ File File::open(std::span<const std::byte> image) {
   }
   Id file(H5Fopen(unique_image_name().c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.valid()) unfit("not an HDF5 file");
-  return File(std::move(file), kDeflateRatio * image.size() + kSmall);
+  return File(std::move(turn), std::move(file), kDeflateRatio * image.size() + kSmall);
 }
 
 Group File::root() const {

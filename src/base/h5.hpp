@@ -8,7 +8,9 @@
 // is read of a file, all of it together, may not be larger than deflate could have packed into the
 // image, and no dataset larger than what it stores could be.
 // Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
-// Threads: as libhdf5 was built (Debian's is thread-safe); one file, one thread at a time.
+// Threads: one file, one thread at a time. libhdf5, where it was built to be thread-safe, lets one
+// thread in for each call, and many threads that make hundreds of calls each spend their time at
+// its door; so a thread that has a File keeps the others out, but for Pauses.
 #pragma once
 
 #include <cstddef>
@@ -158,6 +160,33 @@ class Group {
   std::shared_ptr<std::uint64_t> budget_;  // bytes that may still be read of the file
 };
 
+// A thread's turn at the library; further ones of the same thread are part of it. Move-only.
+class Turn {
+ public:
+  Turn();
+  Turn(Turn&& other) noexcept : mine_(std::exchange(other.mine_, false)) {}
+  Turn& operator=(Turn&& other) noexcept {
+    std::swap(mine_, other.mine_);
+    return *this;
+  }
+  ~Turn();
+
+ private:
+  bool mine_ = true;
+};
+
+// While it lives the others may go on: for work within a turn that makes no calls.
+class Pause {
+ public:
+  Pause();
+  ~Pause();
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  const int turns_;  // given up
+};
+
 class File {
  public:
   static File create();  // empty, in memory, to be written
@@ -168,8 +197,11 @@ class File {
   std::vector<std::byte> image() const;  // the file's bytes so far
 
  private:
-  File(Id id, std::uint64_t budget)
-      : id_(std::move(id)), budget_(std::make_shared<std::uint64_t>(budget)) {}
+  File(Turn turn, Id id, std::uint64_t budget)
+      : turn_(std::move(turn)),
+        id_(std::move(id)),
+        budget_(std::make_shared<std::uint64_t>(budget)) {}
+  Turn turn_;
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;
 };

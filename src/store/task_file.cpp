@@ -125,7 +125,12 @@ void check_graph(const GraphRecord& graph) {
 template <class T>
 void write_series(h5::Group& group, const std::string& name, const Series<T>& series) {
   const std::vector<std::uint64_t> dims{series.temperatures(), series.time(), series.replicas()};
-  group.write<T>(name, series.by_temperature(), dims, packing(dims));
+  std::vector<T> values;
+  {
+    const h5::Pause pause;
+    values = series.by_temperature();
+  }
+  group.write<T>(name, values, dims, packing(dims));
 }
 
 template <class T>
