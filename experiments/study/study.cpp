@@ -108,13 +108,15 @@ std::map<int, DeviceRoom> device_rooms(const std::vector<int>& devices) {
 class Batch {
  public:
   Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
-        const StudyConfig& config, int threads, Progress& progress, const TaskHandler& handle)
+        const StudyConfig& config, int threads, std::map<std::string, std::uint64_t>& measured,
+        Progress& progress, const TaskHandler& handle)
       : folder_(folder),
         tasks_(tasks),
         run_(std::move(run)),
         config_(config),
         progress_(progress),
         handle_(handle),
+        measured_(measured),
         host_(host_threads(threads)) {
     pending_.resize(tasks.size());
     std::iota(pending_.begin(), pending_.end(), std::size_t{0});
@@ -285,6 +287,12 @@ class Batch {
   bool look_for_result(std::size_t index) {
     const StudyTask& task = tasks_[index];
     const TaskPaths paths = task_paths(folder_, task.spec);
+    {
+      // Whether another process has measured more since, its owner-to-be will see.
+      const std::lock_guard lock(mutex_);
+      const auto known = measured_.find(task_id(task.spec));
+      if (known != measured_.end() && known->second < task.spec.measure) return false;
+    }
     std::optional<TaskData> data;
     try {
       const profile::Span span(profile::Work::look, "result");
@@ -337,6 +345,7 @@ class Batch {
       case TaskOutcome::finished:
         ++computed_;
         progress_.finished();
+        note_measured(task.spec);
         break;
       case TaskOutcome::already:
         break;
@@ -372,6 +381,11 @@ class Batch {
     handle_(index, std::move(data));
   }
 
+  void note_measured(const TaskSpec& spec) {
+    const std::lock_guard lock(mutex_);
+    measured_[task_id(spec)] = spec.measure;
+  }
+
   void done() {
     const std::lock_guard lock(mutex_);
     held_in_a_row_ = 0;
@@ -384,6 +398,7 @@ class Batch {
   const StudyConfig& config_;
   Progress& progress_;
   const TaskHandler& handle_;
+  std::map<std::string, std::uint64_t>& measured_;
   std::mutex mutex_;
   std::vector<std::size_t> pending_;  // taken from the back
   std::size_t share_ = 1;             // of a worker
@@ -548,7 +563,7 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config().checkpoint;
-  Batch batch(folder(), tasks, run, config(), threads_, progress, handle);
+  Batch batch(folder(), tasks, run, config(), threads_, measured_, progress, handle);
   batch.work(workers);
   computed_ += batch.computed();
   // Of a job's ranks the one that marks the study finished, so that nothing changes after that.

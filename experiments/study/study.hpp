@@ -79,6 +79,9 @@ class Study {
   int threads_ = 1;
   std::size_t computed_ = 0;
   std::map<std::string, std::string> asked_;
+  // Measurements of the tasks that this process brought to their end, by id: who is asked for more
+  // need not be read to see that it lacks them.
+  std::map<std::string, std::uint64_t> measured_;
   std::map<std::string, std::set<std::string>>
       groups_;  // ids of what was asked for, by task_group()
   bool told_memory_ = false;
