@@ -49,7 +49,7 @@ class Includes(Planted):
     def test_engine_to_store(self):
         self.plant("src/store/h5.hpp", "")
         printed = self.faults("src/bundle/b.cpp", '#include "src/store/h5.hpp"\n')
-        self.assertIn("src/bundle/b.cpp: floor 4", printed)
+        self.assertIn("src/bundle/b.cpp: floor 5", printed)
 
     def test_product_to_tests(self):
         self.plant("tests/support/x.hpp", "")
