@@ -95,10 +95,15 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   sums_.clear(stream_.get());
 }
 
-// Other threads' batches go on: nothing here may wait for the device as a whole.
+// Other threads' batches go on: nothing here waits for the device as a whole, unless spins were
+// lent to readers whose streams are not known.
 DeviceBatch::~DeviceBatch() {
   cudaSetDevice(device_);
-  cudaStreamSynchronize(stream_.get());
+  if (lent_) {
+    cudaDeviceSynchronize();
+  } else {
+    cudaStreamSynchronize(stream_.get());
+  }
   pinned_stock().give(std::move(fetched_));
 }
 
@@ -302,6 +307,7 @@ std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
 }
 
 DeviceSpins DeviceBatch::device_spins(std::uint32_t graph) {
+  lent_ = true;
   const std::uint64_t bundles = graphs_->bundles(), words = graphs_->lattice({}).words;
   const auto vec = static_cast<std::uint64_t>(graphs_->vec());
   return {bundle_words(graph * bundles),

@@ -106,6 +106,7 @@ class DeviceBatch {
   CudaBranch branch_;  // modified cells, beside the regular ones
   CudaEvent measuring_{true}, measured_{true}, begun_{true}, ended_{true};
   bool busy_ = false;  // begun_ is recorded
+  bool lent_ = false;  // spins, to readers outside
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;
   std::unique_ptr<SwendsenWangBatch> swendsen_wang_;
