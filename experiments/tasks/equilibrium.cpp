@@ -18,6 +18,8 @@ constexpr std::uint64_t kMostLength = 2048;  // and at most; then Swendsen-Wang 
 constexpr double kLarge = 1 << 18;           // sites from which on Swendsen-Wang is not waited for
 constexpr double kManyShortcuts = 0.5;       // unless p is as large: sites relax as in mean field
 constexpr double kFar = 25;                  // standard errors: no near end of it
+constexpr double kLoneSites = 1e-4;          // of m^2: what sites without bonds may be wrong by
+constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that draw them anew
 constexpr double kPilotTaus = 10;            // a series this many tau_int long tells tau_int
 
 // A window of a pilot's time.
@@ -34,6 +36,22 @@ std::vector<Window> windows(std::uint64_t length) {
   return list;
 }
 
+// A Metropolis sweep turns a site without bonds over every time, as a flip costs nothing: replicas
+// that start cold keep such sites aligned for good (Wolff updates hardly ever take one), and M with
+// them. A Swendsen-Wang update draws each anew. By how much m^2 is wrong without, relatively:
+// (N q0)^2 over N^(3/2), about what M^2 is at Tc, q0 the share of sites whose bonds have all moved
+// away while none came.
+double wrong_by_lone_sites(const StudyConfig& config, double p, double sites) {
+  if (config.local != LocalUpdate::metropolis) return 0;
+  const auto has = [&](Rule rule) {
+    return std::ranges::find(config.rules, rule) != config.rules.end();
+  };
+  if (has(Rule::imported)) return 1;  // as many as they like
+  if (!has(Rule::rewire)) return 0;
+  const double dim = config.dim(), q0 = std::pow(p / 2, 2 * dim) * std::exp(-dim * p);
+  return q0 * q0 * std::sqrt(sites);
+}
+
 std::vector<double> some_of(const std::vector<double>& temperatures) {
   if (temperatures.size() <= kPilotTemperatures) return temperatures;
   return {temperatures.front(), temperatures[temperatures.size() / 2], temperatures.back()};
@@ -44,10 +62,13 @@ class Trial {
  public:
   Trial(const StudyConfig& config, EquilibriumSearch& search) : config_(config), search_(search) {
     const bool mean_field = config.model == ModelKind::ising && search.p >= kManyShortcuts;
+    if (has_swendsen_wang() && wrong_by_lone_sites(config, search.p, search.sites) > kLoneSites) {
+      first_ = {kLoneUpdates, {1, 1}, ClusterUpdate::swendsen_wang};
+    }
     if (search.sites >= kLarge && !mean_field && has_swendsen_wang()) {
       begin_swendsen_wang();
     } else {
-      begin(search.plan->schedule, search.plan->cluster, {});
+      begin(search.plan->schedule, search.plan->cluster, first_);
     }
   }
 
@@ -143,7 +164,7 @@ class Trial {
       stage_ = Stage::times;
       return begin(plan.schedule, plan.cluster, plan.warm_up);
     }
-    plan.warm_up = {};
+    plan.warm_up = first_;
     plan.equilibrate = cycles;
     take_tau(tau);
   }
@@ -170,6 +191,7 @@ class Trial {
   const StudyConfig& config_;
   EquilibriumSearch& search_;
   Stage stage_ = Stage::measuring;
+  WarmUp first_;  // before the measuring schedule equilibrates
   SizePlan pilot_;
 };
 

@@ -9,8 +9,9 @@
 // they are the tasks' warm-up then. Large lattices begin with them, unless so many bonds are
 // shortcuts that sweeps relax them as in mean field, where Swendsen-Wang updates cost most. What
 // the pilots missed, the full set of graphs may still show: discard_more() drops the measurements
-// so far and asks for twice as many. All decisions are functions of the measured integers: every
-// device, thread count, restart and process takes the same ones.
+// so far and asks for twice as many. Where many sites have no bond left, two Swendsen-Wang updates
+// come first: Metropolis sweeps never draw such sites anew. All decisions are functions of the
+// measured integers: every device, thread count, restart and process takes the same ones.
 #pragma once
 
 #include <cstdint>
