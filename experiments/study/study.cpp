@@ -286,11 +286,12 @@ class Batch {
   // Whether it is there; it is reduced then.
   bool look_for_result(std::size_t index) {
     const StudyTask& task = tasks_[index];
-    const TaskPaths paths = task_paths(folder_, task.spec);
+    const std::string id = task_id(task.spec);
+    const TaskPaths paths = task_paths(folder_, id, task_group(task.spec));
     {
       // Whether another process has measured more since, its owner-to-be will see.
       const std::lock_guard lock(mutex_);
-      const auto known = measured_.find(task_id(task.spec));
+      const auto known = measured_.find(id);
       if (known != measured_.end() && known->second < task.spec.measure) return false;
     }
     std::optional<TaskData> data;
@@ -382,8 +383,9 @@ class Batch {
   }
 
   void note_measured(const TaskSpec& spec) {
+    const std::string id = task_id(spec);
     const std::lock_guard lock(mutex_);
-    measured_[task_id(spec)] = spec.measure;
+    measured_[id] = spec.measure;
   }
 
   void done() {
