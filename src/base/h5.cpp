@@ -47,8 +47,8 @@ static_assert(std::endian::native == std::endian::little, "arrays are stored as 
 // elements, then the second ones, ..
 class PackedChunk {
  public:
-  PackedChunk(std::size_t element, std::size_t elements, int level)
-      : element_(element), level_(level), shuffled_(element * elements), elements_(elements) {}
+  PackedChunk(std::size_t element, std::size_t elements)
+      : element_(element), shuffled_(element * elements), elements_(elements) {}
 
   // What is beyond the array is zero.
   void clear() { std::fill(shuffled_.begin(), shuffled_.end(), std::byte{0}); }
@@ -64,7 +64,7 @@ class PackedChunk {
     std::vector<std::byte> packed;
     {
       const Pause pause;
-      packed = deflated(shuffled_, level_);
+      packed = deflated_planes(shuffled_, element_);
     }
     const auto& bytes = packed.empty() ? shuffled_ : packed;
     if (H5Dwrite_chunk(dataset, H5P_DEFAULT, packed.empty() ? not_deflated : 0, offset.data(),
@@ -75,7 +75,6 @@ class PackedChunk {
 
  private:
   std::size_t element_;
-  int level_;
   std::vector<std::byte> shuffled_;
   std::size_t elements_;
 };
@@ -91,7 +90,7 @@ void write_chunks(hid_t dataset, const std::string& name, const std::byte* value
   const Place chunk(packing.chunk.begin(), packing.chunk.end());
   hsize_t elements = 1;
   for (const auto extent : chunk) elements *= extent;
-  PackedChunk packed(element, elements, packing.level);
+  PackedChunk packed(element, elements);
   // The next place of an odometer of so many digits, or false after the last.
   const auto next = [](Place& at, const Place& step, const Place& end, std::size_t digits) {
     for (std::size_t i = digits; i-- > 0; at[i] = 0) {

@@ -34,7 +34,7 @@ namespace rewise {
 // full pack is followed by another.
 struct PackLimits {
   std::size_t least = 8;
-  std::uint64_t largest_task = 4u << 20, full = 32u << 20;  // bytes
+  std::uint64_t largest_task = 1u << 20, full = 32u << 20;  // bytes
   std::size_t most_tasks = 4096;
 };
 

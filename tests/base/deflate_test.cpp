@@ -1,0 +1,93 @@
+// What is packed here is what HDF5 and zlib unpack.
+#include "src/base/deflate.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "src/base/h5.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+using namespace rewise;
+
+// Values that HDF5 unpacked, of those that were packed in chunks of `chunk`.
+template <class T>
+std::vector<T> through_file(const std::vector<T>& values, std::uint64_t chunk) {
+  const h5::File file = h5::File::create();
+  file.root().write<T>("values", values, {values.size()}, {{chunk}, 1});
+  const std::vector<std::byte> image = file.image();
+  return h5::File::open(image).root().read<T>("values", 1).values;
+}
+
+// Values of one kind: of one value, of few, drawn, of runs, small with a sign, of many lengths of
+// code, rising.
+std::int64_t value(int kind, std::size_t k, std::mt19937_64& draw) {
+  static std::int64_t held = 0;
+  switch (kind) {
+    case 0:
+      return -7;
+    case 1:
+      return static_cast<std::int64_t>(draw() & 0x0101);
+    case 2:
+      return static_cast<std::int64_t>(draw());
+    case 3:
+      return held = draw() % 50 == 0 ? static_cast<std::int64_t>(draw()) : held;
+    case 4:
+      return static_cast<std::int64_t>(draw() % 2001) - 1000;
+    case 5:
+      return std::int64_t{1} << std::countr_zero(draw() | 1ull << 40);
+    default:
+      return static_cast<std::int64_t>(k * k / 3);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("HDF5 unpacks what was packed here") {
+  std::mt19937_64 draw(5);
+  for (int kind = 0; kind < 7; ++kind) {
+    for (const std::size_t size : {1u, 2u, 3u, 7u, 258u, 259u, 1000u, 32768u, 70001u}) {
+      std::vector<std::int64_t> values;
+      for (std::size_t k = 0; k < size; ++k) values.push_back(value(kind, k, draw));
+      std::vector<std::uint32_t> narrow(values.begin(), values.end());
+      for (const std::uint64_t chunk : {1u, 5u, 300u, 32768u, 65536u, 70000u}) {
+        if (chunk > size || size / chunk > 2000) continue;
+        INFO("kind " << kind << ", " << size << " values in chunks of " << chunk);
+        CHECK(through_file(values, chunk) == values);
+        CHECK(through_file(narrow, chunk) == narrow);
+      }
+    }
+  }
+}
+
+// 1, 2, 3, 5, .. of them: a tree that is as deep as it has leaves.
+TEST_CASE("bytes of very different numbers have codes that are short enough") {
+  std::vector<std::uint8_t> bytes;
+  for (std::uint64_t count = 1, before = 1, b = 0; count < 200'000; ++b) {
+    bytes.insert(bytes.end(), count, static_cast<std::uint8_t>(b));
+    before = std::exchange(count, count + before);
+  }
+  std::shuffle(bytes.begin(), bytes.end(), std::mt19937(1));
+  CHECK(through_file(bytes, bytes.size()) == bytes);
+}
+
+TEST_CASE("small integers shrink to what they hold, drawn bytes are left as they are") {
+  std::mt19937_64 draw(6);
+  std::vector<std::uint8_t> shuffled(8 * 4096);
+  for (std::size_t k = 0; k < 4096; ++k) {
+    const std::int64_t v = static_cast<std::int64_t>(draw() % 512) - 256;
+    for (std::size_t b = 0; b < 8; ++b)
+      shuffled[b * 4096 + k] = static_cast<std::uint8_t>(v >> 8 * b);
+  }
+  const auto bytes = std::as_bytes(std::span(shuffled));
+  // Nine bits each, and the blocks' codes.
+  CHECK(deflated_planes(bytes, 8).size() < 4096 * 9 / 8 + 8 * 200);
+  for (std::uint8_t& b : shuffled) b = static_cast<std::uint8_t>(draw());
+  CHECK(deflated_planes(bytes, 8).empty());
+}
