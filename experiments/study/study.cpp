@@ -130,7 +130,7 @@ class Batch {
   void work(const std::vector<int>& workers) {
     rooms_ = device_rooms(workers);
     take_finished();
-    share_ = (pending_.size() + workers.size() - 1) / workers.size();
+    workers_ = workers.size();
     std::vector<std::thread> threads;
     for (std::size_t k = 1; k < workers.size(); ++k) {
       try {
@@ -216,8 +216,8 @@ class Batch {
     }
   }
 
-  // The next tasks, on CUDA as many alike as fill the device (but none that another worker should
-  // have), ready to run; nothing where none are left.
+  // The next tasks, on CUDA several alike (but none that another worker should have), ready to run;
+  // nothing where none are left.
   Group prepare(int device, bool ahead) {
     while (!over_) {
       const std::vector<std::size_t> some = take(device);
@@ -246,7 +246,11 @@ class Batch {
     std::vector<std::size_t> group;
     if (pending_.empty()) return group;
     const TaskSpec& first = tasks_[pending_.back()].spec;
-    const std::size_t wanted = device < 0 ? 1 : std::min(filling_group(first), share_);
+    // Half of what is left to each, so that all come to their end together and files of the first
+    // are written while the last are still being measured.
+    const std::size_t share = (pending_.size() + 2 * workers_ - 1) / (2 * workers_);
+    const GroupSize size = group_size(first);
+    const std::size_t wanted = device < 0 ? 1 : std::clamp(share, size.least, size.most);
     for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
       if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
       group.push_back(pending_[k]);
@@ -403,7 +407,7 @@ class Batch {
   std::map<std::string, std::uint64_t>& measured_;
   std::mutex mutex_;
   std::vector<std::size_t> pending_;  // taken from the back
-  std::size_t share_ = 1;             // of a worker
+  std::size_t workers_ = 1;
   std::map<int, DeviceRoom> rooms_;
   std::size_t held_in_a_row_ = 0;
   std::string holder_, waits_for_;  // who holds a task, and which
@@ -461,8 +465,9 @@ std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on
       });
   const std::size_t least = on_cpu ? 1 : devices;
   if (!on_cpu) {  // groups that run, are prepared and are written; a quarter of what is left
-    const double group = need_of(*largest, 1).most() *
-                         static_cast<double>(std::min(filling_group(largest->spec), tasks.size()));
+    const double group =
+        need_of(*largest, 1).most() *
+        static_cast<double>(std::min(group_size(largest->spec).most, tasks.size()));
     while (workers.size() > least &&
            3 * static_cast<double>(workers.size()) * group > 0.25 * memory_room().bytes) {
       workers.pop_back();

@@ -29,13 +29,21 @@ void HostThreads::add(double bytes, std::function<void()> job) {
     const profile::Span span(profile::Work::wait, "files");
     room_.wait(lock, fits);
   }
+  put({bytes, std::move(job)}, false, lock);
+}
+
+void HostThreads::put(Job job, bool first, std::unique_lock<std::mutex>& lock) {
   if (idle_ <= jobs_.size() && threads_.size() < most_) start_thread();
   if (threads_.empty()) {
     lock.unlock();
-    return job();
+    return job.run();
   }
-  jobs_.push_back({bytes, std::move(job)});
-  bytes_ += bytes;
+  bytes_ += job.bytes;
+  if (first) {
+    jobs_.push_front(std::move(job));
+  } else {
+    jobs_.push_back(std::move(job));
+  }
   wake_.notify_one();
 }
 
@@ -92,7 +100,10 @@ void HostThreads::for_each(std::size_t count, const std::function<void(std::size
     state->finished.notify_all();
   };
   try {
-    for (std::size_t k = 1; k < std::min(count, most_ + 1); ++k) add(0, work);
+    for (std::size_t k = 1; k < std::min(count, most_ + 1); ++k) {
+      std::unique_lock lock(mutex_);
+      put({0, work}, true, lock);
+    }
   } catch (const std::exception&) {
     // No memory for another helper.
   }

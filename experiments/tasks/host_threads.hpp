@@ -26,8 +26,8 @@ class HostThreads {
   // says that the job is not done, and never will be.
   void add(double bytes, std::function<void()> job);
 
-  // f(0) .. f(count - 1), on all threads and the caller's, which comes back when all are done. The
-  // first thing thrown is thrown again.
+  // f(0) .. f(count - 1), on all threads and the caller's, which comes back when all are done; jobs
+  // that have not begun wait for it. The first thing thrown is thrown again.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& f);
 
  private:
@@ -36,6 +36,7 @@ class HostThreads {
     std::function<void()> run;
   };
   void loop();
+  void put(Job job, bool first, std::unique_lock<std::mutex>& lock);
   void start_thread();
 
   const std::size_t most_;

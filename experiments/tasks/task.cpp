@@ -111,19 +111,6 @@ double site_count(const TaskSpec& spec) {
                                   : site_count(spec.graph.extents);
 }
 
-void append(TaskData& data, const Schedule& schedule, const Observation& observation) {
-  data.energy.append(observation.bond_sum);
-  data.magnetisation.append(observation.magnetisation);
-  if (schedule.cluster == 0) return;
-  data.cluster_size.append(observation.cluster_size);
-  if (observation.cluster_quartic_low.empty()) return;
-  data.cluster_quartic_low.append(observation.cluster_quartic_low);
-  data.cluster_quartic_high.append(observation.cluster_quartic_high);
-  if (observation.cluster_cross.empty()) return;
-  data.cluster_cross.append(observation.cluster_cross);
-  data.cluster_weight.append(observation.cluster_weight);
-}
-
 void note_origin(TextMap& note, const Engine& engine) {
   note["trajectory_hash"] = fmt::format("{:016x}", engine.trajectory_hash());
   note["device"] = engine.device();

@@ -83,9 +83,6 @@ double site_count(const TaskSpec& spec);
 // Provenance of what an engine has made: where its trajectory stands, where and by what it ran.
 void note_origin(TextMap& note, const Engine& engine);
 
-// A measurement behind those of a task whose cycles are `schedule`.
-void append(TaskData& data, const Schedule& schedule, const Observation& observation);
-
 // Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
 // costs more than it brings.
 int useful_threads(const TaskSpec& spec, int available);

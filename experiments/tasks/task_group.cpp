@@ -4,6 +4,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -22,14 +23,13 @@
 namespace rewise {
 namespace {
 
-// Measurements of a replica that engines may hold before they are appended.
-constexpr std::size_t kMostHeld = std::size_t{1} << 21;
-// From so many on all host threads append them.
-constexpr std::size_t kManyTaken = 1 << 16;
+// From so many replicas on all host threads append what was measured.
+constexpr std::size_t kManyTaken = 1 << 12;
 // What keeps a device busy: words of a sweep, bundles of 32 clusters that grow at once (an H200
 // takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
 // Memory bounds the latter; and a group's series.
 constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
+constexpr double kWorthwhile = 16;               // a group that fills this part of the device
 constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
 
 }  // namespace
@@ -146,7 +146,7 @@ class TaskGroup::Members {
   // Tasks that take the same step next, and how often they all can.
   struct Company {
     std::vector<std::size_t> who;
-    std::size_t count = kMostHeld;
+    std::size_t count = std::numeric_limits<std::size_t>::max();
   };
   void round();
   void advance(const Step& step, Company& company);
@@ -222,29 +222,32 @@ void TaskGroup::Members::advance(const Step& step, Company& company) {
   const TaskSpec& spec = running_[company.who.front()]->spec();
   const Schedule& schedule = warming_ ? spec.warm_up.schedule : spec.schedule;
   const std::size_t replicas = spec.temperatures.size() * spec.replicas * company.who.size();
-  const std::size_t count = std::min(company.count, std::max<std::size_t>(1, kMostHeld / replicas));
-  std::vector<std::vector<Observation>> taken(company.who.size());
   std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
   {
     const profile::Span span(profile::Work::engine);
     if (step.measured) {
-      taken = batch_->sample(company.who, schedule, step.cycles, count);
-      for (std::size_t i = 0; i < times.size(); ++i) times[i] = taken[i].size();
+      SampleSink sink;
+      sink.take = [&](std::size_t i, const Observation& some, std::size_t) {
+        TaskMember& member = *running_[company.who[i]];
+        member.guarded([&] { member.append(some); });
+      };
+      if (replicas >= kManyTaken) {
+        sink.for_each = [this](std::size_t jobs, const auto& f) { host_.for_each(jobs, f); };
+      }
+      times = batch_->sample(company.who, schedule, step.cycles, company.count, sink);
     } else {
       const std::vector<bool> done = batch_->advance(company.who, schedule, step.cycles);
       for (std::size_t i = 0; i < times.size(); ++i) times[i] = done[i] ? 1 : 0;
     }
   }
-  const std::uint64_t cycles = step.cycles * count;
+  const std::uint64_t cycles = step.cycles * company.count;
   const double seconds = std::max(now() - begin, 1e-9);
   budget_ = std::clamp<std::uint64_t>(
       static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
-  const auto take = [&](std::size_t i) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
     TaskMember& member = *running_[company.who[i]];
-    member.guarded([&] { member.take(step.cycles * times[i], taken[i]); });
-  };
-  if (step.measured && replicas * count > kManyTaken) return host_.for_each(times.size(), take);
-  for (std::size_t i = 0; i < times.size(); ++i) take(i);
+    if (member.open()) member.guarded([&] { member.take(step.cycles * times[i]); });
+  }
 }
 
 // The time since the last call is that of the tasks still running.
@@ -279,13 +282,16 @@ double filling_bundles(double sites) {
   return std::max({std::ceil(kFillingWords / sites), room, 1.0});
 }
 
-std::size_t filling_group(const TaskSpec& spec) {
-  if (spec.engine != EngineKind::bundle || spec.imported != nullptr) return 1;
+GroupSize group_size(const TaskSpec& spec) {
+  if (spec.engine != EngineKind::bundle || spec.imported != nullptr) return {};
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   const double series = replicas * static_cast<double>(spec.measure) * 24;
   const double tasks = std::ceil(filling_bundles(site_count(spec)) / (replicas / 32));
-  const double wanted = std::min(tasks, kMostSeries / series);
-  return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
+  const auto count = [](double wanted) {
+    return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
+  };
+  const std::size_t most = count(std::min(tasks, kMostSeries / series));
+  return {most, std::min(most, count(tasks / kWorthwhile))};
 }
 
 std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run) {

@@ -60,8 +60,12 @@ bool run_together(const TaskSpec& a, const TaskSpec& b);
 // updates, which wait for memory more than for anything else, by their replicas.
 double filling_bundles(double sites);
 
-// How many tasks like this one fill a CUDA device: 1 where one does.
-std::size_t filling_group(const TaskSpec& spec);
+// How many tasks like this one fill a CUDA device, 1 where one does; and the fewest that are worth
+// a group of their own beside others.
+struct GroupSize {
+  std::size_t most = 1, least = 1;
+};
+GroupSize group_size(const TaskSpec& spec);
 
 // All of it on the caller's thread. One result per job, in order; a task that failed has its
 // `error`. Jobs that do not all run_together are one job. Errors of the device are thrown.

@@ -16,6 +16,8 @@
 namespace rewise {
 namespace {
 
+constexpr std::size_t kMostReserved = std::size_t{1} << 25;  // values of a series
+
 // A number kept in provenance across restarts.
 double kept_number(const TextMap& provenance, const std::string& key) {
   const auto found = provenance.find(key);
@@ -171,23 +173,40 @@ void TaskMember::detach() {
 Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
   count = 1;
   const std::uint64_t dropped = spec().discarded_cycles();
-  const bool equilibrating = cycles_ < dropped;
   std::uint64_t target = dropped + (measurements() + 1) * spec().every;
-  if (equilibrating) target = warming() ? spec().warm_up.cycles : dropped;
+  if (equilibrating()) target = warming() ? spec().warm_up.cycles : dropped;
   const std::uint64_t left = target - cycles_;
   if (left > budget) return {budget, false};
-  if (!equilibrating && left == spec().every) {
+  if (!equilibrating() && left == spec().every) {
     count = std::clamp<std::size_t>(budget / spec().every, 1, spec().measure - measurements());
   }
   return {left, true};
 }
 
-void TaskMember::take(std::uint64_t cycles, const std::vector<Observation>& taken) {
-  const bool equilibrating = cycles_ < spec().discarded_cycles();
+void TaskMember::append(const Observation& some) {
+  if (!open_ || equilibrating()) return;
+  const std::size_t each = data_.temperature.size() * data_.replicas;
+  const auto add = [&](auto& series, const auto& values) {
+    if (values.empty()) return;
+    // A series that grows is copied, and takes twice the memory meanwhile.
+    if (series.empty()) series.reserve(std::min<std::size_t>(spec().measure, kMostReserved / each));
+    for (std::size_t first = 0; first < values.size(); first += each) {
+      series.append(std::span(values).subspan(first, each));
+    }
+  };
+  add(data_.energy, some.bond_sum);
+  add(data_.magnetisation, some.magnetisation);
+  if (spec().schedule.cluster == 0) return;
+  add(data_.cluster_size, some.cluster_size);
+  add(data_.cluster_quartic_low, some.cluster_quartic_low);
+  add(data_.cluster_quartic_high, some.cluster_quartic_high);
+  add(data_.cluster_cross, some.cluster_cross);
+  add(data_.cluster_weight, some.cluster_weight);
+}
+
+void TaskMember::take(std::uint64_t cycles) {
   cycles_ += cycles;
   if (job_.progress) job_.progress(cycles);
-  if (equilibrating) return;
-  for (const Observation& observation : taken) append(data_, spec().schedule, observation);
 }
 
 void TaskMember::finish() {
@@ -202,6 +221,9 @@ void TaskMember::interrupt() {
 }
 
 void TaskMember::abandon() {
+  // What it may have measured since goes with the steps.
+  const std::uint64_t beyond = cycles_ - std::min(cycles_, spec().discarded_cycles());
+  data_.for_each_series([&](auto& series) { series.truncate(beyond / spec().every); });
   if (!warmed_up_ || !job_.paths) return close(TaskOutcome::interrupted, progress_text());
   leave(&TaskMember::write_interrupted);
 }

@@ -64,7 +64,9 @@ class TaskMember {
 
   // The next step, where `budget` cycles are enough for one call of the engine, and how many times.
   Step next(std::uint64_t budget, std::size_t& count) const;
-  void take(std::uint64_t cycles, const std::vector<Observation>& taken);
+  // What its engine has measured, some of it or all, before it takes the cycles.
+  void append(const Observation& some);
+  void take(std::uint64_t cycles);
   void spend(double seconds) { seconds_ += seconds; }
 
   bool complete() const { return measurements() >= spec().measure; }
@@ -77,6 +79,7 @@ class TaskMember {
 
  private:
   std::uint64_t measurements() const { return data_.energy.time(); }
+  bool equilibrating() const { return cycles_ < spec().discarded_cycles(); }
   std::string progress_text() const;
   void say(const std::string& line) const {
     if (job_.note) job_.note(line);

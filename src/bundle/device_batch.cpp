@@ -19,6 +19,13 @@ namespace {
 constexpr std::uint32_t kMostCycles = 64;  // of one replay, a power of 4
 constexpr std::uint32_t kMostSteps = 64;   // of one replay; the cluster updates of a cycle are one
 constexpr std::size_t kMostCaptured = 64;
+constexpr std::uint64_t kMostQueued = 512;  // launches of a captured group of measurements, about
+// Kinds of sums, and measurements of a group: many of few replicas.
+constexpr std::size_t kMostKinds = 7, kLeastSlots = 16, kMostSlots = 64, kManySums = 1 << 18;
+
+std::size_t slots_for(std::uint64_t replicas) {
+  return std::clamp<std::size_t>(kManySums / replicas, kLeastSlots, kMostSlots);
+}
 
 // Page-locked memory of batches that have gone, for those to come: making it takes a millisecond
 // per 4 MiB, and giving it back waits for the device.
@@ -38,12 +45,13 @@ class PinnedStock {
     return Buffer(size);
   }
   void give(Buffer buffer) {
+    if (buffer.size() == 0) return;
     const std::lock_guard lock(mutex_);
     if (kept_.size() < kMost) kept_.push_back(std::move(buffer));
   }
 
  private:
-  static constexpr std::size_t kMost = 4;
+  static constexpr std::size_t kMost = 16;
   std::mutex mutex_;
   std::vector<Buffer> kept_;
 };
@@ -86,13 +94,11 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   check_memory();
   graphs_ = std::make_unique<DeviceGraphs>(engines_, stream_.get());
   replicas_ = std::size_t{graphs()} * graphs_->bundles() * kReplicas;
+  slots_ = slots_for(replicas_);
   spins_ = DeviceBuffer<std::uint32_t>(graphs() * graphs_->words());
   step_ = DeviceBuffer<std::uint32_t>(1);
   apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
-  sums_ = DeviceBuffer<unsigned long long>(kSlots * kKinds * replicas_);
-  fetched_ = pinned_stock().take(sums_.size());
   spins_.clear(stream_.get());
-  sums_.clear(stream_.get());
 }
 
 // Other threads' batches go on: nothing here waits for the device as a whole, unless spins were
@@ -104,7 +110,7 @@ DeviceBatch::~DeviceBatch() {
   } else {
     cudaStreamSynchronize(stream_.get());
   }
-  pinned_stock().give(std::move(fetched_));
+  for (Shelf& shelf : shelves_) pinned_stock().give(std::move(shelf.fetched));
 }
 
 // Spins, planes, graphs; before anything is allocated.
@@ -114,9 +120,10 @@ void DeviceBatch::check_memory() const {
     const std::uint64_t spins = std::uint64_t{e.bundles} * e.layout.words * 4;
     const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count() * 24 +
                                 e.layout.sites * 4 + e.layout.rows * 32ull;
-    need += 2 * spins + graph + e.bundles * std::uint64_t{kReplicas} * kSlots * kKinds * 8;
+    need += 2 * spins + graph;
     replicas += e.bundles * kReplicas;
   }
+  need += replicas * 2 * slots_for(replicas) * kMostKinds * 8;
   need += engines_.front().layout.sites * 4;
   const std::size_t free = free_device_memory();
   if (need > free) {
@@ -139,6 +146,10 @@ void DeviceBatch::begin_piece() {
 void DeviceBatch::wait() {
   if (busy_) ended_.record(stream_.get());
   stream_.wait();
+  end_piece();
+}
+
+void DeviceBatch::end_piece() {
   if (!std::exchange(busy_, false)) return;
   const DeviceClock& clock = DeviceClock::of(device_, stream_.get());
   profile::add(profile::Work::device, clock.time_of(begun_), clock.time_of(ended_));
@@ -192,16 +203,34 @@ void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std:
 
 const CudaGraph& DeviceBatch::captured(const GraphRange& range, const Schedule& schedule,
                                        std::uint32_t cycles) {
-  const std::tuple key{range, schedule.local, schedule.cluster, cycles,
-                       schedule.cluster > 0 && wolff_ ? wolff_->mix() : 0};
+  return captured_as({range, schedule.local, schedule.cluster, cycles, 0},
+                     [&] { queue_cycles(range, schedule, cycles); });
+}
+
+const CudaGraph* DeviceBatch::captured_group(const GraphRange& range, const Schedule& schedule,
+                                             std::uint64_t every, std::size_t shelf) {
+  const std::uint64_t sweeps = graphs_->residence(range).vec > 0 ? 1 : schedule.local;
+  const std::uint64_t cycle = sweeps + cluster_launches(schedule.cluster);
+  const std::uint64_t most = kMostQueued / (slots_ - 1) - 4;
+  if (every > most || cycle > most / every) return nullptr;
+  return &captured_as({range, schedule.local, schedule.cluster, every, shelf + 1}, [&] {
+    for (std::size_t slot = 1; slot < slots_; ++slot) {
+      queue_cycles(range, schedule, static_cast<std::uint32_t>(every));
+      queue_measurement(range, slot, shelf);
+    }
+  });
+}
+
+template <class F>
+const CudaGraph& DeviceBatch::captured_as(const Captured& what, const F& queue) {
+  const std::pair key{what, std::get<2>(what) > 0 && wolff_ ? wolff_->mix() : 0};
   const auto found = captured_.find(key);
   if (found != captured_.end()) return found->second;
   if (captured_.size() >= kMostCaptured) {
     stream_.wait();
     captured_.clear();
   }
-  CudaGraph graph(stream_.get(), [&] { queue_cycles(range, schedule, cycles); });
-  return captured_.emplace(key, std::move(graph)).first->second;
+  return captured_.emplace(key, CudaGraph(stream_.get(), queue)).first->second;
 }
 
 void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule,
@@ -249,20 +278,30 @@ void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {
   }
 }
 
-void DeviceBatch::measure(const GraphRange& range, std::size_t slot) {
-  choose();
-  begin_piece();
-  const std::size_t first = std::size_t{range.first} * graphs_->bundles() * kReplicas;
-  DeviceMeasurement m = graphs_->measurement(range, spins_.data());
-  m.disagreeing = sums_.data() + place(slot, 0) + first;
-  m.up = sums_.data() + place(slot, 1) + first;
-  if (slot == 0) measuring_.record(stream_.get());
-  launch_measure(graphs_->lattice(range), m, stream_.get());
-  close_clusters(range, slot);
-  if (slot == 0) measured_.record(stream_.get());
+void DeviceBatch::make_shelves() {
+  if (kinds_ >= kinds()) return;
+  const PooledMemory pooled;
+  stream_.wait();
+  captured_.clear();  // which have the places of the sums
+  kinds_ = kinds();
+  for (Shelf& shelf : shelves_) {
+    pinned_stock().give(std::move(shelf.fetched));
+    shelf.sums = DeviceBuffer<unsigned long long>(place(slots_, 0));
+    shelf.fetched = pinned_stock().take(shelf.sums.size());
+    shelf.sums.clear(stream_.get());
+  }
 }
 
-void DeviceBatch::close_clusters(const GraphRange& range, std::size_t slot) {
+void DeviceBatch::queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf) {
+  const std::size_t first = std::size_t{range.first} * graphs_->bundles() * kReplicas;
+  DeviceMeasurement m = graphs_->measurement(range, spins_.data());
+  m.disagreeing = shelves_[shelf].sums.data() + place(slot, 0) + first;
+  m.up = shelves_[shelf].sums.data() + place(slot, 1) + first;
+  launch_measure(graphs_->lattice(range), m, stream_.get());
+  queue_clusters(range, slot, shelf);
+}
+
+void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf) {
   if (!wolff_ && !swendsen_wang_) return;
   const std::size_t per_graph = std::size_t{graphs_->bundles()} * kReplicas;
   const std::size_t first = range.first * per_graph, bytes = range.count * per_graph * 8;
@@ -270,8 +309,8 @@ void DeviceBatch::close_clusters(const GraphRange& range, std::size_t slot) {
       swendsen_wang_ ? swendsen_wang_->sums() : wolff_->flipped();
   const auto close = [&](std::size_t kind, std::size_t count) {
     unsigned long long* from = sums.data() + kind * replicas_ + first;
-    check_cuda(cudaMemcpyAsync(sums_.data() + place(slot, 2 + kind) + first, from, count,
-                               cudaMemcpyDeviceToDevice, stream_.get()),
+    check_cuda(cudaMemcpyAsync(shelves_[shelf].sums.data() + place(slot, 2 + kind) + first, from,
+                               count, cudaMemcpyDeviceToDevice, stream_.get()),
                "copying cluster sums");
     check_cuda(cudaMemsetAsync(from, 0, count, stream_.get()), "clearing");
   };
@@ -280,30 +319,89 @@ void DeviceBatch::close_clusters(const GraphRange& range, std::size_t slot) {
   for (std::size_t kind = 0; kind < sums.size() / replicas_; ++kind) close(kind, bytes);
 }
 
-std::vector<DeviceBatch::Sums> DeviceBatch::fetch(std::size_t slots) {
+void DeviceBatch::measure(const GraphRange& range) {
   choose();
-  const PooledMemory pooled;
-  const auto host = fetched_.view();
-  const std::size_t pitch = place(1, 0) * sizeof(host[0]);
-  const std::size_t width = place(0, kinds()) * sizeof(host[0]);
-  check_cuda(cudaMemcpy2DAsync(host.data(), pitch, sums_.data(), pitch, width, slots,
-                               cudaMemcpyDeviceToHost, stream_.get()),
-             "fetching sums");
-  check_cuda(cudaMemset2DAsync(sums_.data(), pitch, 0, width, slots, stream_.get()), "clearing");
-  wait();
+  begin_piece();
+  make_shelves();
+  queue_measurement(range, 0, 0);
+}
+
+void DeviceBatch::close_clusters(const GraphRange& range) {
+  choose();
+  make_shelves();
+  queue_clusters(range, 0, 0);
+}
+
+DeviceBatch::Sums DeviceBatch::fetch() {
+  begin_group(0);
+  end_group(1, 0);
+  const Sums sums = take_group(1, 0).front();
+  end_groups();
+  return sums;
+}
+
+void DeviceBatch::begin_group(std::size_t shelf) {
+  choose();
+  shelves_[shelf].begun.record(stream_.get());
+}
+
+void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
+                         std::uint64_t every, std::size_t slots, std::size_t shelf, bool again) {
+  const Shelf& on = shelves_[shelf];
+  const auto steps = static_cast<std::uint32_t>(schedule.steps_per_cycle() * every);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    run(range, step, schedule, every);
+    step += steps;
+    make_shelves();
+    if (slot == 0) on.measuring.record(stream_.get());
+    queue_measurement(range, slot, shelf);
+    if (slot == 0) on.measured.record(stream_.get());
+    if (slot > 0 || !again || slots < slots_) continue;
+    const CudaGraph* rest = captured_group(range, schedule, every, shelf);
+    if (rest == nullptr) continue;
+    if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * every * (slots - 1));
+    rest->launch(stream_.get());
+    *next_step_ += steps * static_cast<std::uint32_t>(slots - 1);
+    return;
+  }
+}
+
+void DeviceBatch::end_group(std::size_t slots, std::size_t shelf) {
+  Shelf& on = shelves_[shelf];
+  on.ended.record(stream_.get());
+  const std::size_t size = place(slots, 0);
+  on.sums.copy_out(on.fetched.view().first(size), stream_.get());
+  check_cuda(cudaMemsetAsync(on.sums.data(), 0, size * 8, stream_.get()), "clearing");
+  on.copied.record(stream_.get());
+  if (busy_) ended_.record(stream_.get());
+}
+
+std::vector<DeviceBatch::Sums> DeviceBatch::take_group(std::size_t slots, std::size_t shelf) {
+  choose();
+  shelves_[shelf].copied.wait();
+  const auto host = shelves_[shelf].fetched.view();
   std::vector<Sums> taken;
   for (std::size_t slot = 0; slot < slots; ++slot) {
     const auto kind = [&](std::size_t k) { return k < kinds() ? &host[place(slot, k)] : nullptr; };
     taken.push_back({kind(0), kind(1), kind(2), kind(3), kind(4), kind(5), kind(6)});
   }
   if (wolff_) {
-    std::vector<unsigned long long> flipped(replicas_, 0);
+    flipped_.resize(replicas_, 0);
     for (const Sums& sums : taken) {
-      for (std::size_t k = 0; k < replicas_; ++k) flipped[k] += sums.clusters[k];
+      for (std::size_t k = 0; k < replicas_; ++k) flipped_[k] += sums.clusters[k];
     }
-    wolff_->learn(flipped, stream_.get());
   }
   return taken;
+}
+
+void DeviceBatch::end_groups() {
+  choose();
+  stream_.wait();
+  end_piece();
+  if (!wolff_) return;
+  const PooledMemory pooled;
+  wolff_->learn(flipped_, stream_.get());
+  std::fill(flipped_.begin(), flipped_.end(), 0);
 }
 
 DeviceSpins DeviceBatch::device_spins(std::uint32_t graph) {

@@ -4,6 +4,8 @@
 // A few cycles are captured once, with step numbers counted from a number on the device, and
 // replayed: a sweep costs the host nothing. Within them small systems do their sweeps in a row in a
 // block's shared memory; of others the regular and the modified cells of a colour run side by side.
+// Short cycles are captured with the measurements after them; what several measure is fetched in
+// one copy, while the host has what was measured before.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "src/bundle/device_graphs.hpp"
@@ -49,15 +52,31 @@ class DeviceBatch {
     // n^2, the halves of 3 (sum n^2)^2 - 2 sum n^4, and with weights sum n w and sum w^2.
     const unsigned long long *clusters, *quartic_low, *quartic_high, *cross, *weight_square;
   };
-  // Queues a measurement into slot `slot`, which takes over the cluster sums so far.
-  static constexpr std::size_t kSlots = 16;
-  void measure(const GraphRange& range, std::size_t slot);
-  // Cluster sums alone.
-  void close_clusters(const GraphRange& range, std::size_t slot);
-  // Waits, and empties the first `slots` slots.
-  std::vector<Sums> fetch(std::size_t slots);
-  // The device's time for the last measurement into slot 0 that was fetched.
-  double measure_seconds() const { return measured_.seconds_since(measuring_); }
+  // Queues a measurement, which takes over the cluster sums so far.
+  void measure(const GraphRange& range);
+  // Queues the taking over of the cluster sums alone.
+  void close_clusters(const GraphRange& range);
+  Sums fetch();  // waits
+
+  // Measurements by the group: each is a slot of one of two shelves, of which one is filled while
+  // the host reads the other.
+  std::size_t slots() const { return slots_; }  // of a shelf
+  void begin_group(std::size_t shelf);
+  // Queues, `slots` times, `every` cycles of a range of graphs, from step `step` on, and a
+  // measurement. `again`: groups like this one follow.
+  void sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
+              std::uint64_t every, std::size_t slots, std::size_t shelf, bool again);
+  void end_group(std::size_t slots, std::size_t shelf);
+  // Waits for a group, [slots]. Valid until the next one on that shelf begins.
+  std::vector<Sums> take_group(std::size_t slots, std::size_t shelf);
+  // The device's time for a group that was taken, and for one of its measurements.
+  double group_seconds(std::size_t shelf) const {
+    return shelves_[shelf].ended.seconds_since(shelves_[shelf].begun);
+  }
+  double measure_seconds(std::size_t shelf) const {
+    return shelves_[shelf].measured.seconds_since(shelves_[shelf].measuring);
+  }
+  void end_groups();  // after the last one
   void wait();
   cudaStream_t stream() const { return stream_.get(); }
 
@@ -75,11 +94,19 @@ class DeviceBatch {
 
  private:
   void check_memory() const;
-  void begin_piece();  // what the device is busy with until the next wait(), for a profile
+  void begin_piece();  // what the device is busy with until a wait, for a profile
+  void end_piece();
   void prepare_clusters(const GraphRange& range, std::uint64_t updates);
   void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);
+  // All of a group but its first measurement, where that is few enough launches; or nothing.
+  const CudaGraph* captured_group(const GraphRange& range, const Schedule& schedule,
+                                  std::uint64_t every, std::size_t shelf);
+  // By range, M, W, cycles; shelf + 1 with measurements.
+  using Captured = std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint64_t, std::size_t>;
+  template <class F>
+  const CudaGraph& captured_as(const Captured& what, const F& queue);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
   void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count);
   void queue_sweep(const GraphRange& range, std::uint32_t step);
@@ -88,13 +115,16 @@ class DeviceBatch {
   }
   // Launches, about, of the cluster updates of a cycle.
   std::uint32_t cluster_launches(std::uint32_t updates) const;
-  // Where a kind of sums of a slot begins, in the order of Sums.
-  static constexpr std::size_t kKinds = 7;
-  std::size_t kinds() const {  // that are in use
+  void queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf);
+  void queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf);
+  // Room for the sums of all slots, of the kinds that there are now.
+  void make_shelves();
+  std::size_t kinds() const {
     return swendsen_wang_ ? 2 + swendsen_wang_->kinds() : wolff_ ? 3 : 2;
   }
+  // Where a kind of sums of a slot begins, in the order of Sums.
   std::size_t place(std::size_t slot, std::size_t kind) const {
-    return (slot * kKinds + kind) * replicas_;
+    return (slot * kinds_ + kind) * replicas_;
   }
   std::uint32_t* bundle_words(std::size_t bundle);
   void choose() const { check_cuda(cudaSetDevice(device_)); }
@@ -104,7 +134,7 @@ class DeviceBatch {
   const std::vector<EngineView> engines_;
   CudaStream stream_;
   CudaBranch branch_;  // modified cells, beside the regular ones
-  CudaEvent measuring_{true}, measured_{true}, begun_{true}, ended_{true};
+  CudaEvent begun_{true}, ended_{true};
   bool busy_ = false;  // begun_ is recorded
   bool lent_ = false;  // spins, to readers outside
   std::unique_ptr<DeviceGraphs> graphs_;
@@ -112,13 +142,18 @@ class DeviceBatch {
   std::unique_ptr<SwendsenWangBatch> swendsen_wang_;
   std::size_t replicas_ = 0;  // of the whole batch
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
-  std::optional<std::uint32_t> next_step_;    // what step_ will hold after what is queued
-  DeviceBuffer<unsigned long long> sums_;     // [kSlots][kKinds][replicas]
+  std::optional<std::uint32_t> next_step_;  // what step_ will hold after what is queued
+  struct Shelf {
+    DeviceBuffer<unsigned long long> sums;     // [slots()][kinds_][replicas]
+    PinnedBuffer<unsigned long long> fetched;  // likewise, on the host; or more
+    CudaEvent begun{true}, ended{true}, measuring{true}, measured{true}, copied;
+  };
+  Shelf shelves_[2];
+  std::size_t slots_ = 0, kinds_ = 0;         // that they have room for
+  std::vector<unsigned long long> flipped_;   // by Wolff updates of groups, [replicas]
   DeviceBuffer<unsigned long long> counted_;  // once measure_on_device() was called: [2][replicas]
   DeviceBuffer<std::int64_t> of_graph_;       // of a graph, the sums from these
-  PinnedBuffer<unsigned long long> fetched_;  // likewise, on the host; or more
-  std::map<std::tuple<GraphRange, std::uint32_t, std::uint32_t, std::uint32_t, unsigned>, CudaGraph>
-      captured_;  // by range, M, W, cycles and forms of Wolff updates
+  std::map<std::pair<Captured, unsigned>, CudaGraph> captured_;  // and forms of Wolff updates
 };
 
 }  // namespace rewise::bundle

@@ -63,8 +63,10 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
 
   void measure(Observation& out) override {
     const double start = now();
-    batch_->measure({member_, 1}, 0);
-    take(batch_->fetch(1).front(), out);
+    batch_->measure({member_, 1});
+    const DeviceBatch::Sums sums = batch_->fetch();
+    take_clusters(sums);
+    report(sums.disagreeing + member_ * replicas_, sums.up + member_ * replicas_, out);
     work_.measure_seconds += now() - start;
   }
 
@@ -81,9 +83,10 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
 
   static std::vector<bool> advance_all(Members members, const Schedule& schedule,
                                        std::uint64_t cycles);
-  // [members][count]
-  static std::vector<std::vector<Observation>> sample_all(Members members, const Schedule& schedule,
-                                                          std::uint64_t every, std::size_t count);
+  // How many were made of each.
+  static std::vector<std::size_t> sample_all(Members members, const Schedule& schedule,
+                                             std::uint64_t every, std::size_t count,
+                                             const SampleSink& sink);
 
  private:
   struct Run {
@@ -92,6 +95,8 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
   };
   static std::vector<Run> runs_of(Members members);
   static void run_all(Members members, const Schedule& schedule, std::uint64_t cycles);
+  static void sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
+                            std::size_t count, const SampleSink& sink);
 
   void read_words(std::uint32_t bundle, Words& out) const override {
     out.resize(layout_.words);
@@ -102,7 +107,6 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
   }
 
   void take_clusters(const DeviceBatch::Sums& sums);
-  void take(const DeviceBatch::Sums& sums, Observation& out);
 
   // A pure cluster schedule times itself; in a mix the share is measured by the benchmark.
   void spend(const Schedule& schedule, double seconds) {
@@ -163,28 +167,27 @@ void CudaEngine::run_all(Members members, const Schedule& schedule, std::uint64_
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) {
     batch.run(run.range, run.step, schedule, cycles);
-    if (schedule.cluster > 0) batch.close_clusters(run.range, 0);
+    if (schedule.cluster > 0) batch.close_clusters(run.range);
   }
-  std::vector<DeviceBatch::Sums> sums;
+  DeviceBatch::Sums sums{};
   if (schedule.cluster > 0) {
-    sums = batch.fetch(1);
+    sums = batch.fetch();
   } else {
     batch.wait();
   }
   const double seconds = (now() - start) / static_cast<double>(members.size());
   for (CudaEngine* e : members) {
     e->count(schedule, cycles, 0);
-    if (!sums.empty()) e->take_clusters(sums.front());
+    e->take_clusters(sums);
     e->spend(schedule, seconds);
   }
 }
 
-std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
-                                                             const Schedule& schedule,
-                                                             std::uint64_t every,
-                                                             std::size_t count) {
-  std::vector<std::vector<Observation>> taken(members.size());
-  if (members.empty()) return taken;
+std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule& schedule,
+                                                std::uint64_t every, std::size_t count,
+                                                const SampleSink& sink) {
+  std::vector<std::size_t> made(members.size(), 0);
+  if (members.empty() || count == 0) return made;
   DeviceBatch& batch = *members.front()->batch_;
   const bool quick =
       batch.pace.known(schedule) &&
@@ -192,50 +195,77 @@ std::vector<std::vector<Observation>> CudaEngine::sample_all(Members members,
   const bool fresh = std::none_of(members.begin(), members.end(),
                                   [](const CudaEngine* e) { return e->under_way(); });
   if (!fresh || (batch.options().stop && !quick)) {
+    Observation one;
     for (std::size_t n = 0; n < count; ++n) {
       const std::vector<bool> done = advance_all(members, schedule, every);
       for (std::size_t k = 0; k < members.size(); ++k) {
-        if (done[k]) members[k]->measure(taken[k].emplace_back());
+        if (!done[k]) continue;
+        members[k]->measure(one);
+        sink.take(k, one, 1);
+        ++made[k];
       }
       if (std::find(done.begin(), done.end(), false) != done.end()) break;
     }
-    return taken;
+    return made;
   }
-  const double begin = now();
   for (const CudaEngine* e : members) e->check_steps(schedule, every * count);
-  const std::uint64_t steps = schedule.steps_per_cycle() * every;
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t slots = std::min(count - done, DeviceBatch::kSlots);
-    const double start = now();
-    for (std::size_t slot = 0; slot < slots; ++slot) {
-      for (const Run& run : runs_of(members)) {
-        batch.run(run.range, run.step + static_cast<std::uint32_t>(slot * steps), schedule, every);
-        batch.measure(run.range, slot);
-      }
-    }
-    batch.wait();
-    const double kernels = now() - start;  // the rest is measuring, too
-    const auto sums = batch.fetch(slots);
-    const double each = 1 / static_cast<double>(members.size());
-    const double counting = batch.measure_seconds() * static_cast<double>(slots);
-    const double seconds = std::max(0.0, kernels - counting);
-    on_all_cores(members.size(), members.size() * slots * members.front()->replicas_,
-                 [&](std::size_t k) {
-                   CudaEngine& e = *members[k];
-                   for (const DeviceBatch::Sums& slot : sums) {
-                     e.count(schedule, every, 0);
-                     e.take(slot, taken[k].emplace_back());
-                   }
-                 });
-    const double measuring = now() - start - seconds;
-    for (CudaEngine* e : members) {
-      e->spend(schedule, seconds * each);
-      e->work_.measure_seconds += measuring * each;
-    }
-    done += slots;
-  }
+  const double begin = now();
+  sample_groups(members, schedule, every, count, sink);
   if (batch.pace.known(schedule)) batch.pace.take(schedule, every * count, now() - begin);
-  return taken;
+  made.assign(members.size(), count);
+  return made;
+}
+
+// While the device makes a group of measurements the host hands on those of the one before.
+void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
+                               std::size_t count, const SampleSink& sink) {
+  const double begin = now();
+  DeviceBatch& batch = *members.front()->batch_;
+  const std::vector<Run> runs = runs_of(members);
+  const std::uint64_t steps = schedule.steps_per_cycle() * every;
+  const std::size_t most = batch.slots(), groups = (count + most - 1) / most;
+  const auto slots_of = [&](std::size_t group) { return std::min(count - group * most, most); };
+  const auto queue = [&](std::size_t group) {
+    const std::size_t slots = slots_of(group), shelf = group % 2;
+    const auto ahead = static_cast<std::uint32_t>(group * most * steps);
+    batch.begin_group(shelf);
+    for (const Run& run : runs) {
+      batch.sample(run.range, run.step + ahead, schedule, every, slots, shelf, groups > 4);
+    }
+    batch.end_group(slots, shelf);
+  };
+  double updating = 0;
+  queue(0);
+  for (std::size_t group = 0; group < groups; ++group) {
+    if (group + 1 < groups) queue(group + 1);
+    const std::size_t slots = slots_of(group);
+    const auto sums = batch.take_group(slots, group % 2);
+    updating += std::max(0.0, batch.group_seconds(group % 2) -
+                                  batch.measure_seconds(group % 2) * static_cast<double>(slots));
+    const auto hand_on = [&](std::size_t k) {
+      CudaEngine& e = *members[k];
+      Observation some;
+      for (const DeviceBatch::Sums& slot : sums) {
+        e.count(schedule, every, 0);
+        e.take_clusters(slot);
+        const std::size_t first = e.member_ * e.replicas_;
+        e.append_report(slot.disagreeing + first, slot.up + first, some);
+      }
+      sink.take(k, some, slots);
+    };
+    if (sink.for_each) {
+      sink.for_each(members.size(), hand_on);
+    } else {
+      for (std::size_t k = 0; k < members.size(); ++k) hand_on(k);
+    }
+  }
+  batch.end_groups();
+  const double all = now() - begin, each = 1 / static_cast<double>(members.size());
+  updating = std::min(updating, all);
+  for (CudaEngine* e : members) {
+    e->spend(schedule, updating * each);
+    e->work_.measure_seconds += (all - updating) * each;
+  }
 }
 
 // Cluster sums since the last time.
@@ -255,11 +285,6 @@ void CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
       cluster_weight_[k] += sums.weight_square[first + k];
     }
   }
-}
-
-void CudaEngine::take(const DeviceBatch::Sums& sums, Observation& out) {
-  take_clusters(sums);
-  report(sums.disagreeing + member_ * replicas_, sums.up + member_ * replicas_, out);
 }
 
 namespace {
@@ -285,10 +310,11 @@ class CudaBatch final : public EngineBatch {
                             std::uint64_t cycles) override {
     return CudaEngine::advance_all(members(who), schedule, cycles);
   }
-  std::vector<std::vector<Observation>> sample(std::span<const std::size_t> who,
-                                               const Schedule& schedule, std::uint64_t every,
-                                               std::size_t count) override {
-    return CudaEngine::sample_all(members(who), schedule, every, count);
+  using EngineBatch::sample;
+  std::vector<std::size_t> sample(std::span<const std::size_t> who, const Schedule& schedule,
+                                  std::uint64_t every, std::size_t count,
+                                  const SampleSink& sink) override {
+    return CudaEngine::sample_all(members(who), schedule, every, count, sink);
   }
 
   std::unique_ptr<Engine> release_only() { return std::move(engines_.front()); }

@@ -1,7 +1,26 @@
 #include "src/engine/batch.hpp"
 
+#include <type_traits>
+
 namespace rewise {
 namespace {
+
+// Number n of `count`.
+Observation measurement(const Observation& some, std::size_t n, std::size_t count) {
+  const auto part = [&](const auto& list) {
+    const auto each = static_cast<std::ptrdiff_t>(list.size() / count);
+    const auto first = list.begin() + static_cast<std::ptrdiff_t>(n) * each;
+    return std::remove_cvref_t<decltype(list)>(first, first + each);
+  };
+  return {part(some.bond_sum),
+          part(some.magnetisation),
+          part(some.cluster_size),
+          part(some.cluster_quartic_low),
+          part(some.cluster_quartic_high),
+          part(some.cluster_cross),
+          part(some.cluster_weight),
+          some.cluster_updates};
+}
 
 class PlainBatch final : public EngineBatch {
  public:
@@ -27,16 +46,29 @@ std::vector<bool> EngineBatch::advance(std::span<const std::size_t> who, const S
   return done;
 }
 
+std::vector<std::size_t> EngineBatch::sample(std::span<const std::size_t> who,
+                                             const Schedule& schedule, std::uint64_t every,
+                                             std::size_t count, const SampleSink& sink) {
+  std::vector<std::size_t> made(who.size(), 0);
+  Observation one;
+  for (std::size_t i = 0; i < who.size(); ++i) {
+    for (; made[i] < count; ++made[i]) {
+      if (!engine(who[i]).advance(schedule, every)) return made;
+      engine(who[i]).measure(one);
+      sink.take(i, one, 1);
+    }
+  }
+  return made;
+}
+
 std::vector<std::vector<Observation>> EngineBatch::sample(std::span<const std::size_t> who,
                                                           const Schedule& schedule,
                                                           std::uint64_t every, std::size_t count) {
   std::vector<std::vector<Observation>> taken(who.size());
-  for (std::size_t i = 0; i < who.size(); ++i) {
-    for (std::size_t n = 0; n < count; ++n) {
-      if (!engine(who[i]).advance(schedule, every)) return taken;
-      engine(who[i]).measure(taken[i].emplace_back());
-    }
-  }
+  const auto take = [&](std::size_t i, const Observation& some, std::size_t made) {
+    for (std::size_t n = 0; n < made; ++n) taken[i].push_back(measurement(some, n, made));
+  };
+  sample(who, schedule, every, count, {take});
   return taken;
 }
 

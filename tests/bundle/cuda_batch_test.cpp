@@ -77,11 +77,13 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
       auto cpu = fleet.together(-1);
       const auto who = all_of(*cuda);
       for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 27);
-      const auto x = cuda->sample(who, schedule, 2, 18);
-      const auto y = cpu->sample(who, schedule, 2, 18);
+      // More than four full groups of them, so that whole groups are captured, and a part of one.
+      constexpr std::size_t samples = 5 * 64 + 7;
+      const auto x = cuda->sample(who, schedule, 2, samples);
+      const auto y = cpu->sample(who, schedule, 2, samples);
       for (std::size_t k = 0; k < count; ++k) {
         INFO("graph " << k);
-        for (std::size_t n = 0; n < 18; ++n) check_same(x[k][n], y[k][n]);
+        for (std::size_t n = 0; n < samples; ++n) check_same(x[k][n], y[k][n]);
         CHECK(cuda->engine(k).trajectory_hash() == cpu->engine(k).trajectory_hash());
         CHECK(cuda->engine(k).work().cluster_sites == cpu->engine(k).work().cluster_sites);
         CHECK(cuda->engine(k).work().local_attempts == cpu->engine(k).work().local_attempts);
@@ -90,7 +92,7 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
       auto one = fleet.alone(last, 0);
       one->advance(schedule, 27);
       Observation taken;
-      for (std::size_t n = 0; n < 18; ++n) {
+      for (std::size_t n = 0; n < samples; ++n) {
         one->advance(schedule, 2);
         one->measure(taken);
         check_same(taken, x[last][n]);
