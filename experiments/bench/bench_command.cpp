@@ -146,7 +146,7 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
             "mixed cycles before: sweep and 4 Wolff updates\n"
             "(bundle), sweep and Swendsen-Wang (single)");
   add_whole(app, "--threads", o.threads, 0, 4096, "of the CPU's rows; 0: all cores");
-  add_share_ranks(app, o.share_ranks);
+  add_share_ranks(app, o.share_ranks, o.share_route);
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "of graphs and runs");
   begin_group(app, "Output");
   add_text(app, "--vs", o.vs, "FILE.json", "print ratios to this saved run");
@@ -161,8 +161,9 @@ AddedCommand add_bench_command(CLI::App& program) {
   add_what_options(app, *options);
   add_how_options(app, *options);
   return {&app, [options] {
-            return with_ranks({options->share_ranks, options->device, options->threads},
-                              [&] { return run_bench_command(*options); });
+            return with_ranks(
+                {options->share_ranks, options->share_route, options->device, options->threads},
+                [&] { return run_bench_command(*options); });
           }};
 }
 

@@ -16,7 +16,7 @@ struct BenchOptions : ModelOptions {
   std::uint64_t seed = 1, tile = 0;
   std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
   std::string replicas, systems, graphs = "1", schedule, wolff_method, label_method;
-  std::string seconds = "0.1s", vs;
+  std::string seconds = "0.1s", vs, share_route = "auto";
   bool json = false, share_ranks = false;
 };
 

@@ -9,6 +9,7 @@
 
 #include "experiments/console/build_info.hpp"
 #include "experiments/study/ranks.hpp"
+#include "src/base/words.hpp"
 #include "src/packed/shared.hpp"
 #include "src/ranks/mpi.hpp"
 #include "src/single/shared.hpp"
@@ -66,16 +67,24 @@ ExitCode lead(ranks::Transport& transport, const std::function<ExitCode()>& comm
 
 }  // namespace
 
-void add_share_ranks(CLI::App& app, bool& share) {
+void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
   add_flag(app, "--share-ranks", share,
            "under mpirun or srun: the ranks share every system,\n"
            "each a slab on its GPU or its cores (packed engine;\n"
            "single engine: sweeps, Swendsen-Wang)");
+  add_text(app, "--share-route", route, "WORD",
+           "how spins go from a rank's GPU to another's: auto, the\n"
+           "first of these that there is: peer (one copies from\n"
+           "the other's memory: one machine), direct (MPI that takes\n"
+           "addresses on a GPU: auto asks the library), host");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {
   if (!options.share) return command();
+  constexpr std::string_view routes[]{"auto", "peer", "direct", "host"};
+  const auto route = parse_word(options.route, routes, "route", "--share-route");
   const auto transport = ranks::join_mpi();
+  transport->set_device_route(static_cast<ranks::DeviceRoute>(route));
   compare_builds(*transport);
   if (transport->rank() == 0) return lead(*transport, command);
   sharing = transport.get();

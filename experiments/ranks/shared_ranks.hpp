@@ -14,14 +14,15 @@
 
 namespace rewise {
 
-// The options of the command that say on what a rank computes.
+// The options of the command that say on what a rank computes, and how devices send to others.
 struct RankOptions {
   bool share = false;
+  std::string route = "auto";
   std::string device = "cpu";
   std::uint64_t threads = 0;  // of each rank; 0: its share of the cores
 };
 
-void add_share_ranks(CLI::App& app, bool& share);
+void add_share_ranks(CLI::App& app, bool& share, std::string& route);
 
 // Runs the command: alone, or where the ranks share, on rank 0, while the others follow and return
 // `done` when it has ended. Error(device) where this build has no MPI; ranks of different builds

@@ -251,8 +251,9 @@ AddedCommand add_run_command(CLI::App& program) {
   add_run_options(app, *options);
   return {&app, [options, &app] {
             check_run_options(app, *options);
-            return with_ranks({options->share_ranks, options->device, options->threads},
-                              [&] { return run_run(*options); });
+            return with_ranks(
+                {options->share_ranks, options->share_route, options->device, options->threads},
+                [&] { return run_run(*options); });
           }};
 }
 

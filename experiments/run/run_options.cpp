@@ -69,7 +69,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "Swendsen-Wang; packed engine)");
   add_whole(app, "--threads", o.threads, 0, 4096,
             "0: as many as help; the numbers do not depend on it");
-  add_share_ranks(app, o.share_ranks);
+  add_share_ranks(app, o.share_ranks, o.share_route);
   add_text(app, "--wolff-method", o.wolff_method, "WORD",
            fmt::format("single engine, how clusters are grown: {},\n"
                        "on CUDA also {}; the\n"

@@ -255,7 +255,9 @@ Shares::~Shares() {
 }
 
 std::string Shares::device() const {
-  return fmt::format("{} x {}", transport_.size(), own_->device());
+  const std::string route = own_->route();
+  return fmt::format("{} x {}{}{}", transport_.size(), own_->device(), route.empty() ? "" : " by ",
+                     route);
 }
 
 void Shares::advance(const Advance& what) const {

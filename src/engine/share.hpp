@@ -49,6 +49,8 @@ class Share {
   // What must be the same for all ranks: "cpu", or the maker's name of the device.
   virtual std::string model() const { return device(); }
   virtual int threads() const = 0;
+  // Of devices how their messages go (device_mail.hpp), once they have.
+  virtual std::string route() const { return ""; }
 
   // All ranks make these calls together.
   //
@@ -164,7 +166,7 @@ class Shares {
   Share& own() { return *own_; }
   int ranks() const { return transport_.size(); }
   int threads() const { return threads_; }  // of all ranks
-  // "4 x cpu"
+  // "4 x cpu", "2 x cuda by peer"
   std::string device() const;
 
   void advance(const Advance& what) const;

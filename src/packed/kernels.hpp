@@ -26,12 +26,4 @@ void launch_sweep(const Layout& layout, const Draws& draws, LocalUpdate rule, st
 void launch_count(const Layout& layout, Rows rows, const std::uint32_t* spins,
                   unsigned long long* sums, cudaStream_t stream);
 
-// Two planes of `words` words, whole groups, from wherever the device reaches.
-struct PlaneCopy {
-  const std::uint32_t* from;
-  std::uint32_t* to;
-};
-void launch_copy(const PlaneCopy& first, const PlaneCopy& second, std::uint64_t words,
-                 cudaStream_t stream);
-
 }  // namespace rewise::packed

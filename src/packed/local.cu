@@ -78,14 +78,6 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-__global__ void __launch_bounds__(kThreads)
-    copy_planes(PlaneCopy first, PlaneCopy second, std::uint64_t groups) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const PlaneCopy& copy = blockIdx.y == 0 ? first : second;
-  if (k >= groups) return;
-  reinterpret_cast<uint4*>(copy.to)[k] = reinterpret_cast<const uint4*>(copy.from)[k];
-}
-
 // Digits that are 0 in all thresholds are compared in one go where systems are large and common.
 template <int kDim, bool kDownhill>
 auto kernel_of(const Layout& g, const Draws& draws) {
@@ -115,13 +107,6 @@ void launch_update(const Layout& g, Rows rows, const Draws& draws, LocalUpdate r
         certain_downhill(rule) ? kernel_of<kDim, true>(g, draws) : kernel_of<kDim, false>(g, draws);
     launch(kernel, shape_of(g, rows, kThreads), stream, g, rows, draws, of);
   });
-}
-
-void launch_copy(const PlaneCopy& first, const PlaneCopy& second, std::uint64_t words,
-                 cudaStream_t stream) {
-  LaunchShape shape = cover(words / kGroupWords, kThreads);
-  shape.blocks_y = 2;
-  launch(copy_planes, shape, stream, first, second, words / kGroupWords);
 }
 
 void launch_sweep(const Layout& g, const Draws& draws, LocalUpdate rule, std::uint32_t* spins,

@@ -1,28 +1,24 @@
 // A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
 //
-//   urgent stream   waits for the inside of h - 1; updates the outer planes, copies them to the
-//                   host; what has come from the neighbours goes to the halo
+//   urgent stream   waits for the inside of h - 1; updates the outer planes, exchanges them with
+//   the
+//                   neighbours (engine/device_mail.hpp): what comes goes to the halo
 //   main stream     waits for the outer planes of h - 1; updates the inside
-//   host            waits for the copies, exchanges them with the neighbours
 //
-// So a half-sweep takes as long as its inside where that takes longer than outer planes, copies and
-// messages together, some 50 us.
-//
-// Ranks of one process whose devices reach each other's memory fetch the planes themselves: the
-// host only says that the outer planes of h are queued, then the urgent stream waits for those of
-// the neighbours (their events) and copies from there. Planes of h are overwritten in h + 2 at the
-// earliest, whose outer planes wait for the neighbours' of h + 1, which come after their copies
-// of h.
+// So a half-sweep takes as long as its inside where that takes longer than outer planes and
+// messages together: some 50 us where these go through the host. Planes of h are overwritten in
+// h + 2.
 #include <fmt/format.h>
 
+#include <memory>
 #include <vector>
 
 #include "src/base/error.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/graph.hpp"
-#include "src/cuda/pinned_buffer.hpp"
 #include "src/cuda/stream.hpp"
 #include "src/cuda/use_device.hpp"
+#include "src/engine/device_mail.hpp"
 #include "src/packed/kernels.hpp"
 #include "src/packed/slab.hpp"
 
@@ -41,6 +37,7 @@ class CudaSlab final : public Slab {
   std::string device() const override { return "cuda"; }
   std::string model() const override { return device_model(device_); }
   int threads() const override { return 1; }
+  std::string route() const override { return mail_ ? mail_->routes() : ""; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
   void count(std::span<std::uint64_t> sums) override;
   void read_words(std::size_t who, int colour, std::uint64_t first,
@@ -60,34 +57,15 @@ class CudaSlab final : public Slab {
   Rows planes(std::uint32_t first, std::uint32_t last) const {
     return {first * layout_.plane_rows(), last * layout_.plane_rows()};
   }
-  // Of a system's four planes on the host: to the rank before, after, from before, after.
-  std::span<std::uint32_t> staged(std::size_t who, std::size_t which) {
-    return staged_.view().subspan((4 * who + which) * layout_.plane_words(), layout_.plane_words());
-  }
-  void copy_outer(std::size_t who, int colour);
-  void meet();
-  void fetch_planes(std::size_t first, std::size_t last, int colour);
   void exchange(std::size_t first, std::size_t last, int colour);
   void half_sweep(std::size_t first, std::size_t last, int colour, const std::vector<Draws>& draws);
 
   const int device_;
   CudaStream main_, urgent_;
-  CudaEvent inside_done_, copied_;
-  CudaEvent outer_done_[2];                    // in turns
-  std::size_t turn_ = 0;                       // of the last half-sweep
+  CudaEvent inside_done_, outer_done_;
   DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
   DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
-  PinnedBuffer<std::uint32_t> staged_;         // [systems][4][plane words]
-
-  // Of a rank of this process.
-  struct Peer {
-    const std::uint32_t* spins;
-    const CudaEvent* outer_done;
-    int device;
-    std::uint32_t planes;  // its own
-  };
-  bool met_ = false, reaches_ = false;  // whether the ranks have met, and reach each other's memory
-  Peer before_{}, after_{};
+  std::unique_ptr<DeviceMail> mail_;           // goes first
 };
 
 // Streams and events belong to the device that is current when they are made: use_device() first.
@@ -98,7 +76,6 @@ CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, ranks::Transpo
   const std::size_t systems = systems_.count();
   spins_ = DeviceBuffer<std::uint32_t>(systems * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * systems);
-  staged_ = PinnedBuffer<std::uint32_t>(4 * systems * layout_.plane_words());
   for (std::size_t who = 0; who < systems; ++who) {
     launch_start(layout_, planes(1, own_planes() + 1), spec.seed, static_cast<std::uint32_t>(who),
                  systems_.hot(who), system(who), main_.get());
@@ -119,78 +96,23 @@ void CudaSlab::check_memory() const {
                           static_cast<double>(free) / kGiB));
 }
 
-// Once, when all ranks have their slabs: whether they reach each other's memory, and where it is.
-void CudaSlab::meet() {
-  if (met_) return;
-  met_ = true;
-  if (!transport_.one_process()) return;
-  Peer own{spins_.data(), outer_done_, device_, own_planes()};
-  const auto bytes = [](Peer& peer) {
-    return std::span(reinterpret_cast<std::uint8_t*>(&peer), sizeof peer);
-  };
-  transport_.post_receive(before(), kToAfter, bytes(before_));
-  transport_.post_receive(after(), kToBefore, bytes(after_));
-  transport_.post_send(after(), kToAfter, bytes(own));
-  transport_.post_send(before(), kToBefore, bytes(own));
-  transport_.wait();
-  std::uint64_t far = 0;  // ranks that do not reach a neighbour
-  for (const Peer& peer : {before_, after_}) far += reach_peer(device_, peer.device) ? 0 : 1;
-  transport_.sum(std::span(&far, 1));
-  transport_.broadcast({reinterpret_cast<std::uint8_t*>(&far), sizeof far});
-  reaches_ = far == 0;
-}
-
-// Queued, when the outer planes are: the neighbours' to the halo.
-void CudaSlab::fetch_planes(std::size_t first, std::size_t last, int colour) {
-  std::uint8_t queued = 0, by_before = 0, by_after = 0;
-  transport_.post_receive(before(), kToAfter, std::span(&by_before, 1));
-  transport_.post_receive(after(), kToBefore, std::span(&by_after, 1));
-  transport_.post_send(after(), kToAfter, std::span(&queued, 1));
-  transport_.post_send(before(), kToBefore, std::span(&queued, 1));
-  transport_.wait();
-  before_.outer_done[turn_].hold(urgent_.get());
-  after_.outer_done[turn_].hold(urgent_.get());
-  const std::uint64_t plane = layout_.plane_words();
-  // A peer's plane of a system, its halo counted.
-  const auto plane_of = [&](const Peer& peer, std::size_t who, std::uint64_t at) {
-    const std::uint64_t planes = (2 * who + static_cast<unsigned>(colour)) * (peer.planes + 2) + at;
-    return peer.spins + planes * plane;
-  };
-  for (std::size_t who = first; who < last; ++who) {
-    std::uint32_t* const own = spins_.data() + place(who, colour);
-    launch_copy({plane_of(before_, who, before_.planes), own},
-                {plane_of(after_, who, 1), own + (own_planes() + 1) * plane}, plane, urgent_.get());
-  }
-}
-
-// Queued: the outer planes of a colour to the host.
-void CudaSlab::copy_outer(std::size_t who, int colour) {
-  const std::uint64_t plane = layout_.plane_words();
-  const std::size_t at = place(who, colour);
-  spins_.copy_out(staged(who, 0), urgent_.get(), at + plane);
-  spins_.copy_out(staged(who, 1), urgent_.get(), at + own_planes() * plane);
-}
-
-// When the copies are there: exchanges them, and queues those of what came.
+// Queued on the urgent stream: the outer planes of a colour, and the halo.
 void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
-  if (reaches_) return fetch_planes(first, last, colour);
-  const auto bytes = [](std::span<std::uint32_t> words) {
-    return std::span(reinterpret_cast<std::uint8_t*>(words.data()), words.size_bytes());
-  };
-  copied_.record(urgent_.get());
-  copied_.wait();
+  const std::uint64_t plane = layout_.plane_words();
+  std::vector<DeviceMail::Message> out, in;
   for (std::size_t who = first; who < last; ++who) {
-    transport_.post_receive(before(), kToAfter, bytes(staged(who, 2)));
-    transport_.post_receive(after(), kToBefore, bytes(staged(who, 3)));
-    transport_.post_send(after(), kToAfter, bytes(staged(who, 1)));
-    transport_.post_send(before(), kToBefore, bytes(staged(who, 0)));
+    const auto message = [&](int rank, std::uint64_t of_planes) -> DeviceMail::Message {
+      return {
+          rank,
+          reinterpret_cast<std::uint8_t*>(spins_.data() + place(who, colour) + of_planes * plane),
+          4 * plane};
+    };
+    out.push_back(message(before(), 1));
+    out.push_back(message(after(), own_planes()));
+    in.push_back(message(after(), own_planes() + 1));
+    in.push_back(message(before(), 0));
   }
-  transport_.wait();
-  for (std::size_t who = first; who < last; ++who) {
-    const std::size_t at = place(who, colour);
-    spins_.copy_in(staged(who, 2), urgent_.get(), at);
-    spins_.copy_in(staged(who, 3), urgent_.get(), at + (own_planes() + 1) * layout_.plane_words());
-  }
+  mail_->exchange(out, in, urgent_.get());
 }
 
 void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
@@ -200,15 +122,13 @@ void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
     launch_update(layout_, rows, draws[who - first], systems_.spec().local, colour, system(who),
                   stream);
   };
-  outer_done_[turn_].hold(main_.get());  // of the half-sweep before
+  outer_done_.hold(main_.get());  // of the half-sweep before
   inside_done_.hold(urgent_.get());
   for (std::size_t who = first; who < last; ++who) {
     update(who, planes(1, 2), urgent_.get());
     if (own > 1) update(who, planes(own, own + 1), urgent_.get());
   }
-  turn_ ^= 1;
-  outer_done_[turn_].record(urgent_.get());
-  for (std::size_t who = first; who < last && !reaches_; ++who) copy_outer(who, colour);
+  outer_done_.record(urgent_.get());
   for (std::size_t who = first; who < last && own > 2; ++who) {
     update(who, planes(2, own), main_.get());
   }
@@ -226,8 +146,7 @@ void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, st
     for (int colour = 0; colour < 2; ++colour) half_sweep(first, last, colour, draws);
   }
   main_.wait();
-  urgent_.wait();
-  if (reaches_) transport_.barrier();  // neighbours may still copy from here
+  mail_->finish(urgent_.get());
 }
 
 void CudaSlab::count(std::span<std::uint64_t> sums) {
@@ -257,15 +176,12 @@ void CudaSlab::write_words(std::size_t who, int colour, std::uint64_t first,
 
 void CudaSlab::fetch(std::uint64_t who) {
   use();
-  meet();
-  for (int colour = 0; colour < 2; ++colour) {
-    turn_ ^= 1;
-    outer_done_[turn_].record(urgent_.get());
-    if (!reaches_) copy_outer(who, colour);
-    exchange(who, who + 1, colour);
+  if (!mail_) {
+    mail_ = std::make_unique<DeviceMail>(transport_, device_);
+    mail_->lend({reinterpret_cast<std::uint8_t*>(spins_.data()), spins_.bytes()});
   }
-  urgent_.wait();
-  if (reaches_) transport_.barrier();
+  for (int colour = 0; colour < 2; ++colour) exchange(who, who + 1, colour);
+  mail_->finish(urgent_.get());
 }
 
 }  // namespace

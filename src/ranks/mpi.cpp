@@ -50,6 +50,8 @@ class MpiTransport final : public Transport {
   }
   ~MpiTransport() override { mpi_.finish(); }
 
+  bool takes_device_memory() const override { return mpi_.takes_device_memory(); }
+
   void post_send(int to, int tag, std::span<const std::uint8_t> bytes) override {
     mpi_.post_send(to, tag, bytes.data(), bytes.size());
   }

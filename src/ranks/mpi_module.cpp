@@ -5,6 +5,9 @@
 #include "src/ranks/mpi_module.hpp"
 
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
 
 #include <algorithm>
 #include <vector>
@@ -58,15 +61,28 @@ bool done() {
   return flag != 0;
 }
 
+// Of the library that runs, not of the one that this was compiled with.
+bool takes_device_memory() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  return MPIX_Query_cuda_support() == 1;
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+  int is = 0;
+  return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &is) == MPI_SUCCESS && is != 0;
+#else
+  return false;
+#endif
+}
+
 void abort_job(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
 void finish() { MPI_Finalize(); }
 
-constexpr rewise::ranks::MpiModule kModule{start, post_send, post_receive, done, abort_job, finish};
+constexpr rewise::ranks::MpiModule kModule{
+    start, post_send, post_receive, done, takes_device_memory, abort_job, finish};
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const rewise::ranks::MpiModule*
-rewise_mpi_module_1() {
+rewise_mpi_module_2() {
   return &kModule;
 }

@@ -22,6 +22,14 @@ namespace rewise::ranks {
 // Tags of engines start here.
 inline constexpr int kFirstTag = 16;
 
+// The way of messages that lie in the memory of CUDA devices (engine/device_mail.hpp).
+enum class DeviceRoute : std::uint8_t {
+  automatic,  // for every two ranks the first of these that there is
+  peer,       // the receiver's device copies from the sender's: ranks of one machine
+  direct,     // the transport takes addresses of device memory
+  host,       // copies through memory of the host
+};
+
 class Transport {
  public:
   Transport() = default;
@@ -33,6 +41,12 @@ class Transport {
   int size() const { return size_; }
   // Whether all ranks are of one process: an address that one sends means the same to all.
   virtual bool one_process() const { return false; }
+  // Whether bytes to be sent and received may lie in the memory of a CUDA device.
+  virtual bool takes_device_memory() const { return false; }
+
+  // What the user asks for.
+  DeviceRoute device_route() const { return device_route_; }
+  void set_device_route(DeviceRoute route) { device_route_ = route; }
 
   virtual void post_send(int to, int tag, std::span<const std::uint8_t> bytes) = 0;
   virtual void post_receive(int from, int tag, std::span<std::uint8_t> bytes) = 0;
@@ -54,6 +68,9 @@ class Transport {
 
  protected:
   int rank_ = 0, size_ = 1;
+
+ private:
+  DeviceRoute device_route_ = DeviceRoute::automatic;
 };
 
 }  // namespace rewise::ranks

@@ -89,7 +89,7 @@ std::vector<SingleShare::Joining> SingleShare::joining_bonds() const {
     if (has(r.a)) {
       other.from.push_back(r);
     } else {
-      other.to.push_back(r.b);
+      other.to.push_back(r);
     }
   }
   return joining;

@@ -66,7 +66,7 @@ class SingleShare : public Share {
   // Rewired bonds between this rank and another.
   struct Joining {
     std::vector<RewiredSlot> from;  // a is here
-    std::vector<Site> to;           // b is here: what is asked for
+    std::vector<RewiredSlot> to;    // b is here: what is asked for
   };
   std::vector<Joining> joining_bonds() const;  // [ranks]
 

@@ -1,17 +1,18 @@
 // A rank's share on a CUDA device: a device alone that works on a part of every system
 // (device_part.hpp), with the kernels of the engine in one process (engine_cuda.cpp). Every system
 // has room for all its sites there, so that sites keep their numbers; those beyond the slab, its
-// halo and the far ends of its bonds hold nothing that is used. Messages go through page-locked
-// memory of the host. Of a colour of a sweep the modified cells and the slab's outer planes go
-// first, on a stream of their own, and are exchanged while those between are updated.
+// halo and the far ends of its bonds hold nothing that is used. Messages go from device to device
+// (engine/device_mail.hpp). Of a colour of a sweep the modified cells and the slab's outer planes
+// go first, on a stream of their own, and are exchanged, Ising spins as bits, while those between
+// are updated.
 //
 // Swendsen-Wang (swendsen_wang_fused.hpp): the slab's tiles are labelled and joined on the device.
 // Then, as on CPUs (shared.cpp), ends of bonds go to the slab where the bond begins, which knows
 // the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
 // device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
-// get the smallest label of all. Sites of their parts are added up on rank 0's device, batch by
-// batch. From one update of a run to the next the spins stay in the form of that path; halo and far
-// ends follow at the end.
+// get the smallest label of all. The sites of their parts go to rank 0's device with the pairs of
+// the next update, and are added up there. From one update of a run to the next the spins stay in
+// the form of that path; halo and far ends follow at the end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
 #include "src/cuda/stream.hpp"
+#include "src/engine/device_mail.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
@@ -61,6 +63,7 @@ class CudaShare final : public SingleShare {
   std::string device() const override { return "cuda"; }
   std::string model() const override { return device_model(team_.devices().front()); }
   int threads() const override { return 1; }
+  std::string route() const override { return mail_ ? mail_->routes() : ""; }
   std::string why_no_clusters() const override;
 
   void fetch(std::uint64_t who) override;
@@ -80,14 +83,13 @@ class CudaShare final : public SingleShare {
   }
 
  private:
-  static constexpr std::uint64_t kChunk = 4096;  // pairs, or parts, that are copied before it is
-                                                 // known how many there are
+  using Message = DeviceMail::Message;
 
   cudaStream_t stream() const { return team_.stream(0); }
   std::uint8_t* system(std::uint64_t who) { return spins_.data() + who * stride_; }
   DevicePart rows() const;  // of tiles
   void check_memory() const;
-  void upload_far_ends();
+  void upload_exchanged();
   void upload_measured_bonds();
   void exchange(Extent systems, int colour);
   void sweep(std::uint64_t step);
@@ -96,19 +98,17 @@ class CudaShare final : public SingleShare {
   void cluster_batch(std::uint64_t step, std::uint32_t updates);
   void join_slabs(std::uint64_t who, std::uint32_t update);
   void exchange_ends();
-  std::uint64_t gather_pairs();
+  std::uint64_t exchange_pairs(std::uint64_t who, std::uint32_t update, bool pairs);
   AdoptedLabels adopted(std::uint64_t who);
-  void ask_sizes(std::uint32_t update);
-  void take_sizes(std::uint64_t who);
+  unsigned long long* parts(std::uint64_t who, std::uint32_t update);
+  void size_parts(std::uint32_t update);
   void sum_batch(std::uint32_t updates);
-  void sum_up_all(const std::vector<std::vector<std::uint8_t>>& all, std::uint32_t updates);
 
   const DeviceTeam team_;  // the device
   const std::uint64_t stride_;
   const Lattice& lattice_;
   const CudaStream urgent_;
   const CudaEvent outer_done_, inner_done_;
-  const std::uint32_t batch_;  // updates between two summations: rewired bonds make many parts
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
@@ -116,41 +116,37 @@ class CudaShare final : public SingleShare {
   DeviceBuffer<RewiredSlot> measured_bonds_;
   DeviceSystems on_device_;
 
-  // Of each colour the far ends that go and come, by rank.
-  DeviceBuffer<Site> sent_[2], received_[2];
-  DeviceBuffer<std::uint8_t> far_bytes_;
-  // [systems] of the plane at the slab's begin, at its end, far ends
-  PinnedBuffer<std::uint8_t> out_, in_;
+  // Of each colour the spins that go to other ranks and come from there, rank by rank in multiples
+  // of 128: outer planes and far ends.
+  struct Exchanged {
+    DeviceBuffer<Site> sites;
+    std::vector<std::uint64_t> count;  // as with_
+    DeviceBuffer<std::uint8_t> spins;  // [systems][sites] bits or bytes
+  };
+  std::vector<int> with_;  // ranks
+  Exchanged sent_[2], received_[2];
 
   // Clusters
   std::unique_ptr<FusedSwendsenWang> fused_;
   std::vector<Joining> joining_;  // [ranks]
   SlabBorders slab_;
-  DeviceBuffer<Site> told_;
-  DeviceBuffer<RewiredSlot> asked_;
-  DeviceBuffer<std::uint64_t> ends_;  // that go, or have come
-  PinnedBuffer<std::uint64_t> ends_out_, ends_in_;
-  // How many pairs the slab's borders join, then these; of all ranks as far as they are in a
-  // chunk, one after the other, then the others.
-  DeviceBuffer<unsigned long long> pairs_, met_;
-  PinnedBuffer<unsigned long long> host_pairs_;
-  PinnedBuffer<unsigned long long> chunks_;             // [ranks][1 + kChunk]
-  std::vector<std::vector<unsigned long long>> rests_;  // [ranks]
-  DeviceBuffer<unsigned long long> all_pairs_;          // of all ranks; parts of an update likewise
+  DeviceBuffer<RewiredSlot> told_, asked_;
+  DeviceBuffer<std::uint64_t> ends_out_, ends_in_;
+  DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders
+  DeviceBuffer<std::uint32_t> pair_count_;
+  DeviceBuffer<unsigned long long> all_pairs_;  // of all ranks
+  DeviceBuffer<unsigned long long> all_parts_;  // likewise, on rank 0
   DeviceBuffer<std::uint32_t> parent_, adopted_bits_;
   // Of clusters of several slabs, of the update in hand.
   DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
   DeviceBuffer<Site> smallest_;                        // [systems][labels]
-  DeviceBuffer<unsigned long long> sized_;             // [systems][labels]
-  PinnedBuffer<std::uint32_t> host_count_;             // [systems]
-  PinnedBuffer<unsigned long long> host_sized_;        // [systems][kChunk]
-  DeviceBuffer<unsigned long long> border_sums_;       // [batch][systems][3]
+  DeviceBuffer<unsigned long long> parts_;             // [2][systems][labels], updates in turns
+  DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
+  DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
+  PinnedBuffer<std::uint32_t> host_counts_;       // pairs, then [systems] adopted labels
   std::uint64_t most_labels_ = 0;
   std::vector<std::uint64_t> most_adopted_;  // [systems] labels in pairs, at most
-  // [batch][systems] smallest labels and sites, label << 32 | sites; those of asked_update_ when
-  // they have come.
-  std::vector<std::vector<unsigned long long>> parts_;
-  std::uint32_t asked_update_ = 0;
+  std::unique_ptr<DeviceMail> mail_;         // goes first
 };
 
 CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
@@ -159,8 +155,7 @@ CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, T
       team_({device}),
       stride_(system_stride(plan_->sites)),
       lattice_(plan_->lattice),
-      urgent_(CudaStream::urgent()),
-      batch_(plan_->rewired.empty() ? kUpdatesPerBatch : 16) {
+      urgent_(CudaStream::urgent()) {
   check_memory();
   const auto planes = [&](std::uint64_t sites) {
     return static_cast<std::uint32_t>(sites / plane_);
@@ -177,7 +172,7 @@ CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, T
                 stride_,        spins_.data(),
                 nullptr,        part};
   local_ = std::make_unique<LocalCuda>(*plan_, graph_->plan(), spec_.local, stream(), part);
-  upload_far_ends();
+  upload_exchanged();
   upload_measured_bonds();
   launch_start(graph_->plan(), on_device_, spec_.start, stream());
   team_.wait();
@@ -221,22 +216,47 @@ void CudaShare::check_memory() const {
                           team_.devices().front(), gib(need), systems_, gib(free)));
 }
 
-void CudaShare::upload_far_ends() {
-  std::uint64_t most = 0;
-  for (int colour = 0; colour < 2; ++colour) {
-    std::vector<Site> sent, received;
-    for (const Far& far : far_) {
-      sent.insert(sent.end(), far.sent[colour].begin(), far.sent[colour].end());
-      received.insert(received.end(), far.received[colour].begin(), far.received[colour].end());
+// Both ranks list the sites in the same order.
+void CudaShare::upload_exchanged() {
+  if (transport_.size() == 1) return;
+  std::vector<Far> all(static_cast<std::size_t>(transport_.size()));
+  const auto of = [&](int rank) -> Far& { return all[static_cast<std::size_t>(rank)]; };
+  for (const Far& far : far_) of(far.rank) = far;
+  const auto add_plane = [&](std::vector<Site>(&sites)[2], std::uint64_t first) {
+    for (std::uint64_t site = first; site < first + plane_; ++site) {
+      sites[lattice_.colour(static_cast<Site>(site))].push_back(static_cast<Site>(site));
     }
-    most = std::max<std::uint64_t>({most, sent.size(), received.size()});
-    sent_[colour] = DeviceBuffer<Site>(sent, stream());
-    received_[colour] = DeviceBuffer<Site>(received, stream());
-    team_.wait();
+  };
+  add_plane(of(before()).sent, own_.first);
+  add_plane(of(before()).received, plane_before(own_.first));
+  add_plane(of(after()).sent, own_.last - plane_);
+  add_plane(of(after()).received, plane_after(own_.last));
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    const bool next_to = rank == before() || rank == after();
+    const bool is_far =
+        std::any_of(far_.begin(), far_.end(), [&](const Far& far) { return far.rank == rank; });
+    if (next_to || is_far) with_.push_back(rank);
   }
-  far_bytes_ = DeviceBuffer<std::uint8_t>(most);
-  out_ = PinnedBuffer<std::uint8_t>(systems_ * (2 * plane_ + most));
-  in_ = PinnedBuffer<std::uint8_t>(systems_ * (2 * plane_ + most));
+  const auto upload = [&](int colour, bool sent) {
+    Exchanged& exchanged = (sent ? sent_ : received_)[colour];
+    std::vector<Site> sites;
+    for (const int rank : with_) {
+      std::vector<Site>& of_rank = (sent ? of(rank).sent : of(rank).received)[colour];
+      std::sort(of_rank.begin(), of_rank.end());
+      of_rank.erase(std::unique(of_rank.begin(), of_rank.end()), of_rank.end());
+      of_rank.resize((of_rank.size() + 127) / 128 * 128, kNoSite);
+      sites.insert(sites.end(), of_rank.begin(), of_rank.end());
+      exchanged.count.push_back(of_rank.size());
+    }
+    exchanged.sites = DeviceBuffer<Site>(sites, stream());
+    exchanged.spins =
+        DeviceBuffer<std::uint8_t>(systems_ * (plan_->potts ? sites.size() : sites.size() / 8));
+    team_.wait();
+  };
+  for (int colour = 0; colour < 2; ++colour) {
+    upload(colour, true);
+    upload(colour, false);
+  }
 }
 
 // What rewired bonds change in a count of the lattice: each is counted where it begins, and the
@@ -255,52 +275,47 @@ void CudaShare::upload_measured_bonds() {
   team_.wait();
 }
 
-// On the urgent stream. A plane that is both before and after the slab comes twice, the same.
+// On the urgent stream.
 void CudaShare::exchange(Extent systems, int colour) {
   if (transport_.size() == 1) return;
-  DeviceBuffer<Site>&sent = sent_[colour], &received = received_[colour];
-  const std::uint64_t each_out = 2 * plane_ + sent.size(), each_in = 2 * plane_ + received.size();
-  const auto out = [&](std::uint64_t who, std::uint64_t at, std::uint64_t count) {
-    return out_.view().subspan((who - systems.first) * each_out + at, count);
+  const bool bits = !plan_->potts;
+  Exchanged &sent = sent_[colour], &received = received_[colour];
+  const auto bytes = [&](std::uint64_t sites) { return bits ? sites / 8 : sites; };
+  const auto of_system = [&](Exchanged& exchanged, std::uint64_t who) {
+    return exchanged.spins.data() + (who - systems.first) * bytes(exchanged.sites.size());
   };
-  const auto in = [&](std::uint64_t who, std::uint64_t at, std::uint64_t count) {
-    return in_.view().subspan((who - systems.first) * each_in + at, count);
-  };
-  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    spins_.copy_out(out(who, 0, plane_), urgent_.get(), who * stride_ + own_.first);
-    spins_.copy_out(out(who, plane_, plane_), urgent_.get(), who * stride_ + own_.last - plane_);
-    launch_gather(system(who), sent.data(), sent.size(), far_bytes_.data(), urgent_.get());
-    far_bytes_.copy_out(out(who, 2 * plane_, sent.size()), urgent_.get());
-  }
-  urgent_.wait();
-  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    transport_.post_receive(before(), kToAfter, in(who, 0, plane_));
-    transport_.post_receive(after(), kToBefore, in(who, plane_, plane_));
-    transport_.post_send(after(), kToAfter, out(who, plane_, plane_));
-    transport_.post_send(before(), kToBefore, out(who, 0, plane_));
-    std::uint64_t at_out = 2 * plane_, at_in = 2 * plane_;
-    for (const Far& far : far_) {
-      const std::uint64_t go = far.sent[colour].size(), come = far.received[colour].size();
-      if (come > 0) transport_.post_receive(far.rank, kFar, in(who, at_in, come));
-      if (go > 0) transport_.post_send(far.rank, kFar, out(who, at_out, go));
-      at_out += go;
-      at_in += come;
+  const auto list = [&](Exchanged& exchanged) {
+    std::vector<Message> messages;
+    for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+      std::uint8_t* at = of_system(exchanged, who);
+      for (std::size_t k = 0; k < with_.size(); ++k) {
+        messages.push_back({with_[k], at, bytes(exchanged.count[k])});
+        at += bytes(exchanged.count[k]);
+      }
     }
-  }
-  transport_.wait();
+    return messages;
+  };
   for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    spins_.copy_in(in(who, 0, plane_), urgent_.get(), who * stride_ + plane_before(own_.first));
-    spins_.copy_in(in(who, plane_, plane_), urgent_.get(), who * stride_ + plane_after(own_.last));
-    far_bytes_.copy_in(in(who, 2 * plane_, received.size()), urgent_.get());
-    launch_scatter(far_bytes_.data(), received.data(), received.size(), system(who), urgent_.get());
+    launch_gather(system(who), sent.sites.data(), sent.sites.size(), bits, of_system(sent, who),
+                  urgent_.get());
+  }
+  mail_->exchange(list(sent), list(received), urgent_.get());
+  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
+    launch_scatter(of_system(received, who), received.sites.data(), received.sites.size(), bits,
+                   system(who), urgent_.get());
   }
 }
 
 void CudaShare::fetch(std::uint64_t who) {
   team_.use(0);
   team_.wait();
+  if (transport_.size() == 1) return;
+  if (!mail_) {
+    mail_ = std::make_unique<DeviceMail>(transport_, team_.devices().front());
+    for (Exchanged& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
+  }
   for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
-  urgent_.wait();
+  mail_->finish(urgent_.get());
 }
 
 // Either half of a colour reads what both have done of the other.
@@ -330,6 +345,7 @@ void CudaShare::advance(const Advance& what) {
     step += schedule.cluster * together;
   }
   team_.wait();
+  if (schedule.cluster == 0 && mail_) mail_->finish(urgent_.get());
 }
 
 void CudaShare::count(std::span<std::uint64_t> sums) {
@@ -362,52 +378,54 @@ void CudaShare::prepare_clusters() {
   fused_ = std::make_unique<FusedSwendsenWang>(team_, std::vector<DevicePlan>{graph_->plan()},
                                                static_cast<std::uint32_t>(systems_), rows());
   joining_ = joining_bonds();
-  std::vector<Site> told;
-  std::vector<RewiredSlot> asked;
+  std::vector<RewiredSlot> told, asked;
   for (const Joining& with : joining_) {
     told.insert(told.end(), with.to.begin(), with.to.end());
     asked.insert(asked.end(), with.from.begin(), with.from.end());
   }
-  told_ = DeviceBuffer<Site>(told, stream());
+  told_ = DeviceBuffer<RewiredSlot>(told, stream());
   asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
   team_.wait();
   slab_ = {own_.first, own_.last, plane_, told_.data(), told.size(), asked_.data(), asked.size()};
-  most_labels_ = std::max(slab_.ends_in() + slab_.ends_out(), kChunk);
+  most_labels_ = slab_.ends_in() + slab_.ends_out();
   std::uint64_t of_all = most_labels_;
   transport_.sum(std::span(&of_all, 1));
   transport_.broadcast(bytes_of(std::span(&of_all, 1)));
-  ends_ = DeviceBuffer<std::uint64_t>(std::max(slab_.ends_in(), slab_.ends_out()));
-  ends_out_ = PinnedBuffer<std::uint64_t>(slab_.ends_out());
-  ends_in_ = PinnedBuffer<std::uint64_t>(slab_.ends_in());
-  pairs_ = DeviceBuffer<unsigned long long>(1 + most_labels_);
-  host_pairs_ = PinnedBuffer<unsigned long long>(1 + most_labels_);
+  ends_out_ = DeviceBuffer<std::uint64_t>(slab_.ends_out());
+  ends_in_ = DeviceBuffer<std::uint64_t>(slab_.ends_in());
+  pairs_ = DeviceBuffer<unsigned long long>(slab_.ends_in());
+  pair_count_ = DeviceBuffer<std::uint32_t>(1);
   met_ = DeviceBuffer<unsigned long long>(
       std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 20));
-  const auto ranks = static_cast<std::uint64_t>(transport_.size());
-  chunks_ = PinnedBuffer<unsigned long long>(ranks * (1 + kChunk));
-  rests_.resize(ranks);
   all_pairs_ = DeviceBuffer<unsigned long long>(of_all);
+  if (transport_.rank() == 0) all_parts_ = DeviceBuffer<unsigned long long>(of_all);
   parent_ = DeviceBuffer<std::uint32_t>(plan_->sites);
   adopted_bits_ = DeviceBuffer<std::uint32_t>(plan_->sites / 32 + 1);
   adopted_bits_.clear(stream());
   nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
   smallest_ = DeviceBuffer<Site>(systems_ * most_labels_);
-  sized_ = DeviceBuffer<unsigned long long>(systems_ * most_labels_);
+  parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * most_labels_);
   adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
   adopted_count_.clear(stream());
-  host_count_ = PinnedBuffer<std::uint32_t>(systems_);
-  host_sized_ = PinnedBuffer<unsigned long long>(systems_ * kChunk);
-  border_sums_ = DeviceBuffer<unsigned long long>(3 * batch_ * systems_);
+  host_counts_ = PinnedBuffer<std::uint32_t>(1 + systems_);
+  part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
+  border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
   most_adopted_.assign(systems_, 0);
-  parts_.resize(batch_ * systems_);
+  if (transport_.size() == 1) return;
+  const auto lend = [&](auto& buffer) {
+    mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
+  };
+  lend(ends_out_);
+  lend(pairs_);
+  lend(parts_);
 }
 
 void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
   if (updates == 0) return;
   prepare_clusters();
-  for (std::uint64_t done = 0; done < updates; done += batch_) {
-    cluster_batch(step + done,
-                  static_cast<std::uint32_t>(std::min<std::uint64_t>(batch_, updates - done)));
+  for (std::uint64_t done = 0; done < updates; done += kUpdatesPerBatch) {
+    cluster_batch(step + done, static_cast<std::uint32_t>(
+                                   std::min<std::uint64_t>(kUpdatesPerBatch, updates - done)));
   }
   for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
 }
@@ -417,15 +435,20 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   const FusedLabels& labels = fused_->labels(0);
   DeviceSystems tiles = on_device_;
   tiles.part = rows();
+  part_sums_.clear(stream());
+  border_sums_.clear(stream());
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
     launch_fused_tiles(plan, labels, tiles, n, stream());
-    if (n > 0) ask_sizes(n - 1);
+    if (n > 0) size_parts(n - 1);
     launch_fused_join(plan, labels, on_device_, n, stream());
     for (std::uint64_t who = 0; transport_.size() > 1 && who < systems_; ++who) join_slabs(who, n);
   }
   launch_fused_flip(plan, labels, tiles, updates - 1, stream());
-  ask_sizes(updates - 1);
+  size_parts(updates - 1);
+  for (std::uint64_t who = 0; transport_.size() > 1 && who < systems_; ++who) {
+    exchange_pairs(who, updates, false);
+  }
   sum_batch(updates);
 }
 
@@ -433,24 +456,22 @@ void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
   const DevicePlan& plan = graph_->plan();
   const FusedLabels& labels = fused_->labels(0);
   const auto of_system = static_cast<std::uint32_t>(who);
-  launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_.data(), stream());
-  ends_.copy_out(ends_out_.view(), stream());
-  team_.wait();
-  if (update > 0) take_sizes(who);
+  launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_out_.data(),
+                     stream());
   exchange_ends();
-  ends_.copy_in(ends_in_.view(), stream());
   met_.clear(stream());
-  check_cuda(cudaMemsetAsync(pairs_.data(), 0, sizeof(unsigned long long), stream()), "clearing");
-  launch_border_edges(plan, labels, on_device_, slab_, update, of_system, ends_.data(),
-                      {pairs_.data() + 1, reinterpret_cast<std::uint32_t*>(pairs_.data()),
-                       met_.data(), static_cast<std::uint32_t>(met_.size())},
-                      stream());
-  const std::uint64_t pairs = gather_pairs();
+  pair_count_.clear(stream());
+  launch_border_edges(
+      plan, labels, on_device_, slab_, update, of_system, ends_in_.data(),
+      {pairs_.data(), pair_count_.data(), met_.data(), static_cast<std::uint32_t>(met_.size())},
+      stream());
+  const std::uint64_t pairs = exchange_pairs(who, update, true);
   check_cuda(cudaMemsetAsync(adopted_count_.data() + who, 0, sizeof(std::uint32_t), stream()),
              "clearing");
   launch_border_unite(plan, labels, slab_, update, of_system, all_pairs_.data(), pairs,
                       {parent_.data(), adopted_bits_.data()}, adopted(who), stream());
   most_adopted_[who] = std::min(2 * pairs, most_labels_);
+  adopted_count_.copy_out(host_counts_.view().subspan(1 + who, 1), stream(), who);
 }
 
 AdoptedLabels CudaShare::adopted(std::uint64_t who) {
@@ -458,92 +479,85 @@ AdoptedLabels CudaShare::adopted(std::uint64_t who) {
           adopted_count_.data() + who};
 }
 
-void CudaShare::exchange_ends() {
-  const auto out = bytes_of(ends_out_.view()), in = bytes_of(ends_in_.view());
-  transport_.post_receive(after(), kLabels, in.first(8 * plane_));
-  transport_.post_send(before(), kLabels, out.first(8 * plane_));
-  std::uint64_t at_out = 8 * plane_, at_in = 8 * plane_;
-  for (std::size_t r = 0; r < joining_.size(); ++r) {
-    const std::uint64_t go = 8 * joining_[r].to.size(), come = 8 * joining_[r].from.size();
-    const auto rank = static_cast<int>(r);
-    if (come > 0) transport_.post_receive(rank, kFarLabels, in.subspan(at_in, come));
-    if (go > 0) transport_.post_send(rank, kFarLabels, out.subspan(at_out, go));
-    at_out += go;
-    at_in += come;
-  }
-  transport_.wait();
+unsigned long long* CudaShare::parts(std::uint64_t who, std::uint32_t update) {
+  return parts_.data() + (update % 2 * systems_ + who) * most_labels_;
 }
 
-// The pairs of all ranks, in all_pairs_; how many.
-std::uint64_t CudaShare::gather_pairs() {
-  const auto head = host_pairs_.view().first(1 + kChunk);
-  pairs_.copy_out(head, stream());
-  team_.wait();
-  const std::uint64_t own = head[0];
-  if (own > kChunk) {
-    pairs_.copy_out(host_pairs_.view().subspan(1 + kChunk, own - kChunk), stream(), 1 + kChunk);
-    team_.wait();
+void CudaShare::exchange_ends() {
+  std::vector<Message> out, in;
+  auto* at_out = reinterpret_cast<std::uint8_t*>(ends_out_.data());
+  auto* at_in = reinterpret_cast<std::uint8_t*>(ends_in_.data());
+  out.push_back({before(), at_out, 8 * plane_});
+  in.push_back({after(), at_in, 8 * plane_});
+  at_out += 8 * plane_;
+  at_in += 8 * plane_;
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    const Joining& with = joining_[static_cast<std::size_t>(rank)];
+    if (rank == transport_.rank()) continue;
+    out.push_back({rank, at_out, 8 * with.to.size()});
+    in.push_back({rank, at_in, 8 * with.from.size()});
+    at_out += 8 * with.to.size();
+    at_in += 8 * with.from.size();
   }
-  const auto chunk = [&](int r) {
-    return chunks_.view().subspan(static_cast<std::uint64_t>(r) * (1 + kChunk), 1 + kChunk);
+  mail_->exchange(out, in, stream());
+}
+
+// The pairs of all ranks, in all_pairs_; how many. Of the update before the parts go to rank 0,
+// where they are added up.
+std::uint64_t CudaShare::exchange_pairs(std::uint64_t who, std::uint32_t update, bool pairs) {
+  if (pairs) pair_count_.copy_out(host_counts_.view().first(1), stream());
+  team_.wait();
+  const auto ranks = static_cast<std::size_t>(transport_.size());
+  const auto rank = static_cast<std::size_t>(transport_.rank());
+  struct Counts {
+    std::uint64_t pairs, parts;
   };
-  const auto for_others = [&](const auto& f) {
-    for (int r = 0; r < transport_.size(); ++r) {
-      if (r != transport_.rank()) f(r);
-    }
-    transport_.wait();
+  std::vector<Counts> counts(ranks);
+  counts[rank] = {pairs ? host_counts_.view()[0] : 0,
+                  update > 0 ? host_counts_.view()[1 + who] : 0};
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (r == rank) continue;
+    transport_.post_receive(static_cast<int>(r), kEdges, bytes_of(std::span(&counts[r], 1)));
+    transport_.post_send(static_cast<int>(r), kEdges, bytes_of(std::span(&counts[rank], 1)));
+  }
+  transport_.wait();
+  const auto byte = [](unsigned long long* words) {
+    return reinterpret_cast<std::uint8_t*>(words);
   };
-  for_others([&](int r) {
-    transport_.post_receive(r, kEdges, bytes_of(chunk(r)));
-    transport_.post_send(r, kEdges, bytes_of(head));
-  });
-  for_others([&](int r) {
-    auto& rest = rests_[static_cast<std::size_t>(r)];
-    rest.resize(std::max<std::uint64_t>(chunk(r)[0], kChunk) - kChunk);
-    if (!rest.empty()) transport_.post_receive(r, kEdges, bytes_of(rest));
-    if (own > kChunk) {
-      transport_.post_send(r, kEdges,
-                           bytes_of(host_pairs_.view().subspan(1 + kChunk, own - kChunk)));
+  std::vector<Message> out, in;
+  std::uint64_t all_pairs = 0, all_parts = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto other = static_cast<int>(r);
+    if (r != rank || pairs) {
+      out.push_back({other, byte(pairs_.data()), 8 * counts[rank].pairs});
+      in.push_back({other, byte(all_pairs_.data() + all_pairs), 8 * counts[r].pairs});
     }
-  });
-  std::uint64_t pairs = own;
-  all_pairs_.copy_in(host_pairs_.view().subspan(1, own), stream());
-  for_others([&](int r) {
-    const std::uint64_t count = chunk(r)[0], first = std::min(count, kChunk);
-    all_pairs_.copy_in(chunk(r).subspan(1, first), stream(), pairs);
-    all_pairs_.copy_in(rests_[static_cast<std::size_t>(r)], stream(), pairs + first);
-    pairs += count;
-  });
-  return pairs;
+    all_pairs += counts[r].pairs;
+    if (r == 0) out.push_back({0, byte(parts(who, update + 1)), 8 * counts[rank].parts});
+    if (rank == 0) {
+      in.push_back({other, byte(all_parts_.data() + all_parts), 8 * counts[r].parts});
+      all_parts += counts[r].parts;
+    }
+  }
+  mail_->exchange(out, in, stream());
+  if (all_parts > 0) {
+    launch_border_sums(all_parts_.data(), all_parts, parent_.data(),
+                       border_sums_.data() + 3 * ((update - 1) * systems_ + who), stream());
+  }
+  return all_pairs;
 }
 
 // Queued for all systems.
-void CudaShare::ask_sizes(std::uint32_t update) {
-  asked_update_ = update;
+void CudaShare::size_parts(std::uint32_t update) {
   for (std::uint64_t who = 0; who < systems_; ++who) {
-    const std::uint64_t at = who * most_labels_;
     launch_border_sizes(fused_->labels(0), update, static_cast<std::uint32_t>(who), adopted(who),
-                        most_adopted_[who], sized_.data() + at, stream());
-    sized_.copy_out(host_sized_.view().subspan(who * kChunk, std::min(kChunk, most_adopted_[who])),
-                    stream(), at);
+                        most_adopted_[who], parts(who, update),
+                        part_sums_.data() + 3 * (update * systems_ + who), stream());
   }
-  adopted_count_.copy_out(host_count_.view(), stream());
-}
-
-// When they are there.
-void CudaShare::take_sizes(std::uint64_t who) {
-  std::vector<unsigned long long>& parts = parts_[asked_update_ * systems_ + who];
-  const std::uint64_t count = host_count_.view()[who], first = std::min(count, kChunk);
-  parts.resize(count);
-  std::copy_n(host_sized_.view().begin() + static_cast<std::ptrdiff_t>(who * kChunk), first,
-              parts.begin());
-  if (count == first) return;
-  sized_.copy_out(std::span(parts).subspan(first), stream(), who * most_labels_ + first);
-  team_.wait();
 }
 
 // The device has summed up all clusters' parts as if each were a cluster: of clusters of several
-// slabs they are taken out, and go to rank 0.
+// slabs they are taken out, and rank 0 has what these make together.
 void CudaShare::sum_batch(std::uint32_t updates) {
   const DeviceLabels& labels = fused_->labels(0).common;
   const std::uint64_t rows = updates * systems_;
@@ -552,61 +566,32 @@ void CudaShare::sum_batch(std::uint32_t updates) {
   check_cuda(cudaMemcpyAsync(sums.data(), labels.sums, bytes, cudaMemcpyDeviceToHost, stream()),
              "copying from the device");
   check_cuda(cudaMemsetAsync(labels.sums, 0, bytes, stream()), "clearing");
-  team_.wait();
-  std::vector<std::uint64_t> message(4 * rows);  // n^2, n^4 low and high, parts; then all parts
-  const unsigned long long* sum = sums.data();
-  for (std::uint64_t who = 0; who < systems_; ++who) take_sizes(who);
+  const auto of_parts = part_sums_.to_host(stream()), joined = border_sums_.to_host(stream());
+  const auto wide = [](const unsigned long long* sum) { return WideSum{sum[2]} << 64 | sum[1]; };
+  std::vector<std::uint64_t> message;  // [rows] n^2, n^4 low and high
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::uint64_t square = joined[3 * row] - of_parts[3 * row];
+    WideSum fourth = wide(&joined[3 * row]) - wide(&of_parts[3 * row]);
+    for (std::uint32_t copy = 0; copy < labels.copies; ++copy) {
+      const unsigned long long* sum = &sums[3 * (row * labels.copies + copy)];
+      square += sum[0];
+      fourth += wide(sum);
+    }
+    const std::uint64_t of_row[]{square, static_cast<std::uint64_t>(fourth),
+                                 static_cast<std::uint64_t>(fourth >> 64)};
+    message.insert(message.end(), of_row, of_row + 3);
+  }
+  const auto all = transport_.gather(bytes_of(message));
+  if (transport_.rank() > 0) return;
   for (std::uint64_t row = 0; row < rows; ++row) {
     std::uint64_t square = 0;
     WideSum fourth = 0;
-    for (std::uint32_t copy = 0; copy < labels.copies; ++copy, sum += 3) {
+    for (const auto& of_rank : all) {
+      const auto* sum = reinterpret_cast<const std::uint64_t*>(of_rank.data()) + 3 * row;
       square += sum[0];
       fourth += WideSum{sum[2]} << 64 | sum[1];
     }
-    for (const unsigned long long part : parts_[row]) {
-      const std::uint64_t size = part & 0xFFFFFFFFu;
-      square -= size * size;
-      fourth -= WideSum{size * size} * (size * size);
-    }
-    const std::uint64_t of_row[]{square, static_cast<std::uint64_t>(fourth),
-                                 static_cast<std::uint64_t>(fourth >> 64), parts_[row].size()};
-    std::copy_n(of_row, 4, message.begin() + static_cast<std::ptrdiff_t>(4 * row));
-  }
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    message.insert(message.end(), parts_[row].begin(), parts_[row].end());
-  }
-  const auto all = transport_.gather(bytes_of(message));
-  if (transport_.rank() == 0) sum_up_all(all, updates);
-}
-
-void CudaShare::sum_up_all(const std::vector<std::vector<std::uint8_t>>& all,
-                           std::uint32_t updates) {
-  const std::uint64_t rows = updates * systems_;
-  std::vector<std::uint64_t> square(rows), at(all.size(), 4 * rows);
-  std::vector<WideSum> fourth(rows);
-  border_sums_.clear(stream());
-  const auto word = [&](std::size_t r) {
-    return reinterpret_cast<const std::uint64_t*>(all[r].data());
-  };
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    std::uint64_t parts = 0;
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      const std::uint64_t* of_row = word(r) + 4 * row;
-      square[row] += of_row[0];
-      fourth[row] += WideSum{of_row[2]} << 64 | of_row[1];
-      const auto* of_rank = reinterpret_cast<const unsigned long long*>(word(r) + at[r]);
-      all_pairs_.copy_in({of_rank, of_row[3]}, stream(), parts);
-      parts += of_row[3];
-      at[r] += of_row[3];
-    }
-    launch_border_sums(all_pairs_.data(), parts, parent_.data(), border_sums_.data() + 3 * row,
-                       stream());
-  }
-  const auto joined = border_sums_.to_host(stream());
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    const unsigned long long* sum = joined.data() + 3 * row;
-    add_update(row % systems_, square[row] + sum[0],
-               fourth[row] + (WideSum{sum[2]} << 64 | sum[1]));
+    add_update(row % systems_, square, fourth);
   }
 }
 

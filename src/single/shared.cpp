@@ -168,7 +168,9 @@ std::vector<std::vector<LabelPair>> CpuShare::joined_labels(const Tables& tables
   transport_.post_send(before(), kLabels, bytes_of(front));
   std::vector<std::vector<Site>> asked(joining_.size()), told(joining_.size());
   for (std::size_t r = 0; r < joining_.size(); ++r) {
-    for (const Site site : joining_[r].to) told[r].push_back(clusters_->label_of(site));
+    for (const RewiredSlot& bond : joining_[r].to) {
+      told[r].push_back(clusters_->label_of(bond.b));
+    }
     asked[r].resize(joining_[r].from.size());
     const auto rank = static_cast<int>(r);
     if (!asked[r].empty()) transport_.post_receive(rank, kFarLabels, bytes_of(asked[r]));

@@ -41,6 +41,9 @@ std::vector<std::vector<std::uint32_t>> shapes() {
   return shapes;
 }
 
+constexpr ranks::DeviceRoute kRoutes[]{ranks::DeviceRoute::peer, ranks::DeviceRoute::direct,
+                                       ranks::DeviceRoute::host};
+
 std::vector<std::vector<int>> teams() {
   std::vector<std::vector<int>> teams{{0, 0}, {0, 0, 0}};
   if (cuda_devices().size() > 1) teams.insert(teams.end(), {{0, 1}, {1, 0, 1, 0}});
@@ -60,15 +63,14 @@ TEST_CASE("packed over ranks on CUDA: the moves of one process on the CPU", "[gp
         std::string name(to_string(local));
         for (const auto extent : extents) name.append(" ").append(std::to_string(extent));
         INFO(name << " on " << ranks << " ranks");
-        // Copies between slabs of one process, and through the host.
-        for (const bool apart : {false, true}) {
+        for (const auto route : kRoutes) {
           with_ranks(
               ranks, extents, spec, on(0),
               [&](Engine& gpu) {
                 gpu.advance({2, 0}, 10);
                 check_same(*cpu, gpu);
               },
-              apart);
+              route);
         }
       }
     }
@@ -106,14 +108,14 @@ TEST_CASE("packed over ranks on CUDA: a tiny case for the sanitizer", "[gpu][tin
     const EngineSpec spec = spec_of(extents.size(), LocalUpdate::glauber);
     const auto cpu = make_packed_engine(extents, spec, on(-1));
     cpu->advance({1, 0}, 2);
-    for (const bool apart : {false, true}) {
+    for (const auto route : kRoutes) {
       with_ranks(
           3, extents, spec, on(0),
           [&](Engine& gpu) {
             gpu.advance({1, 0}, 2);
             check_same(*cpu, gpu);
           },
-          apart);
+          route);
     }
   }
 }

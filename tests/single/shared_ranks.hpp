@@ -3,16 +3,17 @@
 
 #include <functional>
 
-#include "src/ranks/threads.hpp"
 #include "src/single/shared.hpp"
+#include "tests/support/routed_ranks.hpp"
 
 namespace rewise::oracle {
 
 // Calls f with the engine on rank 0, which is this thread, the others following; each with
 // `options`.
 inline void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec,
-                       const EngineOptions& options, const std::function<void(Engine&)>& f) {
-  ranks::run_ranks(ranks, [&](ranks::Transport& transport) {
+                       const EngineOptions& options, const std::function<void(Engine&)>& f,
+                       ranks::DeviceRoute route = ranks::DeviceRoute::automatic) {
+  run_routed(ranks, route, [&](ranks::Transport& transport) {
     if (transport.rank() > 0) {
       return follow(transport, [&](std::span<const std::uint8_t> recipe) {
         return make_single_share(recipe, transport, [&](bool) { return options; });

@@ -256,16 +256,32 @@ __global__ void __launch_bounds__(kThreads)
   start_sites(systems, sites, states, who, hot, std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
+template <bool kBits>
 __global__ void __launch_bounds__(kThreads)
     gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, std::uint8_t* out) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k < count) out[k] = spins[sites[k]];
+  if (k >= count) return;  // whole warps
+  const Site site = sites[k];
+  const std::uint8_t spin = site == kNoSite ? 0 : spins[site];
+  if constexpr (kBits) {
+    const std::uint32_t word = __ballot_sync(~0u, spin != 0);
+    if (threadIdx.x % 32 == 0) reinterpret_cast<std::uint32_t*>(out)[k / 32] = word;
+  } else {
+    out[k] = spin;
+  }
 }
 
+template <bool kBits>
 __global__ void __launch_bounds__(kThreads)
     scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count, std::uint8_t* spins) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k < count) spins[sites[k]] = in[k];
+  if (k >= count || sites[k] == kNoSite) return;
+  if constexpr (kBits) {
+    const std::uint32_t word = reinterpret_cast<const std::uint32_t*>(in)[k / 32];
+    spins[sites[k]] = static_cast<std::uint8_t>(word >> (k % 32) & 1u);
+  } else {
+    spins[sites[k]] = in[k];
+  }
 }
 
 std::uint64_t blocks_for(std::uint64_t items) {
@@ -314,14 +330,18 @@ void launch_measure(const DevicePlan& plan, const Geometry& geometry, const Devi
          stream, plan, geometry, systems, unequal);
 }
 
-void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count,
+void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, bool bits,
                    std::uint8_t* out, cudaStream_t stream) {
-  if (count > 0) launch(gather, cover(count, kThreads), stream, spins, sites, count, out);
+  if (count == 0) return;
+  launch(bits ? gather<true> : gather<false>, cover(count, kThreads), stream, spins, sites, count,
+         out);
 }
 
-void launch_scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count,
+void launch_scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count, bool bits,
                     std::uint8_t* spins, cudaStream_t stream) {
-  if (count > 0) launch(scatter, cover(count, kThreads), stream, in, sites, count, spins);
+  if (count == 0) return;
+  launch(bits ? scatter<true> : scatter<false>, cover(count, kThreads), stream, in, sites, count,
+         spins);
 }
 
 }  // namespace rewise::single

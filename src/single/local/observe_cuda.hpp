@@ -26,10 +26,12 @@ inline std::uint32_t measured_counts(bool potts, std::uint32_t states) {
 void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
                     unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream);
 
-// A system's spins at some sites, in their order, and the reverse. Queued.
-void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count,
+// A system's spins at some sites, in their order, and the reverse; kNoSite is none. `count` is a
+// multiple of 128. `bits`: of Ising, a bit each; else a byte. Queued.
+inline constexpr Site kNoSite = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
+void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, bool bits,
                    std::uint8_t* out, cudaStream_t stream);
-void launch_scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count,
+void launch_scatter(const std::uint8_t* in, const Site* sites, std::uint64_t count, bool bits,
                     std::uint8_t* spins, cudaStream_t stream);
 
 }  // namespace rewise::single

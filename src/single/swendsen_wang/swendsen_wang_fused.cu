@@ -1106,13 +1106,21 @@ __device__ __forceinline__ std::uint64_t end_at(const FusedLabels& labels,
 
 template <int kDim, bool kPotts>
 __global__ void __launch_bounds__(kThreads)
-    border_ends(const __grid_constant__ FusedLabels labels,
+    border_ends(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
                 const __grid_constant__ DeviceSystems systems,
                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
                 std::uint64_t* ends) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (k >= slab.ends_out()) return;
-  const Site site = k < slab.plane ? static_cast<Site>(slab.first + k) : slab.told[k - slab.plane];
+  auto site = static_cast<Site>(slab.first + k);
+  if (k >= slab.plane) {
+    const RewiredSlot bond = slab.told[k - slab.plane];
+    site = bond.b;
+    if (!rewired_drawn(plan, systems, who, bond)) {
+      ends[k] = 0;
+      return;
+    }
+  }
   ends[k] =
       end_at<kDim, kPotts>(labels, FusedSystem(labels, who, update), systems.system(who), site);
 }
@@ -1199,14 +1207,36 @@ __global__ void __launch_bounds__(kThreads)
   adopted.smallest[place] = smallest;
 }
 
+// A block's n^2 and n^4 into sums [3]: one address takes an addition at a time.
+__device__ __forceinline__ void add_block_sums(std::uint64_t square, WideSum fourth,
+                                               unsigned long long* sums) {
+  __shared__ unsigned long long block[3];
+  if (threadIdx.x < 3) block[threadIdx.x] = 0;
+  __syncthreads();
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (threadIdx.x % 32 == 0 && square != 0) {
+    atomicAdd(block, static_cast<unsigned long long>(square));
+    atomic_add_wide(block + 1, block + 2, fourth);
+  }
+  __syncthreads();
+  if (threadIdx.x > 0 || block[0] == 0) return;
+  atomicAdd(sums, block[0]);
+  atomic_add_wide(sums + 1, sums + 2, WideSum{block[2]} << 64 | block[1]);
+}
+
 __global__ void __launch_bounds__(kThreads)
     border_sizes(const __grid_constant__ FusedLabels labels, std::uint32_t update,
                  std::uint32_t who, const __grid_constant__ AdoptedLabels adopted,
-                 unsigned long long* parts) {
+                 unsigned long long* parts, unsigned long long* sums) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k >= *adopted.count) return;
-  const std::uint32_t size = FusedSystem(labels, who, update).size[adopted.node[k]];
-  parts[k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
+  std::uint64_t square = 0;
+  if (k < *adopted.count) {
+    const std::uint32_t size = FusedSystem(labels, who, update).size[adopted.node[k]];
+    parts[k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
+    square = std::uint64_t{size} * size;
+  }
+  add_block_sums(square, static_cast<WideSum>(square) * square, sums);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -1229,11 +1259,7 @@ __global__ void __launch_bounds__(kThreads)
     square = after2 - before2;
     fourth = static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
   }
-  square = warp_sum(square);
-  fourth = warp_sum(fourth);
-  if (threadIdx.x % 32 != 0) return;
-  atomicAdd(sums, static_cast<unsigned long long>(square));
-  atomic_add_wide(sums + 1, sums + 2, fourth);
+  add_block_sums(square, fourth, sums);
 }
 
 }  // namespace
@@ -1281,7 +1307,8 @@ void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
-             cover(slab.ends_out(), kThreads), stream, labels, systems, slab, update, who, ends);
+             cover(slab.ends_out(), kThreads), stream, plan, labels, systems, slab, update, who,
+             ends);
     }
   });
 }
@@ -1316,9 +1343,9 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
 
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
                          const AdoptedLabels& adopted, std::uint64_t most,
-                         unsigned long long* parts, cudaStream_t stream) {
+                         unsigned long long* parts, unsigned long long* sums, cudaStream_t stream) {
   if (most == 0) return;
-  launch(border_sizes, cover(most, kThreads), stream, labels, update, who, adopted, parts);
+  launch(border_sizes, cover(most, kThreads), stream, labels, update, who, adopted, parts, sums);
 }
 
 void launch_border_sums(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,

@@ -116,7 +116,7 @@ void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32
 struct SlabBorders {
   std::uint64_t first = 0, last = 0;  // its sites
   std::uint64_t plane = 0;            // sites of a plane
-  const Site* told = nullptr;  // [told_count] ends here of rewired bonds that begin elsewhere
+  const RewiredSlot* told = nullptr;  // [told_count] rewired bonds that begin elsewhere, end here
   std::uint64_t told_count = 0;
   const RewiredSlot* asked =
       nullptr;  // [asked_count] rewired bonds that begin here and end elsewhere
@@ -140,7 +140,7 @@ struct SlabEdges {
 };
 
 // After the join of an update, of one system: the ends of bonds on the slab's first plane, then of
-// `told` [ends_out].
+// `told` [ends_out]; 0 of bonds of these that are not drawn.
 void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
                         const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
                         std::uint32_t who, std::uint64_t* ends, cudaStream_t stream);
@@ -169,10 +169,11 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
                          std::uint64_t count, const LabelForest& forest,
                          const AdoptedLabels& adopted, cudaStream_t stream);
 // When the next update's tiles, or the flip, are done: of these, at most `most`, the smallest label
-// and the sites of the cluster in the slab, label << 32 | sites.
+// and the sites of the cluster in the slab, label << 32 | sites, and into sums [3] their squares
+// and fourth powers (low, high): the device has summed them up as if each were a cluster.
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
                          const AdoptedLabels& adopted, std::uint64_t most,
-                         unsigned long long* parts, cudaStream_t stream);
+                         unsigned long long* parts, unsigned long long* sums, cudaStream_t stream);
 // Of such parts of all slabs [count] the sums over clusters, n^2 and n^4 (low, high), are added to
 // sums [3]. `total` [sites] is work space.
 void launch_border_sums(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,

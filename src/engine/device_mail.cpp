@@ -1,0 +1,302 @@
+#include "src/engine/device_mail.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "src/base/error.hpp"
+#include "src/cuda/check.hpp"
+#include "src/cuda/use_device.hpp"
+
+namespace rewise {
+namespace {
+
+using ranks::DeviceRoute;
+
+// Tags of what is said before a message, and of messages.
+constexpr int kCard = ranks::kFirstTag + 16, kPlaces = kCard + 1, kMessage = kCard + 2;
+constexpr unsigned kPlaceBits = 48;  // of a byte of what was lent; above it which of that it was
+
+// The machine that this process runs on, and since when: handles of memory mean nothing on others.
+std::string machine() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return fmt::format("{} {}", boot, name);
+}
+
+template <class T>
+std::span<std::uint8_t> bytes_of(T& value) {
+  return {reinterpret_cast<std::uint8_t*>(&value), sizeof value};
+}
+std::span<std::uint8_t> bytes_of(std::vector<std::uint64_t>& values) {
+  return {reinterpret_cast<std::uint8_t*>(values.data()), 8 * values.size()};
+}
+
+}  // namespace
+
+// What a rank says of memory that it lends.
+struct DeviceMail::Card {
+  char machine[128];
+  int device;
+  std::uint8_t* memory;
+  cudaEvent_t queued[2];
+  // Of other processes
+  bool exported;
+  cudaIpcMemHandle_t memory_handle;
+  cudaIpcEventHandle_t queued_handle[2];
+};
+
+DeviceMail::DeviceMail(ranks::Transport& transport, int device)
+    : transport_(transport),
+      device_(device),
+      may_(transport.device_route() == DeviceRoute::automatic ||
+           transport.device_route() == DeviceRoute::peer),
+      direct_(transport.device_route() == DeviceRoute::direct ||
+              (transport.device_route() != DeviceRoute::host && transport.takes_device_memory())),
+      peers_(static_cast<std::size_t>(transport.size())),
+      places_out_(peers_.size()),
+      places_in_(peers_.size()) {
+  const bool processes = may_ && !transport.one_process();
+  const unsigned flags = cudaEventDisableTiming | (processes ? cudaEventInterprocess : 0u);
+  for (cudaEvent_t& event : queued_) {
+    check_cuda(cudaEventCreateWithFlags(&event, flags), "making an event");
+  }
+  Peer& own = peers_[static_cast<std::size_t>(transport.rank())];
+  own.reaches = own.own_process = true;
+}
+
+DeviceMail::~DeviceMail() {
+  close();
+  // Others may have this rank's memory open.
+  try {
+    if (any_peer_) transport_.barrier();
+  } catch (const Error&) {  // a rank has failed: all come to an end
+  }
+  for (cudaEvent_t event : queued_) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
+}
+
+void DeviceMail::close() noexcept {
+  cudaSetDevice(device_);
+  for (Peer& peer : peers_) {
+    if (peer.own_process) continue;
+    for (const std::uint8_t* memory : peer.lent) {
+      if (memory == nullptr) continue;
+      const cudaError_t status = cudaIpcCloseMemHandle(const_cast<std::uint8_t*>(memory));
+      if (status != cudaSuccess) {
+        std::fprintf(stderr, "rewise: closing a peer's memory: %s\n", cudaGetErrorString(status));
+      }
+    }
+    for (cudaEvent_t event : peer.queued) {
+      if (event != nullptr) cudaEventDestroy(event);
+    }
+  }
+}
+
+DeviceMail::Card DeviceMail::card(std::span<std::uint8_t> memory) const {
+  Card own{};
+  std::strncpy(own.machine, machine().c_str(), sizeof own.machine - 1);
+  own.device = device_;
+  own.memory = memory.data();
+  std::copy_n(queued_, 2, own.queued);
+  if (transport_.one_process() || !may_) return own;
+  own.exported =
+      memory.empty() || cudaIpcGetMemHandle(&own.memory_handle, memory.data()) == cudaSuccess;
+  for (std::size_t k = 0; k < 2; ++k) {
+    own.exported =
+        own.exported && cudaIpcGetEventHandle(&own.queued_handle[k], queued_[k]) == cudaSuccess;
+  }
+  cudaGetLastError();
+  return own;
+}
+
+// Whether what the card names can be reached.
+bool DeviceMail::open(Peer& peer, const Card& card) {
+  peer.own_process = transport_.one_process();
+  peer.lent.push_back(nullptr);
+  if (!may_) return false;
+  if (peer.own_process) {
+    peer.lent.back() = card.memory;
+    std::copy_n(card.queued, 2, peer.queued);
+    return reach_peer(device_, card.device);
+  }
+  if (!card.exported || machine() != card.machine) return false;
+  void* memory = nullptr;
+  bool opened = card.memory == nullptr ||
+                cudaIpcOpenMemHandle(&memory, card.memory_handle, cudaIpcMemLazyEnablePeerAccess) ==
+                    cudaSuccess;
+  peer.lent.back() = static_cast<const std::uint8_t*>(memory);
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (peer.queued[k] != nullptr) continue;
+    opened =
+        opened && cudaIpcOpenEventHandle(&peer.queued[k], card.queued_handle[k]) == cudaSuccess;
+  }
+  cudaGetLastError();
+  return opened;
+}
+
+void DeviceMail::lend(std::span<std::uint8_t> memory) {
+  const auto ranks = peers_.size();
+  const auto rank = static_cast<std::size_t>(transport_.rank());
+  const bool first = lent_.empty();
+  lent_.push_back(memory);
+  peers_[rank].lent.push_back(memory.data());
+  const auto for_others = [&](const auto& f) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (r != rank) f(r, static_cast<int>(r));
+    }
+    transport_.wait();
+  };
+  Card own = card(memory);
+  std::vector<Card> cards(ranks);
+  for_others([&](std::size_t r, int other) {
+    transport_.post_receive(other, kCard, bytes_of(cards[r]));
+    transport_.post_send(other, kCard, bytes_of(own));
+  });
+  std::vector<std::uint8_t> reached(ranks), both(ranks);
+  for_others([&](std::size_t r, int other) {
+    reached[r] = open(peers_[r], cards[r]) && (first || peers_[r].reaches) ? 1 : 0;
+    transport_.post_receive(other, kCard, std::span(&both[r], 1));
+    transport_.post_send(other, kCard, std::span(&reached[r], 1));
+  });
+  std::uint64_t missing = 0, found = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (r == rank) continue;
+    peers_[r].reaches = reached[r] != 0 && both[r] != 0;
+    (peers_[r].reaches ? found : missing) += 1;
+  }
+  std::uint64_t sums[]{found, missing};
+  transport_.sum(sums);
+  transport_.broadcast(bytes_of(sums));
+  any_peer_ = sums[0] > 0;
+  if (transport_.device_route() == DeviceRoute::peer && sums[1] > 0) {
+    throw Error(
+        ExitCode::device,
+        "ranks do not reach the memory of each other's devices (--share-route peer: ranks of one "
+        "machine do, whose devices can; take --share-route auto)");
+  }
+}
+
+bool DeviceMail::staged(int rank) const {
+  return !peers_[static_cast<std::size_t>(rank)].reaches && !direct_;
+}
+
+std::uint64_t DeviceMail::place(const std::uint8_t* at) const {
+  for (std::size_t k = 0; k < lent_.size(); ++k) {
+    if (at < lent_[k].data() || at >= lent_[k].data() + lent_[k].size()) continue;
+    return std::uint64_t{k} << kPlaceBits | static_cast<std::uint64_t>(at - lent_[k].data());
+  }
+  throw Error(ExitCode::internal, "a message of memory that was not lent");
+}
+
+void DeviceMail::exchange(std::span<const Message> out, std::span<const Message> in,
+                          cudaStream_t stream) {
+  const int own = transport_.rank();
+  const auto peer = [&](int rank) -> Peer& { return peers_[static_cast<std::size_t>(rank)]; };
+  for (auto& places : places_out_) places.clear();
+  for (auto& places : places_in_) places.clear();
+  std::uint64_t staged_out = 0, staged_in = 0;
+  bool waits = false;  // the host for the stream
+  for (const Message& m : out) {
+    if (peer(m.rank).reaches) {
+      places_out_[static_cast<std::size_t>(m.rank)].push_back(m.bytes == 0 ? 0 : place(m.at));
+    } else {
+      waits = true;
+      if (staged(m.rank)) staged_out += m.bytes;
+    }
+  }
+  for (const Message& m : in) {
+    if (peer(m.rank).reaches) {
+      places_in_[static_cast<std::size_t>(m.rank)].push_back(0);
+    } else {
+      waits = true;
+      if (staged(m.rank)) staged_in += m.bytes;
+    }
+  }
+  if (staged_out > staged_out_.size()) staged_out_ = PinnedBuffer<std::uint8_t>(staged_out);
+  turn_ ^= 1;
+  if (any_peer_) check_cuda(cudaEventRecord(queued_[turn_], stream), "recording an event");
+  std::uint64_t at = 0;
+  for (const Message& m : out) {
+    if (!staged(m.rank) || m.bytes == 0) continue;
+    check_cuda(cudaMemcpyAsync(staged_out_.view().data() + at, m.at, m.bytes,
+                               cudaMemcpyDeviceToHost, stream),
+               "copying from the device");
+    at += m.bytes;
+  }
+  if (waits) check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
+  if (staged_in > staged_in_.size()) staged_in_ = PinnedBuffer<std::uint8_t>(staged_in);
+  // Peers say where their messages lie, all others send them.
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    const auto other = static_cast<int>(r);
+    if (other == own || !peers_[r].reaches) continue;
+    if (places_out_[r].empty() && places_in_[r].empty()) continue;
+    transport_.post_receive(other, kPlaces, bytes_of(places_in_[r]));
+    transport_.post_send(other, kPlaces, bytes_of(places_out_[r]));
+  }
+  at = 0;
+  for (const Message& m : in) {
+    if (peer(m.rank).reaches || m.bytes == 0) continue;
+    std::uint8_t* const to = direct_ ? m.at : staged_in_.view().data() + at;
+    transport_.post_receive(m.rank, kMessage, {to, m.bytes});
+    if (!direct_) at += m.bytes;
+  }
+  at = 0;
+  for (const Message& m : out) {
+    if (peer(m.rank).reaches || m.bytes == 0) continue;
+    const std::uint8_t* const from = direct_ ? m.at : staged_out_.view().data() + at;
+    transport_.post_send(m.rank, kMessage, {from, m.bytes});
+    if (!direct_) at += m.bytes;
+  }
+  transport_.wait();
+  // To itself a rank sends in the order in which it receives.
+  places_in_[static_cast<std::size_t>(own)] = places_out_[static_cast<std::size_t>(own)];
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    if (static_cast<int>(r) == own || (places_out_[r].empty() && places_in_[r].empty())) continue;
+    check_cuda(cudaStreamWaitEvent(stream, peers_[r].queued[turn_], 0), "waiting for a peer");
+  }
+  std::vector<DevicePull> pulls;
+  std::vector<std::size_t> next(peers_.size());
+  at = 0;
+  for (const Message& m : in) {
+    const auto r = static_cast<std::size_t>(m.rank);
+    if (peers_[r].reaches) {
+      const std::uint64_t place = places_in_[r].at(next[r]++);
+      if (m.bytes == 0) continue;
+      const std::uint8_t* const lent = peers_[r].lent.at(place >> kPlaceBits);
+      pulls.push_back({lent + (place & ((std::uint64_t{1} << kPlaceBits) - 1)), m.at, m.bytes});
+    } else if (!direct_ && m.bytes > 0) {
+      check_cuda(cudaMemcpyAsync(m.at, staged_in_.view().data() + at, m.bytes,
+                                 cudaMemcpyHostToDevice, stream),
+                 "copying to the device");
+      at += m.bytes;
+    }
+  }
+  launch_pull(pulls, stream);
+}
+
+void DeviceMail::finish(cudaStream_t stream) {
+  check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
+  if (any_peer_) transport_.barrier();
+}
+
+std::string DeviceMail::routes() const {
+  bool peer = false, other = false;
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    if (static_cast<int>(r) == transport_.rank()) continue;
+    (peers_[r].reaches ? peer : other) = true;
+  }
+  const std::string rest = direct_ ? "direct" : "host";
+  if (!peer && !other) return "";
+  if (!peer) return rest;
+  return other ? "peer+" + rest : "peer";
+}
+
+}  // namespace rewise

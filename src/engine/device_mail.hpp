@@ -1,0 +1,93 @@
+// Messages from the memory of one rank's CUDA device to that of another's. Between two ranks they
+// go the first of these ways that there is (ranks::DeviceRoute):
+//
+//   peer    ranks of one machine whose devices reach each other: the receiver's device copies from
+//           the sender's memory. Of ranks that are processes that memory is opened by CUDA's
+//           handles. The host only says that a message is queued, and where it lies; streams wait
+//           for the sender's event, so nobody waits for the device.
+//   direct  MPI that takes addresses of device memory (asked of the library that runs)
+//   host    through page-locked memory
+//
+// What arrives does not depend on the way.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/cuda/pinned_buffer.hpp"
+#include "src/ranks/transport.hpp"
+
+namespace rewise {
+
+class DeviceMail {
+ public:
+  // On the device that is current.
+  DeviceMail(ranks::Transport& transport, int device);
+  // Together on all ranks, once lend() has been called; what was lent goes after it.
+  ~DeviceMail();
+  DeviceMail(const DeviceMail&) = delete;
+  DeviceMail& operator=(const DeviceMail&) = delete;
+
+  // All ranks together, before the first exchange of what lies there: memory of this device, from
+  // its first byte on, that messages are sent from. Error(device) where the user asks for a way
+  // that there is not.
+  void lend(std::span<std::uint8_t> memory);
+
+  struct Message {
+    int rank;          // from or to
+    std::uint8_t* at;  // on this device
+    std::uint64_t bytes;
+  };
+  // Sends what is in `out` when the work queued on `stream` so far is done; when the work queued
+  // there from here on begins, what comes is in `in`. Messages between two ranks are in the same
+  // order with both. Two ranks that are in each other's lists, if only with no bytes, are done with
+  // what they sent each other in the exchange before when the work queued after this one begins: a
+  // message may lie where the one before the last did. Between finish() and finish() one stream.
+  void exchange(std::span<const Message> out, std::span<const Message> in, cudaStream_t stream);
+  // All ranks together: waits for the stream and until nobody reads this device's memory.
+  void finish(cudaStream_t stream);
+
+  // "peer", "direct", "host", or several of them: how messages go from here.
+  std::string routes() const;
+
+ private:
+  struct Peer {
+    bool reaches = false;                   // either its memory from here and the reverse
+    bool own_process = false;               // nothing had to be opened
+    std::vector<const std::uint8_t*> lent;  // what it has lent
+    cudaEvent_t queued[2] = {};             // in turns
+  };
+  struct Card;
+  Card card(std::span<std::uint8_t> memory) const;
+  bool open(Peer& peer, const Card& card);
+  void close() noexcept;
+  bool staged(int rank) const;
+  std::uint64_t place(const std::uint8_t* at) const;
+
+  ranks::Transport& transport_;
+  const int device_;
+  const bool may_;           // reach each other's memory, as far as the user allows
+  const bool direct_;        // the transport takes what peers do not copy
+  std::vector<Peer> peers_;  // [ranks]
+  std::vector<std::span<std::uint8_t>> lent_;  // own
+  cudaEvent_t queued_[2] = {};
+  std::size_t turn_ = 0;
+  bool any_peer_ = false;                                           // of all ranks
+  std::vector<std::vector<std::uint64_t>> places_out_, places_in_;  // [ranks] of messages
+  PinnedBuffer<std::uint8_t> staged_out_, staged_in_;
+};
+
+// Bytes that the device copies from wherever it reaches.
+struct DevicePull {
+  const std::uint8_t* from;
+  std::uint8_t* to;
+  std::uint64_t bytes;
+};
+// All of them at once. Queued.
+void launch_pull(std::span<const DevicePull> pulls, cudaStream_t stream);
+
+}  // namespace rewise

@@ -1,0 +1,65 @@
+// Ranks that are threads of the test, whose CUDA devices send to each other by a route that the
+// test names.
+#pragma once
+
+#if defined(REWISE_HAVE_CUDA)
+#include <cuda_runtime_api.h>
+#endif
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "src/ranks/threads.hpp"
+
+namespace rewise::oracle {
+
+#if defined(REWISE_HAVE_CUDA)
+// As MPI that takes addresses on a device does.
+class OnDevices final : public ranks::Transport {
+ public:
+  explicit OnDevices(Transport& within) : within_(within) {
+    rank_ = within.rank();
+    size_ = within.size();
+    set_device_route(ranks::DeviceRoute::direct);
+  }
+  bool one_process() const override { return true; }
+  bool takes_device_memory() const override { return true; }
+  void post_send(int to, int tag, std::span<const std::uint8_t> bytes) override {
+    std::vector<std::uint8_t> host(bytes.size());
+    cudaMemcpy(host.data(), bytes.data(), bytes.size(), cudaMemcpyDefault);
+    within_.post_send(to, tag, host);  // has copied it
+  }
+  void post_receive(int from, int tag, std::span<std::uint8_t> bytes) override {
+    coming_.push_back({bytes, std::vector<std::uint8_t>(bytes.size())});
+    within_.post_receive(from, tag, coming_.back().second);
+  }
+  void wait() override {
+    within_.wait();
+    for (const auto& [to, host] : std::exchange(coming_, {})) {
+      cudaMemcpy(to.data(), host.data(), host.size(), cudaMemcpyDefault);
+    }
+  }
+  void abort(const Error& error) override { within_.abort(error); }
+
+ private:
+  Transport& within_;
+  std::vector<std::pair<std::span<std::uint8_t>, std::vector<std::uint8_t>>> coming_;
+};
+#endif
+
+inline void run_routed(int size, ranks::DeviceRoute route,
+                       const std::function<void(ranks::Transport&)>& f) {
+  ranks::run_ranks(size, [&](ranks::Transport& transport) {
+#if defined(REWISE_HAVE_CUDA)
+    if (route == ranks::DeviceRoute::direct) {
+      OnDevices on_devices(transport);
+      return f(on_devices);
+    }
+#endif
+    transport.set_device_route(route);
+    f(transport);
+  });
+}
+
+}  // namespace rewise::oracle
