@@ -13,6 +13,7 @@
 #include "src/packed/shared.hpp"
 #include "src/ranks/mpi.hpp"
 #include "src/single/shared.hpp"
+#include "src/store/state_parts.hpp"
 
 namespace rewise {
 namespace {
@@ -102,13 +103,14 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     own.device = device_of_rank(text, EngineKind::packed, "--device", 0).devices.front().index;
     return own;
   };
-  follow(*transport, [&](std::span<const std::uint8_t> recipe) {
+  const auto make = [&](std::span<const std::uint8_t> recipe) {
     EngineKind engine{};
     RecipeReader reader(recipe);
     reader(engine);
     return engine == EngineKind::packed ? make_packed_share(recipe, *transport, on)
                                         : make_single_share(recipe, *transport, on);
-  });
+  };
+  follow(*transport, make, write_part_file);
   return ExitCode::done;
 }
 

@@ -49,8 +49,8 @@ and have no good copy end the run (65), unless --recompute-damaged sets them asi
 Under mpirun or srun, --share-ranks shares the lattice among all ranks, a slab each: as
 many GPUs, or nodes, as there are rows along the last extent. For the packed engine, and
 for sweeps and Swendsen-Wang updates of the single engine. Numbers and files are those of
-one process, and a checkpoint goes on with any number of ranks. Without it every rank runs
-the same command.
+one process. Each rank writes its part of a checkpoint (FILE.part.h5.*), which goes on with
+any number of ranks. Without --share-ranks every rank runs the same command.
 
 Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
 that takes much says so. --dry-run prints what a run would need, and does nothing else.

@@ -111,8 +111,9 @@ double site_count(const TaskSpec& spec) {
                                   : site_count(spec.graph.extents);
 }
 
-void note_origin(TextMap& note, const Engine& engine) {
-  note["trajectory_hash"] = fmt::format("{:016x}", engine.trajectory_hash());
+void note_origin(TextMap& note, const Engine& engine, bool with_hash) {
+  note.erase("trajectory_hash");
+  if (with_hash) note["trajectory_hash"] = fmt::format("{:016x}", engine.trajectory_hash());
   note["device"] = engine.device();
   note["threads"] = fmt::format("{}", engine.threads());
   note["version"] = build_info().version;

@@ -81,7 +81,7 @@ inline SampleUnits sample_units(double sites, std::uint32_t q) { return {sites, 
 double site_count(const TaskSpec& spec);
 
 // Provenance of what an engine has made: where its trajectory stands, where and by what it ran.
-void note_origin(TextMap& note, const Engine& engine);
+void note_origin(TextMap& note, const Engine& engine, bool with_hash = true);
 
 // Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
 // costs more than it brings.

@@ -10,6 +10,7 @@
 #include "experiments/tasks/task_check.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
+#include "src/store/state_parts.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
 
@@ -48,6 +49,7 @@ std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
     }
     check_task(loaded->task, spec(), loaded->source);
     source_ = loaded->source;
+    in_parts_ = in_parts_ || loaded->in_parts;
     return std::move(loaded->task);
   } catch (const Error& error) {
     const bool damaged = error.exit_code() == ExitCode::data && same_physics;
@@ -165,7 +167,7 @@ void TaskMember::attach(Engine& engine) {
 
 // From the warm-up's engine to the one that measures.
 void TaskMember::detach() {
-  pack(true);
+  pack(Saved::whole);
   resumes_ = warmed_up_ = true;
 }
 
@@ -210,13 +212,13 @@ void TaskMember::take(std::uint64_t cycles) {
 }
 
 void TaskMember::finish() {
-  pack(job_.keep_state);
+  pack(job_.keep_state ? Saved::whole : Saved::no);
   leave(&TaskMember::write_finished);
 }
 
 void TaskMember::interrupt() {
   if (!job_.paths) return close(TaskOutcome::interrupted, progress_text());
-  pack(true);
+  pack(Saved::apart);
   leave(&TaskMember::write_interrupted);
 }
 
@@ -245,6 +247,7 @@ void TaskMember::write_finished() {
       save_new_task(job_.paths->finished, data_, &*lease_);
     }
     remove_sealed(job_.paths->checkpoint, &*lease_);
+    if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
   }
   result_.data = std::move(data_);
   close(TaskOutcome::finished);
@@ -254,7 +257,7 @@ void TaskMember::write_interrupted() {
   wait_for_checkpoint();
   {
     const profile::Span span(profile::Work::files, "checkpoint");
-    save_task(job_.paths->checkpoint, data_, &*lease_);
+    write_checkpoint(data_);
   }
   result_.kept = true;
   close(TaskOutcome::interrupted, progress_text());
@@ -264,16 +267,43 @@ std::string TaskMember::progress_text() const {
   return fmt::format("{} of {} measurements", measurements(), spec().measure);
 }
 
+void TaskMember::write_checkpoint(const TaskData& data) {
+  save_task(job_.paths->checkpoint, data, &*lease_);
+  if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
+}
+
 // State and provenance into data_.
-void TaskMember::pack(bool with_state) {
+void TaskMember::pack(Saved how) {
   data_.configuration["sampling.measure"] =
       fmt::format("{}", std::max(spec().measure, measurements()));
   data_.state = {};
-  if (with_state) {
+  const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
+  if (how == Saved::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks);
+  if (how != Saved::no && data_.state.parts.empty()) {
     EngineState state = engine_->save();
     data_.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
   }
-  note_provenance();
+  // Spins that lie with ranks are not gathered for their hash: their files are sealed.
+  note_provenance(data_.state.parts.empty());
+}
+
+// Where this machine does not see what others have written, there is no state afterwards.
+void TaskMember::save_apart(const SavesApart& engine) {
+  in_parts_ = true;
+  const std::filesystem::path name = next_parts(job_.paths->checkpoint, *lease_);
+  SavedApart saved = engine.save_apart(name.string(), write_part_file);
+  data_.state = {std::move(saved.rest.engine),
+                 saved.rest.step,
+                 cycles_,
+                 std::move(saved.rest.bytes),
+                 {},
+                 saved.rows,
+                 saved.row_bytes};
+  for (std::size_t r = 0; r < saved.parts.size(); ++r) {
+    data_.state.parts.push_back({fmt::format("{}.{}", name.filename().string(), r),
+                                 saved.parts[r].first, saved.parts[r].last});
+  }
+  if (!sees_parts(name.parent_path(), data_.state)) data_.state = {};
 }
 
 double TaskMember::bytes() const {
@@ -284,7 +314,7 @@ double TaskMember::bytes() const {
          16 * static_cast<double>(data_.graph.rewired());
 }
 
-void TaskMember::note_provenance() {
+void TaskMember::note_provenance(bool with_hash) {
   TextMap& note = data_.provenance;
   const Work work = engine_->work();
   const auto add = [&](const char* key, double now, double& counted) {
@@ -300,7 +330,7 @@ void TaskMember::note_provenance() {
   add("work.label_seconds", work.steps.label, counted_.steps.label);
   add("work.merge_seconds", work.steps.merge, counted_.steps.merge);
   add("work.flip_seconds", work.steps.flip, counted_.steps.flip);
-  note_origin(note, *engine_);
+  note_origin(note, *engine_, with_hash);
 }
 
 void TaskMember::checkpoint_after(double seconds) {
@@ -312,7 +342,7 @@ void TaskMember::checkpoint_after(double seconds) {
     if (checkpoint_.under_way || age.count() < seconds) return;
   }
   saved_ = std::chrono::steady_clock::now();
-  pack(true);
+  pack(Saved::apart);
   // The engine goes on, and data_ with it.
   StateRecord state = std::move(data_.state);
   const double held = 2 * bytes() + 2 * static_cast<double>(state.bytes.size());
@@ -322,7 +352,7 @@ void TaskMember::checkpoint_after(double seconds) {
     std::exception_ptr error;
     try {
       const profile::Span span(profile::Work::files, "checkpoint");
-      save_task(job_.paths->checkpoint, *copy, &*lease_);
+      write_checkpoint(*copy);
     } catch (...) {
       error = std::current_exception();
     }

@@ -12,6 +12,7 @@
 
 #include "experiments/tasks/task_group.hpp"
 #include "src/base/error.hpp"
+#include "src/engine/share.hpp"
 #include "src/store/lease.hpp"
 
 namespace rewise {
@@ -107,8 +108,12 @@ class TaskMember {
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
   void check_source(const std::function<void()>& check) const;
-  void pack(bool with_state);
-  void note_provenance();
+  // A state in the data; whole, or where ranks can do so in parts that are files already.
+  enum class Saved { no, whole, apart };
+  void pack(Saved how);
+  void save_apart(const SavesApart& engine);
+  void write_checkpoint(const TaskData& data);
+  void note_provenance(bool with_hash);
 
   TaskJob job_;
   HandOver hand_over_;
@@ -121,6 +126,7 @@ class TaskMember {
   std::filesystem::path source_;             // of data_, where it was read
   bool warmed_up_ = false;                   // in this process; its state is in data_ alone
   bool resumes_ = false, replaces_ = false;  // has a state to go on from; has a finished file
+  bool in_parts_ = false;                    // there may be files of parts of its states
   std::uint64_t cycles_ = 0;
   double seconds_ = 0;                           // of the group's time, this task's share
   std::chrono::steady_clock::time_point saved_;  // when the last checkpoint began

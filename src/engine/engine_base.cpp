@@ -163,13 +163,13 @@ void EngineBase::append_sums(Observation& out) {
 // States: the spins of all parts, the words of the cluster sums; where an advance() was stopped,
 // its way and kUnderWay.
 
-EngineState EngineBase::save() const {
+EngineState EngineBase::save_state(bool with_spins) const {
   EngineState state{std::string(name_), step_, {}};
   const std::vector<std::uint64_t> sums = save_sums();
   const std::vector<std::uint8_t> way = under_way() ? save_way() : std::vector<std::uint8_t>{};
-  const std::size_t spin_bytes = parts() * part_bytes_;
+  const std::size_t spin_bytes = with_spins ? parts() * part_bytes_ : 0;
   state.bytes.resize(spin_bytes + 8 * sums.size() + (way.empty() ? 0 : way.size() + 8));
-  for (std::size_t part = 0; part < parts(); ++part) {
+  for (std::size_t part = 0; with_spins && part < parts(); ++part) {
     read_part(part, std::span(state.bytes).subspan(part * part_bytes_, part_bytes_));
   }
   std::uint8_t* at = state.bytes.data() + spin_bytes;

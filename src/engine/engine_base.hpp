@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 32;
 class EngineBase : public Engine {
  public:
   std::string_view name() const final { return name_; }
-  EngineState save() const final;
+  EngineState save() const final { return save_state(true); }
   void restore(const EngineState& state) final;
   void spins(std::uint32_t temperature, std::uint32_t replica,
              std::span<std::uint8_t> out) const final;
@@ -59,6 +59,8 @@ class EngineBase : public Engine {
   virtual std::vector<std::uint8_t> save_way() const;
   virtual bool restore_way(std::uint64_t step, Bytes way);
 
+  // A state, or what of it comes behind the spins.
+  EngineState save_state(bool with_spins) const;
   std::size_t parts() const { return ahead_.size(); }
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }

@@ -17,15 +17,15 @@ using ranks::Transport;
 constexpr int kBytes = ranks::kFirstTag + 8;  // tag of bytes that are read or written
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;  // of them at a time
 
-enum class What : std::uint64_t { make, advance, count, read, write, drop, dismiss };
+enum class What : std::uint64_t { make, advance, count, read, write, save, drop, dismiss };
 
 // What rank 0 tells all.
 struct Order {
   What what{};
   std::uint64_t engine = 0;  // its number
-  std::uint64_t recipe = 0;  // make: bytes that follow
+  std::uint64_t recipe = 0;  // make, save: bytes that follow
   Advance advance{};
-  std::uint64_t who = 0, block = 0;  // read, write
+  std::uint64_t who = 0, block = 0;  // read, write; save: blocks of a system
   Extent bytes{};                    // of the block
 };
 
@@ -84,6 +84,39 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   return share;
 }
 
+// Writes what lies with this rank; on rank 0 the error of the first rank that had one.
+void save_together(Transport& transport, const Share& share, std::uint64_t blocks,
+                   const std::string& name, const FileWriter& write) {
+  std::string text;
+  ExitCode code = ExitCode::done;
+  try {
+    const Extent part = share.part(transport.rank());
+    std::vector<std::uint8_t> bytes(share.systems() * blocks * part.size());
+    for (std::uint64_t row = 0; row < share.systems() * blocks && part.size() > 0; ++row) {
+      share.read(row / blocks, row % blocks, part.first,
+                 std::span(bytes).subspan(row * part.size(), part.size()));
+    }
+    if (!write) throw Error(ExitCode::internal, "nobody writes files here");
+    write(fmt::format("{}.{}", name, transport.rank()), bytes);
+  } catch (const Error& error) {
+    code = error.exit_code();
+    text = error.what();
+  } catch (const std::bad_alloc&) {
+    code = ExitCode::device;
+    text = "no memory for its part of a state";
+  }
+  RecipeWriter report;
+  report(code)(std::vector<char>(text.begin(), text.end()));
+  const auto all = transport.gather(report.bytes);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::vector<char> words;
+    RecipeReader reader(all[r]);
+    reader(code)(words);
+    if (code == ExitCode::done) continue;
+    throw Error(code, fmt::format("rank {}: {}", r, std::string(words.begin(), words.end())));
+  }
+}
+
 Extent common(Extent a, Extent b) {
   const std::uint64_t first = std::max(a.first, b.first);
   return {first, std::max(first, std::min(a.last, b.last))};
@@ -91,7 +124,8 @@ Extent common(Extent a, Extent b) {
 
 class Follower {
  public:
-  Follower(Transport& transport, const ShareMaker& make) : transport_(transport), make_(make) {}
+  Follower(Transport& transport, const ShareMaker& make, const FileWriter& write)
+      : transport_(transport), make_(make), write_(write) {}
 
   // False once dismissed.
   bool follow() {
@@ -113,6 +147,13 @@ class Follower {
       case What::write:
         move(order);
         break;
+      case What::save: {
+        std::vector<std::uint8_t> name(order.recipe);
+        transport_.broadcast(std::span(name));
+        save_together(transport_, share(order), order.block, std::string(name.begin(), name.end()),
+                      write_);
+        break;
+      }
       case What::drop:
         shares_.erase(order.engine);
         break;
@@ -153,6 +194,7 @@ class Follower {
 
   Transport& transport_;
   const ShareMaker& make_;
+  const FileWriter& write_;
   std::map<std::uint64_t, std::unique_ptr<Share>> shares_;
   std::vector<std::uint8_t> buffer_;
   std::vector<std::uint64_t> sums_;
@@ -206,8 +248,8 @@ void check_shares(const std::vector<std::uint32_t>& extents, int ranks) {
                           extents.size() == 1 ? "only extent" : "last extent", planes));
 }
 
-void follow(Transport& transport, const ShareMaker& make) {
-  Follower follower(transport, make);
+void follow(Transport& transport, const ShareMaker& make, const FileWriter& write) {
+  Follower follower(transport, make, write);
   guarded(transport, [&] {
     while (follower.follow()) {
     }
@@ -258,6 +300,19 @@ std::string Shares::device() const {
   const std::string route = own_->route();
   return fmt::format("{} x {}{}{}", transport_.size(), own_->device(), route.empty() ? "" : " by ",
                      route);
+}
+
+SavedApart Shares::save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
+                        EngineState rest) const {
+  std::vector<std::uint8_t> bytes(name.begin(), name.end());
+  tell(transport_,
+       {.what = What::save, .engine = number_, .recipe = bytes.size(), .block = blocks});
+  transport_.broadcast(std::span(bytes));
+  save_together(transport_, *own_, blocks, name, write);
+  SavedApart saved{std::move(rest), own_->systems() * blocks, 0, {}};
+  for (int r = 0; r < ranks(); ++r) saved.parts.push_back(own_->part(r));
+  saved.row_bytes = saved.parts.back().last;
+  return saved;
 }
 
 void Shares::advance(const Advance& what) const {

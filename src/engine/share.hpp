@@ -133,9 +133,13 @@ Recipe read_recipe(std::span<const std::uint8_t> bytes) {
 using RankOptionsOf = std::function<EngineOptions(bool cuda)>;
 using ShareMaker = std::function<std::unique_ptr<Share>(std::span<const std::uint8_t> recipe)>;
 
+// Writes a new file, whole and on disk or not at all; throws Error.
+using FileWriter =
+    std::function<void(const std::string& file, std::span<const std::uint8_t> bytes)>;
+
 // On every rank but 0: carries out rank 0's orders until it is dismissed. What goes wrong ends all
-// ranks.
-void follow(ranks::Transport& transport, const ShareMaker& make);
+// ranks. `write`: files that rank 0 orders.
+void follow(ranks::Transport& transport, const ShareMaker& make, const FileWriter& write = {});
 // On rank 0, once there is no engine any more.
 void dismiss_followers(ranks::Transport& transport);
 
@@ -150,6 +154,24 @@ class Crew {
  private:
   ranks::ThreadRanks ranks_;
   std::vector<std::jthread> followers_;
+};
+
+// A state of which every rank has written the spins that lie with it: rows (blocks of systems) of
+// row_bytes, of each the bytes of `parts` [ranks].
+struct SavedApart {
+  EngineState rest;  // with what comes behind the spins
+  std::uint64_t rows = 0, row_bytes = 0;
+  std::vector<Extent> parts;
+};
+
+// An engine whose ranks can do so.
+class SavesApart {
+ public:
+  virtual ~SavesApart() = default;
+  virtual bool has_ranks() const = 0;
+  // Files `name`.0, `name`.1 and so on, by rank; rank 0's by `write`. The Error of the first rank
+  // that has one.
+  virtual SavedApart save_apart(const std::string& name, const FileWriter& write) const = 0;
 };
 
 // Rank 0's hold on the shares of one engine.
@@ -176,6 +198,9 @@ class Shares {
             std::span<std::uint8_t> out) const;
   void write(std::uint64_t who, std::uint64_t block, std::uint64_t first,
              std::span<const std::uint8_t> bytes) const;
+  // All blocks of all systems, as SavesApart says; `rest` goes with them.
+  SavedApart save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
+                  EngineState rest) const;
 
  private:
   ranks::Transport& transport_;

@@ -40,7 +40,7 @@ std::unique_ptr<Slab> make_slab(const Recipe& recipe, Transport& transport,
 #endif
 }
 
-class SharedEngine final : public PackedEngine {
+class SharedEngine final : public PackedEngine, public SavesApart {
  public:
   SharedEngine(Transport& transport, Recipe recipe, const EngineOptions& options,
                std::unique_ptr<Crew> crew = nullptr)
@@ -56,6 +56,11 @@ class SharedEngine final : public PackedEngine {
 
   std::string_view device() const override { return device_; }
   int threads() const override { return shares_.threads(); }
+
+  bool has_ranks() const override { return !crew_; }
+  SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
+    return shares_.save(2, name, write, save_state(false));
+  }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     return advance_systems(

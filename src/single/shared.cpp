@@ -252,7 +252,7 @@ std::unique_ptr<SingleShare> make_share(std::shared_ptr<const Plan> plan, const 
 
 // Rank 0
 
-class SharedEngine final : public SingleEngine {
+class SharedEngine final : public SingleEngine, public SavesApart {
  public:
   SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
                const EngineOptions& options, std::unique_ptr<Crew> crew = nullptr)
@@ -273,6 +273,11 @@ class SharedEngine final : public SingleEngine {
 
   std::string_view device() const override { return device_; }
   int threads() const override { return shares_.threads(); }
+
+  bool has_ranks() const override { return !crew_; }
+  SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
+    return shares_.save(1, name, write, save_state(false));
+  }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     if (schedule.cluster > 0 && !is_swendsen_wang()) {

@@ -8,6 +8,8 @@
 
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
+#include "src/store/state_parts.hpp"
+#include "src/store/syscalls.hpp"
 
 namespace rewise {
 namespace fs = std::filesystem;
@@ -174,6 +176,40 @@ void check_task(const TaskData& task) {
           "the cluster series are not as long as the energy's");
 }
 
+void write_parts(h5::Group& group, const StateRecord& state) {
+  group.set("rows", state.rows);
+  group.set("row_bytes", state.row_bytes);
+  h5::Group parts = group.create_group("parts");
+  std::vector<std::uint64_t> ends;
+  for (std::size_t k = 0; k < state.parts.size(); ++k) {
+    parts.set_text(fmt::format("file.{}", k), state.parts[k].file);
+    ends.insert(ends.end(), {state.parts[k].first, state.parts[k].last});
+  }
+  parts.write<std::uint64_t>("bytes", ends, {state.parts.size(), 2});
+}
+
+void read_parts(const h5::Group& group, StateRecord& state) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  state.rows = group.get<std::uint64_t>("rows");
+  state.row_bytes = group.get<std::uint64_t>("row_bytes");
+  require(state.rows > 0 && state.row_bytes > 0 && state.rows < kMost / state.row_bytes,
+          "a state of no size");
+  const h5::Group parts = group.group("parts");
+  const h5::Array<std::uint64_t> ends = parts.read<std::uint64_t>("bytes", 2);
+  require(ends.dims[1] == 2, "parts without ends");
+  std::uint64_t at = 0;
+  for (std::size_t k = 0; k < ends.dims[0]; ++k) {
+    StatePart part{parts.text(fmt::format("file.{}", k)), ends.values[2 * k],
+                   ends.values[2 * k + 1]};
+    require(part.first == at && part.last >= at, "parts that do not follow each other");
+    require(!part.file.empty() && part.file.find('/') == std::string::npos,
+            "a part that is no file of its folder");
+    at = part.last;
+    state.parts.push_back(std::move(part));
+  }
+  require(at == state.row_bytes, "parts that are not the whole");
+}
+
 std::vector<std::byte> build_image(const TaskData& task) {
   check_task(task);
   const h5::File file = h5::File::create();
@@ -204,6 +240,7 @@ std::vector<std::byte> build_image(const TaskData& task) {
     state.set("cycles", task.state.cycles);
     // Spins near Tc are as good as random: packing would only cost time.
     state.write<std::uint8_t>("bytes", task.state.bytes, {task.state.bytes.size()});
+    if (!task.state.parts.empty()) write_parts(state, task.state);
   }
   write_texts(root.create_group("provenance"), task.provenance);
   return file.image();
@@ -263,6 +300,7 @@ TaskData decode_task(std::span<const std::byte> image) {
     task.state.cycles = state.get<std::uint64_t>("cycles");
     task.state.bytes = state.read<std::uint8_t>("bytes", 1).values;
     require(!task.state.engine.empty(), "a state without an engine");
+    if (state.has("parts")) read_parts(state, task.state);
   }
   task.provenance = read_texts(root.group("provenance"));
   check_task(task);
@@ -280,11 +318,28 @@ void save_new_task(const fs::path& path, const TaskData& task, const Lease* leas
 std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as) {
   std::optional<LatestSealed> latest = open_latest(path, as);
   if (!latest) return std::nullopt;
+  LoadedTask loaded{{}, latest->source, std::move(latest->warnings), latest->term};
   try {
-    return LoadedTask{decode_task(latest->image), latest->source, std::move(latest->warnings),
-                      latest->term};
+    loaded.task = decode_task(latest->image);
   } catch (const Error& error) {
     throw Error(error.exit_code(), fmt::format("{}: {}", latest->source.string(), error.what()));
+  }
+  if (loaded.task.state.parts.empty()) return loaded;
+  try {
+    join_parts(folder_of(path), loaded.task.state);
+    loaded.in_parts = true;
+    return loaded;
+  } catch (const Error& error) {
+    const bool older =
+        loaded.source == path && read_sealed(previous_path(path)).state == SealState::good;
+    if (error.exit_code() != ExitCode::data || !older) throw;
+    std::string line = fmt::format("{}: a part of its state is missing or damaged ({})",
+                                   path.string(), error.what());
+    if (as == OpenAs::reader) throw Error(ExitCode::data, line);
+    line += fmt::format("; set aside as {}", set_aside(path).string());
+    std::optional<LoadedTask> before = load_task(path, as);  // its .prev
+    if (before) before->warnings.insert(before->warnings.begin(), line);
+    return before;
   }
 }
 

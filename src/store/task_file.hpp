@@ -10,7 +10,9 @@
 //   /series          attribute replicas; energy, magnetisation (int64) and, where there are cluster
 //                    updates, cluster_size, cluster_quartic_low, cluster_quartic_high (uint64),
 //                    each [T, time, replica], chunked, shuffled, deflated
-//   /state           in checkpoints: attributes engine, step, cycles; dataset bytes (uint8)
+//   /state           in checkpoints: attributes engine, step, cycles; dataset bytes (uint8);
+//                    where ranks have saved their spins apart attributes rows, row_bytes, and of
+//                    each part, in /state/parts, the name of its file and first, last
 //   /provenance      text attributes: where, when and with what it was computed
 // A text longer than an attribute can hold is a scalar string dataset of the same name.
 #pragma once
@@ -44,6 +46,14 @@ struct GraphRecord {
   friend bool operator==(const GraphRecord&, const GraphRecord&) = default;
 };
 
+// Of a state whose ranks have saved their spins apart (state_parts.hpp), what one of them has:
+// bytes [first, last) of each row.
+struct StatePart {
+  std::string file;  // in the folder of the task's
+  std::uint64_t first = 0, last = 0;
+  friend bool operator==(const StatePart&, const StatePart&) = default;
+};
+
 // What an engine needs to go on, as the engine saves it (engine.hpp: EngineState). An empty name
 // means that there is none (a finished task).
 struct StateRecord {
@@ -51,6 +61,9 @@ struct StateRecord {
   std::uint64_t step = 0;    // the engine's address in the random streams
   std::uint64_t cycles = 0;  // cycles done, equilibration included
   std::vector<std::uint8_t> bytes;
+  // Spins that lie apart and belong before `bytes`: none of a task that load_task() gave.
+  std::vector<StatePart> parts = {};
+  std::uint64_t rows = 0, row_bytes = 0;
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
@@ -108,8 +121,10 @@ struct LoadedTask {
   std::filesystem::path source;       // the file it came from: `path`, its `.prev`, or a pack
   std::vector<std::string> warnings;  // one line each
   std::uint64_t term = 0;             // of the lease under which it was written
+  bool in_parts = false;              // its state was
 };
-// Nothing when the task has no file; errors as open_latest and decode_task, naming the file.
+// Nothing when the task has no file; errors as open_latest and decode_task, naming the file. Of a
+// checkpoint in parts whole, or its `.prev`.
 std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as);
 
 // 32 hex digits over everything but provenance: two runs gave the same numbers if it is the same.

@@ -95,6 +95,62 @@ class Shared(Place):
             self.assertEqual(stopped.returncode, 75)
         self.assertEqual(self.results(kept), expected)
 
+    def parts(self):
+        return sorted(path.name for path in pathlib.Path(self.folder.name).glob("t.part.h5.*-*.*"))
+
+    def test_each_rank_writes_its_part_of_a_checkpoint(self):
+        line = ("--engine single --device cpu --threads 1 --schedule 1:1 --cluster swendsen-wang "
+                "--size 64,70 --p 0.05 --temperature 1.1,2.5 --replicas 2 --equilibrate 50 "
+                "--measure 2000 --model potts --q 3")
+        expected = self.results(line)
+        kept = line + " --out t.h5"
+        for ranks in (3, 2):
+            stopped = self.run_line(kept + " --time-limit 0.1s", ranks)
+            self.assertEqual(stopped.returncode, 75, stopped.stderr)
+            self.assertNotIn("warning: ", stopped.stderr)
+        # Of the last two checkpoints.
+        self.assertEqual(len(self.parts()), 5)
+        # One that is damaged costs what was made since the checkpoint before.
+        newest = max(self.parts(), key=lambda name: int(name.split(".")[3].split("-")[0]))
+        with (pathlib.Path(self.folder.name) / newest).open("r+b") as file:
+            file.seek(600)
+            byte = file.read(1)
+            file.seek(600)
+            file.write(bytes([byte[0] ^ 1]))
+        done = self.run_line(kept + " --json")
+        self.assertIn("a part of its state is missing or damaged", done.stderr)
+        self.assertIn("t.part.h5.prev", done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["trajectory_hash"], answer["results"]), expected)
+        self.assertEqual(self.parts(), [])
+
+    def test_ranks_killed_at_any_time_leave_the_last_checkpoint(self):
+        # Checkpoints follow each other at once: most kills hit one that is being written.
+        line = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 10 --measure 600 ")
+        expected = self.results(line)
+        kept = line + "--out t.h5 --checkpoint 0.001s"
+        for k in range(8):
+            mpirun = subprocess.Popen(
+                [MPIRUN, "-n", "3", str(REWISE), "run", *kept.split(), "--share-ranks"],
+                cwd=self.folder.name, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE)
+            before = set(self.parts())
+            deadline = time.monotonic() + 60
+            while set(self.parts()) <= before and time.monotonic() < deadline:
+                time.sleep(0.001)
+            time.sleep(0.007 * k)
+            try:
+                os.kill(self.rank_of(mpirun.pid, k % 3), signal.SIGKILL)
+            except AssertionError:
+                pass  # it is done
+            _, errors = mpirun.communicate(timeout=60)
+            for word in ("warning: ", "damaged", "missing"):
+                self.assertNotIn(word, errors)
+        done = self.run_line(kept + " --json", 2)
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["trajectory_hash"], answer["results"]), expected)
+        self.assertEqual(self.parts(), [])
+
     def test_a_killed_rank_ends_the_run_and_the_last_checkpoint_stands(self):
         kept = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 1000 "
                 "--measure 10000000 --out t.h5 --checkpoint 0.1s")

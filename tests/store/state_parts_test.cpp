@@ -1,0 +1,145 @@
+// Checkpoints whose spins lie in files of their own: what is read is what one process would have
+// written; a part that is missing, damaged or another's is as if its checkpoint were; what nothing
+// names goes, and nothing else.
+#include "src/store/state_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/error.hpp"
+#include "src/store/lease.hpp"
+#include "tests/store/samples.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using rewise::test::sample_task;
+using rewise::test::TempFolder;
+
+namespace {
+
+constexpr std::uint64_t kRows = 3, kRowBytes = 10;
+
+// The spins of a row, then what comes behind all of them.
+std::vector<std::uint8_t> whole_state(int salt) {
+  std::vector<std::uint8_t> bytes(kRows * kRowBytes + 5);
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
+    bytes[k] = static_cast<std::uint8_t>(7 * k + static_cast<unsigned>(salt));
+  }
+  return bytes;
+}
+
+// A checkpoint of as many ranks as there are ends; the names of its parts.
+std::vector<std::string> save_in_parts(const std::filesystem::path& path, const Lease& lease,
+                                       const std::vector<std::uint64_t>& ends, int salt) {
+  const std::vector<std::uint8_t> whole = whole_state(salt);
+  const std::filesystem::path name = next_parts(path, lease);
+  TaskData task = sample_task();
+  task.state.bytes.assign(whole.begin() + kRows * kRowBytes, whole.end());
+  task.state.rows = kRows;
+  task.state.row_bytes = kRowBytes;
+  std::vector<std::string> names;
+  std::uint64_t first = 0;
+  for (const std::uint64_t last : ends) {
+    std::vector<std::uint8_t> part;
+    for (std::uint64_t row = 0; row < kRows; ++row) {
+      const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(row * kRowBytes);
+      part.insert(part.end(), begin + static_cast<std::ptrdiff_t>(first),
+                  begin + static_cast<std::ptrdiff_t>(last));
+    }
+    const std::string file = fmt::format("{}.{}", name.string(), names.size());
+    write_part_file(file, part);
+    names.push_back(std::filesystem::path(file).filename().string());
+    task.state.parts.push_back({names.back(), first, last});
+    first = last;
+  }
+  CHECK(sees_parts(path.parent_path(), task.state));
+  save_task(path, task, &lease);
+  return names;
+}
+
+// The bytes of the state that is read; "" where it is an error of the file.
+std::vector<std::uint8_t> state_of(const std::filesystem::path& path, std::size_t warnings = 0) {
+  const auto loaded = load_task(path, OpenAs::owner);
+  REQUIRE(loaded);
+  CHECK(loaded->in_parts);
+  CHECK(loaded->warnings.size() == warnings);
+  CHECK(loaded->task.state.parts.empty());
+  return loaded->task.state.bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a state in parts is read as one process writes it, whatever their number") {
+  const TempFolder folder;
+  const auto path = folder / "t.part.h5";
+  const LeaseClaim claim = claim_lease(folder / "t.lease");
+  int salt = 0;
+  for (const std::vector<std::uint64_t>& ends :
+       {std::vector<std::uint64_t>{10}, {4, 10}, {1, 1, 9, 10}}) {
+    save_in_parts(path, *claim.lease, ends, ++salt);
+    CHECK(state_of(path) == whole_state(salt));
+  }
+}
+
+TEST_CASE("a part that is missing, damaged or too short is as if its checkpoint were") {
+  for (int harm = 0; harm < 3; ++harm) {
+    const TempFolder folder;
+    const auto path = folder / "t.part.h5";
+    const LeaseClaim claim = claim_lease(folder / "t.lease");
+    const auto older = save_in_parts(path, *claim.lease, {5, 10}, 1);
+    const auto newer = save_in_parts(path, *claim.lease, {3, 6, 10}, 2);
+    const auto hurt = [&](const std::string& name) {
+      auto bytes = test::file_bytes(folder / name);
+      std::filesystem::remove(folder / name);
+      if (harm == 1) {
+        bytes[515] ^= std::byte{4};
+        test::put_bytes(folder / name, bytes);
+      }
+      if (harm == 2) write_part_file((folder / name).string(), std::vector<std::uint8_t>(2));
+    };
+    hurt(newer[1]);
+    try {
+      load_task(path, OpenAs::reader);
+      FAIL("no error");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::data);
+      CHECK(std::string(error.what()).find(newer[1]) != std::string::npos);
+    }
+    CHECK(state_of(path, 2) == whole_state(1));  // of .prev
+    hurt(older[0]);
+    CHECK_THROWS_AS(load_task(path, OpenAs::owner), Error);
+  }
+}
+
+TEST_CASE("parts that neither a checkpoint nor its .prev names go, those of later terms stay") {
+  const TempFolder folder;
+  const auto path = folder / "t.part.h5";
+  LeaseClaim claim = claim_lease(folder / "t.lease");
+  claim.lease->outgrow(8);  // now 9
+  const auto first = save_in_parts(path, *claim.lease, {10}, 1);
+  const auto second = save_in_parts(path, *claim.lease, {2, 10}, 2);
+  const auto third = save_in_parts(path, *claim.lease, {4, 10}, 3);
+  const std::string token = "0123456789abcdef";
+  for (const std::string& other : std::vector<std::string>{
+           "t.part.h5.10-" + token + ".0", "t.part.h5.7-" + token + ".1", "t.part.h5.9-short.0",
+           "u.part.h5.3-" + token + ".0", "t.part.h5.damaged-1"}) {
+    test::put_bytes(folder / other, test::bytes_of("x"));
+  }
+  remove_unnamed_parts(path, *claim.lease);
+  const auto files = folder.files();
+  const auto there = [&](const std::string& name) {
+    return std::count(files.begin(), files.end(), name) == 1;
+  };
+  CHECK_FALSE(there(first[0]));
+  CHECK_FALSE(there("t.part.h5.7-" + token + ".1"));
+  for (const auto& names : {second, third}) CHECK((there(names[0]) && there(names[1])));
+  CHECK(there("t.part.h5.10-" + token + ".0"));
+  CHECK(there("t.part.h5.9-short.0"));
+  CHECK(there("u.part.h5.3-" + token + ".0"));
+  CHECK(there("t.part.h5.damaged-1"));
+  CHECK(state_of(path) == whole_state(3));
+  remove_sealed(path, &*claim.lease);
+  remove_unnamed_parts(path, *claim.lease);
+  CHECK(folder.files().size() == 5);  // the lease and what is not ours
+}
