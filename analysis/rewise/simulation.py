@@ -66,7 +66,7 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     local: "metropolis", "glauber", or "auto" (glauber on chains).
     cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011).
     engine: "bundle" (32 Ising replicas per word), "single" (a byte per site), "packed" (a bit per
-        site, p = 0, schedule "M:0"), or "auto".
+        site, schedule "M:0"), or "auto".
     device: "auto", "cpu", "cuda", "cuda:1"; DeviceError where it cannot be had.
     threads: 0: as many as help. The numbers do not depend on it, nor on the device.
     out: a task file (.h5) to keep the run in: Ctrl-C leaves a checkpoint, and the same call goes

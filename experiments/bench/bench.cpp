@@ -54,7 +54,7 @@ class Group {
       : group_(group), effort_(effort), stop_(stop) {
     for (std::uint32_t k = 0; k < group.graphs; ++k) {
       all_.push_back(k);
-      if (packed()) continue;  // of any size: it needs none
+      if (regular()) continue;  // of any size: it needs none
       GraphSpec spec = group.graph;
       spec.seed += k;
       graphs_.push_back(std::make_unique<const Graph>(build_graph(spec)));
@@ -97,6 +97,7 @@ class Group {
  private:
   const Graph& graph() const { return *graphs_.front(); }
   bool packed() const { return group_.engine == EngineKind::packed; }
+  bool regular() const { return packed() && group_.graph.p == 0; }
 
   std::unique_ptr<EngineBatch> make(const BenchUpdate& update) const {
     EngineSpec spec;
@@ -130,11 +131,12 @@ class Group {
     if (packed() && shared_ranks() != nullptr) {
       engines.push_back(
           make_shared_packed_engine(*shared_ranks(), group_.graph.extents, spec, options));
-    } else if (packed()) {
+    } else if (regular()) {
       engines.push_back(make_packed_engine(group_.graph.extents, spec, options));
     }
     for (const auto& graph : graphs_) {
-      engines.push_back(shared_ranks() != nullptr
+      engines.push_back(packed() ? make_packed_engine(*graph, spec, options)
+                        : shared_ranks() != nullptr
                             ? make_shared_single_engine(*shared_ranks(), *graph, spec, options)
                             : make_single_engine(*graph, spec, options));
       ++spec.seed;
@@ -244,7 +246,8 @@ class Group {
     const std::vector<std::uint32_t>& extents = group_.graph.extents;
     double bytes = packed() ? least_packed_bytes(extents, group_.replicas) : 0;
     for (const auto& graph : graphs_) {
-      bytes += least_bytes(group_.engine, update, *graph, group_.replicas);
+      bytes += packed() ? least_modified_bytes(*graph, group_.replicas)
+                        : least_bytes(group_.engine, update, *graph, group_.replicas);
     }
     if (bytes > 0) {
       row.bytes_per_update = bytes;

@@ -107,7 +107,7 @@ ExitCode run_bench_command(const BenchOptions& options) {
 
 void add_what_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "What");
-  add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single, packed (p = 0) [all]");
+  add_text(app, "--engine", o.engine, "WORD[,..]", "bundle, single, packed [all]");
   add_text(app, "--update", o.update, "WORD[,..]",
            names_of(traits(EngineKind::single).updates) +
                "\n[all]; of Potts, glauber is the heat bath; few-cluster:\nsingle engine");

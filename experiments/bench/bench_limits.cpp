@@ -101,6 +101,14 @@ double least_packed_bytes(const std::vector<std::uint32_t>& extents, std::uint32
   return 3 * sites / 8;
 }
 
+double least_modified_bytes(const Graph& graph, std::uint32_t replicas) {
+  // Which bits are regular; places, counts and neighbours of the others, in words.
+  const auto sites = static_cast<double>(graph.sites());
+  const auto modified = static_cast<double>(graph.modified_sites().size());
+  return replicas *
+         (sites / 8 + 4 * (2 * modified + static_cast<double>(graph.neighbours().size())));
+}
+
 double least_packed_instructions(int dim) {
   // A word's eight digits in two calls, a quarter of a call for what is left of four words; calls
   // at one item share products, which leaves nine, as many exclusive ors and one more for each.

@@ -39,6 +39,8 @@ double least_instructions(EngineKind engine, Update update, const Graph& graph);
 
 // The same of a sweep of the packed engine, which has no graph.
 double least_packed_bytes(const std::vector<std::uint32_t>& extents, std::uint32_t replicas);
+// And what it reads of a rewired lattice's lists.
+double least_modified_bytes(const Graph& graph, std::uint32_t replicas);
 double least_packed_instructions(int dim);
 
 }  // namespace rewise

@@ -249,11 +249,11 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
                                                own.name, options.update, names_of(own.updates)));
     }
     for (const GraphSpec& graph : plan.graphs) {
-      if (!own.any_graph && graph.p > 0) {
+      if (!own.shares_rewired && graph.p > 0 && shared_ranks() != nullptr) {
         if (options.engine.empty()) continue;
         throw Error(ExitCode::usage,
-                    fmt::format("--p: {}: the {} engine takes regular lattices, p = 0 (take "
-                                "--engine bundle or single)",
+                    fmt::format("--p: {}: ranks share regular lattices of the {} engine, p = 0 "
+                                "(take --engine single)",
                                 graph.p, own.name));
       }
       auto temperatures = plan.temperatures;
@@ -263,6 +263,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
           if (!device.team.empty() && !own.teams) continue;
+          if (!device.team.empty() && graph.p > 0 && !own.shares_rewired) continue;
           const auto here = updates_on(device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {

@@ -73,21 +73,35 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
                      result.message, result.kept ? "checkpoint written" : "no step was made");
 }
 
+// What keeps sweeps of Metropolis alone from every configuration.
+struct Unreached {
+  bool chain = false;
+  std::uint64_t isolated = 0;  // sites without bonds
+};
+
+Unreached unreached_on(const Graph& graph) {
+  Unreached found{graph.lattice().dim == 1, 0};
+  const auto offsets = graph.offsets();
+  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
+    found.isolated += offsets[k] == offsets[k + 1];
+  }
+  return found;
+}
+
 // Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
-// together at every sweep; a cluster update or the heat bath is.
-std::string metropolis_warning(const TaskSpec& spec) {
+// together at every sweep; a cluster update or the heat bath is. seen: of the graph that ran.
+std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreached>& seen) {
   // With more states than two, the proposals are random.
   if (spec.local != LocalUpdate::metropolis || spec.schedule.cluster > 0 || spec.q > 2) return "";
-  const char* cure = "take --local glauber, or cluster updates into the schedule";
-  const auto graph = is_packed(spec) ? nullptr : task_graph(spec);
-  if (graph == nullptr ? spec.graph.extents.size() == 1 : graph->lattice().dim == 1) {
+  const char* cure = is_packed(spec) ? "take --local glauber"
+                                     : "take --local glauber, or cluster updates into the schedule";
+  const auto [chain, isolated] = seen                ? *seen
+                                 : needs_graph(spec) ? unreached_on(*task_graph(spec))
+                                                     : Unreached{spec.graph.extents.size() == 1, 0};
+  if (chain) {
     return fmt::format(
         "warning: Metropolis alone does not reach every configuration of a chain: {}\n", cure);
   }
-  if (graph == nullptr) return "";
-  std::uint64_t isolated = 0;
-  const auto offsets = graph->offsets();
-  for (std::size_t k = 0; k + 1 < offsets.size(); ++k) isolated += offsets[k] == offsets[k + 1];
   if (isolated < 2) return "";
   return fmt::format(
       "warning: {} isolated sites flip together at every sweep of Metropolis alone: {}\n", isolated,
@@ -123,6 +137,12 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
 
 // What the device does, or several together.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec) {
+  if (!engine.devices.empty() && is_packed(spec) && needs_graph(spec)) {
+    throw Error(ExitCode::usage,
+                fmt::format("--device: {} share regular lattices of the packed engine, p = 0 (take "
+                            "one device, or --engine single)",
+                            options.device));
+  }
   if (engine.devices.empty()) {
     return check_wolff_method(engine.wolff_method, engine.device >= 0, "--wolff-method");
   }
@@ -206,6 +226,8 @@ ExitCode run_run(const RunOptions& options) {
   Progress progress("run", static_cast<double>(spec.cycles()));
   run.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
   run.note = [&](const std::string& line) { progress.line(line); };
+  std::optional<Unreached> unreached;
+  run.on_graph = [&](const Graph& graph) { unreached = unreached_on(graph); };
   TaskResult result;
   try {
     result = run_task(spec, paths, run);
@@ -231,7 +253,7 @@ ExitCode run_run(const RunOptions& options) {
     case TaskOutcome::finished:
       break;
   }
-  fmt::print(stderr, "{}{}", result_warnings(result.data), metropolis_warning(spec));
+  fmt::print(stderr, "{}{}", result_warnings(result.data), metropolis_warning(spec, unreached));
   if (options.json) {
     fmt::print("{}\n", run_json(result.data).dump(2));
   } else {

@@ -14,19 +14,25 @@ namespace rewise {
 void check_packed_task(const TaskSpec& spec) {
   const auto refuse = [](const std::string& what, const char* who) {
     throw Error(ExitCode::usage, fmt::format("{}: the packed engine makes Metropolis or Glauber "
-                                             "sweeps of Ising spins on regular lattices (take "
-                                             "--engine {})",
+                                             "sweeps of Ising spins on lattices (take --engine "
+                                             "{})",
                                              what, who));
   };
-  if (spec.imported != nullptr) refuse("a graph from a file", "bundle or single");
-  if (spec.graph.p != 0) refuse(fmt::format("p = {}", spec.graph.p), "bundle or single");
+  if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {
+    refuse("a graph without a lattice", "bundle or single");
+  }
+  if (needs_graph(spec) && shared_ranks() != nullptr) {
+    throw Error(ExitCode::usage,
+                "--share-ranks: ranks share regular lattices of the packed engine, p = 0 (take "
+                "--engine single)");
+  }
   if (spec.model != ModelKind::ising)
     refuse(fmt::format("model {}", to_string(spec.model)), "single");
   if (spec.schedule.cluster > 0) {
     refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
            "bundle or single, or a schedule such as 1:0");
   }
-  packed_bytes(spec.graph.extents);
+  if (spec.imported == nullptr) packed_bytes(spec.graph.extents);
 }
 
 GraphRecord packed_record(const TaskSpec& spec) {
@@ -40,7 +46,9 @@ GraphRecord packed_record(const TaskSpec& spec) {
   return record;
 }
 
-std::unique_ptr<Engine> make_packed_task(const TaskSpec& spec, const EngineOptions& options) {
+std::unique_ptr<Engine> make_packed_task(const TaskSpec& spec, const Graph* graph,
+                                         const EngineOptions& options) {
+  if (needs_graph(spec)) return make_packed_engine(*graph, engine_spec(spec), options);
   if (ranks::Transport* const ranks = shared_ranks()) {
     return make_shared_packed_engine(*ranks, spec.graph.extents, engine_spec(spec), options);
   }

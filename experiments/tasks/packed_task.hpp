@@ -1,4 +1,4 @@
-// Tasks of the packed engine: a regular lattice, p = 0, known by its extents alone. No graph is
+// Tasks of the packed engine. A regular lattice, p = 0, is known by its extents alone: no graph is
 // built, so that systems of more than 2^32 sites run.
 #pragma once
 
@@ -10,15 +10,21 @@
 namespace rewise {
 
 inline bool is_packed(const TaskSpec& spec) { return spec.engine == EngineKind::packed; }
+inline bool needs_graph(const TaskSpec& spec) {
+  return !is_packed(spec) || spec.imported != nullptr || spec.graph.p > 0;
+}
 
-// Error(usage), saying which engine takes it, for a graph from a file, p > 0, Potts, cluster
-// updates in the schedule, and extents that are odd, below 4 or too large.
+// Error(usage), saying which engine takes it, for an imported graph without a lattice, Potts,
+// cluster updates in the schedule, rewired lattices that ranks share, and extents that are odd,
+// below 4 or too large.
 void check_packed_task(const TaskSpec& spec);
 
 // The regular lattice of these extents, without rewired bonds.
 GraphRecord packed_record(const TaskSpec& spec);
 
-// After check_packed_task. Shared among the ranks that share (experiments/ranks).
-std::unique_ptr<Engine> make_packed_task(const TaskSpec& spec, const EngineOptions& options);
+// After check_packed_task; `graph` is there where it needs_graph(). Shared among the ranks that
+// share (experiments/ranks).
+std::unique_ptr<Engine> make_packed_task(const TaskSpec& spec, const Graph* graph,
+                                         const EngineOptions& options);
 
 }  // namespace rewise

@@ -133,6 +133,7 @@ int useful_threads(const TaskSpec& spec, int available) {
 TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
                     const TaskRun& run) {
   TaskJob job{spec, paths, run.progress, run.note, run.recompute_damaged};
+  job.on_graph = run.on_graph;
   TaskResult result = std::move(run_tasks({std::move(job)}, run).front());
   if (result.error) std::rethrow_exception(result.error);
   return result;

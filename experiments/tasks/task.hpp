@@ -97,6 +97,8 @@ struct TaskRun {
   std::function<void(std::uint64_t cycles)> progress;
   // One line each: what a user should know (a damaged file set aside, a run resumed).
   std::function<void(const std::string& line)> note;
+  // run_task: sees the graph before it runs.
+  std::function<void(const Graph& graph)> on_graph = {};
 };
 
 enum class TaskOutcome {

@@ -124,7 +124,8 @@ class TaskGroup::Members {
     std::vector<std::unique_ptr<Engine>> engines;
     if (engine == EngineKind::packed) {
       for (const TaskMember* member : running_) {
-        engines.push_back(make_packed_task(member->spec(), options));
+        const Graph* graph = needs_graph(member->spec()) ? &member->graph() : nullptr;
+        engines.push_back(make_packed_task(member->spec(), graph, options));
       }
       return make_plain_batch(std::move(engines));
     }

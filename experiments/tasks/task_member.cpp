@@ -125,14 +125,14 @@ void TaskMember::claim() {
       say(fmt::format("going on after {} of {} measurements", measurements(), spec().measure));
     }
   }
-  if (!is_packed(spec())) {
+  if (needs_graph(spec())) {
     const profile::Span span(profile::Work::graph);
     graph_ = task_graph(spec());
     if (job_.on_graph) job_.on_graph(*graph_);
     if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
   }
   if (resumes_) return;
-  data_.graph = is_packed(spec()) ? packed_record(spec()) : graph_record(*graph_);
+  data_.graph = needs_graph(spec()) ? graph_record(*graph_) : packed_record(spec());
   data_.temperature = spec().temperatures;
   data_.replicas = spec().replicas;
   data_.shape_series();

@@ -30,7 +30,7 @@ struct EngineTraits {
   std::string_view name;
   std::span<const Update> updates;
   bool potts;            // Ising and Potts; else Ising alone
-  bool any_graph;        // else regular lattices, p = 0
+  bool shares_rewired;   // devices and ranks share rewired lattices too
   bool studies;          // runs tasks of studies; else `run` and `bench` alone
   bool batches;          // many graphs share the launches of a CUDA device
   bool teams;            // several CUDA devices share every system

@@ -2,6 +2,8 @@
 // systems one after the other on one stream; waits only where a caller needs numbers.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/cuda/device_buffer.hpp"
@@ -15,9 +17,46 @@
 namespace rewise::packed {
 namespace {
 
+// A rewired lattice on the device.
+struct Modified {
+  struct Lists {
+    DeviceBuffer<std::uint32_t> place, first, beside;
+    ModifiedCells cells() const {
+      return {place.data(), first.data(), beside.data(), static_cast<std::uint32_t>(place.size())};
+    }
+  };
+
+  Lists of[2];
+  DeviceBuffer<std::uint32_t> regular;
+  DeviceBuffer<Threshold> flip;
+  const std::size_t fields, no_field;
+
+  Modified(const RewiredLattice& rewired, const EngineSpec& spec, CudaStream& stream)
+      : regular(rewired.regular(), stream.get()),
+        fields(rewired.fields()),
+        no_field(rewired.no_field()) {
+    const auto thresholds = rewired.thresholds(spec);
+    flip = DeviceBuffer<Threshold>(thresholds, stream.get());
+    for (const int colour : {0, 1}) {
+      of[colour] = {DeviceBuffer<std::uint32_t>(rewired.place(colour), stream.get()),
+                    DeviceBuffer<std::uint32_t>(rewired.first(colour), stream.get()),
+                    DeviceBuffer<std::uint32_t>(rewired.beside(colour), stream.get())};
+    }
+    stream.wait();
+  }
+  static std::uint64_t bytes(const RewiredLattice& rewired) {
+    std::uint64_t words = rewired.regular().size();
+    for (const int colour : {0, 1}) {
+      words += 2 * rewired.place(colour).size() + rewired.beside(colour).size();
+    }
+    return 4 * words;
+  }
+};
+
 class CudaEngine final : public PackedEngine, public HasDeviceSpins {
  public:
-  CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
+  CudaEngine(const Layout& layout, const RewiredLattice* rewired, const EngineSpec& spec,
+             const EngineOptions& options);
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
@@ -33,8 +72,9 @@ class CudaEngine final : public PackedEngine, public HasDeviceSpins {
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  void check_memory() const;
-  void count_systems();  // queued
+  void check_memory(const RewiredLattice* rewired) const;
+  void sweep(std::size_t who, std::uint32_t step);  // queued
+  void count_systems();                             // likewise
   std::uint32_t* system(std::size_t who) { return spins_.data() + who * layout_.words(); }
   void read_words(std::size_t who, std::uint64_t first,
                   std::span<std::uint32_t> out) const override;
@@ -45,17 +85,20 @@ class CudaEngine final : public PackedEngine, public HasDeviceSpins {
   const int device_;
   const std::string device_name_;
   CudaStream stream_;
+  std::optional<Modified> modified_;
   DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
   DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
   DeviceBuffer<std::int64_t> sums_;            // once measure_on_device() was called
 };
 
-CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
-    : PackedEngine(layout, spec),
+CudaEngine::CudaEngine(const Layout& layout, const RewiredLattice* rewired, const EngineSpec& spec,
+                       const EngineOptions& options)
+    : PackedEngine(layout, rewired != nullptr ? rewired->bonds() : layout.bonds(), spec),
       options_(options),
       device_(use_device(options.device)),
       device_name_(fmt::format("cuda:{}", device_)) {
-  check_memory();
+  check_memory(rewired);
+  if (rewired != nullptr) modified_.emplace(*rewired, spec, stream_);
   spins_ = DeviceBuffer<std::uint32_t>(systems_ * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
@@ -65,8 +108,9 @@ CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const Engin
   stream_.wait();
 }
 
-void CudaEngine::check_memory() const {
-  const std::uint64_t need = systems_ * (4 * layout_.words() + 16) + (64u << 20);
+void CudaEngine::check_memory(const RewiredLattice* rewired) const {
+  const std::uint64_t lists = rewired != nullptr ? Modified::bytes(*rewired) : 0;
+  const std::uint64_t need = systems_ * (4 * layout_.words() + 16) + lists + (64u << 20);
   const std::size_t free = free_device_memory();
   if (need <= free) return;
   throw Error(ExitCode::device,
@@ -83,19 +127,36 @@ bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
         for (std::uint64_t n = 0; n < steps; ++n) {
           for (std::size_t who = begin; who < end; ++who) {
-            launch_sweep(layout_, draws(who, static_cast<std::uint32_t>(step + n)), spec_.local,
-                         system(who), stream_.get());
+            sweep(who, static_cast<std::uint32_t>(step + n));
           }
         }
         stream_.wait();
       });
 }
 
+void CudaEngine::sweep(std::size_t who, std::uint32_t step) {
+  const Draws drawn = draws(who, step);
+  for (const int colour : {0, 1}) {
+    launch_update(layout_, layout_.all_rows(), drawn, spec_.local, colour, system(who),
+                  stream_.get(), modified_ ? modified_->regular.data() : nullptr);
+    if (!modified_) continue;
+    const std::size_t row = who / spec_.replicas * modified_->fields + modified_->no_field;
+    launch_modified(
+        modified_->of[colour].cells(),
+        {modified_->flip.data() + row, spec_.seed, static_cast<std::uint32_t>(who), step, colour},
+        system(who), stream_.get());
+  }
+}
+
 void CudaEngine::count_systems() {
   measured_.clear(stream_.get());
   for (std::size_t who = 0; who < systems_; ++who) {
-    launch_count(layout_, layout_.all_rows(), system(who), measured_.data() + 2 * who,
-                 stream_.get());
+    unsigned long long* sums = measured_.data() + 2 * who;
+    launch_count(layout_, layout_.all_rows(), system(who), sums, stream_.get(),
+                 modified_ ? modified_->regular.data() : nullptr);
+    if (modified_) {
+      launch_count_modified(modified_->of[0].cells(), system(who), sums, stream_.get());
+    }
   }
 }
 
@@ -150,9 +211,9 @@ void CudaEngine::write_words(std::size_t who, std::uint64_t first,
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
-                                         const EngineOptions& options) {
-  return std::make_unique<CudaEngine>(layout, spec, options);
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const RewiredLattice* rewired,
+                                         const EngineSpec& spec, const EngineOptions& options) {
+  return std::make_unique<CudaEngine>(layout, rewired, spec, options);
 }
 
 }  // namespace rewise::packed

@@ -15,18 +15,25 @@ struct Colour {
   std::uint32_t first_item;  // of the layout's first group
   std::uint32_t* own;
   const std::uint32_t* other;
+  const std::uint32_t* regular;  // of the colour, or none
 };
 
 template <int kDim, bool kDownhill, bool kPadded, unsigned kZeros>
 __device__ __forceinline__ void update_group(const Layout& g, const Draws& draws,
                                              const Colour& colour, std::uint32_t row,
                                              std::uint32_t j) {
-  std::uint32_t* own_at = colour.own + row * std::uint64_t{g.stride()} + kGroupWords * j;
+  const std::uint64_t at = row * std::uint64_t{g.stride()} + kGroupWords * j;
+  std::uint32_t* own_at = colour.own + at;
   Group own = load(own_at);
   std::uint32_t x[kGroupWords][2 * kDim], flips[kGroupWords];
   disagree<kDim, kPadded>(g, colour.number, row, j, own, colour.other, x);
   decide_group<kDim, kDownhill, kZeros>(draws, colour.first_item + 2 * (row * g.groups + j), x,
                                         flips);
+  if (colour.regular != nullptr) {
+    const Group regular = load(colour.regular + at);
+#pragma unroll
+    for (unsigned w = 0; w < kGroupWords; ++w) flips[w] &= regular.w[w];
+  }
 #pragma unroll
   for (unsigned w = 0; w < kGroupWords; ++w) {
     own.w[w] ^= kPadded ? flips[w] & g.site_bits(kGroupWords * j + w) : flips[w];
@@ -98,22 +105,16 @@ void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t 
 }
 
 void launch_update(const Layout& g, Rows rows, const Draws& draws, LocalUpdate rule, int colour,
-                   std::uint32_t* spins, cudaStream_t stream) {
+                   std::uint32_t* spins, cudaStream_t stream, const std::uint32_t* regular) {
   const std::uint64_t words = g.colour_words();
+  if (regular != nullptr && colour != 0) regular += words;
   const Colour of{(colour != 0) != g.first_odd ? 1 : 0, item_of(g.first_group, colour),
-                  spins + (colour == 0 ? 0 : words), spins + (colour == 0 ? words : 0)};
+                  spins + (colour == 0 ? 0 : words), spins + (colour == 0 ? words : 0), regular};
   with_lattice_dim(g.dim, [&]<int kDim>() {
     const auto kernel =
         certain_downhill(rule) ? kernel_of<kDim, true>(g, draws) : kernel_of<kDim, false>(g, draws);
     launch(kernel, shape_of(g, rows, kThreads), stream, g, rows, draws, of);
   });
-}
-
-void launch_sweep(const Layout& g, const Draws& draws, LocalUpdate rule, std::uint32_t* spins,
-                  cudaStream_t stream) {
-  for (int colour = 0; colour < 2; ++colour) {
-    launch_update(g, g.all_rows(), draws, rule, colour, spins, stream);
-  }
 }
 
 }  // namespace rewise::packed

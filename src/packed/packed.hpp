@@ -1,12 +1,14 @@
-// The packed engine (Ising, regular lattices of one to four dimensions, one bit per site): one
-// large system, or several side by side, updated by checkerboard Metropolis or Glauber. It takes
-// extents, not a graph, so that systems of more than 2^32 sites run.
+// The packed engine (Ising, lattices of one to four dimensions, one bit per site): one large
+// system, or several side by side, updated by checkerboard Metropolis or Glauber. A regular lattice
+// is known by its extents, without a graph, so that systems of more than 2^32 sites run; on a
+// rewired one modified cells are updated apart (rewired/modified.hpp).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "graphs/graph.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise {
@@ -20,5 +22,10 @@ std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents);
 // systems do not fit the device's memory, or the machine's.
 std::unique_ptr<Engine> make_packed_engine(const std::vector<std::uint32_t>& extents,
                                            const EngineSpec& spec, const EngineOptions& options);
+
+// On a lattice that may be rewired, at most 2^32 sites; without modified cells the engine above.
+// Error(usage) also for an imported graph, and for several devices where cells are modified.
+std::unique_ptr<Engine> make_packed_engine(const Graph& graph, const EngineSpec& spec,
+                                           const EngineOptions& options);
 
 }  // namespace rewise

@@ -37,15 +37,6 @@ void unpack_row(const std::uint32_t* even, const std::uint32_t* odd, std::uint32
   }
 }
 
-bool odd_row(const Layout& layout, std::uint32_t row) {
-  std::uint32_t sum = 0;
-  for (int k = 1; k < layout.dim; ++k) {
-    sum += row % layout.extent[k];
-    row /= layout.extent[k];
-  }
-  return sum % 2 != 0;
-}
-
 }  // namespace
 
 void check_packed_spec(const EngineSpec& spec, const EngineOptions& options) {
@@ -75,8 +66,8 @@ void check_machine_memory(const Layout& layout, std::size_t systems) {
                           need / kGiB, layout.sites(), systems, there / kGiB));
 }
 
-PackedEngine::PackedEngine(const Layout& layout, const EngineSpec& spec)
-    : EngineBase("packed", spec, layout.sites(), layout.bonds(), spec.betas.size() * spec.replicas,
+PackedEngine::PackedEngine(const Layout& layout, std::uint64_t bonds, const EngineSpec& spec)
+    : EngineBase("packed", spec, layout.sites(), bonds, spec.betas.size() * spec.replicas,
                  4 * layout.words()),
       layout_(layout),
       rules_(layout.dim, spec),
@@ -170,7 +161,7 @@ void PackedEngine::hash_part(std::size_t who, const std::function<void(Bytes)>& 
     }
     for (std::uint32_t r = 0; r < rows; ++r) {
       // A row's spare words fall where the next row, or nothing, is written.
-      const bool odd = odd_row(layout_, first + r);
+      const bool odd = layout_.odd_row(first + r);
       const std::size_t at = std::size_t{r} * stride;
       unpack_row(colours[odd].data() + at, colours[!odd].data() + at, stride,
                  bytes.data() + std::size_t{r} * layout_.extent[0]);

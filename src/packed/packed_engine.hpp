@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/engine/engine_base.hpp"
+#include "src/packed/rewired/rewired_lattice.hpp"
 #include "src/packed/systems.hpp"
 
 namespace rewise::packed {
@@ -21,7 +22,7 @@ void check_machine_memory(const Layout& layout, std::size_t systems);
 
 class PackedEngine : public EngineBase {
  public:
-  PackedEngine(const Layout& layout, const EngineSpec& spec);
+  PackedEngine(const Layout& layout, std::uint64_t bonds, const EngineSpec& spec);
 
  protected:
   // Words of one system, [2][colour_words], from `first` on; to the host and back.
@@ -60,9 +61,9 @@ class PackedEngine : public EngineBase {
   double sweep_seconds_ = 0;  // of a system, 0 where it is not known
 };
 
-// On one CUDA device. Error(device) where there is no such device, or its memory is too small: the
-// text says how much is needed and what to reduce.
-std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
-                                         const EngineOptions& options);
+// On one CUDA device; `rewired` where the lattice is. Error(device) where there is no such device,
+// or its memory is too small: the text says how much is needed and what to reduce.
+std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const RewiredLattice* rewired,
+                                         const EngineSpec& spec, const EngineOptions& options);
 
 }  // namespace rewise::packed

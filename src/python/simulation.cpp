@@ -101,7 +101,7 @@ bool on_device(const EngineOptions& options) {
 
 std::unique_ptr<Engine> make_engine(const Graph& graph, const TaskSpec& spec,
                                     const EngineOptions& options) {
-  if (is_packed(spec)) return make_packed_task(spec, options);
+  if (is_packed(spec)) return make_packed_task(spec, &graph, options);
   const auto make = spec.engine == EngineKind::single ? make_single_engine : make_bundle_engine;
   return make(graph, engine_spec(spec), options);
 }
@@ -144,7 +144,7 @@ Simulation::Simulation(std::shared_ptr<const Graph> graph, TaskSpec spec, Engine
   options.stop = [this] { return interrupted_ && interrupted_(); };
   engine_ = make_engine(*graph_, spec_, options);
   data_.configuration = configuration_of(spec_);
-  data_.graph = is_packed(spec_) ? packed_record(spec_) : graph_record(*graph_);
+  data_.graph = needs_graph(spec_) ? graph_record(*graph_) : packed_record(spec_);
   data_.temperature = spec_.temperatures;
   data_.replicas = spec_.replicas;
   data_.shape_series();

@@ -29,6 +29,7 @@ enum class Stream : std::uint32_t {
   single_proposal = 27,  // Potts: the proposed state
   packed_start = 40,     // packed engine: item 2 group + colour; src/packed/rules.hpp
   packed_local = 41,     // packed engine, Metropolis and Glauber: the same item
+  packed_modified = 42,  // likewise, modified cells: item 2 (a quarter of the cell) + colour
 
   // Percolation (key: run seed)
   percolation_bond =

@@ -16,7 +16,7 @@ namespace {
 
 std::unique_ptr<Engine> make(const Graph& graph, const EngineSpec& spec,
                              const EngineOptions& options) {
-  return make_packed_engine(graph.spec().extents, spec, options);
+  return make_packed_engine(graph, spec, options);
 }
 
 EngineSpec spec_of(LocalUpdate local) {
@@ -34,6 +34,8 @@ std::vector<Graph> graphs() {
            {36, 22}, {1030, 6}, {512, 10}, {6, 4, 8}, {4, 4, 4, 6}, {70}}) {
     graphs.push_back(build_graph({extents, 0, Rule::rewire, 3}));
   }
+  graphs.push_back(build_graph({{130, 22}, 0.05, Rule::rewire, 3}));
+  graphs.push_back(build_graph({{512, 10}, 0.4, Rule::add, 3}));
   return graphs;
 }
 
@@ -152,6 +154,16 @@ TEST_CASE("packed engine: what it does not do is one line") {
     make_packed_engine({4, 65536, 65536}, spec, {});
   });
   expect(ExitCode::device, "GiB", [&] { make_packed_engine({1u << 30, 1u << 9}, spec, {}); });
+}
+
+TEST_CASE("packed engine: what it does not do on rewired lattices is one line") {
+  const EngineSpec spec = spec_of(LocalUpdate::metropolis);
+  const Graph rewired = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
+  EngineOptions several;
+  several.devices = {0, 0};
+  expect(ExitCode::usage, "take one device", [&] { make_packed_engine(rewired, spec, several); });
+  const Graph imported(4, {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}}, {0, 1, 0, 1}, 2, "path.txt");
+  expect(ExitCode::usage, "not imported graphs", [&] { make_packed_engine(imported, spec, {}); });
 }
 
 TEST_CASE("packed engine: 2^34 sites are counted in 64 bits") {

@@ -10,7 +10,7 @@ namespace rewise::oracle {
 namespace {
 
 // Numbers of src/random/streams.hpp, restated: they may never change.
-constexpr std::uint32_t kStart = 40, kLocal = 41;
+constexpr std::uint32_t kStart = 40, kLocal = 41, kModified = 42;
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint32_t item, std::size_t who,
                                     std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
@@ -39,7 +39,9 @@ PackedReference::PackedReference(std::vector<std::uint32_t> extents, const Engin
     Site site{static_cast<std::uint32_t>(index % extents_[0]),
               static_cast<std::uint32_t>(index / extents_[0]),
               0,
-              {}};
+              {},
+              {},
+              false};
     std::size_t stride = 1;
     for (std::size_t k = 0; k < extents_.size(); ++k) {
       const std::size_t length = extents_[k], c = index / stride % length;
@@ -48,6 +50,7 @@ PackedReference::PackedReference(std::vector<std::uint32_t> extents, const Engin
       if (k > 0) site.parity = (site.parity + static_cast<std::uint32_t>(c)) % 2;
       stride *= length;
     }
+    site.linked = site.around;
     sites_.push_back(site);
   }
   spins_.assign(spec.betas.size() * spec.replicas, std::vector<std::uint8_t>(count, 1));
@@ -61,6 +64,17 @@ PackedReference::PackedReference(std::vector<std::uint32_t> extents, const Engin
       const auto words = philox(spec.seed, item, who, 0, 0, kStart);
       spins_[who][index] = static_cast<std::uint8_t>(words[h % 128 / 32] >> (h % 32) & 1u);
     }
+  }
+}
+
+PackedReference::PackedReference(const Graph& graph, const EngineSpec& spec)
+    : PackedReference(graph.spec().extents, spec) {
+  for (std::size_t index = 0; index < sites_.size(); ++index) {
+    Site& site = sites_[index];
+    site.linked.clear();
+    graph.for_each_neighbour(static_cast<rewise::Site>(index),
+                             [&](auto other, auto) { site.linked.push_back(other); });
+    site.modified = graph.modified_index(static_cast<rewise::Site>(index)).has_value();
   }
 }
 
@@ -123,7 +137,27 @@ void PackedReference::update_column(std::size_t who, const std::vector<std::size
   for (const Draw& draw : draws) {
     if ((!draw.open && draw.below) != draw.inverted) flips.push_back(draw.site);
   }
-  for (const std::size_t site : flips) spins[site] ^= 1u;
+  for (const std::size_t site : flips) {
+    if (!sites_[site].modified) spins[site] ^= 1u;
+  }
+}
+
+void PackedReference::update_modified(std::size_t who, std::uint32_t colour) {
+  auto& spins = spins_[who];
+  const double beta = spec_.betas[who / spec_.replicas];
+  std::uint32_t cell = 0;
+  for (std::size_t index = 0; index < sites_.size(); ++index) {
+    const Site& site = sites_[index];
+    if (!site.modified || (site.x + site.parity) % 2 != colour) continue;
+    int sh = 0;
+    for (const std::size_t other : site.linked) sh += spins[other] == spins[index] ? 1 : -1;
+    const double boltzmann = std::exp(-2 * beta * sh);
+    const double p =
+        spec_.local == LocalUpdate::metropolis ? std::min(1.0, boltzmann) : 1 / (1 + 1 / boltzmann);
+    const auto words = philox(spec_.seed, 2 * (cell / 4) + colour, who, 0, step_, kModified);
+    if (p >= 1 || words[cell % 4] < rounded(p)) spins[index] ^= 1u;
+    ++cell;
+  }
 }
 
 void PackedReference::sweep() {
@@ -145,6 +179,7 @@ void PackedReference::sweep() {
           }
         }
       }
+      update_modified(who, colour);
     }
   }
   ++step_;
@@ -156,11 +191,11 @@ Observation PackedReference::measure() const {
     std::int64_t bonds = 0, sum = 0;
     for (std::size_t index = 0; index < spins.size(); ++index) {
       sum += 2 * spins[index] - 1;
-      for (std::size_t k = 0; k < sites_[index].around.size(); k += 2) {
-        bonds += spins[index] == spins[sites_[index].around[k]] ? 1 : -1;
+      for (const std::size_t other : sites_[index].linked) {
+        bonds += spins[index] == spins[other] ? 1 : -1;
       }
     }
-    out.bond_sum.push_back(bonds);
+    out.bond_sum.push_back(bonds / 2);
     out.magnetisation.push_back(sum);
   }
   return out;

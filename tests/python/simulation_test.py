@@ -51,6 +51,11 @@ def test_packed(program):
     results = rw.simulate(rw.rewire(64), 3, engine="packed", replicas=1, schedule="1:0",
                           equilibrate=5, measure=20, device="cpu")
     assert results.hash == found["trajectory_hash"]
+    found = program("run", "--engine", "packed", "--size", 64, "--p", 0.1, "--temperature", 3,
+                    "--schedule", "1:0", "--equilibrate", 5, "--measure", 20, "--device", "cpu")
+    results = rw.simulate(rw.rewire(64, 0.1), 3, engine="packed", replicas=1, schedule="1:0",
+                          equilibrate=5, measure=20, device="cpu")
+    assert results.hash == found["trajectory_hash"]
 
 
 def test_imported_graph(program, tmp_path, small):

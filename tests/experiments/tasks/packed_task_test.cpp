@@ -1,5 +1,5 @@
-// Tasks of the packed engine, as a library and as a user meets them: no graph, any size, task files
-// that go on bit for bit, and refusals of one line that say which engine takes it.
+// Tasks of the packed engine, as a library and as a user meets them: no graph where p = 0, any
+// size, task files that go on bit for bit, and refusals of one line that say which engine takes it.
 #include "experiments/tasks/packed_task.hpp"
 
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 
 #include "experiments/bench/bench_limits.hpp"
 #include "experiments/bench/bench_plan.hpp"
+#include "experiments/tasks/need.hpp"
 #include "src/base/error.hpp"
 #include "src/packed/packed.hpp"
 #include "tests/experiments/program.hpp"
@@ -57,6 +58,31 @@ TEST_CASE("a packed task is what the engine does, without cluster sums") {
   CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
 }
 
+TEST_CASE("a packed task on a rewired lattice is what the engine does on its graph") {
+  TaskSpec spec = packed_task({36, 22});
+  spec.graph.p = 0.1;
+  spec.graph.seed = 7;
+  TaskRun run;
+  run.engine.threads = 1;
+  std::uint64_t seen = 0;
+  run.on_graph = [&](const Graph& graph) { seen = graph.modified_sites().size(); };
+  const TaskResult result = run_task(spec, {}, run);
+  REQUIRE(result.outcome == TaskOutcome::finished);
+  const TaskData& data = result.data;
+  const Graph graph = build_graph(spec.graph);
+  CHECK(seen == graph.modified_sites().size());
+  CHECK(data.graph.modified == seen);
+  CHECK(data.graph.bonds == 2 * 36 * 22);
+  const auto engine = make_packed_engine(graph, engine_spec(spec), run.engine);
+  engine->advance({2, 0}, 5 + 2 * 6);
+  Observation last;
+  engine->measure(last);
+  CHECK(data.energy.at(1, 5, 2) == last.bond_sum[5]);
+  CHECK(data.magnetisation.at(0, 5, 1) == last.magnetisation[1]);
+  CHECK(memory_need(spec, 1, false, true).most() >
+        memory_need(packed_task({36, 22}), 1, false, true).most());
+}
+
 TEST_CASE("few replicas, measured for less than some tau_int, are warned of") {
   const Workplace place;
   const std::string run =
@@ -83,7 +109,7 @@ TEST_CASE("a packed task of 2^34 sites is described without any memory of that s
   CHECK(least_packed_bytes(spec.graph.extents, 1) == 3.0 * (std::uint64_t{1} << 31));
 }
 
-TEST_CASE("bench lists the packed engine where p = 0") {
+TEST_CASE("bench lists the packed engine on regular and rewired lattices") {
   BenchOptions options;
   options.device = "cpu";
   options.size = "16";
@@ -92,27 +118,28 @@ TEST_CASE("bench lists the packed engine where p = 0") {
   for (const BenchGroup& group : bench_groups(make_bench_plan(options), options)) {
     if (group.engine != EngineKind::packed) continue;
     ++groups;
-    CHECK(group.graph.p == 0);
     CHECK(group.updates.size() == 2);
     CHECK(group.replicas == 1);
     CHECK(run_bench(group, {1, 1, 0.001, 3, 0, {}, 1}, {}, StopToken(), [](const BenchRow&) {
           }).size() == 2);
   }
-  CHECK(groups == 1);
-  options.engine = "packed";
-  CHECK_THROWS_AS(bench_groups(make_bench_plan(options), options), Error);
+  CHECK(groups == 2);
 }
 
 TEST_CASE("a packed run goes on from its file as if it had never stopped") {
   Workplace place;
-  REQUIRE(place.run(kRun + "--measure 40 --threads 1 --out whole.h5").status == 0);
-  REQUIRE(place.run(kRun + "--measure 15 --threads 2 --out parts.h5").status == 0);
-  REQUIRE(place.run(kRun + "--measure 40 --threads 1 --out parts.h5").status == 0);
-  const auto whole = load_task(place / "whole.h5", OpenAs::reader);
-  const auto parts = load_task(place / "parts.h5", OpenAs::reader);
-  REQUIRE(whole);
-  REQUIRE(parts);
-  CHECK(content_digest(whole->task) == content_digest(parts->task));
+  for (const std::string p : {"", "--p 0.05 "}) {
+    const std::string run = kRun + p + "--measure ", name = p.empty() ? "regular" : "rewired";
+    REQUIRE(place.run(run + "40 --threads 1 --out whole_" + name + ".h5").status == 0);
+    REQUIRE(place.run(run + "15 --threads 2 --out parts_" + name + ".h5").status == 0);
+    REQUIRE(place.run(run + "40 --threads 1 --out parts_" + name + ".h5").status == 0);
+    const auto whole = load_task(place / ("whole_" + name + ".h5"), OpenAs::reader);
+    const auto parts = load_task(place / ("parts_" + name + ".h5"), OpenAs::reader);
+    REQUIRE(whole);
+    REQUIRE(parts);
+    CHECK(content_digest(whole->task) == content_digest(parts->task));
+  }
+  const auto whole = load_task(place / "whole_regular.h5", OpenAs::reader);
   const Output json = place.run(kRun + "--measure 40 --json");
   REQUIRE(json.status == 0);
   const auto printed = nlohmann::json::parse(json.out);
@@ -136,7 +163,6 @@ TEST_CASE("what the packed engine does not take is one line that names who does"
     CHECK(output.out.empty());
     CHECK(output.err.find(part) != std::string::npos);
   };
-  refused("--size 64 --p 0.1 --temperature 2.3 --schedule 1:0", 64, "bundle or single");
   refused("--size 64 --temperature 2.3 --schedule 1:1", 64, "bundle or single");
   refused("--size 63 --temperature 2.3 --schedule 1:0", 64, "even");
   refused("--size 4,65536,65536 --dim 3 --temperature 2.3 --schedule 1:0", 64, "too many sites");

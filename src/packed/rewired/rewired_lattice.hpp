@@ -1,0 +1,46 @@
+// A rewired lattice as the packed engine keeps it: which bits are regular cells, and the modified
+// cells' lists (modified.hpp). On the host.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/engine/engine.hpp"
+#include "src/packed/rewired/modified.hpp"
+
+namespace rewise::packed {
+
+class RewiredLattice {
+ public:
+  // Of a lattice laid out so. Error(usage) for too many sites.
+  RewiredLattice(const Layout& layout, const Graph& graph);
+
+  std::uint64_t bonds() const { return bonds_; }
+  ModifiedCells cells(int colour) const;
+  // Bits of sites that are not modified, [2][colour_words], or of one colour.
+  const std::vector<std::uint32_t>& regular() const { return regular_; }
+  const std::uint32_t* regular(int colour) const {
+    return regular_.data() + (colour == 0 ? 0 : regular_.size() / 2);
+  }
+  const std::vector<std::uint32_t>& place(int colour) const { return of_[colour].place; }
+  const std::vector<std::uint32_t>& first(int colour) const { return of_[colour].first; }
+  const std::vector<std::uint32_t>& beside(int colour) const { return of_[colour].beside; }
+
+  // Thresholds of all temperatures, [T][2 max_degree + 1] by s h + max_degree.
+  std::vector<Threshold> thresholds(const EngineSpec& spec) const;
+  std::size_t fields() const { return 2 * std::size_t{max_degree_} + 1; }
+  std::size_t no_field() const { return max_degree_; }
+
+ private:
+  struct Lists {
+    std::vector<std::uint32_t> place, first, beside;
+  };
+
+  std::uint64_t bonds_;
+  std::uint32_t max_degree_;
+  Lists of_[2];
+  std::vector<std::uint32_t> regular_;
+};
+
+}  // namespace rewise::packed
