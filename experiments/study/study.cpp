@@ -131,6 +131,7 @@ class Batch {
     rooms_ = device_rooms(workers);
     take_finished();
     workers_ = workers.size();
+    share_ = (pending_.size() + workers_ - 1) / workers_;
     std::vector<std::thread> threads;
     for (std::size_t k = 1; k < workers.size(); ++k) {
       try {
@@ -247,10 +248,12 @@ class Batch {
     if (pending_.empty()) return group;
     const TaskSpec& first = tasks_[pending_.back()].spec;
     // Half of what is left to each, so that all come to their end together and files of the first
-    // are written while the last are still being measured.
+    // are written while the last are still being measured; but no groups too small to be worth it.
     const std::size_t share = (pending_.size() + 2 * workers_ - 1) / (2 * workers_);
     const GroupSize size = group_size(first);
-    const std::size_t wanted = device < 0 ? 1 : std::clamp(share, size.least, size.most);
+    const std::size_t least = std::min(size.least, share_);
+    const std::size_t wanted =
+        device < 0 ? 1 : std::clamp(share, least, std::max(least, size.most));
     for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
       if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
       group.push_back(pending_[k]);
@@ -406,8 +409,8 @@ class Batch {
   const TaskHandler& handle_;
   std::map<std::string, std::uint64_t>& measured_;
   std::mutex mutex_;
-  std::vector<std::size_t> pending_;  // taken from the back
-  std::size_t workers_ = 1;
+  std::vector<std::size_t> pending_;     // taken from the back
+  std::size_t workers_ = 1, share_ = 1;  // of a worker
   std::map<int, DeviceRoom> rooms_;
   std::size_t held_in_a_row_ = 0;
   std::string holder_, waits_for_;  // who holds a task, and which

@@ -29,7 +29,8 @@ constexpr std::size_t kManyTaken = 1 << 12;
 // takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
 // Memory bounds the latter; and a group's series.
 constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
-constexpr double kWorthwhile = 16;               // a group that fills this part of the device
+constexpr double kWorthwhile =
+    16;  // sweeps of a group that fills this part of the device are no slower
 constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
 
 }  // namespace

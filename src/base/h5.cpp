@@ -43,54 +43,34 @@ std::string unique_image_name() {
 
 static_assert(std::endian::native == std::endian::little, "arrays are stored as they lie here");
 
-// One chunk of an array as the filters shuffle and deflate leave it: the first bytes of all
-// elements, then the second ones, ..
-class PackedChunk {
- public:
-  PackedChunk(std::size_t element, std::size_t elements)
-      : element_(element), shuffled_(element * elements), elements_(elements) {}
+using Place = std::vector<hsize_t>;
 
-  // What is beyond the array is zero.
-  void clear() { std::fill(shuffled_.begin(), shuffled_.end(), std::byte{0}); }
-  // `count` elements from number `first` on.
-  void put(const std::byte* values, std::size_t first, std::size_t count) {
-    for (std::size_t b = 0; b < element_; ++b) {
-      std::byte* const to = shuffled_.data() + b * elements_ + first;
-      for (std::size_t k = 0; k < count; ++k) to[k] = values[k * element_ + b];
-    }
-  }
-  void write(hid_t dataset, const std::vector<hsize_t>& offset, const std::string& name) const {
-    constexpr std::uint32_t not_deflated = 2;  // the second filter
-    std::vector<std::byte> packed;
-    {
-      const Pause pause;
-      packed = deflated_planes(shuffled_, element_);
-    }
-    const auto& bytes = packed.empty() ? shuffled_ : packed;
-    if (H5Dwrite_chunk(dataset, H5P_DEFAULT, packed.empty() ? not_deflated : 0, offset.data(),
-                       bytes.size(), bytes.data()) < 0) {
-      failed(fmt::format("write {}", name));
-    }
-  }
-
- private:
-  std::size_t element_;
-  std::vector<std::byte> shuffled_;
-  std::size_t elements_;
+// A chunk of an array as the filters shuffle and deflate leave it.
+struct PackedChunk {
+  Place offset;
+  std::vector<std::byte> bytes;
+  bool deflated = true;
 };
 
-// All chunks, compressed here: the library, which does one thing at a time whatever the number of
-// threads, only takes them.
-void write_chunks(hid_t dataset, const std::string& name, const std::byte* values,
-                  std::size_t element, const std::vector<std::uint64_t>& dims,
-                  const Packing& packing) {
-  using Place = std::vector<hsize_t>;
+// `count` elements, from number `first` on, of a chunk of so many: the first bytes of all elements
+// lie before the second ones, ..
+void shuffle(const std::byte* values, std::size_t element, std::size_t first, std::size_t count,
+             std::span<std::byte> chunk) {
+  const std::size_t elements = chunk.size() / element;
+  for (std::size_t b = 0; b < element; ++b) {
+    std::byte* const to = chunk.data() + b * elements + first;
+    for (std::size_t k = 0; k < count; ++k) to[k] = values[k * element + b];
+  }
+}
+
+std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t element,
+                                     const std::vector<std::uint64_t>& dims,
+                                     const Packing& packing) {
   const std::size_t rank = dims.size();
   const Place extents(dims.begin(), dims.end()), ones(rank, 1);
   const Place chunk(packing.chunk.begin(), packing.chunk.end());
   hsize_t elements = 1;
   for (const auto extent : chunk) elements *= extent;
-  PackedChunk packed(element, elements);
   // The next place of an odometer of so many digits, or false after the last.
   const auto next = [](Place& at, const Place& step, const Place& end, std::size_t digits) {
     for (std::size_t i = digits; i-- > 0; at[i] = 0) {
@@ -99,9 +79,11 @@ void write_chunks(hid_t dataset, const std::string& name, const std::byte* value
     }
     return false;
   };
+  std::vector<PackedChunk> packed;
+  std::vector<std::byte> shuffled(element * elements);
   Place offset(rank, 0);
   do {
-    packed.clear();
+    std::fill(shuffled.begin(), shuffled.end(), std::byte{0});  // what is beyond the array
     Place within(rank);  // extents of the chunk, within the array
     for (std::size_t i = 0; i < rank; ++i) within[i] = std::min(chunk[i], extents[i] - offset[i]);
     Place row(rank, 0);  // of which the last index's elements lie side by side
@@ -111,10 +93,30 @@ void write_chunks(hid_t dataset, const std::string& name, const std::byte* value
         from = from * extents[i] + offset[i] + row[i];
         to = to * chunk[i] + row[i];
       }
-      packed.put(values + element * from, to, within[rank - 1]);
+      shuffle(values + element * from, element, to, within[rank - 1], shuffled);
     } while (next(row, ones, within, rank - 1));
-    packed.write(dataset, offset, name);
+    packed.push_back({offset, deflated_planes(shuffled, element)});
+    if (packed.back().bytes.empty()) packed.back() = {offset, shuffled, false};
   } while (next(offset, chunk, extents, rank));
+  return packed;
+}
+
+// The library, which does one thing at a time whatever the number of threads, only takes them.
+void write_chunks(hid_t dataset, const std::string& name, const std::byte* values,
+                  std::size_t element, const std::vector<std::uint64_t>& dims,
+                  const Packing& packing) {
+  constexpr std::uint32_t not_deflated = 2;  // the second filter
+  std::vector<PackedChunk> packed;
+  {
+    const Pause pause;
+    packed = pack_chunks(values, element, dims, packing);
+  }
+  for (const PackedChunk& chunk : packed) {
+    if (H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.deflated ? 0 : not_deflated, chunk.offset.data(),
+                       chunk.bytes.size(), chunk.bytes.data()) < 0) {
+      failed(fmt::format("write {}", name));
+    }
+  }
 }
 
 Id memory_access() {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
@@ -245,13 +246,19 @@ void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::u
     const auto hand_on = [&](std::size_t k) {
       CudaEngine& e = *members[k];
       Observation some;
+      std::size_t held = 0;
       for (const DeviceBatch::Sums& slot : sums) {
         e.count(schedule, every, 0);
         e.take_clusters(slot);
+        // The first of all may cover updates of an advance() before it.
+        if (held > 0 && some.cluster_updates != e.cluster_updates_) {
+          sink.take(k, std::exchange(some, {}), std::exchange(held, 0));
+        }
         const std::size_t first = e.member_ * e.replicas_;
         e.append_report(slot.disagreeing + first, slot.up + first, some);
+        ++held;
       }
-      sink.take(k, some, slots);
+      sink.take(k, some, held);
     };
     if (sink.for_each) {
       sink.for_each(members.size(), hand_on);

@@ -16,7 +16,8 @@ namespace rewise {
 // Where measurements go while the engines make the next ones.
 struct SampleSink {
   // `count` measurements of the engine of number i in `who`, one behind the other in every list of
-  // `some`. Those of an engine come in order, those of several at once where for_each does so.
+  // `some`; their cluster sums cover as many updates each. Those of an engine come in order, those
+  // of several at once where for_each does so.
   std::function<void(std::size_t i, const Observation& some, std::size_t count)> take;
   // f(0) .. f(count - 1); comes back when all are done. None: one after the other.
   std::function<void(std::size_t count, const std::function<void(std::size_t)>& f)> for_each = {};
