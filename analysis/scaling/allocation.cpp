@@ -12,6 +12,7 @@ namespace {
 constexpr double kMemberStep = 0.02;  // of the members, at least one
 constexpr double kMeasurementStep =
     0.25;                               // of the measurements: each means going on with all members
+constexpr double kMostThermal = 0.9;    // where the rest of few members is to be trusted
 constexpr double kLeastThermal = 0.02;  // share below which measurements are left alone
 
 class Allocator {
@@ -119,6 +120,12 @@ class Allocator {
 };
 
 }  // namespace
+
+double best_measurements(const ErrorSource& source) {
+  const double f = std::clamp(source.thermal, 0.0, kMostThermal);
+  const double best = std::sqrt(f / (1 - f) * source.measurements * source.start / source.measure);
+  return std::clamp(std::round(best), source.measurements, source.most_measurements);
+}
 
 Allocation allocate(const std::vector<WeighedFit>& fits, const std::vector<ErrorSource>& sources,
                     double variance, double most_work) {

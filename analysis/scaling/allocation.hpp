@@ -44,6 +44,10 @@ struct Allocation {
   bool exhausted = false;                     // what would help is at its most
 };
 
+// The measurements of a member, those of now at least, at which variance x work of one source is
+// least. f counts as 0.9 at most: what is left beside it is known from few members.
+double best_measurements(const ErrorSource& source);
+
 // Grows until the variance is `variance` or below, or the work (all of it) `most_work` or above, by
 // one step at least where the variance is above. Where no fit is possible nothing grows and the
 // variance is NaN.

@@ -126,6 +126,11 @@ void choose_times(const StudyConfig& config, double p, double tau, SizePlan& pla
   plan.measure = config.measure.value_or(p > 0 ? 20 : 60);
 }
 
+std::uint64_t first_measurements(std::uint32_t replicas) {
+  constexpr std::uint64_t least = 4, samples = 128;  // of a temperature
+  return std::max(samples / replicas, least);
+}
+
 TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,
                    std::uint32_t graph, const SizePlan& plan, const std::string& purpose) {
   const std::string name = fmt::format("{}|{}|p={}|{}|{}", purpose, extents_text(extents),

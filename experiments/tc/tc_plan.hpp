@@ -82,6 +82,15 @@ SizePlan first_plan(const StudyConfig& config, const std::optional<Schedule>& sc
 // p = 0 all graphs are alike and only cycles count: 60 measurements.
 void choose_times(const StudyConfig& config, double p, double tau, SizePlan& plan);
 
+// Under a target_error, where the configuration leaves their number open, graphs at p > 0 begin
+// with so few measurements that their noise can be told from their spread, and rounds add what the
+// target needs (tc_target.hpp): a lax one needs no more.
+std::uint64_t first_measurements(std::uint32_t replicas);
+
+inline bool begins_short(const StudyConfig& config, double p) {
+  return config.target_error && !config.measure && p > 0;
+}
+
 // The task of graph number `graph` under a plan.
 TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,
                    std::uint32_t graph, const SizePlan& plan, const std::string& purpose);

@@ -239,6 +239,11 @@ class Search {
     for (const auto i : who) open_size(i, k);
     choose_plan(k, who);
     const std::uint32_t graphs = tasks_.first_graphs(k);
+    for (const auto i : who) {
+      if (begins_short(config_, point(i).data.p)) {
+        point(i).data.sizes[k].plan.measure = first_measurements(config_.replicas);
+      }
+    }
     fill(k, std::min(graphs, kPilotGraphs), who);
     if (config_.temperatures.empty()) settle(k, who);
     fill(k, graphs, who);

@@ -160,7 +160,18 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
   const double now = allocate(fits, sources, std::numeric_limits<double>::infinity(), 0).variance;
   // Where the error should be below the target but for bad luck, more of everything.
   const double variance = now > wanted ? wanted : 0;
-  const Allocation next = allocate(fits, sources, variance, kGrowth * work);
+  double most_work = kGrowth * work;
+  if (begins_short(config, point.p)) {
+    // To bring them to where variance x work is least is no risk.
+    double best = 0;
+    for (const ErrorSource& source : sources) {
+      ErrorSource longer = source;
+      longer.measurements = best_measurements(source);
+      best += longer.work();
+    }
+    most_work = std::max(most_work, best);
+  }
+  const Allocation next = allocate(fits, sources, variance, most_work);
   if (!(next.work > work)) {
     step.stopped = fmt::format("lattice.most_graphs = {} is reached", config.most_graphs);
     return step;

@@ -141,6 +141,30 @@ TEST_CASE("spread between graphs calls for graphs, thermal noise for measurement
   CHECK(measures_longer);
 }
 
+TEST_CASE("graphs that began with few measurements get in one step what pays best") {
+  StudyConfig config = config_of(1e-5);
+  TransitionModel noise;
+  noise.spread = 0;
+  noise.noise = 0.02;
+  PointData point = point_of(config, noise, 2);
+  for (SizeData& size : point.sizes) size.plan.measure = 4;
+  const auto growth = [&] {
+    const TargetStep step = next_step(config, point);
+    double before = 0, after = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      ErrorSource source = error_source(config, point.sizes[k]);
+      before += source.work();
+      source.members = step.graphs[k];
+      source.measurements = static_cast<double>(step.plans[k].measure);
+      after += source.work();
+    }
+    return after / before;
+  };
+  CHECK(growth() > 2);
+  config.measure = 4;  // given: half as much work again, as ever
+  CHECK(growth() < 1.8);
+}
+
 TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
   StudyConfig config = config_of(1e-6);
   config.most_graphs = 40;
@@ -214,6 +238,25 @@ TEST_CASE("a target is reached, and the study says what that took") {
     CHECK(less.err.find("0 task(s) computed") != std::string::npos);
     REQUIRE(place.run("tc s.toml --out other --no-plots").status == 0);
     CHECK(summary_of(place) == summary_of(place, "other"));
+  }
+}
+
+TEST_CASE("under a lax target graphs are measured shortly, at p = 0 and where it is said as said") {
+  for (const auto& [p, more, measurements] :
+       {std::tuple{"1.0", "", 4}, {"1.0", "measure = 12\n", 12}, {"0.0", "", 60}}) {
+    Workplace place;
+    place.write("s.toml", std::string("[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [") + p +
+                              "]\ngraphs = 16\n[sampling]\nschedule = \"1:1\"\n" + more +
+                              "target_error = 0.5\n[run]\ndevice = \"cpu\"\n");
+    const Output output = place.run("tc s.toml --out study --no-plots");
+    INFO(output.err << output.out);
+    REQUIRE(output.status == 0);
+    const json summary = summary_of(place);
+    const json& point = summary["points"][0];
+    CHECK(point["target"]["rounds"] == 0);
+    for (const auto& size : point["sizes"]) {
+      CHECK(size["measurements"] == measurements + size["discarded"].get<int>());
+    }
   }
 }
 
