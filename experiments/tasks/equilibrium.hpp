@@ -2,7 +2,7 @@
 // what is measured counts once the halves agree in e, |m| and m^2.
 //
 // establish_equilibrium finds a size's times: pilot graphs run from both starts with the schedule
-// that measures, in doubling windows [c, 2c), [2c, 4c), .. of cycles, until the halves agree in a
+// that measures, in windows [c, 2c) of cycles, c = 8, 12, 16, 24, 32, .., until the halves agree in a
 // window and in all later ones; twice the cycles at which that window begins are the equilibration.
 // Where that is far away (hot starts hardly move under Wolff updates, and local updates slow down
 // as L^2), the same is done with Swendsen-Wang updates, which move both starts at any temperature;
