@@ -23,7 +23,7 @@ constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that draw 
 // Of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update, and tau_int of m^2 is a fifth
 // shorter with them (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
 constexpr Schedule kWarmUp = {4, 1};
-constexpr double kPilotTaus = 10;            // a series this many tau_int long tells tau_int
+constexpr double kPilotTaus = 10;  // a series this many tau_int long tells tau_int
 
 // A window of a pilot's time.
 struct Window {
