@@ -105,7 +105,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
             const std::uint64_t more = pieces(cells_[colour]);
 #pragma omp for schedule(static)
             for (std::uint64_t k = begin * more; k < end * more; ++k) {
-              update_piece(cells_[colour], k % more,
+              update_piece(layout_, cells_[colour], k % more,
                            modified_update(k / more, static_cast<std::uint32_t>(step + n), colour),
                            system(k / more));
             }
@@ -128,7 +128,8 @@ void CpuEngine::measure(Observation& out) {
       sites += counts.up;
     }
 #pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : bonds)
-    for (std::uint64_t k = 0; k < more; ++k) bonds += unequal_in_piece(cells_[0], k, system(who));
+    for (std::uint64_t k = 0; k < more; ++k)
+      bonds += unequal_in_piece(layout_, cells_[0], k, system(who));
     unequal[who] = bonds;
     up[who] = sites;
   }

@@ -20,9 +20,13 @@ namespace {
 // A rewired lattice on the device.
 struct Modified {
   struct Lists {
-    DeviceBuffer<std::uint32_t> place, first, beside;
+    DeviceBuffer<std::uint32_t> place;
+    DeviceBuffer<std::uint8_t> near;
+    DeviceBuffer<std::uint32_t> first, far;
+
     ModifiedCells cells() const {
-      return {place.data(), first.data(), beside.data(), static_cast<std::uint32_t>(place.size())};
+      return {place.data(), near.data(), first.data(), far.data(),
+              static_cast<std::uint32_t>(place.size())};
     }
   };
 
@@ -38,18 +42,13 @@ struct Modified {
     const auto thresholds = rewired.thresholds(spec);
     flip = DeviceBuffer<Threshold>(thresholds, stream.get());
     for (const int colour : {0, 1}) {
-      of[colour] = {DeviceBuffer<std::uint32_t>(rewired.place(colour), stream.get()),
-                    DeviceBuffer<std::uint32_t>(rewired.first(colour), stream.get()),
-                    DeviceBuffer<std::uint32_t>(rewired.beside(colour), stream.get())};
+      const RewiredLattice::Lists& lists = rewired.lists(colour);
+      of[colour] = {DeviceBuffer<std::uint32_t>(lists.place, stream.get()),
+                    DeviceBuffer<std::uint8_t>(lists.near, stream.get()),
+                    DeviceBuffer<std::uint32_t>(lists.first, stream.get()),
+                    DeviceBuffer<std::uint32_t>(lists.far, stream.get())};
     }
     stream.wait();
-  }
-  static std::uint64_t bytes(const RewiredLattice& rewired) {
-    std::uint64_t words = rewired.regular().size();
-    for (const int colour : {0, 1}) {
-      words += 2 * rewired.place(colour).size() + rewired.beside(colour).size();
-    }
-    return 4 * words;
   }
 };
 
@@ -109,7 +108,7 @@ CudaEngine::CudaEngine(const Layout& layout, const RewiredLattice* rewired, cons
 }
 
 void CudaEngine::check_memory(const RewiredLattice* rewired) const {
-  const std::uint64_t lists = rewired != nullptr ? Modified::bytes(*rewired) : 0;
+  const std::uint64_t lists = rewired != nullptr ? rewired->bytes() : 0;
   const std::uint64_t need = systems_ * (4 * layout_.words() + 16) + lists + (64u << 20);
   const std::size_t free = free_device_memory();
   if (need <= free) return;
@@ -142,7 +141,7 @@ void CudaEngine::sweep(std::size_t who, std::uint32_t step) {
     if (!modified_) continue;
     const std::size_t row = who / spec_.replicas * modified_->fields + modified_->no_field;
     launch_modified(
-        modified_->of[colour].cells(),
+        layout_, modified_->of[colour].cells(),
         {modified_->flip.data() + row, spec_.seed, static_cast<std::uint32_t>(who), step, colour},
         system(who), stream_.get());
   }
@@ -155,7 +154,7 @@ void CudaEngine::count_systems() {
     launch_count(layout_, layout_.all_rows(), system(who), sums, stream_.get(),
                  modified_ ? modified_->regular.data() : nullptr);
     if (modified_) {
-      launch_count_modified(modified_->of[0].cells(), system(who), sums, stream_.get());
+      launch_count_modified(layout_, modified_->of[0].cells(), system(who), sums, stream_.get());
     }
   }
 }

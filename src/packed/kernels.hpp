@@ -19,8 +19,8 @@ void launch_update(const Layout& layout, Rows rows, const Draws& draws, LocalUpd
                    int colour, std::uint32_t* spins, cudaStream_t stream,
                    const std::uint32_t* regular = nullptr);
 // And its modified cells, all of them.
-void launch_modified(const ModifiedCells& cells, const ModifiedUpdate& update, std::uint32_t* spins,
-                     cudaStream_t stream);
+void launch_modified(const Layout& layout, const ModifiedCells& cells, const ModifiedUpdate& update,
+                     std::uint32_t* spins, cudaStream_t stream);
 
 // Adds the bonds between unequal spins that end at (regular) sites of colour 0 in some rows of a
 // system to sums[0], the rows' sites that are up to sums[1].
@@ -28,7 +28,8 @@ void launch_count(const Layout& layout, Rows rows, const std::uint32_t* spins,
                   unsigned long long* sums, cudaStream_t stream,
                   const std::uint32_t* regular = nullptr);
 // Adds the bonds of cells between unequal spins.
-void launch_count_modified(const ModifiedCells& cells, const std::uint32_t* spins,
-                           unsigned long long* sum, cudaStream_t stream);
+void launch_count_modified(const Layout& layout, const ModifiedCells& cells,
+                           const std::uint32_t* spins, unsigned long long* sum,
+                           cudaStream_t stream);
 
 }  // namespace rewise::packed

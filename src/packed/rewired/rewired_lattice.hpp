@@ -23,9 +23,15 @@ class RewiredLattice {
   const std::uint32_t* regular(int colour) const {
     return regular_.data() + (colour == 0 ? 0 : regular_.size() / 2);
   }
-  const std::vector<std::uint32_t>& place(int colour) const { return of_[colour].place; }
-  const std::vector<std::uint32_t>& first(int colour) const { return of_[colour].first; }
-  const std::vector<std::uint32_t>& beside(int colour) const { return of_[colour].beside; }
+
+  // What cells() points to.
+  struct Lists {
+    std::vector<std::uint32_t> place;
+    std::vector<std::uint8_t> near;
+    std::vector<std::uint32_t> first, far;
+  };
+  const Lists& lists(int colour) const { return of_[colour]; }
+  std::uint64_t bytes() const;  // of both colours' lists and of regular()
 
   // Thresholds of all temperatures, [T][2 max_degree + 1] by s h + max_degree.
   std::vector<Threshold> thresholds(const EngineSpec& spec) const;
@@ -33,9 +39,7 @@ class RewiredLattice {
   std::size_t no_field() const { return max_degree_; }
 
  private:
-  struct Lists {
-    std::vector<std::uint32_t> place, first, beside;
-  };
+  void add_cell(const Layout& layout, const Graph& graph, std::uint32_t cell, Lists& of);
 
   std::uint64_t bonds_;
   std::uint32_t max_degree_;
