@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "experiments/configuration/config.hpp"
 #include "experiments/console/build_info.hpp"
@@ -109,6 +110,28 @@ EngineSpec engine_spec(const TaskSpec& spec) {
 double site_count(const TaskSpec& spec) {
   return spec.imported != nullptr ? static_cast<double>(spec.imported->sites())
                                   : site_count(spec.graph.extents);
+}
+
+void append(TaskData& data, const Schedule& schedule, const Observation& some,
+            std::uint64_t expected) {
+  constexpr std::size_t most = std::size_t{1} << 25;  // values of a series that are reserved
+  const std::size_t each = data.temperature.size() * data.replicas;
+  const auto add = [&](auto& series, const auto& values) {
+    if (values.empty()) return;
+    // A series that grows is copied, and takes twice the memory meanwhile.
+    if (series.empty()) series.reserve(std::min<std::size_t>(expected, most / each));
+    for (std::size_t first = 0; first < values.size(); first += each) {
+      series.append(std::span(values).subspan(first, each));
+    }
+  };
+  add(data.energy, some.bond_sum);
+  add(data.magnetisation, some.magnetisation);
+  if (schedule.cluster == 0) return;
+  add(data.cluster_size, some.cluster_size);
+  add(data.cluster_quartic_low, some.cluster_quartic_low);
+  add(data.cluster_quartic_high, some.cluster_quartic_high);
+  add(data.cluster_cross, some.cluster_cross);
+  add(data.cluster_weight, some.cluster_weight);
 }
 
 void note_origin(TextMap& note, const Engine& engine, bool with_hash) {

@@ -80,6 +80,11 @@ inline SampleUnits sample_units(double sites, std::uint32_t q) { return {sites, 
 // Of its graph, built or imported.
 double site_count(const TaskSpec& spec);
 
+// A measurement, or several one behind the other in every list of `some`; `expected` of them in all,
+// where that is known.
+void append(TaskData& data, const Schedule& schedule, const Observation& some,
+            std::uint64_t expected = 0);
+
 // Provenance of what an engine has made: where its trajectory stands, where and by what it ran.
 void note_origin(TextMap& note, const Engine& engine, bool with_hash = true);
 

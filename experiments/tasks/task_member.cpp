@@ -17,8 +17,6 @@
 namespace rewise {
 namespace {
 
-constexpr std::size_t kMostReserved = std::size_t{1} << 25;  // values of a series
-
 // A number kept in provenance across restarts.
 double kept_number(const TextMap& provenance, const std::string& key) {
   const auto found = provenance.find(key);
@@ -186,24 +184,7 @@ Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
 }
 
 void TaskMember::append(const Observation& some) {
-  if (!open_ || equilibrating()) return;
-  const std::size_t each = data_.temperature.size() * data_.replicas;
-  const auto add = [&](auto& series, const auto& values) {
-    if (values.empty()) return;
-    // A series that grows is copied, and takes twice the memory meanwhile.
-    if (series.empty()) series.reserve(std::min<std::size_t>(spec().measure, kMostReserved / each));
-    for (std::size_t first = 0; first < values.size(); first += each) {
-      series.append(std::span(values).subspan(first, each));
-    }
-  };
-  add(data_.energy, some.bond_sum);
-  add(data_.magnetisation, some.magnetisation);
-  if (spec().schedule.cluster == 0) return;
-  add(data_.cluster_size, some.cluster_size);
-  add(data_.cluster_quartic_low, some.cluster_quartic_low);
-  add(data_.cluster_quartic_high, some.cluster_quartic_high);
-  add(data_.cluster_cross, some.cluster_cross);
-  add(data_.cluster_weight, some.cluster_weight);
+  if (open_ && !equilibrating()) rewise::append(data_, spec().schedule, some, spec().measure);
 }
 
 void TaskMember::take(std::uint64_t cycles) {
