@@ -80,8 +80,8 @@ inline SampleUnits sample_units(double sites, std::uint32_t q) { return {sites, 
 // Of its graph, built or imported.
 double site_count(const TaskSpec& spec);
 
-// A measurement, or several one behind the other in every list of `some`; `expected` of them in all,
-// where that is known.
+// A measurement, or several one behind the other in every list of `some`; `expected`: how many
+// there will be, where that is known.
 void append(TaskData& data, const Schedule& schedule, const Observation& some,
             std::uint64_t expected = 0);
 
