@@ -122,9 +122,6 @@ std::unique_ptr<Engine> LabelTimer::engine_of_ranks(const EngineSpec& spec,
   for (std::size_t r = 0; r < setting.ranks && !there.empty(); ++r) {
     options.devices.push_back(there[r % there.size()].index);
   }
-  if (!there.empty() && setting.method == LabelMethod::kalentev) {
-    return make_single_engine(*graph_, spec, options);
-  }
   return make_single_crew(*graph_, spec, options, static_cast<int>(setting.ranks));
 }
 

@@ -196,8 +196,49 @@ std::uint64_t DeviceMail::place(const std::uint8_t* at) const {
   throw Error(ExitCode::internal, "a message of memory that was not lent");
 }
 
-void DeviceMail::exchange(std::span<const Message> out, std::span<const Message> in,
+// Of counted messages that no peer copies: both sides learn the lengths, and the lists have them.
+void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& in,
+                               cudaStream_t stream) {
+  const auto asks = [&](const Message& m) {
+    return m.counted && !peers_[static_cast<std::size_t>(m.rank)].reaches;
+  };
+  const auto count = [&](const std::vector<Message>& messages) {
+    return static_cast<std::size_t>(std::count_if(messages.begin(), messages.end(), asks));
+  };
+  const std::size_t all = count(out) + count(in);
+  if (all == 0) return;
+  if (all > lengths_.size()) lengths_ = PinnedBuffer<std::uint64_t>(all);
+  std::size_t next = 0;
+  const auto each = [&](std::vector<Message>& messages, const auto& f) {
+    for (Message& m : messages) {
+      if (asks(m)) f(m, lengths_.view()[next++]);
+    }
+  };
+  each(out, [&](const Message& m, std::uint64_t& words) {
+    check_cuda(cudaMemcpyAsync(&words, m.at, sizeof words, cudaMemcpyDeviceToHost, stream),
+               "copying from the device");
+  });
+  check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
+  each(in, [&](const Message& m, std::uint64_t& words) {
+    transport_.post_receive(m.rank, kPlaces, bytes_of(words));
+  });
+  next = 0;
+  each(out, [&](const Message& m, std::uint64_t& words) {
+    transport_.post_send(m.rank, kPlaces, bytes_of(words));
+  });
+  transport_.wait();
+  next = 0;
+  const auto take = [](Message& m, std::uint64_t words) {
+    m.bytes = std::min(m.bytes, sizeof words * (1 + words));
+  };
+  each(out, take);
+  each(in, take);
+}
+
+void DeviceMail::exchange(std::span<const Message> all_out, std::span<const Message> all_in,
                           cudaStream_t stream) {
+  std::vector<Message> out(all_out.begin(), all_out.end()), in(all_in.begin(), all_in.end());
+  learn_lengths(out, in, stream);
   const int own = transport_.rank();
   const auto peer = [&](int rank) -> Peer& { return peers_[static_cast<std::size_t>(rank)]; };
   for (auto& places : places_out_) places.clear();
@@ -271,7 +312,8 @@ void DeviceMail::exchange(std::span<const Message> out, std::span<const Message>
       const std::uint64_t place = places_in_[r].at(next[r]++);
       if (m.bytes == 0) continue;
       const std::uint8_t* const lent = peers_[r].lent.at(place >> kPlaceBits);
-      pulls.push_back({lent + (place & ((std::uint64_t{1} << kPlaceBits) - 1)), m.at, m.bytes});
+      pulls.push_back(
+          {lent + (place & ((std::uint64_t{1} << kPlaceBits) - 1)), m.at, m.bytes, m.counted});
     } else if (!direct_ && m.bytes > 0) {
       check_cuda(cudaMemcpyAsync(m.at, staged_in_.view().data() + at, m.bytes,
                                  cudaMemcpyHostToDevice, stream),

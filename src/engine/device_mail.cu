@@ -17,10 +17,10 @@ struct Pulls {
 };
 
 template <class Unit>
-__device__ __forceinline__ void copy_units(const DevicePull& pull) {
+__device__ __forceinline__ void copy_units(const DevicePull& pull, std::uint64_t bytes) {
   const auto* from = reinterpret_cast<const Unit*>(pull.from);
   auto* to = reinterpret_cast<Unit*>(pull.to);
-  const std::uint64_t units = pull.bytes / sizeof(Unit);
+  const std::uint64_t units = bytes / sizeof(Unit);
   const std::uint64_t all = std::uint64_t{gridDim.x} * kThreads;
   for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < units; k += all) {
     to[k] = from[k];
@@ -28,15 +28,21 @@ __device__ __forceinline__ void copy_units(const DevicePull& pull) {
 }
 
 __global__ void __launch_bounds__(kThreads) copy_pulls(const __grid_constant__ Pulls pulls) {
+  constexpr std::uint64_t kWord = sizeof(std::uint64_t);
   const DevicePull& pull = pulls.pull[blockIdx.y];
-  const std::uint64_t all = reinterpret_cast<std::uint64_t>(pull.from) |
-                            reinterpret_cast<std::uint64_t>(pull.to) | pull.bytes;
+  std::uint64_t bytes = pull.bytes;
+  if (pull.counted) {
+    const std::uint64_t words = *reinterpret_cast<const std::uint64_t*>(pull.from);
+    bytes = min(bytes, kWord * (1 + words));
+  }
+  const std::uint64_t all =
+      reinterpret_cast<std::uint64_t>(pull.from) | reinterpret_cast<std::uint64_t>(pull.to) | bytes;
   if (all % sizeof(uint4) == 0) {
-    copy_units<uint4>(pull);
-  } else if (all % sizeof(std::uint64_t) == 0) {
-    copy_units<std::uint64_t>(pull);
+    copy_units<uint4>(pull, bytes);
+  } else if (all % kWord == 0) {
+    copy_units<std::uint64_t>(pull, bytes);
   } else {
-    copy_units<std::uint8_t>(pull);
+    copy_units<std::uint8_t>(pull, bytes);
   }
 }
 

@@ -41,6 +41,9 @@ class DeviceMail {
     int rank;          // from or to
     std::uint8_t* at;  // on this device
     std::uint64_t bytes;
+    // Its first word says how many words of 64 bits follow it; `bytes` is the most that there may
+    // be. Between peers the host never learns it.
+    bool counted = false;
   };
   // Sends what is in `out` when the work queued on `stream` so far is done; when the work queued
   // there from here on begins, what comes is in `in`. Messages between two ranks are in the same
@@ -66,6 +69,7 @@ class DeviceMail {
   bool open(Peer& peer, const Card& card);
   void close() noexcept;
   bool staged(int rank) const;
+  void learn_lengths(std::vector<Message>& out, std::vector<Message>& in, cudaStream_t stream);
   std::uint64_t place(const std::uint8_t* at) const;
 
   ranks::Transport& transport_;
@@ -79,6 +83,7 @@ class DeviceMail {
   bool any_peer_ = false;                                           // of all ranks
   std::vector<std::vector<std::uint64_t>> places_out_, places_in_;  // [ranks] of messages
   PinnedBuffer<std::uint8_t> staged_out_, staged_in_;
+  PinnedBuffer<std::uint64_t> lengths_;
 };
 
 // Bytes that the device copies from wherever it reaches.
@@ -86,6 +91,7 @@ struct DevicePull {
   const std::uint8_t* from;
   std::uint8_t* to;
   std::uint64_t bytes;
+  bool counted = false;  // as DeviceMail::Message
 };
 // All of them at once. Queued.
 void launch_pull(std::span<const DevicePull> pulls, cudaStream_t stream);

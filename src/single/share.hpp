@@ -103,7 +103,7 @@ class SingleShare : public Share {
 // or its memory is too small.
 std::unique_ptr<SingleShare> make_cuda_share(std::shared_ptr<const Plan> plan,
                                              const EngineSpec& spec, ranks::Transport& transport,
-                                             int device);
+                                             LabelMethod method, int device);
 #endif
 
 }  // namespace rewise::single

@@ -10,9 +10,13 @@
 // Then, as on CPUs (shared.cpp), ends of bonds go to the slab where the bond begins, which knows
 // the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
 // device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
-// get the smallest label of all. The sites of their parts go to rank 0's device with the pairs of
-// the next update, and are added up there. From one update of a run to the next the spins stay in
-// the form of that path; halo and far ends follow at the end.
+// get the smallest label of all. The sites of their parts follow with the pairs of the next update,
+// and are added up by the rank that has the smallest label. Between peers all of this is queued:
+// the host waits for no device within a batch of updates. From one update of a run to the next the
+// spins stay in the form of that path; halo and far ends follow at the end.
+//
+// By the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
+// within the slab on the device (slab_labels_cuda.hpp), then between slabs, pass by pass, on hosts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +33,7 @@
 #include "src/single/local/local_cuda.hpp"
 #include "src/single/local/observe_cuda.hpp"
 #include "src/single/share.hpp"
+#include "src/single/swendsen_wang/slab_labels_cuda.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
 
 namespace rewise::single {
@@ -43,7 +48,9 @@ std::uint32_t tile_planes(const Lattice& lattice) {
 }
 
 // Slabs end where tiles do if there are enough for all ranks and the updates need it.
-std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, int ranks) {
+std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod method,
+                           int ranks) {
+  if (method == LabelMethod::kalentev) return 1;
   const std::uint32_t tile = tile_planes(plan.lattice);
   const std::uint32_t planes = plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)];
   const bool fits = FusedSwendsenWang::takes(DeviceGraph::outline(plan)) &&
@@ -54,7 +61,7 @@ std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, int ranks) 
 class CudaShare final : public SingleShare {
  public:
   CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-            int device);
+            LabelMethod method, int device);
   ~CudaShare() override {
     team_.finish();
     cudaStreamSynchronize(urgent_.get());
@@ -95,15 +102,18 @@ class CudaShare final : public SingleShare {
   void sweep(std::uint64_t step);
   void prepare_clusters();
   void cluster_updates(std::uint64_t step, std::uint64_t updates);
+  void label_updates(std::uint64_t step, std::uint64_t updates);
+  std::vector<Site> labels_beyond(std::uint64_t who);
   void cluster_batch(std::uint64_t step, std::uint32_t updates);
   void join_slabs(std::uint64_t who, std::uint32_t update);
   void exchange_ends();
-  std::uint64_t exchange_pairs(std::uint64_t who, std::uint32_t update, bool pairs);
+  void exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs);
   AdoptedLabels adopted(std::uint64_t who);
   unsigned long long* parts(std::uint64_t who, std::uint32_t update);
   void size_parts(std::uint32_t update);
   void sum_batch(std::uint32_t updates);
 
+  const LabelMethod method_;
   const DeviceTeam team_;  // the device
   const std::uint64_t stride_;
   const Lattice& lattice_;
@@ -128,30 +138,41 @@ class CudaShare final : public SingleShare {
 
   // Clusters
   std::unique_ptr<FusedSwendsenWang> fused_;
-  std::vector<Joining> joining_;  // [ranks]
+  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // of kalentev, in place of all that follows
+  std::vector<Joining> joining_;                 // [ranks]
   SlabBorders slab_;
   DeviceBuffer<RewiredSlot> told_, asked_;
   DeviceBuffer<std::uint64_t> ends_out_, ends_in_;
   DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders
-  DeviceBuffer<std::uint32_t> pair_count_;
-  DeviceBuffer<unsigned long long> all_pairs_;  // of all ranks
-  DeviceBuffer<unsigned long long> all_parts_;  // likewise, on rank 0
+  // Of all ranks.
+  struct Gathered {
+    std::vector<std::uint64_t> first;  // [ranks + 1] where their lists begin
+    DeviceBuffer<std::uint64_t> on_device;
+    DeviceBuffer<unsigned long long> words;
+    std::uint64_t most = 0;  // words of one, but the first
+
+    RankLists lists() const {
+      return {words.data(), on_device.data(), static_cast<std::uint32_t>(first.size() - 1), most};
+    }
+  };
+  Gathered all_pairs_, all_parts_;
+  Gathered gathered(std::uint64_t own_most);
   DeviceBuffer<std::uint32_t> parent_, adopted_bits_;
   // Of clusters of several slabs, of the update in hand.
-  DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
-  DeviceBuffer<Site> smallest_;                        // [systems][labels]
-  DeviceBuffer<unsigned long long> parts_;             // [2][systems][labels], updates in turns
+  DeviceBuffer<std::uint32_t> nodes_,
+      adopted_count_;                             // [systems][labels], [systems]
+  DeviceBuffer<Site> smallest_;                   // [systems][labels]
+  DeviceBuffer<unsigned long long> parts_;        // [2][systems][1 + labels], updates in turns
   DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
   DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
-  PinnedBuffer<std::uint32_t> host_counts_;       // pairs, then [systems] adopted labels
   std::uint64_t most_labels_ = 0;
-  std::vector<std::uint64_t> most_adopted_;  // [systems] labels in pairs, at most
-  std::unique_ptr<DeviceMail> mail_;         // goes first
+  std::unique_ptr<DeviceMail> mail_;  // goes first
 };
 
 CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-                     int device)
-    : SingleShare(plan, spec, transport, thickness_of(*plan, spec, transport.size())),
+                     LabelMethod method, int device)
+    : SingleShare(plan, spec, transport, thickness_of(*plan, spec, method, transport.size())),
+      method_(method),
       team_({device}),
       stride_(system_stride(plan_->sites)),
       lattice_(plan_->lattice),
@@ -187,6 +208,7 @@ DevicePart CudaShare::rows() const {
 }
 
 std::string CudaShare::why_no_clusters() const {
+  if (method_ == LabelMethod::kalentev) return "";
   const bool takes = FusedSwendsenWang::takes(DeviceGraph::outline(*plan_));
   const std::uint32_t tile = tile_planes(lattice_);
   if (takes && thickness_ == tile) return "";
@@ -202,7 +224,9 @@ void CudaShare::check_memory() const {
   const auto systems = static_cast<std::uint32_t>(systems_);
   std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
                        systems_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
-  if (spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty()) {
+  const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
+  if (clusters && method_ == LabelMethod::kalentev) need += 9 * systems_ * stride_;
+  if (clusters && method_ == LabelMethod::fast) {
     need += FusedSwendsenWang::bytes(plan, systems, 1, rows()) + 5 * plan_->sites;
   }
   team_.use(0);
@@ -388,29 +412,23 @@ void CudaShare::prepare_clusters() {
   team_.wait();
   slab_ = {own_.first, own_.last, plane_, told_.data(), told.size(), asked_.data(), asked.size()};
   most_labels_ = slab_.ends_in() + slab_.ends_out();
-  std::uint64_t of_all = most_labels_;
-  transport_.sum(std::span(&of_all, 1));
-  transport_.broadcast(bytes_of(std::span(&of_all, 1)));
   ends_out_ = DeviceBuffer<std::uint64_t>(slab_.ends_out());
   ends_in_ = DeviceBuffer<std::uint64_t>(slab_.ends_in());
-  pairs_ = DeviceBuffer<unsigned long long>(slab_.ends_in());
-  pair_count_ = DeviceBuffer<std::uint32_t>(1);
+  pairs_ = DeviceBuffer<unsigned long long>(1 + slab_.ends_in());
   met_ = DeviceBuffer<unsigned long long>(
-      std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 20));
-  all_pairs_ = DeviceBuffer<unsigned long long>(of_all);
-  if (transport_.rank() == 0) all_parts_ = DeviceBuffer<unsigned long long>(of_all);
+      std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 21));
+  all_pairs_ = gathered(slab_.ends_in());
+  all_parts_ = gathered(most_labels_);
   parent_ = DeviceBuffer<std::uint32_t>(plan_->sites);
   adopted_bits_ = DeviceBuffer<std::uint32_t>(plan_->sites / 32 + 1);
   adopted_bits_.clear(stream());
   nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
   smallest_ = DeviceBuffer<Site>(systems_ * most_labels_);
-  parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * most_labels_);
+  parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
   adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
   adopted_count_.clear(stream());
-  host_counts_ = PinnedBuffer<std::uint32_t>(1 + systems_);
   part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
   border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
-  most_adopted_.assign(systems_, 0);
   if (transport_.size() == 1) return;
   const auto lend = [&](auto& buffer) {
     mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
@@ -420,14 +438,91 @@ void CudaShare::prepare_clusters() {
   lend(parts_);
 }
 
+CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
+  std::vector<std::uint64_t> most(static_cast<std::size_t>(transport_.size()));
+  most[static_cast<std::size_t>(transport_.rank())] = own_most;
+  transport_.sum(most);
+  transport_.broadcast(bytes_of(most));
+  Gathered all;
+  all.first.push_back(0);
+  for (const std::uint64_t of_rank : most) all.first.push_back(all.first.back() + 1 + of_rank);
+  all.most = *std::max_element(most.begin(), most.end());
+  all.on_device = DeviceBuffer<std::uint64_t>(all.first, stream());
+  all.words = DeviceBuffer<unsigned long long>(all.first.back());
+  team_.wait();
+  return all;
+}
+
 void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
   if (updates == 0) return;
+  if (method_ == LabelMethod::kalentev) return label_updates(step, updates);
   prepare_clusters();
   for (std::uint64_t done = 0; done < updates; done += kUpdatesPerBatch) {
     cluster_batch(step + done, static_cast<std::uint32_t>(
                                    std::min<std::uint64_t>(kUpdatesPerBatch, updates - done)));
   }
   for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
+}
+
+// By label equivalence in two stages, system by system.
+void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
+  if (!slab_labels_) {
+    joining_ = joining_bonds();
+    std::vector<RewiredSlot> told, asked;
+    for (const Joining& with : joining_) {
+      told.insert(told.end(), with.to.begin(), with.to.end());
+      asked.insert(asked.end(), with.from.begin(), with.from.end());
+    }
+    slab_labels_ = std::make_unique<SlabLabelsCuda>(team_, *plan_, graph_->plan(), on_device_, own_,
+                                                    told, asked);
+  }
+  for (std::uint64_t n = 0; n < updates; ++n) {
+    on_device_.step = static_cast<std::uint32_t>(step + n);
+    slab_labels_->label(on_device_);
+    for (std::uint64_t who = 0; who < systems_; ++who) {
+      const std::vector<std::uint64_t> pairs =
+          slab_labels_->joined(on_device_, who, labels_beyond(who));
+      std::vector<std::vector<LabelPair>> edges(joining_.size());
+      std::size_t at = 0;
+      const auto add = [&](int rank, std::size_t count) {
+        for (const std::size_t end = at + count; at < end; ++at) {
+          if (pairs[at] == SlabLabelsCuda::kNoPair) continue;
+          edges[static_cast<std::size_t>(rank)].push_back(
+              {static_cast<Site>(pairs[at] >> 32), static_cast<Site>(pairs[at])});
+        }
+      };
+      add(after(), plane_);
+      for (std::size_t r = 0; r < joining_.size(); ++r) {
+        add(static_cast<int>(r), joining_[r].from.size());
+      }
+      std::vector<LabelPair> parts;
+      const auto sums = slab_labels_->flip(on_device_, who, relax(std::move(edges)), parts);
+      sum_up(who, sums, parts);
+    }
+    for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
+  }
+}
+
+// Labels of the plane behind the slab, then of the far ends of bonds that begin here.
+std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
+  std::vector<Site> own = slab_labels_->border_labels(who);
+  std::size_t asked = 0;
+  for (const Joining& with : joining_) asked += with.from.size();
+  std::vector<Site> beyond(plane_ + asked);
+  transport_.post_receive(after(), kLabels, bytes_of(std::span(beyond).first(plane_)));
+  transport_.post_send(before(), kLabels, bytes_of(std::span(own).first(plane_)));
+  std::size_t at_own = plane_, at_beyond = plane_;
+  for (std::size_t r = 0; r < joining_.size(); ++r) {
+    const auto rank = static_cast<int>(r);
+    const auto go = std::span(own).subspan(at_own, joining_[r].to.size());
+    const auto come = std::span(beyond).subspan(at_beyond, joining_[r].from.size());
+    if (!come.empty()) transport_.post_receive(rank, kFarLabels, bytes_of(come));
+    if (!go.empty()) transport_.post_send(rank, kFarLabels, bytes_of(go));
+    at_own += go.size();
+    at_beyond += come.size();
+  }
+  transport_.wait();
+  return beyond;
 }
 
 void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
@@ -447,7 +542,7 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   launch_fused_flip(plan, labels, tiles, updates - 1, stream());
   size_parts(updates - 1);
   for (std::uint64_t who = 0; transport_.size() > 1 && who < systems_; ++who) {
-    exchange_pairs(who, updates, false);
+    exchange_lists(who, updates, false);
   }
   sum_batch(updates);
 }
@@ -460,18 +555,15 @@ void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
                      stream());
   exchange_ends();
   met_.clear(stream());
-  pair_count_.clear(stream());
-  launch_border_edges(
-      plan, labels, on_device_, slab_, update, of_system, ends_in_.data(),
-      {pairs_.data(), pair_count_.data(), met_.data(), static_cast<std::uint32_t>(met_.size())},
-      stream());
-  const std::uint64_t pairs = exchange_pairs(who, update, true);
+  check_cuda(cudaMemsetAsync(pairs_.data(), 0, sizeof(unsigned long long), stream()), "clearing");
+  launch_border_edges(plan, labels, on_device_, slab_, update, of_system, ends_in_.data(),
+                      {pairs_.data(), met_.data(), static_cast<std::uint32_t>(met_.size())},
+                      stream());
+  exchange_lists(who, update, true);
   check_cuda(cudaMemsetAsync(adopted_count_.data() + who, 0, sizeof(std::uint32_t), stream()),
              "clearing");
-  launch_border_unite(plan, labels, slab_, update, of_system, all_pairs_.data(), pairs,
+  launch_border_unite(plan, labels, slab_, update, of_system, all_pairs_.lists(),
                       {parent_.data(), adopted_bits_.data()}, adopted(who), stream());
-  most_adopted_[who] = std::min(2 * pairs, most_labels_);
-  adopted_count_.copy_out(host_counts_.view().subspan(1 + who, 1), stream(), who);
 }
 
 AdoptedLabels CudaShare::adopted(std::uint64_t who) {
@@ -480,7 +572,7 @@ AdoptedLabels CudaShare::adopted(std::uint64_t who) {
 }
 
 unsigned long long* CudaShare::parts(std::uint64_t who, std::uint32_t update) {
-  return parts_.data() + (update % 2 * systems_ + who) * most_labels_;
+  return parts_.data() + (update % 2 * systems_ + who) * (1 + most_labels_);
 }
 
 void CudaShare::exchange_ends() {
@@ -502,62 +594,39 @@ void CudaShare::exchange_ends() {
   mail_->exchange(out, in, stream());
 }
 
-// The pairs of all ranks, in all_pairs_; how many. Of the update before the parts go to rank 0,
-// where they are added up.
-std::uint64_t CudaShare::exchange_pairs(std::uint64_t who, std::uint32_t update, bool pairs) {
-  if (pairs) pair_count_.copy_out(host_counts_.view().first(1), stream());
-  team_.wait();
-  const auto ranks = static_cast<std::size_t>(transport_.size());
-  const auto rank = static_cast<std::size_t>(transport_.rank());
-  struct Counts {
-    std::uint64_t pairs, parts;
-  };
-  std::vector<Counts> counts(ranks);
-  counts[rank] = {pairs ? host_counts_.view()[0] : 0,
-                  update > 0 ? host_counts_.view()[1 + who] : 0};
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (r == rank) continue;
-    transport_.post_receive(static_cast<int>(r), kEdges, bytes_of(std::span(&counts[r], 1)));
-    transport_.post_send(static_cast<int>(r), kEdges, bytes_of(std::span(&counts[rank], 1)));
-  }
-  transport_.wait();
-  const auto byte = [](unsigned long long* words) {
-    return reinterpret_cast<std::uint8_t*>(words);
-  };
+// The pairs of all ranks; and the parts of the update before, which are added up.
+void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
-  std::uint64_t all_pairs = 0, all_parts = 0;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const auto other = static_cast<int>(r);
-    if (r != rank || pairs) {
-      out.push_back({other, byte(pairs_.data()), 8 * counts[rank].pairs});
-      in.push_back({other, byte(all_pairs_.data() + all_pairs), 8 * counts[r].pairs});
+  const auto add = [&](unsigned long long* own, Gathered& all) {
+    const auto bytes = [&](int rank) {
+      const auto* first = all.first.data() + rank;
+      return 8 * (first[1] - first[0]);
+    };
+    for (int rank = 0; rank < transport_.size(); ++rank) {
+      auto* const at = all.words.data() + all.first[static_cast<std::size_t>(rank)];
+      out.push_back({rank, reinterpret_cast<std::uint8_t*>(own), bytes(transport_.rank()), true});
+      in.push_back({rank, reinterpret_cast<std::uint8_t*>(at), bytes(rank), true});
     }
-    all_pairs += counts[r].pairs;
-    if (r == 0) out.push_back({0, byte(parts(who, update + 1)), 8 * counts[rank].parts});
-    if (rank == 0) {
-      in.push_back({other, byte(all_parts_.data() + all_parts), 8 * counts[r].parts});
-      all_parts += counts[r].parts;
-    }
-  }
+  };
+  if (pairs) add(pairs_.data(), all_pairs_);
+  if (update > 0) add(parts(who, update + 1), all_parts_);
   mail_->exchange(out, in, stream());
-  if (all_parts > 0) {
-    launch_border_sums(all_parts_.data(), all_parts, parent_.data(),
-                       border_sums_.data() + 3 * ((update - 1) * systems_ + who), stream());
-  }
-  return all_pairs;
+  if (update == 0) return;
+  launch_border_sums(slab_, all_parts_.lists(), parent_.data(),
+                     border_sums_.data() + 3 * ((update - 1) * systems_ + who), stream());
 }
 
 // Queued for all systems.
 void CudaShare::size_parts(std::uint32_t update) {
   for (std::uint64_t who = 0; who < systems_; ++who) {
     launch_border_sizes(fused_->labels(0), update, static_cast<std::uint32_t>(who), adopted(who),
-                        most_adopted_[who], parts(who, update),
+                        most_labels_, parts(who, update),
                         part_sums_.data() + 3 * (update * systems_ + who), stream());
   }
 }
 
 // The device has summed up all clusters' parts as if each were a cluster: of clusters of several
-// slabs they are taken out, and rank 0 has what these make together.
+// slabs they are taken out, and one rank has what these make together.
 void CudaShare::sum_batch(std::uint32_t updates) {
   const DeviceLabels& labels = fused_->labels(0).common;
   const std::uint64_t rows = updates * systems_;
@@ -599,8 +668,8 @@ void CudaShare::sum_batch(std::uint32_t updates) {
 
 std::unique_ptr<SingleShare> make_cuda_share(std::shared_ptr<const Plan> plan,
                                              const EngineSpec& spec, Transport& transport,
-                                             int device) {
-  return std::make_unique<CudaShare>(std::move(plan), spec, transport, device);
+                                             LabelMethod method, int device) {
+  return std::make_unique<CudaShare>(std::move(plan), spec, transport, method, device);
 }
 
 }  // namespace rewise::single

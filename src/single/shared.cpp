@@ -244,7 +244,7 @@ std::unique_ptr<SingleShare> make_share(std::shared_ptr<const Plan> plan, const 
     return std::make_unique<CpuShare>(std::move(plan), spec, transport, options.threads, label);
   }
 #if defined(REWISE_HAVE_CUDA)
-  return make_cuda_share(std::move(plan), spec, transport, options.device);
+  return make_cuda_share(std::move(plan), spec, transport, label, options.device);
 #else
   throw Error(ExitCode::device, "this build has no CUDA engines");
 #endif
@@ -340,12 +340,9 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
                 "ranks share lattices that every rank can build, not a graph from "
                 "a file");
   }
-  const bool on_cuda = options.device >= 0;
-  if (!traits(options.label_method).ranks ||
-      (on_cuda && options.label_method != LabelMethod::fast)) {
+  if (!traits(options.label_method).ranks) {
     throw Error(ExitCode::usage, fmt::format("ranks label by the method {}, not {}",
-                                             on_cuda ? std::string(to_string(LabelMethod::fast))
-                                                     : label_methods(&LabelTraits::ranks, " or "),
+                                             label_methods(&LabelTraits::ranks, " or "),
                                              to_string(options.label_method)));
   }
   check_shares(graph.spec().extents, ranks);

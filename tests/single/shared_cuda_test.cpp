@@ -69,6 +69,32 @@ TEST_CASE("single over ranks on CUDA: Swendsen-Wang updates of one process on th
               {{1, 2}, {0, 1}, {0, 19}}, {1, 2, 3}, 2);
 }
 
+TEST_CASE("single over ranks on CUDA: kalentev in two stages finds the clusters of fast", "[gpu]") {
+  int turn = 0;
+  for (const LatticeCase& lattice :
+       lattice_cases({{36, 22}, {130, 8}, {64, 10}, {6, 4, 8}, {4, 6, 4, 8}})) {
+    const Graph graph = build_graph({lattice.extents, lattice.p, lattice.rule, 12});
+    const EngineSpec spec = shared_specs()[++turn % 2 == 0 ? 0 : 1];
+    const auto one = make_single_engine(graph, spec, on(-1));
+    one->advance({1, 3}, 2);
+    const Seen expected = look(*one);
+    EngineOptions options = on(0);
+    options.label_method = LabelMethod::kalentev;
+    for (const int ranks : {1, 2, 3}) {
+      INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.q << ", " << ranks
+                         << " ranks");
+      with_ranks(
+          ranks, graph, spec, options,
+          [&](Engine& engine) {
+            engine.advance({1, 3}, 2);
+            check_seen(look(engine), expected);
+            CHECK(engine.work().label_passes >= 6 * spec.betas.size() * spec.replicas);
+          },
+          kRoutes[static_cast<std::size_t>(turn) % 3]);
+    }
+  }
+}
+
 TEST_CASE("single over ranks on CUDA: a large lattice", "[gpu]") {
   const LatticeCase plain{{1024, 1000}, 0.0, Rule::rewire}, rewired{{1024, 1000}, 0.05, Rule::swap};
   check_ranks({plain, rewired}, {{1, 1}, {0, 20}}, {2, 5}, 1);
@@ -109,10 +135,10 @@ TEST_CASE("single over ranks on CUDA: what cannot be is one line", "[gpu]") {
   expect(ExitCode::usage, "last extent of more than 64", [&] {
     with_ranks(3, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(0), advance);
   });
-  EngineOptions kalentev = on(0);
-  kalentev.label_method = LabelMethod::kalentev;
-  expect(ExitCode::usage, "ranks label by the method fast, not kalentev", [&] {
-    with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, kalentev, advance);
+  EngineOptions sewn = on(0);
+  sewn.label_method = LabelMethod::self_label_sew;
+  expect(ExitCode::usage, "ranks label by the method fast or kalentev, not self-label+sew", [&] {
+    with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, sewn, advance);
   });
   expect(ExitCode::device, "--device cuda:1000", [&] {
     with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(1000), advance);

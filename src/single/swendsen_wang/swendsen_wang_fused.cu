@@ -1093,6 +1093,12 @@ __global__ void __launch_bounds__(kThreads)
 
 // The borders of slabs that ranks have.
 
+constexpr Site kNoLabel = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
+
+__device__ __forceinline__ Site label_of(unsigned long long pair, unsigned which) {
+  return static_cast<Site>(which == 0 ? pair >> 32 : pair);
+}
+
 template <int kDim, bool kPotts>
 __device__ __forceinline__ std::uint64_t end_at(const FusedLabels& labels,
                                                 const FusedSystem& system,
@@ -1123,6 +1129,15 @@ __global__ void __launch_bounds__(kThreads)
   }
   ends[k] =
       end_at<kDim, kPotts>(labels, FusedSystem(labels, who, update), systems.system(who), site);
+}
+
+// The next place of a list for each thread that asks, counted by one of them for all.
+__device__ __forceinline__ std::uint32_t take_place(std::uint32_t* count) {
+  const std::uint32_t asking = __activemask(), lane = threadIdx.x % 32, first = lowest(asking);
+  std::uint32_t place = 0;
+  if (lane == first) place = atomicAdd(count, static_cast<std::uint32_t>(__popc(asking)));
+  const auto before = static_cast<std::uint32_t>(__popc(asking & ((1u << lane) - 1)));
+  return __shfl_sync(asking, place, static_cast<int>(first)) + before;
 }
 
 // Whether a pair was not met before.
@@ -1159,29 +1174,39 @@ __global__ void __launch_bounds__(kThreads)
   const unsigned long long pair = joined ? here << 32 | (there & 0xFFFFFFFFu) : ~0ull;
   const std::uint32_t peers = __match_any_sync(~0u, pair);
   if (!joined || threadIdx.x % 32 != lowest(peers) || !meet(edges, pair)) return;
-  edges.pairs[atomicAdd(edges.count, 1u)] = pair;
+  edges.pairs[1 + take_place(reinterpret_cast<std::uint32_t*>(edges.pairs))] = pair;
 }
 
-__device__ __forceinline__ Site label_of(unsigned long long pair, unsigned which) {
-  return static_cast<Site>(which == 0 ? pair >> 32 : pair);
+// The list of rank blockIdx.y: f(word or none, word's number) of its words, `each` threads for one,
+// by whole blocks.
+template <class F>
+__device__ __forceinline__ void for_list(const RankLists& lists, std::uint64_t each, const F& f) {
+  const unsigned long long* list = lists.words + lists.first[blockIdx.y];
+  const std::uint64_t items = each * list[0], step = std::uint64_t{gridDim.x} * kThreads;
+  for (std::uint64_t first = std::uint64_t{blockIdx.x} * kThreads; first < items; first += step) {
+    const std::uint64_t k = first + threadIdx.x;
+    f(k < items, list + 1 + (k < items ? k / each : 0), static_cast<unsigned>(k % each));
+  }
 }
 
 // A thread has a label of a pair.
 __global__ void __launch_bounds__(kThreads)
-    start_labels(const unsigned long long* pairs, std::uint64_t count,
+    start_labels(const __grid_constant__ RankLists pairs,
                  const __grid_constant__ LabelForest forest) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k >= 2 * count) return;
-  const Site label = label_of(pairs[k / 2], k % 2);
-  ParentForest{forest.parent}.store(label, label);
-  atomicAnd(forest.adopted + label / 32, ~(1u << label % 32));
+  for_list(pairs, 2, [&](bool any, const unsigned long long* pair, unsigned which) {
+    if (!any) return;
+    const Site label = label_of(*pair, which);
+    ParentForest{forest.parent}.store(label, label);
+    atomicAnd(forest.adopted + label / 32, ~(1u << label % 32));
+  });
 }
 
 __global__ void __launch_bounds__(kThreads)
-    unite_labels(const unsigned long long* pairs, std::uint64_t count,
+    unite_labels(const __grid_constant__ RankLists pairs,
                  const __grid_constant__ LabelForest forest) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k < count) ParentForest{forest.parent}.unite(label_of(pairs[k], 0), label_of(pairs[k], 1));
+  for_list(pairs, 1, [&](bool any, const unsigned long long* pair, unsigned) {
+    if (any) ParentForest{forest.parent}.unite(label_of(*pair, 0), label_of(*pair, 1));
+  });
 }
 
 // The first thread that comes with a label of the slab adopts it.
@@ -1189,22 +1214,23 @@ template <int kDim>
 __global__ void __launch_bounds__(kThreads)
     adopt_labels(const __grid_constant__ FusedLabels labels,
                  const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
-                 const unsigned long long* pairs, std::uint64_t count,
+                 const __grid_constant__ RankLists pairs,
                  const __grid_constant__ LabelForest forest,
                  const __grid_constant__ AdoptedLabels adopted) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k >= 2 * count) return;
-  const Site label = label_of(pairs[k / 2], k % 2);
-  if (label < slab.first || label >= slab.last) return;
-  const std::uint32_t bit = 1u << label % 32;
-  if ((atomicOr(forest.adopted + label / 32, bit) & bit) != 0) return;
-  const FusedSystem system(labels, who, update);
-  const Site smallest = ParentForest{forest.parent}.climb(label);
-  const std::uint32_t node = node_of<kDim>(labels, system, label).node;  // a root
-  system.forest.words[node] = KeyedForest::make(node, smallest);
-  const std::uint32_t place = atomicAdd(adopted.count, 1u);
-  adopted.node[place] = node;
-  adopted.smallest[place] = smallest;
+  for_list(pairs, 2, [&](bool any, const unsigned long long* pair, unsigned which) {
+    if (!any) return;
+    const Site label = label_of(*pair, which);
+    if (label < slab.first || label >= slab.last) return;
+    const std::uint32_t bit = 1u << label % 32;
+    if ((atomicOr(forest.adopted + label / 32, bit) & bit) != 0) return;
+    const FusedSystem system(labels, who, update);
+    const Site smallest = ParentForest{forest.parent}.find(label);
+    const std::uint32_t node = node_of<kDim>(labels, system, label).node;  // a root
+    system.forest.words[node] = KeyedForest::make(node, smallest);
+    const std::uint32_t place = take_place(adopted.count);
+    adopted.node[place] = node;
+    adopted.smallest[place] = smallest;
+  });
 }
 
 // A block's n^2 and n^4 into sums [3]: one address takes an addition at a time.
@@ -1229,37 +1255,68 @@ __global__ void __launch_bounds__(kThreads)
     border_sizes(const __grid_constant__ FusedLabels labels, std::uint32_t update,
                  std::uint32_t who, const __grid_constant__ AdoptedLabels adopted,
                  unsigned long long* parts, unsigned long long* sums) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  std::uint64_t square = 0;
-  if (k < *adopted.count) {
-    const std::uint32_t size = FusedSystem(labels, who, update).size[adopted.node[k]];
-    parts[k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
-    square = std::uint64_t{size} * size;
-  }
-  add_block_sums(square, static_cast<WideSum>(square) * square, sums);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    start_totals(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k < count) ParentForest{total}.store(label_of(parts[k], 0), 0);
-}
-
-// When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2.
-__global__ void __launch_bounds__(kThreads)
-    add_parts(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,
-              unsigned long long* sums) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const FusedSystem system(labels, who, update);
+  const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
   std::uint64_t square = 0;
   WideSum fourth = 0;
-  if (k < count) {
-    const auto size = static_cast<std::uint32_t>(parts[k]);
-    const std::uint64_t before = atomicAdd(total + label_of(parts[k], 0), size);
-    const std::uint64_t before2 = before * before, after2 = (before + size) * (before + size);
-    square = after2 - before2;
-    fourth = static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
+  for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
+    const std::uint32_t size = system.size[adopted.node[k]];
+    parts[1 + k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
+    const std::uint64_t of_part = std::uint64_t{size} * size;
+    square += of_part;
+    fourth += static_cast<WideSum>(of_part) * of_part;
   }
+  if (blockIdx.x == 0 && threadIdx.x == 0) parts[0] = count;
   add_block_sums(square, fourth, sums);
+}
+
+__device__ __forceinline__ bool begins_in(const SlabBorders& slab, unsigned long long part) {
+  return label_of(part, 0) >= slab.first && label_of(part, 0) < slab.last;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    start_totals(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists parts,
+                 std::uint32_t* total) {
+  for_list(parts, 1, [&](bool any, const unsigned long long* part, unsigned) {
+    if (any && begins_in(slab, *part)) ParentForest{total}.store(label_of(*part, 0), 0);
+  });
+}
+
+// When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2. Many parts are of one
+// cluster: those of a warp are added together.
+__global__ void __launch_bounds__(kThreads)
+    add_parts(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists parts,
+              std::uint32_t* total, unsigned long long* sums) {
+  const unsigned lane = threadIdx.x % 32;
+  std::uint64_t square = 0;
+  WideSum fourth = 0;
+  for_list(parts, 1, [&](bool any, const unsigned long long* part, unsigned) {
+    const bool own = any && begins_in(slab, *part);
+    const Site label = own ? label_of(*part, 0) : kNoLabel;
+    const std::uint32_t of_part = own ? static_cast<std::uint32_t>(*part) : 0;
+    const std::uint32_t peers = __match_any_sync(~0u, label);
+    std::uint32_t size = 0;
+#pragma unroll
+    for (unsigned other = 0; other < 32; ++other) {
+      const std::uint32_t of_other = __shfl_sync(~0u, of_part, static_cast<int>(other));
+      if ((peers >> other & 1u) != 0) size += of_other;
+    }
+    if (!own || lane != lowest(peers)) return;
+    const std::uint64_t before = atomicAdd(total + label, size);
+    const std::uint64_t before2 = before * before, after2 = (before + size) * (before + size);
+    square += after2 - before2;
+    fourth += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
+  });
+  add_block_sums(square, fourth, sums);
+}
+
+// Of kernels by for_list(): blocks enough for the longest list, or to fill the device.
+LaunchShape cover_lists(const RankLists& lists, std::uint64_t each) {
+  constexpr unsigned kMostBlocks = 8192;
+  LaunchShape shape = cover(each * lists.most, kThreads);
+  shape.blocks = std::min(shape.blocks, std::max(kMostBlocks / lists.ranks, 64u));
+  shape.blocks_y = lists.ranks;
+  return shape;
 }
 
 }  // namespace
@@ -1327,16 +1384,15 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
 }
 
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const unsigned long long* pairs,
-                         std::uint64_t count, const LabelForest& forest,
-                         const AdoptedLabels& adopted, cudaStream_t stream) {
-  if (count == 0) return;
-  launch(start_labels, cover(2 * count, kThreads), stream, pairs, count, forest);
-  launch(unite_labels, cover(count, kThreads), stream, pairs, count, forest);
+                         std::uint32_t update, std::uint32_t who, const RankLists& pairs,
+                         const LabelForest& forest, const AdoptedLabels& adopted,
+                         cudaStream_t stream) {
+  launch(start_labels, cover_lists(pairs, 2), stream, pairs, forest);
+  launch(unite_labels, cover_lists(pairs, 1), stream, pairs, forest);
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      launch(adopt_labels<kDim>, cover(2 * count, kThreads), stream, labels, slab, update, who,
-             pairs, count, forest, adopted);
+      launch(adopt_labels<kDim>, cover_lists(pairs, 2), stream, labels, slab, update, who, pairs,
+             forest, adopted);
     }
   });
 }
@@ -1344,15 +1400,16 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
                          const AdoptedLabels& adopted, std::uint64_t most,
                          unsigned long long* parts, unsigned long long* sums, cudaStream_t stream) {
-  if (most == 0) return;
-  launch(border_sizes, cover(most, kThreads), stream, labels, update, who, adopted, parts, sums);
+  constexpr unsigned kMostBlocks = 4096;
+  LaunchShape shape = cover(most, kThreads);
+  shape.blocks = std::min(shape.blocks, kMostBlocks);
+  launch(border_sizes, shape, stream, labels, update, who, adopted, parts, sums);
 }
 
-void launch_border_sums(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,
+void launch_border_sums(const SlabBorders& slab, const RankLists& parts, std::uint32_t* total,
                         unsigned long long* sums, cudaStream_t stream) {
-  if (count == 0) return;
-  launch(start_totals, cover(count, kThreads), stream, parts, count, total);
-  launch(add_parts, cover(count, kThreads), stream, parts, count, total, sums);
+  launch(start_totals, cover_lists(parts, 1), stream, slab, parts, total);
+  launch(add_parts, cover_lists(parts, 1), stream, slab, parts, total, sums);
 }
 
 }  // namespace rewise::single

@@ -131,8 +131,7 @@ RW_HD std::uint64_t border_end(Site label, std::uint32_t spin) {
 }
 // Pairs of labels that bonds between slabs join: label << 32 | other.
 struct SlabEdges {
-  unsigned long long* pairs = nullptr;  // [ends_in]
-  std::uint32_t* count = nullptr;       // 0 before
+  unsigned long long* pairs = nullptr;  // [1 + ends_in] how many (0 before), then these
   // Some of the pairs that are in the list. Most bonds join pairs that others have joined: they are
   // left out as far as they are met here.
   unsigned long long* met = nullptr;  // [met_size], 0 before
@@ -150,6 +149,13 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
                          const DeviceSystems& systems, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const std::uint64_t* ends,
                          const SlabEdges& edges, cudaStream_t stream);
+// Lists of all ranks: of each how many words it has, then these.
+struct RankLists {
+  const unsigned long long* words = nullptr;
+  const std::uint64_t* first = nullptr;  // [ranks] where each begins
+  std::uint32_t ranks = 0;
+  std::uint64_t most = 0;  // words of one
+};
 // A rank's work space for labels of all slabs, by their sites.
 struct LabelForest {
   std::uint32_t* parent = nullptr;   // [sites]
@@ -162,21 +168,22 @@ struct AdoptedLabels {
   Site* smallest = nullptr;
   std::uint32_t* count = nullptr;  // 0 before
 };
-// Then the pairs of all slabs [count]: their sets are found, and the slab's clusters that are in
-// them draw by the smallest label of their set.
+// Then the pairs of all slabs: their sets are found, and the slab's clusters that are in them draw
+// by the smallest label of their set.
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const unsigned long long* pairs,
-                         std::uint64_t count, const LabelForest& forest,
-                         const AdoptedLabels& adopted, cudaStream_t stream);
+                         std::uint32_t update, std::uint32_t who, const RankLists& pairs,
+                         const LabelForest& forest, const AdoptedLabels& adopted,
+                         cudaStream_t stream);
 // When the next update's tiles, or the flip, are done: of these, at most `most`, the smallest label
-// and the sites of the cluster in the slab, label << 32 | sites, and into sums [3] their squares
-// and fourth powers (low, high): the device has summed them up as if each were a cluster.
+// and the sites of the cluster in the slab, label << 32 | sites, after their number; into sums [3]
+// their squares and fourth powers (low, high): the device has summed them up as if each were a
+// cluster.
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
                          const AdoptedLabels& adopted, std::uint64_t most,
                          unsigned long long* parts, unsigned long long* sums, cudaStream_t stream);
-// Of such parts of all slabs [count] the sums over clusters, n^2 and n^4 (low, high), are added to
-// sums [3]. `total` [sites] is work space.
-void launch_border_sums(const unsigned long long* parts, std::uint64_t count, std::uint32_t* total,
+// Of such parts of all slabs the sums over clusters whose smallest label is in this one, n^2 and
+// n^4 (low, high), are added to sums [3]. `total` [sites] is work space.
+void launch_border_sums(const SlabBorders& slab, const RankLists& parts, std::uint32_t* total,
                         unsigned long long* sums, cudaStream_t stream);
 
 }  // namespace rewise::single

@@ -5,7 +5,7 @@
 #include "src/cuda/bits.cuh"
 #include "src/cuda/system_items.cuh"
 #include "src/cuda/warp_sum.cuh"
-#include "src/single/swendsen_wang/swendsen_wang_labels_cuda.hpp"
+#include "src/single/swendsen_wang/slab_labels_cuda.hpp"
 
 namespace rewise::single {
 namespace {
@@ -340,6 +340,105 @@ void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cuda
 void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,
                        unsigned long long* quartic, cudaStream_t stream) {
   launch(close_systems, cover(systems.systems, 64), stream, systems, sums, quartic);
+}
+
+namespace {
+
+// The slab of a rank (slab_labels_cuda.hpp).
+
+__device__ __forceinline__ void cut_bond(const LabelField& slab, std::uint64_t plane,
+                                         std::uint8_t* leaving, const Item& item) {
+  const unsigned slowest = static_cast<unsigned>(slab.dim - 1);
+  std::uint8_t& bonds = slab.of(slab.bonds, item.who)[slab.sites - plane + item.index];
+  leaving[item.who * plane + item.index] = bonds >> slowest & 1u;
+  bonds = static_cast<std::uint8_t>(bonds & ~(1u << slowest));
+}
+
+__global__ void __launch_bounds__(kItemThreads)
+    cut_bonds(const __grid_constant__ LabelField slab, std::uint64_t plane, std::uint8_t* leaving,
+              SystemItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) cut_bond(slab, plane, leaving, item);
+}
+
+__global__ void __launch_bounds__(kItemThreads)
+    read_labels(const std::uint32_t* label, const Site* sites, std::uint64_t count, Site* labels) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kItemThreads + threadIdx.x;
+  if (k < count) labels[k] = label[sites[k]];
+}
+
+__device__ __forceinline__ std::uint64_t joined_pair(const DevicePlan& plan,
+                                                     const DeviceSystems& systems,
+                                                     std::uint32_t who, const LabelField& slab,
+                                                     const SlabJoins& joins, std::uint64_t k) {
+  std::uint64_t site = slab.sites - joins.plane + k;  // counted from the slab's first
+  bool joined = k < joins.plane && joins.leaving[k] != 0;
+  if (k >= joins.plane) {
+    const RewiredSlot bond = joins.asked[k - joins.plane];
+    const std::uint8_t* spins = systems.system(who);
+    site = bond.a - joins.first;
+    joined = spins[bond.a] == spins[bond.b] &&
+             happens(slot_draw(systems.key(who), Stream::single_bond, bond.slot),
+                     plan.bond[systems.temperature(who)]);
+  }
+  if (!joined) return ~std::uint64_t{0};
+  return (joins.first + slab.label[site]) << 32 | joins.beyond[k];
+}
+
+__global__ void __launch_bounds__(kItemThreads)
+    join_slab(const __grid_constant__ DevicePlan plan,
+              const __grid_constant__ DeviceSystems systems, std::uint32_t who,
+              const __grid_constant__ LabelField slab, const __grid_constant__ SlabJoins joins) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kItemThreads + threadIdx.x;
+  if (k < joins.plane + joins.asked_count) {
+    joins.pairs[k] = joined_pair(plan, systems, who, slab, joins, k);
+  }
+}
+
+template <bool kPotts>
+__global__ void __launch_bounds__(kItemThreads)
+    adopt_draws(const __grid_constant__ DevicePlan plan,
+                const __grid_constant__ DeviceSystems systems, std::uint32_t who,
+                const __grid_constant__ LabelField slab, SitePair* united, std::uint64_t count) {
+  const std::uint64_t k = std::uint64_t{blockIdx.x} * kItemThreads + threadIdx.x;
+  if (k >= count) return;
+  const DrawKey key = systems.key(who);
+  const auto [label, smallest] = united[k];
+  if (kPotts) {
+    slab.bonds[label] = any_state(slot_draw(key, Stream::single_flip, smallest), plan.states);
+  } else {
+    const Words4 words =
+        random_words(key.seed, Stream::single_flip, bit_item(smallest), key.who, 0, key.step);
+    slab.bonds[label] = static_cast<std::uint8_t>(bit_of(words, smallest));
+  }
+  united[k].b = slab.size[label];
+  slab.size[label] = 0;
+}
+
+}  // namespace
+
+void launch_cut_slab(const LabelField& slab, std::uint64_t plane, std::uint8_t* leaving,
+                     cudaStream_t stream) {
+  launch(cut_bonds, SystemItems(plane, slab.systems), stream, slab, plane, leaving);
+}
+
+void launch_read_labels(const LabelField& slab, const Site* sites, std::uint64_t count,
+                        Site* labels, cudaStream_t stream) {
+  launch(read_labels, cover(count, kItemThreads), stream, slab.label, sites, count, labels);
+}
+
+void launch_join_slab(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
+                      const LabelField& slab, const SlabJoins& joins, cudaStream_t stream) {
+  launch(join_slab, cover(joins.plane + joins.asked_count, kItemThreads), stream, plan, systems,
+         who, slab, joins);
+}
+
+void launch_adopt_draws(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
+                        const LabelField& slab, SitePair* united, std::uint64_t count,
+                        cudaStream_t stream) {
+  if (count == 0) return;
+  launch(plan.potts ? adopt_draws<true> : adopt_draws<false>, cover(count, kItemThreads), stream,
+         plan, systems, who, slab, united, count);
 }
 
 }  // namespace rewise::single
