@@ -215,7 +215,7 @@ std::string CudaShare::why_no_clusters() const {
   return fmt::format(
       "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: they do so of "
       "two to four dimensions whose first extent is a multiple of {}, with a last extent of more "
-      "than {} (take --device cpu, which shares any)",
+      "than {} (take --label-method kalentev or --device cpu, which share any)",
       transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
 }
 
