@@ -222,6 +222,34 @@ void CpuShare::count(std::span<std::uint64_t> sums) {
   }
 }
 
+// What a rank needs of a graph, given all of its rewired bonds: those that end in its slab or were
+// taken off there. Cells beyond the slab may lack neighbours then; nobody asks for these. The whole
+// of rule `add`, whose bonds are numbered without holes, and of a bare lattice.
+Graph graph_of_rank(const GraphSpec& spec, std::span<const RewiredBond> bonds,
+                    const Transport& transport) {
+  if (spec.bare) return build_graph(spec);
+  const Lattice lattice = Lattice::make(spec.extents);
+  const std::uint64_t planes = spec.extents.back(), plane = lattice.sites() / planes;
+  // Slabs on CUDA devices end where tiles do, less than so many planes from where others end.
+  constexpr std::uint64_t kTilePlanes = 64;
+  const Extent own = planes_of(planes, transport.rank(), transport.size());
+  const Extent near{own.first - std::min(own.first, kTilePlanes), own.last + kTilePlanes};
+  const auto here = [&](Site site) {
+    return site >= near.first * plane && site < near.last * plane;
+  };
+  std::vector<RewiredBond> some;
+  for (const RewiredBond& r : bonds) {
+    const bool touches = here(r.a) || here(r.b) || spec.rule == Rule::add;
+    if (touches || here(lattice.home_a(r.bond)) || here(lattice.home_b(r.bond))) some.push_back(r);
+  }
+  return {lattice, std::move(some), spec};
+}
+
+// Of rank 0, made before the engine.
+struct RankGraph {
+  const Graph of_rank;
+};
+
 // What shares are made of.
 struct Recipe {
   GraphSpec graph;
@@ -252,11 +280,12 @@ std::unique_ptr<SingleShare> make_share(std::shared_ptr<const Plan> plan, const 
 
 // Rank 0
 
-class SharedEngine final : public SingleEngine, public SavesApart {
+class SharedEngine final : private RankGraph, public SingleEngine, public SavesApart {
  public:
   SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
                const EngineOptions& options, std::unique_ptr<Crew> crew = nullptr)
-      : SingleEngine(graph, spec),
+      : RankGraph{graph_of_rank(graph.spec(), graph.rewired_bonds(), transport)},
+        SingleEngine(of_rank, spec),
         crew_(std::move(crew)),
         options_(options),
         shares_(transport,
@@ -287,6 +316,12 @@ class SharedEngine final : public SingleEngine, public SavesApart {
     }
     if (const std::string why = own_->why_no_clusters(); schedule.cluster > 0 && !why.empty()) {
       throw Error(ExitCode::usage, why);
+    }
+    if (!in_step()) {  // as the engine on the CPU may leave it
+      const Graph whole = build_graph(of_rank.spec());
+      EngineOptions on_cpu;
+      on_cpu.stop = options_.stop;
+      return advance_on(make_single_engine(whole, spec_, on_cpu), schedule, cycles);
     }
     return advance_systems(
         options_, schedule, cycles, [&](const Schedule& piece, std::uint64_t count_of) {
@@ -353,14 +388,15 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
 std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> bytes, Transport& transport,
                                          const RankOptionsOf& options) {
   const auto recipe = read_recipe<Recipe>(bytes);
-  struct Whole {
-    Whole(const GraphSpec& graph_spec, const EngineSpec& spec)
-        : graph(build_graph(graph_spec)), plan(graph, spec) {}
+  struct Part {
+    Part(const Recipe& recipe, const Transport& transport)
+        : graph(graph_of_rank(recipe.graph, rewired_bonds(recipe.graph), transport)),
+          plan(graph, recipe.spec) {}
     const Graph graph;
     const Plan plan;
   };
-  const auto whole = std::make_shared<const Whole>(recipe.graph, recipe.spec);
-  return make_share(std::shared_ptr<const Plan>(whole, &whole->plan), recipe.spec, transport,
+  const auto part = std::make_shared<const Part>(recipe, transport);
+  return make_share(std::shared_ptr<const Plan>(part, &part->plan), recipe.spec, transport,
                     recipe.label, recipe.cuda, options(recipe.cuda));
 }
 
