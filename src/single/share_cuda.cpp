@@ -141,7 +141,8 @@ class CudaShare final : public SingleShare {
   std::unique_ptr<SlabLabelsCuda> slab_labels_;  // of kalentev, in place of all that follows
   std::vector<Joining> joining_;                 // [ranks]
   SlabBorders slab_;
-  DeviceBuffer<RewiredSlot> told_, asked_;
+  DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one
+  DevicePlan joined_;                                // with the former alone
   DeviceBuffer<std::uint64_t> ends_out_, ends_in_;
   DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders
   // Of all ranks.
@@ -407,6 +408,14 @@ void CudaShare::prepare_clusters() {
     told.insert(told.end(), with.to.begin(), with.to.end());
     asked.insert(asked.end(), with.from.begin(), with.from.end());
   }
+  std::vector<RewiredSlot> inside;
+  for (const RewiredSlot& r : plan_->rewired) {
+    if (has(r.a) && has(r.b)) inside.push_back(r);
+  }
+  inside_ = DeviceBuffer<RewiredSlot>(inside, stream());
+  joined_ = graph_->plan();
+  joined_.rewired = inside_.data();
+  joined_.rewired_count = inside.size();
   told_ = DeviceBuffer<RewiredSlot>(told, stream());
   asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
   team_.wait();
@@ -536,7 +545,7 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
     launch_fused_tiles(plan, labels, tiles, n, stream());
     if (n > 0) size_parts(n - 1);
-    launch_fused_join(plan, labels, on_device_, n, stream());
+    launch_fused_join(joined_, labels, on_device_, n, stream());
     for (std::uint64_t who = 0; transport_.size() > 1 && who < systems_; ++who) join_slabs(who, n);
   }
   launch_fused_flip(plan, labels, tiles, updates - 1, stream());

@@ -191,6 +191,23 @@ class Shared(Place):
                 return int(entry.name)
         raise AssertionError(f"no process of rank {rank}")
 
+    def test_gpus_of_processes_by_every_route(self):
+        info = json.loads(self.run_command([str(REWISE), "info", "--json"]).stdout)
+        if not info["cuda"]["devices"]:
+            self.skipTest("no GPU here")
+        for line in ("--engine single --cluster swendsen-wang --schedule 1:2 --size 256,200 --p 0.05 "
+                     "--temperature 2.5 --replicas 2 --equilibrate 2 --measure 20",
+                     "--engine packed --schedule 1:0 --size 1024,200 --temperature 2.3 "
+                     "--equilibrate 2 --measure 20"):
+            expected = self.results(line + " --device cpu")
+            for route in ("auto", "peer", "host"):
+                with self.subTest(line=line, route=route):
+                    done = self.run_line(f"{line} --device cuda --share-route {route} --json", 3)
+                    answer = json.loads(done.stdout)
+                    self.assertEqual((answer["trajectory_hash"], answer["results"]), expected)
+                    self.assertEqual(answer["device"],
+                                     "3 x cuda by " + ("peer" if route == "auto" else route))
+
     def test_what_cannot_be_is_told_once(self):
         few = self.run_line(f"{LATTICE} --size 64,4 --temperature 2.3", 5)
         self.assertEqual(few.returncode, 64)
