@@ -152,13 +152,13 @@ class CudaShare final : public SingleShare {
     DeviceBuffer<unsigned long long> words;
     std::uint64_t most = 0;  // words of one, but the first
 
-    RankLists lists() const {
+    RankLists lists() {
       return {words.data(), on_device.data(), static_cast<std::uint32_t>(first.size() - 1), most};
     }
   };
   Gathered all_pairs_, all_parts_;
   Gathered gathered(std::uint64_t own_most);
-  DeviceBuffer<std::uint32_t> parent_, adopted_bits_;
+  DeviceBuffer<unsigned long long> table_;
   // Of clusters of several slabs, of the update in hand.
   DeviceBuffer<std::uint32_t> nodes_,
       adopted_count_;                             // [systems][labels], [systems]
@@ -228,7 +228,11 @@ void CudaShare::check_memory() const {
   const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
   if (clusters && method_ == LabelMethod::kalentev) need += 9 * systems_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
-    need += FusedSwendsenWang::bytes(plan, systems, 1, rows()) + 5 * plan_->sites;
+    need += FusedSwendsenWang::bytes(plan, systems, 1, rows());
+    // What goes between slabs, in words of 8 bytes, the table of labels most of it.
+    std::uint64_t ends = 2 * plane_;
+    for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
+    need += 8 * ends * (2 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
   }
   team_.use(0);
   const std::size_t free = free_device_memory();
@@ -428,9 +432,8 @@ void CudaShare::prepare_clusters() {
       std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 21));
   all_pairs_ = gathered(slab_.ends_in());
   all_parts_ = gathered(most_labels_);
-  parent_ = DeviceBuffer<std::uint32_t>(plan_->sites);
-  adopted_bits_ = DeviceBuffer<std::uint32_t>(plan_->sites / 32 + 1);
-  adopted_bits_.clear(stream());
+  table_ = DeviceBuffer<unsigned long long>(
+      label_table_slots(std::max(all_pairs_.first.back(), all_parts_.first.back())));
   nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
   smallest_ = DeviceBuffer<Site>(systems_ * most_labels_);
   parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
@@ -571,8 +574,8 @@ void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
   exchange_lists(who, update, true);
   check_cuda(cudaMemsetAsync(adopted_count_.data() + who, 0, sizeof(std::uint32_t), stream()),
              "clearing");
-  launch_border_unite(plan, labels, slab_, update, of_system, all_pairs_.lists(),
-                      {parent_.data(), adopted_bits_.data()}, adopted(who), stream());
+  launch_border_unite(plan, labels, slab_, update, of_system, all_pairs_.lists(), {table_.data()},
+                      adopted(who), stream());
 }
 
 AdoptedLabels CudaShare::adopted(std::uint64_t who) {
@@ -621,7 +624,7 @@ void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pai
   if (update > 0) add(parts(who, update + 1), all_parts_);
   mail_->exchange(out, in, stream());
   if (update == 0) return;
-  launch_border_sums(slab_, all_parts_.lists(), parent_.data(),
+  launch_border_sums(slab_, all_parts_.lists(), {table_.data()},
                      border_sums_.data() + 3 * ((update - 1) * systems_ + who), stream());
 }
 

@@ -1177,60 +1177,119 @@ __global__ void __launch_bounds__(kThreads)
   edges.pairs[1 + take_place(reinterpret_cast<std::uint32_t*>(edges.pairs))] = pair;
 }
 
-// The list of rank blockIdx.y: f(word or none, word's number) of its words, `each` threads for one,
-// by whole blocks.
+// The list of rank blockIdx.y: f(any, word) of its words, by whole blocks.
 template <class F>
-__device__ __forceinline__ void for_list(const RankLists& lists, std::uint64_t each, const F& f) {
-  const unsigned long long* list = lists.words + lists.first[blockIdx.y];
-  const std::uint64_t items = each * list[0], step = std::uint64_t{gridDim.x} * kThreads;
-  for (std::uint64_t first = std::uint64_t{blockIdx.x} * kThreads; first < items; first += step) {
+__device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
+  unsigned long long* list = lists.words + lists.first[blockIdx.y];
+  const std::uint64_t words = list[0], step = std::uint64_t{gridDim.x} * kThreads;
+  for (std::uint64_t first = std::uint64_t{blockIdx.x} * kThreads; first < words; first += step) {
     const std::uint64_t k = first + threadIdx.x;
-    f(k < items, list + 1 + (k < items ? k / each : 0), static_cast<unsigned>(k % each));
+    f(k < words, list + 1 + (k < words ? k : 0));
   }
 }
 
-// A thread has a label of a pair.
+// The slots that so many words of lists need: two labels of a word fill two thirds of them at most.
+constexpr RW_HD std::uint64_t slots_for(std::uint64_t words) {
+  std::uint64_t slots = 1024;
+  while (slots < 3 * words) slots *= 2;
+  return slots;
+}
+
+// A word of the table has a label above and, below, what is kept of it: in a forest its parent's
+// slot (KeyedForest), or a number of sites.
+class OpenTable {
+ public:
+  __device__ __forceinline__ OpenTable(const LabelTable& table, const RankLists& lists)
+      : words_(table.slots) {
+    std::uint64_t all = 0;
+    for (std::uint32_t r = 0; r < lists.ranks; ++r) all += lists.words[lists.first[r]];
+    slots_ = slots_for(all);
+  }
+
+  __device__ __forceinline__ std::uint64_t slots() const { return slots_; }
+  __device__ __forceinline__ KeyedForest forest() const { return {words_}; }
+  __device__ __forceinline__ bool has(std::uint64_t slot) const { return words_[slot] != kEmpty; }
+
+  // The slot of a label, which is there afterwards: with start(slot) below it where it is new.
+  template <class Start>
+  __device__ __forceinline__ std::uint32_t enter(Site label, const Start& start) const {
+    const std::uint64_t mask = slots_ - 1;
+    for (std::uint64_t slot = (label * 0x9E3779B97F4A7C15ull) >> 32 & mask;;
+         slot = (slot + 1) & mask) {
+      KeyedForest::Word word = Ref(words_[slot]).load(cuda::memory_order_relaxed);
+      const auto at = static_cast<std::uint32_t>(slot);
+      if (word == kEmpty)
+        word = atomicCAS(words_ + slot, kEmpty, KeyedForest::make(start(at), label));
+      if (word == kEmpty || KeyedForest::key(word) == label) return at;
+    }
+  }
+
+  // Empty; by all threads of a grid.
+  __device__ __forceinline__ void clear() const {
+    const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+    for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < slots_;
+         k += step) {
+      words_[k] = kEmpty;
+    }
+  }
+
+ private:
+  using Ref = cuda::atomic_ref<KeyedForest::Word, cuda::thread_scope_device>;
+  static constexpr KeyedForest::Word kEmpty = ~0ull;  // kNoLabel is no label
+
+  KeyedForest::Word* words_;
+  std::uint64_t slots_;
+};
+
 __global__ void __launch_bounds__(kThreads)
-    start_labels(const __grid_constant__ RankLists pairs,
-                 const __grid_constant__ LabelForest forest) {
-  for_list(pairs, 2, [&](bool any, const unsigned long long* pair, unsigned which) {
+    clear_table(const __grid_constant__ RankLists lists, const __grid_constant__ LabelTable table) {
+  OpenTable(table, lists).clear();
+}
+
+// A pair of labels becomes one of slots.
+__global__ void __launch_bounds__(kThreads) enter_labels(const __grid_constant__ RankLists pairs,
+                                                         const __grid_constant__ LabelTable table) {
+  const OpenTable labels(table, pairs);
+  for_list(pairs, [&](bool any, unsigned long long* pair) {
     if (!any) return;
-    const Site label = label_of(*pair, which);
-    ParentForest{forest.parent}.store(label, label);
-    atomicAnd(forest.adopted + label / 32, ~(1u << label % 32));
+    const auto itself = [](std::uint32_t slot) { return slot; };
+    const unsigned long long a = labels.enter(label_of(*pair, 0), itself);
+    *pair = a << 32 | labels.enter(label_of(*pair, 1), itself);
   });
 }
 
 __global__ void __launch_bounds__(kThreads)
-    unite_labels(const __grid_constant__ RankLists pairs,
-                 const __grid_constant__ LabelForest forest) {
-  for_list(pairs, 1, [&](bool any, const unsigned long long* pair, unsigned) {
-    if (any) ParentForest{forest.parent}.unite(label_of(*pair, 0), label_of(*pair, 1));
+    unite_slots(const __grid_constant__ RankLists pairs, const __grid_constant__ LabelTable table) {
+  const KeyedForest forest{table.slots};
+  for_list(pairs, [&](bool any, unsigned long long* pair) {
+    if (any) forest.unite(label_of(*pair, 0), label_of(*pair, 1));
   });
 }
 
-// The first thread that comes with a label of the slab adopts it.
+// A thread has a slot; labels of the slab are adopted.
 template <int kDim>
 __global__ void __launch_bounds__(kThreads)
     adopt_labels(const __grid_constant__ FusedLabels labels,
                  const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
-                 const __grid_constant__ RankLists pairs,
-                 const __grid_constant__ LabelForest forest,
+                 const __grid_constant__ RankLists pairs, const __grid_constant__ LabelTable table,
                  const __grid_constant__ AdoptedLabels adopted) {
-  for_list(pairs, 2, [&](bool any, const unsigned long long* pair, unsigned which) {
-    if (!any) return;
-    const Site label = label_of(*pair, which);
-    if (label < slab.first || label >= slab.last) return;
-    const std::uint32_t bit = 1u << label % 32;
-    if ((atomicOr(forest.adopted + label / 32, bit) & bit) != 0) return;
-    const FusedSystem system(labels, who, update);
-    const Site smallest = ParentForest{forest.parent}.find(label);
+  const OpenTable entered(table, pairs);
+  const FusedSystem system(labels, who, update);
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+       slot < entered.slots(); slot += step) {
+    if (!entered.has(slot)) continue;
+    const Site label = KeyedForest::key(table.slots[slot]);
+    if (label < slab.first || label >= slab.last) continue;
+    KeyedForest::Word root;
+    entered.forest().root(static_cast<std::uint32_t>(slot), root);
+    const Site smallest = KeyedForest::key(root);
     const std::uint32_t node = node_of<kDim>(labels, system, label).node;  // a root
     system.forest.words[node] = KeyedForest::make(node, smallest);
     const std::uint32_t place = take_place(adopted.count);
     adopted.node[place] = node;
     adopted.smallest[place] = smallest;
-  });
+  }
 }
 
 // A block's n^2 and n^4 into sums [3]: one address takes an addition at a time.
@@ -1274,23 +1333,16 @@ __device__ __forceinline__ bool begins_in(const SlabBorders& slab, unsigned long
   return label_of(part, 0) >= slab.first && label_of(part, 0) < slab.last;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    start_totals(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists parts,
-                 std::uint32_t* total) {
-  for_list(parts, 1, [&](bool any, const unsigned long long* part, unsigned) {
-    if (any && begins_in(slab, *part)) ParentForest{total}.store(label_of(*part, 0), 0);
-  });
-}
-
 // When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2. Many parts are of one
 // cluster: those of a warp are added together.
 __global__ void __launch_bounds__(kThreads)
     add_parts(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists parts,
-              std::uint32_t* total, unsigned long long* sums) {
+              const __grid_constant__ LabelTable table, unsigned long long* sums) {
+  const OpenTable totals(table, parts);
   const unsigned lane = threadIdx.x % 32;
   std::uint64_t square = 0;
   WideSum fourth = 0;
-  for_list(parts, 1, [&](bool any, const unsigned long long* part, unsigned) {
+  for_list(parts, [&](bool any, const unsigned long long* part) {
     const bool own = any && begins_in(slab, *part);
     const Site label = own ? label_of(*part, 0) : kNoLabel;
     const std::uint32_t of_part = own ? static_cast<std::uint32_t>(*part) : 0;
@@ -1302,7 +1354,9 @@ __global__ void __launch_bounds__(kThreads)
       if ((peers >> other & 1u) != 0) size += of_other;
     }
     if (!own || lane != lowest(peers)) return;
-    const std::uint64_t before = atomicAdd(total + label, size);
+    const std::uint32_t slot = totals.enter(label, [](std::uint32_t) { return 0u; });
+    const std::uint64_t before =
+        KeyedForest::parent(atomicAdd(table.slots + slot, static_cast<unsigned long long>(size)));
     const std::uint64_t before2 = before * before, after2 = (before + size) * (before + size);
     square += after2 - before2;
     fourth += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
@@ -1310,12 +1364,20 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
+constexpr unsigned kMostBlocks = 4096;  // of kernels that stride
+
 // Of kernels by for_list(): blocks enough for the longest list, or to fill the device.
-LaunchShape cover_lists(const RankLists& lists, std::uint64_t each) {
-  constexpr unsigned kMostBlocks = 8192;
-  LaunchShape shape = cover(each * lists.most, kThreads);
+LaunchShape cover_lists(const RankLists& lists) {
+  LaunchShape shape = cover(lists.most, kThreads);
   shape.blocks = std::min(shape.blocks, std::max(kMostBlocks / lists.ranks, 64u));
   shape.blocks_y = lists.ranks;
+  return shape;
+}
+
+// And of those over the table.
+LaunchShape cover_table(const RankLists& lists) {
+  LaunchShape shape = cover(slots_for(lists.ranks * lists.most), kThreads);
+  shape.blocks = std::min(shape.blocks, kMostBlocks);
   return shape;
 }
 
@@ -1383,16 +1445,19 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
   });
 }
 
+std::uint64_t label_table_slots(std::uint64_t words) { return slots_for(words); }
+
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
-                         const LabelForest& forest, const AdoptedLabels& adopted,
+                         const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream) {
-  launch(start_labels, cover_lists(pairs, 2), stream, pairs, forest);
-  launch(unite_labels, cover_lists(pairs, 1), stream, pairs, forest);
+  launch(clear_table, cover_table(pairs), stream, pairs, table);
+  launch(enter_labels, cover_lists(pairs), stream, pairs, table);
+  launch(unite_slots, cover_lists(pairs), stream, pairs, table);
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      launch(adopt_labels<kDim>, cover_lists(pairs, 2), stream, labels, slab, update, who, pairs,
-             forest, adopted);
+      launch(adopt_labels<kDim>, cover_table(pairs), stream, labels, slab, update, who, pairs,
+             table, adopted);
     }
   });
 }
@@ -1400,16 +1465,15 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
                          const AdoptedLabels& adopted, std::uint64_t most,
                          unsigned long long* parts, unsigned long long* sums, cudaStream_t stream) {
-  constexpr unsigned kMostBlocks = 4096;
   LaunchShape shape = cover(most, kThreads);
   shape.blocks = std::min(shape.blocks, kMostBlocks);
   launch(border_sizes, shape, stream, labels, update, who, adopted, parts, sums);
 }
 
-void launch_border_sums(const SlabBorders& slab, const RankLists& parts, std::uint32_t* total,
+void launch_border_sums(const SlabBorders& slab, const RankLists& parts, const LabelTable& table,
                         unsigned long long* sums, cudaStream_t stream) {
-  launch(start_totals, cover_lists(parts, 1), stream, slab, parts, total);
-  launch(add_parts, cover_lists(parts, 1), stream, slab, parts, total, sums);
+  launch(clear_table, cover_table(parts), stream, parts, table);
+  launch(add_parts, cover_lists(parts), stream, slab, parts, table, sums);
 }
 
 }  // namespace rewise::single

@@ -151,16 +151,18 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
                          const SlabEdges& edges, cudaStream_t stream);
 // Lists of all ranks: of each how many words it has, then these.
 struct RankLists {
-  const unsigned long long* words = nullptr;
+  unsigned long long* words = nullptr;
   const std::uint64_t* first = nullptr;  // [ranks] where each begins
   std::uint32_t ranks = 0;
   std::uint64_t most = 0;  // words of one
 };
-// A rank's work space for labels of all slabs, by their sites.
-struct LabelForest {
-  std::uint32_t* parent = nullptr;   // [sites]
-  std::uint32_t* adopted = nullptr;  // bit of site s: word s / 32, bit s % 32
+// A rank's work space for labels of all slabs: an open-addressed hash table, no larger than the
+// lists at hand ask for, so that it mostly stays in the device's cache.
+struct LabelTable {
+  unsigned long long* slots = nullptr;  // [label_table_slots() of the longest lists]
 };
+std::uint64_t label_table_slots(std::uint64_t words);
+
 // A slab's labels that are in pairs: their roots in the tiles' forest, and the smallest labels of
 // their clusters.
 struct AdoptedLabels {
@@ -169,10 +171,10 @@ struct AdoptedLabels {
   std::uint32_t* count = nullptr;  // 0 before
 };
 // Then the pairs of all slabs: their sets are found, and the slab's clusters that are in them draw
-// by the smallest label of their set.
+// by the smallest label of their set. The lists hold places in the table afterwards.
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
-                         const LabelForest& forest, const AdoptedLabels& adopted,
+                         const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream);
 // When the next update's tiles, or the flip, are done: of these, at most `most`, the smallest label
 // and the sites of the cluster in the slab, label << 32 | sites, after their number; into sums [3]
@@ -182,8 +184,8 @@ void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::u
                          const AdoptedLabels& adopted, std::uint64_t most,
                          unsigned long long* parts, unsigned long long* sums, cudaStream_t stream);
 // Of such parts of all slabs the sums over clusters whose smallest label is in this one, n^2 and
-// n^4 (low, high), are added to sums [3]. `total` [sites] is work space.
-void launch_border_sums(const SlabBorders& slab, const RankLists& parts, std::uint32_t* total,
+// n^4 (low, high), are added to sums [3].
+void launch_border_sums(const SlabBorders& slab, const RankLists& parts, const LabelTable& table,
                         unsigned long long* sums, cudaStream_t stream);
 
 }  // namespace rewise::single
