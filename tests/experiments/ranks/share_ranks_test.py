@@ -195,8 +195,8 @@ class Shared(Place):
         info = json.loads(self.run_command([str(REWISE), "info", "--json"]).stdout)
         if not info["cuda"]["devices"]:
             self.skipTest("no GPU here")
-        for line in ("--engine single --cluster swendsen-wang --schedule 1:2 --size 256,200 --p 0.05 "
-                     "--temperature 2.5 --replicas 2 --equilibrate 2 --measure 20",
+        for line in ("--engine single --cluster swendsen-wang --schedule 1:2 --size 256,200 "
+                     "--p 0.05 --temperature 2.5 --replicas 2 --equilibrate 2 --measure 20",
                      "--engine packed --schedule 1:0 --size 1024,200 --temperature 2.3 "
                      "--equilibrate 2 --measure 20"):
             expected = self.results(line + " --device cpu")
