@@ -57,11 +57,15 @@ DeviceMail::DeviceMail(ranks::Transport& transport, int device)
       device_(device),
       may_(transport.device_route() == DeviceRoute::automatic ||
            transport.device_route() == DeviceRoute::peer),
-      direct_(transport.device_route() == DeviceRoute::direct ||
-              (transport.device_route() != DeviceRoute::host && transport.takes_device_memory())),
+      direct_(transport.device_route() != DeviceRoute::host && transport.takes_device_memory()),
       peers_(static_cast<std::size_t>(transport.size())),
       places_out_(peers_.size()),
       places_in_(peers_.size()) {
+  if (transport.device_route() == DeviceRoute::direct && !direct_) {
+    throw Error(ExitCode::device,
+                "--share-route direct: this MPI does not say that it takes addresses of device "
+                "memory (take --share-route auto)");
+  }
   const bool processes = may_ && !transport.one_process();
   const unsigned flags = cudaEventDisableTiming | (processes ? cudaEventInterprocess : 0u);
   for (cudaEvent_t& event : queued_) {

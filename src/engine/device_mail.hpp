@@ -25,7 +25,8 @@ namespace rewise {
 
 class DeviceMail {
  public:
-  // On the device that is current.
+  // On the device that is current. Error(device) where the user asks for a way that there is not,
+  // here or from lend().
   DeviceMail(ranks::Transport& transport, int device);
   // Together on all ranks, once lend() has been called; what was lent goes after it.
   ~DeviceMail();
@@ -33,8 +34,7 @@ class DeviceMail {
   DeviceMail& operator=(const DeviceMail&) = delete;
 
   // All ranks together, before the first exchange of what lies there: memory of this device, from
-  // its first byte on, that messages are sent from. Error(device) where the user asks for a way
-  // that there is not.
+  // its first byte on, that messages are sent from.
   void lend(std::span<std::uint8_t> memory);
 
   struct Message {
