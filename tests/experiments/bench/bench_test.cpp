@@ -205,7 +205,7 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
   const Output first = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --json");
   REQUIRE(first.status == 0);
   const auto json = nlohmann::json::parse(first.out);
-  CHECK(json["rows"].size() == 4 + 5);
+  CHECK(json["rows"].size() == 4 + 5 + 2);
   CHECK(json["devices"][0]["device"] == "cpu");
   CHECK(json["devices"][0]["copy_bytes_per_second"] > 0);
   std::set<std::string> updates;
@@ -214,7 +214,7 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
     CHECK(r["flips_per_ns"] > 0);
     CHECK(r["temperature"] == 2.7848);
   }
-  CHECK(updates.size() == 9);
+  CHECK(updates.size() == 11);
   place.write("before.json", first.out);
   const Output vs = place.run(kQuick +
                               "--device cpu --threads 1 --engine bundle --update wolff --p 0,0.1 "
