@@ -247,13 +247,12 @@ class Batch {
     std::vector<std::size_t> group;
     if (pending_.empty()) return group;
     const TaskSpec& first = tasks_[pending_.back()].spec;
-    // Half of what is left to each, so that all come to their end together and files of the first
-    // are written while the last are still being measured; but no groups too small to be worth it.
-    const std::size_t share = (pending_.size() + 2 * workers_ - 1) / (2 * workers_);
+    // No more than a worker's share; and where files take long half of what is left to each, so
+    // that those of the first are written while the last are still being measured.
     const GroupSize size = group_size(first);
-    const std::size_t least = std::min(size.least, share_);
-    const std::size_t wanted =
-        device < 0 ? 1 : std::clamp(share, least, std::max(least, size.most));
+    const std::size_t most = std::min(size.most, share_), least = std::min(size.least, share_);
+    const std::size_t half = (pending_.size() + 2 * workers_ - 1) / (2 * workers_);
+    const std::size_t wanted = device < 0 ? 1 : std::clamp(half, least, most);
     for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
       if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
       group.push_back(pending_[k]);

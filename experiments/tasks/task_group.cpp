@@ -29,8 +29,9 @@ constexpr std::size_t kManyTaken = 1 << 12;
 // takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
 // Memory bounds the latter; and a group's series.
 constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
-constexpr double kWorthwhile =
-    16;  // sweeps of a group that fills this part of the device are no slower
+constexpr double kWorthwhile = 16;  // sweeps are no slower in groups that fill this part of it
+// From so much on files are written for as long as the engines take, about.
+constexpr double kLargeSeries = 256.0 * (1 << 20);
 constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
 
 }  // namespace
@@ -288,12 +289,15 @@ GroupSize group_size(const TaskSpec& spec) {
   if (spec.engine != EngineKind::bundle || spec.imported != nullptr) return {};
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   const double series = replicas * static_cast<double>(spec.measure) * 24;
-  const double tasks = std::ceil(filling_bundles(site_count(spec)) / (replicas / 32));
+  const double filling = filling_bundles(site_count(spec));
+  const double tasks = std::ceil(filling / (replicas / 32));
   const auto count = [](double wanted) {
     return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
   };
   const std::size_t most = count(std::min(tasks, kMostSeries / series));
-  return {most, std::min(most, count(tasks / kWorthwhile))};
+  if (static_cast<double>(most) * series <= kLargeSeries) return {most, most};
+  const double few = std::max(filling / kWorthwhile, kFillingBundles);
+  return {most, std::min(most, count(std::ceil(few / (replicas / 32))))};
 }
 
 std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run) {

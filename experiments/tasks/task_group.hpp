@@ -60,8 +60,8 @@ bool run_together(const TaskSpec& a, const TaskSpec& b);
 // updates, which wait for memory more than for anything else, by their replicas.
 double filling_bundles(double sites);
 
-// How many tasks like this one fill a CUDA device, 1 where one does; and the fewest that are worth
-// a group of their own beside others.
+// How many tasks like this one fill a CUDA device, 1 where one does; and how few are a group where
+// that lets files be written beside the engines from early on: fewer where series are large.
 struct GroupSize {
   std::size_t most = 1, least = 1;
 };

@@ -71,6 +71,11 @@ std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t elemen
   const Place chunk(packing.chunk.begin(), packing.chunk.end());
   hsize_t elements = 1;
   for (const auto extent : chunk) elements *= extent;
+  Place strides(packing.strides.begin(), packing.strides.end());
+  if (strides.empty()) {
+    strides = ones;
+    for (std::size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * extents[i + 1];
+  }
   // The next place of an odometer of so many digits, or false after the last.
   const auto next = [](Place& at, const Place& step, const Place& end, std::size_t digits) {
     for (std::size_t i = digits; i-- > 0; at[i] = 0) {
@@ -90,7 +95,7 @@ std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t elemen
     do {
       hsize_t from = 0, to = 0;
       for (std::size_t i = 0; i < rank; ++i) {
-        from = from * extents[i] + offset[i] + row[i];
+        from += (offset[i] + row[i]) * strides[i];
         to = to * chunk[i] + row[i];
       }
       shuffle(values + element * from, element, to, within[rank - 1], shuffled);
@@ -256,6 +261,7 @@ void Group::write_raw(const std::string& name, Kind kind, const void* values, st
   bool good = list.valid() && H5Pset_obj_track_times(list.get(), false) >= 0;
   // A chunk may not be larger than the array, so an empty array has none.
   const bool packed = !packing.chunk.empty() && packing.level > 0 && size > 0;
+  if (!packed && !packing.strides.empty() && size > 0) failed(fmt::format("lay out {}", name));
   if (good && !packing.chunk.empty() && size > 0) {
     const std::vector<hsize_t> chunk(packing.chunk.begin(), packing.chunk.end());
     good = H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data()) >= 0;

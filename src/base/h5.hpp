@@ -77,6 +77,9 @@ struct Array {
 struct Packing {
   std::vector<std::uint64_t> chunk;
   int level = 0;
+  // Where they are packed: how far apart the values of neighbours along each index lie, where it is
+  // not last index fastest; those of the last one lie side by side.
+  std::vector<std::uint64_t> strides = {};
 };
 
 class Group {

@@ -127,12 +127,9 @@ void check_graph(const GraphRecord& graph) {
 template <class T>
 void write_series(h5::Group& group, const std::string& name, const Series<T>& series) {
   const std::vector<std::uint64_t> dims{series.temperatures(), series.time(), series.replicas()};
-  std::vector<T> values;
-  {
-    const h5::Pause pause;
-    values = series.by_temperature();
-  }
-  group.write<T>(name, values, dims, packing(dims));
+  h5::Packing how = packing(dims);
+  how.strides = {dims[2], dims[0] * dims[2], 1};
+  group.write<T>(name, series.values(), dims, how);
 }
 
 template <class T>

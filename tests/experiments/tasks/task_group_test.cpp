@@ -153,6 +153,16 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   CHECK(group_size(spec).most == 32);
   spec.graph.extents = {16, 16};
   CHECK(group_size(spec).most == 256);
+  CHECK(group_size(spec).least == 128);
+  spec.measure = 100;  // little is to be written
+  CHECK(group_size(spec).least == 256);
+  spec.graph.extents = {32, 32};
+  spec.measure = 30'000;  // 180 MB each: 11 of them are as much as a group may have
+  CHECK(group_size(spec).most == 11);
+  CHECK(group_size(spec).least == 11);
+  spec.measure = 3'000;
+  CHECK(group_size(spec).most == 116);
+  CHECK(group_size(spec).least == 32);
   spec.measure = 10'000'000;
   CHECK(group_size(spec).most == 1);
   spec.engine = EngineKind::single;
