@@ -96,7 +96,14 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
     const MomentRows rows = moments_at(changes, k);
     curve.value[k] = f(mean, graphs.sites, t);
     for (Index g = 0; g < rows.rows(); ++g) {
-      curve.left_out(g, k) = f(mean + rows.row(g).transpose() / members, graphs.sites, t);
+      Moments changed = mean;
+      if (controls.noise.rows() > 0) {
+        // A control's mean moves with its graph: as if its exact mean did the opposite.
+        ControlVariates moved = controls;
+        moved.mu -= controls.noise.row(g).matrix().transpose() / members;
+        changed = controlled_mean(moments_at(graphs, k), moved).array();
+      }
+      curve.left_out(g, k) = f(changed + rows.row(g).transpose() / members, graphs.sites, t);
     }
   }
   return curve;

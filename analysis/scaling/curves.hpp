@@ -45,7 +45,8 @@ JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const Mo
                                  const ControlVariates& controls = {});
 
 // The same averages, each graph's row changed by `changes` (a row per graph) in turn: left_out(g)
-// is f with graph g changed. For parts of a graph's noise that are known, such as the thermal one.
+// is f with graph g changed, and its controls by their noise. For parts of a graph's noise that are
+// known, such as the thermal one.
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
                              const MomentFunction& f, const ControlVariates& controls = {});
 

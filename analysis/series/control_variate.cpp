@@ -14,7 +14,7 @@ using Eigen::Index;
 
 // With n graphs c controls inflate the variance by (n - 2)/(n - c - 2) before they reduce it.
 bool enough_graphs(Index graphs, Index controls) {
-  return controls > 0 && graphs >= 4 * (controls + 1);
+  return controls > 0 && graphs >= kGraphsPerControl * (controls + 1);
 }
 
 void check_controls(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {

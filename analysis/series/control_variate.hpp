@@ -19,7 +19,11 @@ struct ControlVariates {
   Eigen::ArrayXXd x;                    // [graph, control]; no columns: nothing is corrected
   Eigen::VectorXd mu;                   // [control], the exact means
   std::vector<std::string> names = {};  // [control], or none: for people
+  Eigen::ArrayXXd noise = {};           // [graph, control], thermal as of curves.hpp, or none
 };
+
+// Graphs that one more control, and the mean, need each.
+inline constexpr Eigen::Index kGraphsPerControl = 4;
 
 // Corrected column means of `rows` [graph, k]. Controls that do not vary (p = 0, or the rule
 // `swap`, which keeps every degree) are left out; with fewer than 4 (controls + 1) graphs the

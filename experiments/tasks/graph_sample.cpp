@@ -70,6 +70,15 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, units).transpose();
     sample.tau(row) = tau_of_m2(data, k).value;
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
+    if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
+      const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;
+      sample.improved.conservativeResize(count, 2);
+      sample.improved_thermal.conservativeResize(count, 2);
+      sample.improved.row(row) = difference.colwise().mean();
+      sample.improved_thermal.row(row) = (difference.bottomRows(rest).colwise().mean() -
+                                          difference.topRows(half).colwise().mean()) /
+                                         2;
+    }
     inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
     if (thermal && bond_sums.cols() > 1) {
       sample.simulated_thermal.conservativeResize(count, kMomentCount);
@@ -120,6 +129,49 @@ MomentTable simulated_thermal_table(const SizeSamples& samples,
   return table_of(samples, as_array(temperatures), &GraphSample::simulated_thermal);
 }
 
+namespace {
+
+// Improved estimators less plain ones have the exact mean 0, at every temperature. One number for
+// m^2 and one for m^4: temperatures count by their distance from the middle of the window as they
+// do in reweighting to there, in units of their averages over the graphs. As many as the graphs can
+// bear.
+void add_improved(const SizeSamples& samples, ControlVariates& known) {
+  const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
+  const Eigen::Index temperatures = samples.graphs.front().improved.rows();
+  for (const GraphSample& graph : samples.graphs) {
+    if (graph.improved.rows() != temperatures || temperatures == 0) return;
+  }
+  known.noise = Eigen::ArrayXXd::Zero(graphs, known.x.cols());
+  constexpr Eigen::Index moment[] = {kM2, kM4};
+  constexpr const char* name[] = {"improved_m2", "improved_m4"};
+  for (const Eigen::Index o : {0, 1}) {
+    const Eigen::Index k = known.x.cols();
+    if (graphs < kGraphsPerControl * (k + 2)) return;
+    known.x.conservativeResize(graphs, k + 1);
+    known.noise.conservativeResize(graphs, k + 1);
+    known.mu.conservativeResize(k + 1);
+    known.x.col(k) = known.noise.col(k) = 0;
+    known.mu(k) = 0;
+    known.names.emplace_back(name[o]);
+    for (Eigen::Index t = 0; t < temperatures; ++t) {
+      double mean = 0;
+      for (const GraphSample& graph : samples.graphs) mean += graph.simulated(t, moment[o]);
+      const double x =
+          temperatures > 1
+              ? 2.0 * static_cast<double>(t) / static_cast<double>(temperatures - 1) - 1
+              : 0;
+      const double weight = std::exp(-1.4 * x * x) * static_cast<double>(graphs) / mean;
+      for (Eigen::Index g = 0; g < graphs; ++g) {
+        const GraphSample& graph = samples.graphs[static_cast<std::size_t>(g)];
+        known.x(g, k) += weight * graph.improved(t, o);
+        known.noise(g, k) += weight * graph.improved_thermal(t, o);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 ControlVariates controls(const SizeSamples& samples) {
   const GraphMoments exact = exact_means(samples.spec);
   const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
@@ -142,6 +194,7 @@ ControlVariates controls(const SizeSamples& samples) {
   if (exact.rewired_ends >= least_ends)
     add("rewired_ends", exact.rewired_ends, &GraphSample::rewired_ends);
   if (meetings >= least_meetings) add("sum_k2", exact.sum_k2, &GraphSample::sum_k2);
+  if (samples.improved) add_improved(samples, result);
   return result;
 }
 

@@ -26,8 +26,11 @@ struct GraphSample {
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
   GraphPeaks peaks;                     // where they are looked for
   double rewired_ends = 0, sum_k2 = 0;  // the control variates
-  std::uint64_t measurements = 0;       // that went in, per replica
-  std::uint64_t discarded = 0;          // before them
+  // Of Swendsen-Wang's m^2 and m^4 by improved estimators less the plain ones, and half the
+  // difference of that between the halves of the replicas, signed as `thermal`; [T, 2], or nothing.
+  Eigen::ArrayX2d improved, improved_thermal;
+  std::uint64_t measurements = 0;  // that went in, per replica
+  std::uint64_t discarded = 0;     // before them
 };
 
 // Of a task's measurements from number `discard` on.
@@ -46,6 +49,7 @@ struct SizeSamples {
   std::optional<EnergyGrid> energies;  // of histograms, where peaks are looked for
   double m2_power = 0.5;               // scaled_m2 = N^m2_power <m^2>
   GraphSpec spec;                      // of any of the graphs: their exact means
+  bool improved = false;               // estimators of clusters count as controls, too
   std::vector<GraphSample> graphs;
 };
 

@@ -97,10 +97,12 @@ Value tau_of_m2(const TaskData& task, std::size_t temperature) {
   return tau_of(m2, configured(task, "sampling.every", 1));
 }
 
-ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
+namespace {
+
+// Improved estimators, averaged over time in `parts` stretches a replica: m^2, and m^4 where there
+// is one. [replica * parts, 1 or 2].
+Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std::size_t parts) {
   const auto& sizes = task.cluster_size;
-  const Value none{kNan, kNan};
-  if (sizes.empty()) return {none, none, none};
   const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
   const double updates = schedule.cluster * configured(task, "sampling.every", 1);
   const auto sites = static_cast<double>(task.graph.sites);
@@ -110,8 +112,6 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
   // that of any number.
   const double q = configured(task, "sampling.q", 2);
   const bool fourth = !task.cluster_quartic_low.empty() && (q == 2 || updates == 1);
-  const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
-                                                        static_cast<Eigen::Index>(sizes.time())));
   const std::size_t length = sizes.time() / parts;
   Eigen::ArrayXXd rows =
       Eigen::ArrayXXd::Zero(static_cast<Eigen::Index>(sizes.replicas() * parts), fourth ? 2 : 1);
@@ -128,7 +128,18 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
       rows(row, 1) += (two + (q - 2) * size * size) / (updates * (q - 1) * std::pow(sites, 4));
     }
   }
-  rows /= static_cast<double>(length);
+  return rows / static_cast<double>(length);
+}
+
+}  // namespace
+
+ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
+  const auto& sizes = task.cluster_size;
+  const Value none{kNan, kNan};
+  if (sizes.empty()) return {none, none, none};
+  const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
+                                                        static_cast<Eigen::Index>(sizes.time())));
+  const Eigen::ArrayXXd rows = cluster_rows(task, temperature, parts);
   const VectorFunction all = [](const Eigen::VectorXd& mean) {
     Eigen::VectorXd result = mean;
     if (mean.size() < 2) return result;
@@ -137,8 +148,21 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
     return result;
   };
   const Estimates found = jackknife(rows, all);
-  if (!fourth) return {found[0], none, none};
+  if (rows.cols() < 2) return {found[0], none, none};
   return {found[0], found[1], found[2]};
+}
+
+Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature) {
+  if (task.cluster_quartic_low.empty()) return {};
+  const Eigen::ArrayXXd improved = cluster_rows(task, temperature, 1);
+  if (improved.cols() < 2) return {};
+  const Eigen::ArrayXXd m2 =
+      (view_temperature(task.magnetisation, temperature).cast<double>() / units_of(task).order)
+          .square();
+  Eigen::ArrayX2d difference(improved.rows(), 2);
+  difference.col(0) = improved.col(0) - m2.colwise().mean().transpose();
+  difference.col(1) = improved.col(1) - m2.square().colwise().mean().transpose();
+  return difference;
 }
 
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {

@@ -61,6 +61,10 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
 // <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 
+// Swendsen-Wang's improved estimators of m^2 and m^4 less the plain ones, [replica, 2], whose mean
+// is zero in equilibrium; no rows for other updates.
+Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature);
+
 // Drops what was measured later. A finished file may hold more than a plan asks for; what is made
 // of it depends on the plan alone.
 void keep_first(TaskData& task, std::uint64_t measurements);

@@ -62,13 +62,13 @@ Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q)
 Range likely_range(const StudyConfig& config, double p) {
   const Range all = scan_range(config, p);
   const int dim = config.dim();
-  if (p <= 0 || p > 0.03 || dim < 2 || config.q > 2) return all;
+  if (p <= 0 || dim < 2 || config.model == ModelKind::potts) return all;
   // Amplitude and exponent of chi above Tc: square lattice exact; cubic; mean field.
   constexpr double amplitude[] = {0, 0, 0.9625, 1.06, 1}, gamma[] = {0, 0, 1.75, 1.237, 1};
   const double tc = regular_tc(dim);
   const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
   const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma[dim]);
-  const double removed = config.rule == Rule::rewire ? 1.3 * p * tc : 0;
+  const double removed = config.rule == Rule::add ? 0 : 1.3 * p * tc;
   const double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift), high = tc + 2 * shift;
   return {std::max(all.low, low), std::min(all.high, high)};
 }

@@ -50,9 +50,10 @@ inline Range scan_range(const StudyConfig& config, double p) {
   return scan_range(config.dim(), config.rule, p, config.model, config.q);
 }
 
-// Where Tc is likely to be for small p, within scan_range; scan_range itself for others. Shortcuts
-// order the lattice where each finds, on average, one other within reach: 2 d p tanh(1/T) chi = 1
-// with chi of the regular lattice, chi = a ((T - Tc)/Tc)^-gamma. `rewire` also takes bonds away.
+// Where Tc of Ising spins is likely to be, within scan_range; scan_range itself for p = 0, chains
+// and Potts. Shortcuts order the lattice where each finds, on average, one other within reach: 2 d
+// p tanh(1/T) chi = 1 with chi of the regular lattice, chi = a ((T - Tc)/Tc)^-gamma. All rules but
+// `add` also take bonds away.
 Range likely_range(const StudyConfig& config, double p);
 
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.

@@ -31,7 +31,8 @@ namespace {
 constexpr std::uint32_t kScanGraphs = 4;
 constexpr std::size_t kScanSizes = 2;
 constexpr std::uint64_t kScanWarmUp = 60;  // cycles
-constexpr double kLargeScan = 1 << 17;     // sites from which on Swendsen-Wang does it at once
+constexpr std::uint64_t kShortEquilibration = 48, kShortMeasure = 40;
+constexpr double kLargeScan = 1 << 17;  // sites from which on Swendsen-Wang does it at once
 
 MomentRows scan_moments(const TaskData& data) {
   MomentRows rows(static_cast<Eigen::Index>(data.temperature.size()), kMomentCount);
@@ -80,8 +81,8 @@ class Scan {
       for (std::size_t k = 0; k < kScanSizes; ++k) {
         SizePlan plan = tasks_.first_plan(point, k);
         plan.temperatures = scan_temperatures(range(point), sites);
-        plan.equilibrate = 200;
-        plan.measure = 100;
+        plan.equilibrate = short_ ? kShortEquilibration : 200;
+        plan.measure = short_ ? kShortMeasure : 100;
         plan.every = 2;
         if (warm_) {
           plan.warm_up.cycles = kScanWarmUp;
@@ -124,6 +125,9 @@ class Scan {
   bool settled() const { return settled_; }
   // From now on Swendsen-Wang, which reaches equilibrium at any temperature.
   void warm() { warm_ = true; }
+  // Fewer cycles, where who looks at settled() does it again with Swendsen-Wang if they are too
+  // few.
+  void shorten() { short_ = true; }
 
  private:
   // At the temperatures next to the centre.
@@ -153,7 +157,7 @@ class Scan {
 
   TcTasks& tasks_;
   const std::vector<std::size_t>& which_;
-  bool warm_ = false, settled_ = true;
+  bool warm_ = false, short_ = false, settled_ = true;
 };
 
 // Puts the estimates in these points' centres, and a warning where there was no crossing. Under
@@ -178,6 +182,7 @@ void run_tc_scan(TcTasks& tasks, const std::vector<std::size_t>& which) {
   const double sites = std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
   const bool may_warm = config.engine != EngineKind::packed;
   if (may_warm && sites > kLargeScan) scan.warm();
+  if (may_warm) scan.shorten();
   std::vector<std::size_t> lost = scan.run(likely);
   if (may_warm && !scan.settled()) {
     scan.warm();
@@ -268,6 +273,8 @@ class Search {
     size.samples.m2_power = point.data.p > 0
                                 ? kMeanFieldM2Power
                                 : regular_m2_power(config_.dim(), static_cast<int>(config_.q));
+    // Where all is fixed, numbers stay what they were before there were such controls.
+    size.samples.improved = !config_.measure && config_.model == ModelKind::ising;
     point.data.sizes.push_back(std::move(size));
     point.wide = false;
     place_window(point, k);

@@ -32,6 +32,30 @@ TEST_CASE("of several roots the one that separates best, or the nearest, is take
   CHECK(*falling_root(x, y, 0.9) == Approx(1).epsilon(1e-6));
 }
 
+TEST_CASE("noise that a control takes away is no part of a curve's noise") {
+  // All that differs between the graphs is noise, and the control is that noise itself.
+  constexpr Eigen::Index graphs = 20;
+  test::Dice dice(12);
+  MomentTable table, noise;
+  table.sites = noise.sites = 100;
+  table.temperature = noise.temperature = temperature_grid(2.4, 2.6, 3);
+  ControlVariates control{Eigen::ArrayXXd(graphs, 1), Eigen::VectorXd::Zero(1)};
+  for (Eigen::Index g = 0; g < graphs; ++g) control.x(g, 0) = dice.normal();
+  control.noise = control.x;
+  for (std::size_t m = 0; m < table.table.size(); ++m) {
+    noise.table[m] = 0.01 * control.x.replicate(1, 3);
+    table.table[m] = 0.5 + noise.table[m];
+  }
+  const MomentFunction m2 = [](const Moments& m, double, double) { return m(kM2); };
+  const auto spread = [&](const ControlVariates& known) {
+    const JackknifeCurve curve = changed_curve(0, table, noise, m2, known);
+    return (curve.left_out.rowwise() - curve.value.transpose()).abs().maxCoeff();
+  };
+  CHECK(spread(control) < 1e-12);
+  control.noise.resize(0, 0);
+  CHECK(spread(control) > 1e-4);
+}
+
 TEST_CASE("interpolation is exact for cubics") {
   ArrayXd x(6);
   x << 0, 0.3, 1, 1.2, 2, 2.5;

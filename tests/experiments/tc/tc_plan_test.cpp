@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "experiments/tc/tree_search.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -27,6 +28,38 @@ TEST_CASE("the scan covers every known critical temperature") {
   const Range ring = scan_range(1, Rule::rewire, 1e-6);
   CHECK(ring.low > 0);
   CHECK(ring.high > ring.low);
+}
+
+TEST_CASE("Tc is where it is likely to be, with room for crossings of small sizes") {
+  // experiments/results/tc-table.csv; `swap`: small p as `rewire`, p = 1 the random regular graph.
+  struct Known {
+    int dim;
+    Rule rule;
+    double p, tc;
+  };
+  for (const Known& known :
+       {Known{2, Rule::rewire, 1e-4, 2.28264}, Known{2, Rule::rewire, 0.01, 2.434578},
+        Known{2, Rule::rewire, 0.0316228, 2.5657}, Known{2, Rule::rewire, 0.1, 2.78499},
+        Known{2, Rule::rewire, 0.316228, 3.1333}, Known{2, Rule::rewire, 1, 3.6583},
+        Known{2, Rule::add, 0.0316228, 2.7219}, Known{2, Rule::add, 0.1, 3.2189},
+        Known{2, Rule::add, 0.316228, 4.3921}, Known{2, Rule::add, 1, 7.4706},
+        Known{2, Rule::swap, 0.1, 2.6683}, Known{2, Rule::swap, 1, 2.8854},
+        Known{3, Rule::rewire, 0.1, 4.8656}, Known{3, Rule::rewire, 0.316228, 5.1824},
+        Known{3, Rule::rewire, 1, 5.6908}, Known{3, Rule::add, 0.1, 5.4741},
+        Known{3, Rule::add, 1, 11.4775}, Known{4, Rule::rewire, 0.1, 6.9261},
+        Known{4, Rule::rewire, 1, 7.7069}}) {
+    StudyConfig config;
+    config.rule = known.rule;
+    config.sizes = {std::vector<std::uint32_t>(static_cast<std::size_t>(known.dim), 8)};
+    const Range range = likely_range(config, known.p);
+    const Range all = scan_range(config, known.p);
+    INFO(known.dim << "D, p = " << known.p << ": " << range.low << " to " << range.high);
+    CHECK(range.low >= all.low);
+    CHECK(range.high <= all.high);
+    CHECK(range.low < known.tc - (known.p > 0.03 ? 0.01 * known.tc : 0));
+    CHECK(range.high > 1.003 * known.tc);
+    CHECK(range.low > regular_tc_value(known.dim)->value);
+  }
 }
 
 TEST_CASE("scan temperatures fill the range, close enough for histograms to overlap") {
