@@ -92,18 +92,24 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
   const auto members = static_cast<double>(curve.left_out.rows());
   for (Index k = 0; k < graphs.temperature.size(); ++k) {
     const double t = graphs.temperature[k];
-    const Moments mean = controlled_mean(moments_at(graphs, k), controls).array();
+    const MomentRows of_graphs = moments_at(graphs, k);
+    const Moments mean = controlled_mean(of_graphs, controls).array();
+    // A control's mean moves with its graph, as if its exact mean did the opposite: linearly.
+    const Index count = controls.noise.rows() > 0 ? controls.noise.cols() : 0;
+    Eigen::ArrayXXd response(count, Index{kMomentCount});
+    for (Index c = 0; c < count; ++c) {
+      ControlVariates moved = controls;
+      moved.mu(c) -= 1;
+      response.row(c) = controlled_mean(of_graphs, moved).transpose().array() - mean.transpose();
+    }
     const MomentRows rows = moments_at(changes, k);
     curve.value[k] = f(mean, graphs.sites, t);
     for (Index g = 0; g < rows.rows(); ++g) {
-      Moments changed = mean;
-      if (controls.noise.rows() > 0) {
-        // A control's mean moves with its graph: as if its exact mean did the opposite.
-        ControlVariates moved = controls;
-        moved.mu -= controls.noise.row(g).matrix().transpose() / members;
-        changed = controlled_mean(moments_at(graphs, k), moved).array();
+      Moments change = rows.row(g).transpose();
+      for (Index c = 0; c < count; ++c) {
+        change += controls.noise(g, c) * response.row(c).transpose();
       }
-      curve.left_out(g, k) = f(changed + rows.row(g).transpose() / members, graphs.sites, t);
+      curve.left_out(g, k) = f(mean + change / members, graphs.sites, t);
     }
   }
   return curve;
