@@ -9,6 +9,10 @@
 #include <limits>
 #include <sstream>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -211,7 +215,14 @@ double disk_need(const TaskSpec& spec) {
 
 MemoryRoom memory_room() {
   MemoryRoom room{std::numeric_limits<double>::infinity(), ""};
-  const double free = kibibytes("/proc/meminfo", "MemAvailable");
+  double free = kibibytes("/proc/meminfo", "MemAvailable");
+#ifdef __GLIBC__
+  // What was freed is kept to be used again (main.cpp): where that is much of all it goes back.
+  if (static_cast<double>(mallinfo2().fordblks) > 0.1 * free) {
+    malloc_trim(0);
+    free = kibibytes("/proc/meminfo", "MemAvailable");
+  }
+#endif
   if (free >= 0) tighten(room, free, "the machine");
   tighten_by_control_group(room);
   rlimit limit{};
