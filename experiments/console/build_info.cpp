@@ -20,6 +20,7 @@
 
 #include "experiments/build_config.hpp"
 #include "experiments/configuration/toml_reader.hpp"
+#include "src/base/deflate.hpp"
 #include "src/base/h5.hpp"
 
 namespace rewise {
@@ -82,6 +83,7 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
       {"Eigen", dotted(EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
       {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"HDF5", h5::library_version()},
+      {"deflate", deflate_library()},
       {"Highway", dotted(HWY_MAJOR, HWY_MINOR, HWY_PATCH)},
       {"nlohmann-json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                NLOHMANN_JSON_VERSION_PATCH)},

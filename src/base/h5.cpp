@@ -100,7 +100,7 @@ std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t elemen
       }
       shuffle(values + element * from, element, to, within[rank - 1], shuffled);
     } while (next(row, ones, within, rank - 1));
-    packed.push_back({offset, deflated_planes(shuffled, element)});
+    packed.push_back({offset, deflated(shuffled, packing.level)});
     if (packed.back().bytes.empty()) packed.back() = {offset, shuffled, false};
   } while (next(offset, chunk, extents, rank));
   return packed;
