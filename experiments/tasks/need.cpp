@@ -179,22 +179,18 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   MemoryNeed need;
   const double state = state_bytes(spec, s), each = std::max(threads, 1);
   need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec);
-  const double graph = 16 * s.rewired + 20 * s.modified + 12 * s.ends;
-  const double build = std::max(s.build, 13 * s.modified);
+  need.graph = 16 * s.rewired + 20 * s.modified + 12 * s.ends;
+  need.build = std::max(s.build, 13 * s.modified);
   if (spec.engine == EngineKind::packed) {
     need.engine = on_device ? 0 : state;
     need.device = on_device ? state : 0;
     need.saving = (keeps_file ? 3 : 1) * state;
     if (s.modified == 0) return need;
     const double lists = s.sites / 8 + 8 * s.modified + 4 * s.ends;
-    need.graph = graph;
-    need.build = build;
     need.engine += kGrowing * lists;  // on the host, to be copied, if it runs on a device
     need.device += on_device ? lists : 0;
     return need;
   }
-  need.graph = graph;
-  need.build = build;
   const bool single = spec.engine == EngineKind::single;
   need.engine = single ? single_engine(spec, s) : bundle_engine(spec, s);
   need.working = single ? single_working(spec, s, each) : bundle_working(spec, s, each);

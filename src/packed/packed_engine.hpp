@@ -23,6 +23,9 @@ void check_machine_memory(const Layout& layout, std::size_t systems);
 class PackedEngine : public EngineBase {
  public:
   PackedEngine(const Layout& layout, std::uint64_t bonds, const EngineSpec& spec);
+  // On the regular lattice.
+  PackedEngine(const Layout& layout, const EngineSpec& spec)
+      : PackedEngine(layout, layout.bonds(), spec) {}
 
  protected:
   // Words of one system, [2][colour_words], from `first` on; to the host and back.

@@ -44,8 +44,7 @@ class SharedEngine final : public PackedEngine, public SavesApart {
  public:
   SharedEngine(Transport& transport, Recipe recipe, const EngineOptions& options,
                std::unique_ptr<Crew> crew = nullptr)
-      : PackedEngine(Layout::make(recipe.extents), Layout::make(recipe.extents).bonds(),
-                     recipe.spec),
+      : PackedEngine(Layout::make(recipe.extents), recipe.spec),
         crew_(std::move(crew)),
         options_(options),
         shares_(transport, written(EngineKind::packed, recipe),

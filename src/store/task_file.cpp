@@ -18,9 +18,10 @@ namespace {
 constexpr const char* kFormat = "rewise task";
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kAttributeText = 32'768;  // longer texts become datasets
-constexpr std::uint64_t kChunkElements = 1ULL
-                                         << 15;  // a plane of signs repeats within deflate's reach
-constexpr int kLevel = 1;                        // of deflate, for series and bonds
+// Of a chunk: a plane of bytes, of signs say, that is like the one before it lies within reach of
+// deflate.
+constexpr std::uint64_t kChunkElements = 1ULL << 15;
+constexpr int kLevel = 1;  // of deflate, for series and bonds
 constexpr std::size_t kMaxDim = 8;
 
 [[noreturn]] void unfit(const std::string& what) {
