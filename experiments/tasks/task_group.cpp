@@ -274,10 +274,12 @@ void TaskGroup::run() { members_->run(); }
 bool run_together(const TaskSpec& a, const TaskSpec& b) {
   const auto shape = [](const TaskSpec& s) {
     return std::tuple(s.graph.extents, s.engine, s.model, s.local, s.cluster, s.temperatures.size(),
-                      s.replicas, s.schedule.local, s.schedule.cluster, s.warm_up.cycles > 0);
+                      s.replicas, s.warm_up.cycles > 0);
   };
+  const bool warm_alike = a.warm_up.cycles == 0 || (a.warm_up.schedule == b.warm_up.schedule &&
+                                                    a.warm_up.cluster == b.warm_up.cluster);
   return a.engine == EngineKind::bundle && a.imported == nullptr && b.imported == nullptr &&
-         shape(a) == shape(b);
+         shape(a) == shape(b) && a.schedule == b.schedule && warm_alike;
 }
 
 double filling_bundles(double sites) {

@@ -142,6 +142,16 @@ TEST_CASE("which tasks run together, and how many fill a device") {
     INFO("change " << change);
     CHECK_FALSE(run_together(specs[0], other));
   }
+  TaskSpec warm = specs[0];
+  warm.warm_up = {32, {4, 1}, ClusterUpdate::swendsen_wang};
+  CHECK_FALSE(run_together(specs[0], warm));
+  TaskSpec other = warm;
+  other.warm_up.cycles = 2;
+  CHECK(run_together(warm, other));
+  other.warm_up.schedule = {1, 1};
+  CHECK_FALSE(run_together(warm, other));
+  other.warm_up = {32, {4, 1}, ClusterUpdate::wolff};
+  CHECK_FALSE(run_together(warm, other));
   TaskSpec spec;
   spec.temperatures = {2.4};
   spec.replicas = 256;
