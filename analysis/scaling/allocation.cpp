@@ -12,7 +12,6 @@ namespace {
 constexpr double kMemberStep = 0.02;  // of the members, at least one
 constexpr double kMeasurementStep =
     0.25;                               // of the measurements: each means going on with all members
-constexpr double kMostThermal = 0.9;    // where the rest of few members is to be trusted
 constexpr double kLeastThermal = 0.02;  // share below which measurements are left alone
 
 class Allocator {
@@ -68,8 +67,9 @@ class Allocator {
     gains_.clear();
     for (const WeighedFit& part : fits_) {
       const auto count = static_cast<Eigen::Index>(part.points.size());
-      const LinearFit fitted = fit_linear(part.design, Eigen::VectorXd::Zero(count),
-                                          covariance(part.points, part.points));
+      Eigen::MatrixXd of_part = covariance(part.points, part.points);
+      if (part.neglected.size() > 0) of_part += part.neglected;
+      const LinearFit fitted = fit_linear(part.design, Eigen::VectorXd::Zero(count), of_part);
       result_.variance += fitted.ok ? part.weight * fitted.covariance(0, 0)
                                     : std::numeric_limits<double>::quiet_NaN();
       Eigen::VectorXd gain = Eigen::VectorXd::Zero(points);
@@ -120,12 +120,6 @@ class Allocator {
 };
 
 }  // namespace
-
-double best_measurements(const ErrorSource& source) {
-  const double f = std::clamp(source.thermal, 0.0, kMostThermal);
-  const double best = std::sqrt(f / (1 - f) * source.measurements * source.start / source.measure);
-  return std::clamp(std::round(best), source.measurements, source.most_measurements);
-}
 
 Allocation allocate(const std::vector<WeighedFit>& fits, const std::vector<ErrorSource>& sources,
                     double variance, double most_work) {

@@ -35,18 +35,17 @@ struct WeighedFit {
   Eigen::MatrixXd design;            // [points of it, parameters]
   std::vector<Eigen::Index> points;  // of the data
   double weight = 1;
+  // [points of it, points of it] what no growth lowers, of a term that the form leaves out: it
+  // takes weight from the data, too. May be empty.
+  Eigen::MatrixXd neglected = {};
 };
 
 struct Allocation {
   std::vector<double> members, measurements;  // [source], whole numbers
-  double variance = 0;                        // as predicted, all fits together
-  double work = 0;                            // in all, what is done included
-  bool exhausted = false;                     // what would help is at its most
+  double variance = 0;     // as predicted, all fits together, what they neglect included
+  double work = 0;         // in all, what is done included
+  bool exhausted = false;  // what would help is at its most
 };
-
-// The measurements of a member, those of now at least, at which variance x work of one source is
-// least. f counts as 0.9 at most: what is left beside it is known from few members.
-double best_measurements(const ErrorSource& source);
 
 // Grows until the variance is `variance` or below, or the work (all of it) `most_work` or above, by
 // one step at least where the variance is above. Where no fit is possible nothing grows and the

@@ -143,6 +143,27 @@ Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second
   return result;
 }
 
+Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int observable) {
+  Crossing result;
+  result.smaller = curve.sites;
+  result.larger = std::numeric_limits<double>::infinity();
+  result.observable = observable;
+  result.height.value = limit;
+  const Eigen::ArrayXd& at = curve.temperature;
+  const auto root = falling_root(at, curve.value - limit, {}, &result.roots);
+  result.temperature.value = root.value_or(kNaN);
+  if (!root) return result;
+  result.status = CrossingStatus::found;
+  Eigen::ArrayXd& left_out = result.temperature.left_out[curve.sample];
+  left_out.resize(curve.left_out.rows());
+  for (Index g = 0; g < left_out.size(); ++g) {
+    const Eigen::ArrayXd left = curve.left_out.row(g).transpose() - limit;
+    left_out[g] = falling_root(at, left, *root).value_or(kNaN);
+    if (std::isnan(left_out[g])) result.status = CrossingStatus::unstable;
+  }
+  return result;
+}
+
 std::vector<Crossing> consecutive_crossings(const std::vector<JackknifeCurve>& curves,
                                             int observable) {
   std::vector<const JackknifeCurve*> sorted;

@@ -24,8 +24,10 @@ enum class CrossingStatus {
 };
 
 struct Crossing {
-  double smaller = 0, larger = 0;  // sites of the two sizes
-  int observable = 0;              // the caller's number for U, sqrt(N) m^2, ..
+  // Sites of the two sizes; larger = infinity: the crossing with a known limit of the observable,
+  // the same number at every temperature.
+  double smaller = 0, larger = 0;
+  int observable = 0;  // the caller's number for U, sqrt(N) m^2, ..
   CrossingStatus status = CrossingStatus::none;
   Jackknifed temperature;  // NaN unless found or unstable
   Jackknifed height;       // the observable's value there
@@ -37,6 +39,9 @@ struct Crossing {
 // least 4 temperatures.
 Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second,
                        int observable = 0);
+
+// Where one curve falls through a known limit; its leave-one-out curves likewise.
+Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int observable = 0);
 
 // Consecutive sizes (curves sorted by sites). All S(S-1)/2 pairs would hold little more
 // information and make the covariance nearly singular.

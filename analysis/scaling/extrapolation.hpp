@@ -1,4 +1,5 @@
-// Crossing temperatures of size pairs, extrapolated to infinite size.
+// Crossing temperatures of size pairs, and of sizes with a known limit, extrapolated to infinite
+// size.
 //
 // Near Tc an observable that is size-independent there behaves as
 //   U(T, N) = U* + A (T - Tc) N^y + B N^-w,
@@ -7,7 +8,9 @@
 //   U_x = U* + B [N1^-w + N1^y (N1^-w - N2^-w) / (N2^y - N1^y)]                   (height)
 // (Binder, Z. Phys. B 43, 119 (1981); Ferrenberg & Landau, Phys. Rev. B 44, 5081 (1991)).
 // Mean field, p > 0: y = w = 1/2 (y = 1/nu_bar, nu_bar = 2), the shift is 1/sqrt(N1 N2) exactly
-// and the height N1^-1/2 + N2^-1/2. Regular lattice: y = 1/(nu d), w = omega/d.
+// and the height N1^-1/2 + N2^-1/2. Where U* is known, U(T, N) = U* is at T_x = Tc - (B/A)
+// N^(-w-y): the same amplitude, and the shift -1/N in mean field. Regular lattice: y = 1/(nu d), w
+// = omega/d.
 #pragma once
 
 #include <cmath>
@@ -45,6 +48,15 @@ ScalingExponents potts_exponents(int dim, int q);
 inline constexpr double kMeanFieldM2Power = 0.5;
 double regular_m2_power(int dim, int q);
 
+// U at Tc of the infinite mean-field lattice: 1 - Gamma(1/4)^4 / (24 pi^2) (Brezin & Zinn-Justin,
+// Nucl. Phys. B 257, 867 (1985)).
+double mean_field_binder();
+
+// What U at Tc is lower by where every graph has a transition temperature of its own, normally
+// distributed with a width of order N^(-1/2), that of a mean-field window: such a spread does not
+// go away with size. `spread` = [<m^2>^2] / [<m^2>]^2 - 1 tells it (analysis/README.md).
+double binder_lowered_by_spread(double spread);
+
 double crossing_shift(double smaller, double larger, ScalingExponents e);
 double crossing_height_shift(double smaller, double larger, ScalingExponents e);
 
@@ -72,12 +84,16 @@ struct Extrapolation {
   Value total() const { return {value.value, std::hypot(value.error, systematic)}; }
 };
 
-// Crossings that were not `found` are skipped. Crossings of different observables (U and sqrt(N)
-// m^2) share Tc and have their own amplitudes a_o; the fit needs as many pairs as parameters.
+// Crossings that were not `found` are skipped. Of an observable with two crossings with its limit
+// or more, these are taken, and none of two sizes: they hold what those do, and more (README).
+// Crossings of different observables (U and sqrt(N) m^2) share Tc and have their own amplitudes
+// a_o; the fit needs as many pairs as parameters.
 //
-// What the form leaves out is part of the error. The next term, b_o s2(N1, N2) with s2 the shift of
-// corrections N^(-2w), is given a normal prior: at the smallest pair it is kNextTerm times the
-// leading one, one standard deviation. Its covariance adds to that of the crossings, which takes
+// What the form leaves out is part of the error. The next terms, b_o s2(N1, N2) and c_o s3(N1, N2)
+// with s2, s3 the shifts of corrections N^(-2w) and N^(-3w), are given normal priors: at the
+// smallest pair each is kNextTerm times the one before, one standard deviation. (Where statistics
+// settle b_o, the third is what is left out.) Their covariance adds to that of the crossings, which
+// takes
 // weight from small sizes (Bayesian fits of neglected terms: Lepage et al., Nucl. Phys. B Proc.
 // Suppl. 106, 12 (2002)). Fits from every smallest size on are averaged with weights
 // exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)): no threshold at
@@ -90,7 +106,7 @@ Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, Sc
 // The height of one observable's crossings, extrapolated likewise: U -> U*.
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);
 
-// Standard deviation of the neglected term over the leading one, at the smallest pair of a fit.
+// Standard deviation of a neglected term over the one before, at the smallest pair of a fit.
 inline constexpr double kNextTerm = 0.4;
 
 // By how much an error grows that rests on few members: on a covariance of `members` degrees of

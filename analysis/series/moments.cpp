@@ -70,6 +70,13 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
   return mean * mean - left_out / static_cast<double>(n * partners);
 }
 
+double pair_of_m2(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                  const SampleUnits& units) {
+  const bool alone = bond_sums.cols() == 1;
+  const auto stretches = alone ? std::min<Eigen::Index>(kPairStretches, bond_sums.rows()) : 1;
+  return mean_pair(block_moments(bond_sums, magnetisation_sums, units, stretches).col(kM2), alone);
+}
+
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units) {
   const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units);

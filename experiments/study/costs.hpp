@@ -26,6 +26,8 @@ double least_cpu_seconds(const TaskSpec& spec);
 double cuda_seconds(const Schedule& schedule, ClusterUpdate cluster, double p, double sites);
 
 inline constexpr double kGrowth = 1.5;  // of all work, in one round at most
+// The same where what is known of the errors says with some certainty that more is needed.
+inline constexpr double kCertainGrowth = 4;
 // The step that should reach the target aims a little below it: predictions have errors, too.
 inline constexpr double kAim = 0.94;  // of the variance that the target leaves
 // What a target is likely to make of the graphs that it begins with: what tuning is worth.

@@ -58,6 +58,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   GraphSample sample;
   sample.measurements = data.energy.time();
   sample.simulated.resize(count, kMomentCount);
+  sample.m2_pair.resize(count);
   sample.tau.resize(count);
   sample.discarded = discard;
   sample.halves = halves_of(data, 0, data.energy.time());
@@ -68,6 +69,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     const auto bond_sums = view_temperature(data.energy, k);
     const auto magnetisations = view_temperature(data.magnetisation, k);
     sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, units).transpose();
+    sample.m2_pair(row) = pair_of_m2(bond_sums, magnetisations, units);
     sample.tau(row) = tau_of_m2(data, k).value;
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {

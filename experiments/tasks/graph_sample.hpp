@@ -21,6 +21,7 @@ struct GraphSample {
   // nothing: of `fine` and of `simulated`.
   MomentRows thermal;                   // [grid, moment]
   MomentRows simulated_thermal;         // [T, moment]
+  Eigen::ArrayXd m2_pair;               // [T] <m^2>^2, of different replicas
   Eigen::ArrayXd tau;                   // [T] tau_int of m^2, cycles
   Halves halves;                        // replicas that started hot against cold ones
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp

@@ -22,7 +22,7 @@ std::optional<double> known_tc(const StudyConfig& config, double p) {
 
 // analysis/README.md: the square torus, the cubic lattice, and mean field for any p > 0.
 std::optional<double> known_binder(int dim, double p) {
-  if (p > 0) return 1 - std::pow(std::tgamma(0.25), 4) / (24 * M_PI * M_PI);
+  if (p > 0) return mean_field_binder();
   if (dim == 2) return 0.61069;
   if (dim == 3) return 0.4655;
   return std::nullopt;
@@ -35,17 +35,15 @@ bool cubic_shape(const std::vector<SizeData>& sizes) {
   });
 }
 
-void find_crossings(const PointData& point, PointResult& result) {
-  for (const int observable : {kBinder, kScaledM2}) {
-    std::vector<JackknifeCurve> curves;
-    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-      curves.push_back(observable_curve(static_cast<int>(k), point.sizes[k].samples, observable));
-      SizeResult& size = result.sizes[k];
-      size.fine_temperatures.assign(curves[k].temperature.begin(), curves[k].temperature.end());
-      (observable == kBinder ? size.fine_binder : size.fine_scaled_m2) = curves[k].values();
-    }
-    const auto crossings = consecutive_crossings(curves, observable);
-    result.crossings.insert(result.crossings.end(), crossings.begin(), crossings.end());
+void find_crossings(const StudyConfig& config, const PointData& point, PointResult& result) {
+  std::vector<std::vector<JackknifeCurve>> curves;
+  result.crossings = crossings_of(config, point, false, &curves);
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    SizeResult& size = result.sizes[k];
+    const Eigen::ArrayXd& fine = curves[kBinder][k].temperature;
+    size.fine_temperatures.assign(fine.begin(), fine.end());
+    size.fine_binder = curves[kBinder][k].values();
+    size.fine_scaled_m2 = curves[kScaledM2][k].values();
   }
 }
 
@@ -59,6 +57,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
   }
   std::vector<Crossing> of_binder;
   for (const auto& crossing : result.crossings) {
+    if (std::isinf(crossing.larger)) continue;
     if (crossing.observable == kBinder) of_binder.push_back(crossing);
     if (crossing.status == CrossingStatus::found) continue;
     result.warnings.push_back(fmt::format(
@@ -75,7 +74,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
 const Crossing* last_crossing(const PointResult& result) {
   const Crossing* last = nullptr;
   for (const auto& crossing : result.crossings) {
-    if (crossing.observable == kBinder) last = &crossing;
+    if (crossing.observable == kBinder && !std::isinf(crossing.larger)) last = &crossing;
   }
   return last != nullptr && last->status == CrossingStatus::found ? last : nullptr;
 }
@@ -251,6 +250,30 @@ std::optional<Value> PointResult::candidate() const {
   return estimate(last->temperature);
 }
 
+std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point, bool thermal,
+                                   std::vector<std::vector<JackknifeCurve>>* kept) {
+  std::vector<Crossing> all;
+  std::vector<std::vector<JackknifeCurve>> curves(2);
+  for (const int observable : {kBinder, kScaledM2}) {
+    auto& of_sizes = curves[static_cast<std::size_t>(observable)];
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      const SizeSamples& samples = point.sizes[k].samples;
+      const auto number = static_cast<int>(k);
+      of_sizes.push_back(thermal ? thermal_curve(number, samples, observable)
+                                 : observable_curve(number, samples, observable));
+    }
+    const auto found = consecutive_crossings(of_sizes, observable);
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    if (point.p == 0 || config.model == ModelKind::potts) break;
+    all.push_back(crossing_with_limit(raised_binder(curves[kBinder][k], point.sizes[k], thermal),
+                                      mean_field_binder(), kBinder));
+  }
+  if (kept != nullptr) *kept = std::move(curves);
+  return all;
+}
+
 PointResult locate_tc(const StudyConfig& config, const PointData& point) {
   PointResult result;
   result.p = point.p;
@@ -269,7 +292,7 @@ PointResult locate_tc(const StudyConfig& config, const PointData& point) {
         {TcStatus::no_transition, "one dimension has no transition at p = 0 (Tc = 0)"});
     return result;
   }
-  find_crossings(point, result);
+  find_crossings(config, point, result);
   extrapolate(config, result);
   result.exact = known_tc(config, point.p);
   if (config.q == 2 && (cubic_shape(point.sizes) || point.p > 0)) {

@@ -1,9 +1,9 @@
 // From the graphs of every size and p to Tc(p), its shift and local exponents
 // (analysis/README.md). Knows nothing of files; tc_report prints what comes out.
 //
-// Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), extrapolated in
-// the mean-field form (p > 0) or the regular one (p = 0). Errors: jackknife over graphs, through to
-// the end, with control variates.
+// Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), of U rather with
+// its limit (Ising, p > 0), extrapolated in the mean-field form (p > 0) or the regular one (p = 0).
+// Errors: jackknife over graphs, through to the end, with control variates.
 //
 // A number that a check contradicts is no result: replicas that have not forgotten their start, a
 // crossing outside of the window, too few graphs or sizes, U at the crossing far from its limit.
@@ -49,7 +49,7 @@ struct Reason {
 struct PointResult {
   double p = 0;
   std::vector<SizeResult> sizes;
-  std::vector<Crossing> crossings;  // of U, then of sqrt(N) m^2
+  std::vector<Crossing> crossings;  // as crossings_of
   ScalingExponents exponents;
   Extrapolation tc, binder;          // Tc, and U at the crossing
   std::optional<Collapse> collapse;  // of U of all sizes, with a free exponent
@@ -76,6 +76,13 @@ struct TcResult {
   LocalExponents local;
   std::vector<PowerLaw> power_laws;
 };
+
+// Of U of consecutive sizes, then of sqrt(N) m^2; then, for Ising spins at p > 0, of U with its
+// limit.
+// The curves go to `kept`, [observable][size], where it is given; `thermal`: thermal_curve()s.
+std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point,
+                                   bool thermal = false,
+                                   std::vector<std::vector<JackknifeCurve>>* kept = nullptr);
 
 // One point without `simulated` curves, checks of equilibrium and shift: what a target goes by.
 PointResult locate_tc(const StudyConfig& config, const PointData& point);

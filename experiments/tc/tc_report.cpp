@@ -45,15 +45,18 @@ Json crossings_json(const PointData& point, const PointResult& result) {
     const bool known = c.status != CrossingStatus::none;
     Json json;
     json["quantity"] = quantity(c.observable);
-    json["extents"] = {extents_of(point, c.smaller), extents_of(point, c.larger)};
-    json["sites"] = {c.smaller, c.larger};
+    const bool pair = !std::isinf(c.larger);  // else with the limit of U: of one size
+    json["extents"] = {extents_of(point, c.smaller)};
+    json["sites"] = {c.smaller};
+    if (pair) json["extents"].push_back(extents_of(point, c.larger));
+    if (pair) json["sites"].push_back(c.larger);
     json["status"] = status[static_cast<std::size_t>(c.status)];
     json["temperature"] = known ? printed_json(estimate(c.temperature)) : Json(nullptr);
     json["height"] = known ? printed_json(estimate(c.height)) : Json(nullptr);
     json["shift"] = crossing_shift(c.smaller, c.larger, result.exponents);
-    json["height_shift"] = crossing_height_shift(c.smaller, c.larger, result.exponents);
+    if (pair) json["height_shift"] = crossing_height_shift(c.smaller, c.larger, result.exponents);
     json["used"] = is_in(used, i);
-    if (c.observable == 0) json["height_used"] = is_in(height_used, of_binder++);
+    if (c.observable == 0 && pair) json["height_used"] = is_in(height_used, of_binder++);
     list.push_back(std::move(json));
   }
   return list;
@@ -99,7 +102,7 @@ Json tc_json(const PointResult& result) {
 Json binder_json(const PointResult& result) {
   std::vector<Crossing> of_binder;
   for (const Crossing& c : result.crossings) {
-    if (c.observable == 0) of_binder.push_back(c);
+    if (c.observable == 0 && !std::isinf(c.larger)) of_binder.push_back(c);
   }
   return extrapolated_json(result.binder, of_binder);
 }

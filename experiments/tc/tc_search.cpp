@@ -505,4 +505,40 @@ JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observa
                        crossing_function(samples, observable), controls(samples));
 }
 
+JackknifeCurve raised_binder(JackknifeCurve curve, const SizeData& size, bool thermal) {
+  const std::vector<double>& temperatures = size.plan.temperatures;
+  const auto graphs = static_cast<Eigen::Index>(size.samples.graphs.size());
+  const auto count = static_cast<Eigen::Index>(temperatures.size());
+  Eigen::MatrixXd m2(graphs, count), pair(graphs, count);  // [graph, T]
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    const GraphSample& graph = size.samples.graphs[static_cast<std::size_t>(g)];
+    m2.row(g) = graph.simulated.col(kM2).matrix().transpose();
+    pair.row(g) = graph.m2_pair.matrix().transpose();
+  }
+  // [fine temperature]; straight lines between the simulated ones.
+  const auto raise = [&](const Eigen::RowVectorXd& mean_m2, const Eigen::RowVectorXd& mean_pair) {
+    const Eigen::ArrayXd spread = (mean_pair.array() / mean_m2.array().square() - 1).transpose();
+    Eigen::RowVectorXd raised(curve.temperature.size());
+    Eigen::Index left = 0;
+    for (Eigen::Index k = 0; k < raised.size(); ++k) {
+      const auto at = [&](Eigen::Index t) { return temperatures[static_cast<std::size_t>(t)]; };
+      while (left + 2 < count && at(left + 1) < curve.temperature(k)) ++left;
+      const double share = (curve.temperature(k) - at(left)) / (at(left + 1) - at(left));
+      raised(k) = binder_lowered_by_spread((1 - share) * spread(left) + share * spread(left + 1));
+    }
+    return raised;
+  };
+  const auto n = static_cast<double>(graphs);
+  const Eigen::RowVectorXd mean_m2 = m2.colwise().mean(), mean_pair = pair.colwise().mean();
+  const Eigen::RowVectorXd raised = raise(mean_m2, mean_pair);
+  curve.value += raised.transpose().array();
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    curve.left_out.row(g) += (thermal ? raised
+                                      : raise((n * mean_m2 - m2.row(g)) / (n - 1),
+                                              (n * mean_pair - pair.row(g)) / (n - 1)))
+                                 .array();
+  }
+  return curve;
+}
+
 }  // namespace rewise

@@ -20,16 +20,8 @@ struct Used {
   std::vector<Jackknifed> numbers, thermal;
 };
 
-Used used_crossings(const PointData& point, const PointResult& result) {
-  std::vector<Crossing> thermal;
-  for (const int observable : {0, 1}) {
-    std::vector<JackknifeCurve> curves;
-    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-      curves.push_back(thermal_curve(static_cast<int>(k), point.sizes[k].samples, observable));
-    }
-    const auto crossings = consecutive_crossings(curves, observable);
-    thermal.insert(thermal.end(), crossings.begin(), crossings.end());
-  }
+Used used_crossings(const StudyConfig& config, const PointData& point, const PointResult& result) {
+  const std::vector<Crossing> thermal = crossings_of(config, point, true);
   Used used;
   for (const auto i : result.tc.fits[result.tc.chosen].used) {
     used.numbers.push_back(result.crossings[i].temperature);
@@ -58,7 +50,7 @@ std::vector<ErrorSource> error_sources(const StudyConfig& config, const PointDat
   const bool thermal_known = have_thermal(point);
   Used used;
   if (thermal_known) {
-    used = used_crossings(point, result);
+    used = used_crossings(config, point, result);
   } else {
     for (const auto i : chosen.used) used.numbers.push_back(result.crossings[i].temperature);
   }
@@ -91,7 +83,7 @@ bool drifts(const CrossingFit& fit) {
 }
 
 WeighedFit weighed_fit(const CrossingFit& fit) {
-  WeighedFit whole{fit.design, {}, 1};
+  WeighedFit whole{fit.design, {}, 1, fit.neglected};
   for (std::size_t i = 0; i < fit.used.size(); ++i) {
     whole.points.push_back(static_cast<Eigen::Index>(i));
   }
@@ -140,8 +132,17 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     work += sources[k].work();
   }
   for (SizeTarget& size : step.sizes) size.share /= variance_now;
-  // No graphs mend what the form leaves out: larger sizes do.
-  if (drifts(chosen) && result.tc.systematic > kMostSystematic * target) {
+  // The fit's variance, what it leaves out included, against what is reported: by the factors for
+  // few graphs and misfit, and the spread of the fits.
+  const std::vector<WeighedFit> fits{weighed_fit(chosen)};
+  const double endless = std::numeric_limits<double>::infinity();
+  const double now = allocate(fits, sources, endless, 0).variance;
+  const double reported = std::pow(statistical * doubt, 2) + std::pow(result.tc.systematic, 2);
+  const double wanted = kAim * target * target / std::max(reported / now, 1.0);
+  const Allocation all = allocate(fits, sources, wanted, endless);
+  // Graphs mend what the form leaves out only where larger sizes can take over from smaller ones.
+  if (drifts(chosen) && result.tc.systematic > kMostSystematic * target &&
+      (may_add || all.exhausted)) {
     step.another_size = may_add;
     if (!may_add) {
       step.stopped = fmt::format(
@@ -151,26 +152,13 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     }
     return step;
   }
-  const std::vector<WeighedFit> fits{weighed_fit(chosen)};
-  const double left_out = std::min(result.tc.systematic, kMostSystematic * target);
-  // What the fit predicts is smaller than the error by the factors for few graphs and misfit.
-  const double factor = statistical * statistical / variance_now;
-  const double wanted =
-      kAim * (target * target - left_out * left_out) / (doubt * doubt * std::max(factor, 1.0));
-  const double now = allocate(fits, sources, std::numeric_limits<double>::infinity(), 0).variance;
   // Where the error should be below the target but for bad luck, more of everything.
   const double variance = now > wanted ? wanted : 0;
-  double most_work = kGrowth * work;
-  if (begins_short(config, point.p)) {
-    // To bring them to where variance x work is least is no risk.
-    double best = 0;
-    for (const ErrorSource& source : sources) {
-      ErrorSource longer = source;
-      longer.measurements = best_measurements(source);
-      best += longer.work();
-    }
-    most_work = std::max(most_work, best);
-  }
+  // As much as is needed, less what the need is uncertain by: a variance of n degrees of freedom is
+  // known to (2/n)^(1/2) of it.
+  const double certain = 1 - std::sqrt(2 / std::max(result.tc.members, 2.0));
+  const double needed = now > wanted ? std::min(certain * all.work, kCertainGrowth * work) : 0;
+  const double most_work = std::max(kGrowth * work, needed);
   const Allocation next = allocate(fits, sources, variance, most_work);
   if (!(next.work > work)) {
     step.stopped = fmt::format("lattice.most_graphs = {} is reached", config.most_graphs);
@@ -180,10 +168,7 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     step.graphs[k] = static_cast<std::uint32_t>(next.members[k]);
     step.plans[k].measure = static_cast<std::uint64_t>(next.measurements[k]);
   }
-  const Allocation all =
-      now > wanted ? allocate(fits, sources, wanted, std::numeric_limits<double>::infinity())
-                   : next;
-  step.work_left = all.work / work - 1;
+  step.work_left = (now > wanted ? all : next).work / work - 1;
   return step;
 }
 

@@ -5,16 +5,18 @@
 // covariance each size adds a part that falls with its graphs and measurements. The jackknife gives
 // these parts; two halves of each graph's replicas tell how much of them is thermal noise, which
 // more measurements lower, and how much the spread between graphs, which only graphs do.
-// analysis/scaling/allocation.hpp finds the cheapest growth to the target. One step takes at most
-// half as much work again as was done, since the parts are only as good as the graphs so far.
+// analysis/scaling/allocation.hpp finds the cheapest growth to the target. One step takes half as
+// much work again as was done, or what is needed less its uncertainty, up to four times as much:
+// the parts are only as good as the graphs so far.
 //
-// The systematic error is that of the term which the extrapolation leaves out; it hardly falls with
-// statistics. Where it is most of the target, or U at the crossing is far from its mean-field
-// value, a larger size is what helps. The target is reached where the error is below it by its own
-// uncertainty, since to stop at a lucky estimate would make errors too small.
-// Adding one ends with lattice.more_sizes, adding graphs with lattice.most_graphs; the target is
-// missed then, and the state says why.
-// Work is that of study/costs.hpp.
+// The systematic error is that of the term which the extrapolation leaves out. Its covariance
+// counts in the fit that graphs are dealt out for: sizes that are worth little for it get none, and
+// where larger ones become known better the fit leans on them, and it falls. Where it is most of
+// the target, or U at the crossing is far from its mean-field value, a larger size is what helps.
+// The target is reached where the error is below it by its own uncertainty, since to stop at a
+// lucky estimate would make errors too small. Adding one ends with lattice.more_sizes, adding
+// graphs with lattice.most_graphs; the target is missed then, and the state says why. Work is that
+// of study/costs.hpp.
 #pragma once
 
 #include <string>

@@ -52,7 +52,7 @@ def found(point, quantity):
 
 def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
     """Crossings with their errors: filled where the fit used them, open where it left them out;
-    gives the largest abscissa."""
+    gives the abscissa farthest from 0."""
     widest = 0.0
     for which in (True, False):
         chosen = [c for c in group if c.get(abscissa) is not None and c.get(used, True) == which]
@@ -64,18 +64,18 @@ def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
         known = panel.get_legend_handles_labels()[1]
         style.points(panel, x, y[:, 0], y[:, 1], index,
                      label if which else "left out" if "left out" not in known else None, **face)
-        widest = max(widest, x.max())
+        widest = max([widest, *x], key=abs)
     return widest
 
 
-def draw_fit(panel, limit, widest, good=True):
-    """The lines limit + amplitude x of an extrapolation (of the fit of greatest weight, where the
-    limit is an average over several), each with the band of its error where the summary has the
-    covariance; one label with chi^2 for all."""
+def draw_fit(panel, limit, widest, good=True, least=0.0):
+    """From the abscissa least to widest, the lines limit + amplitude x of an extrapolation (of the
+    fit of greatest weight, where the limit is an average over several), each with the band of its
+    error where the summary has the covariance; one label with chi^2 for all."""
     value, error = value_and_error(limit.get("fit_limit", limit))
     label = rf"fit, $\chi^2/\mathrm{{dof}} = {limit['chi2']:.1f}/{limit['dof']}$" \
         if limit.get("chi2") is not None and limit.get("dof") is not None else "fit"
-    x = np.linspace(0, 1.05 * widest, 41)
+    x = np.linspace(1.05 * least, 1.05 * widest, 81)
     lines = [(QUANTITIES.index(fit["quantity"]), *value_and_error(fit.get("amplitude")),
               fit.get("covariance")) for fit in limit.get("fit") or []
              if fit.get("quantity") in QUANTITIES]
@@ -107,10 +107,10 @@ def draw_limit(panel, limit, name, good=True):
                    label=rf"${name} = {in_formula(value, error)}$" + ("" if good else ", refused"))
 
 
-def from_zero(panel, widest):
-    """Abscissas from 0 on, with room for the limit's star beside the axis."""
+def from_zero(panel, widest, least=0.0):
+    """Abscissas from 0 on, or from least, with room for the limit's star beside the axis."""
     widest = widest or 1.0
-    panel.set_xlim(-0.06 * widest, 1.08 * widest)
+    panel.set_xlim(min(-0.06 * widest, 1.08 * least), 1.08 * widest)
     style.plain_offset(panel.xaxis)
 
 
@@ -135,25 +135,30 @@ def title_of(point):
 
 
 def plot_extrapolation(points):
-    """Crossing temperatures of neighbouring sizes against their finite-size shift, with the fit
-    that gives Tc at N = infinity and its error band. Open symbols were left out of the fit; an
-    open star is a value that a check contradicts."""
+    """Crossing temperatures of neighbouring sizes against their finite-size shift, and to the left
+    those of U with its limit, with the fit that gives Tc at N = infinity and its error band. Open
+    symbols were left out of the fit; an open star is a value that a check contradicts."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
-        widest = max(draw_crossings(panel, found(point, quantity), "shift", "temperature", "used",
+        pairs = {quantity: [c for c in found(point, quantity) if len(c["sites"]) == 2]
+                 for quantity in QUANTITIES}
+        widest = max(draw_crossings(panel, pairs[quantity], "shift", "temperature", "used",
                                     index, "crossings of " + quantity_label(quantity, point))
                      for index, quantity in enumerate(QUANTITIES))
+        alone = [c for c in found(point, "binder") if len(c["sites"]) == 1]
+        least = draw_crossings(panel, alone, "shift", "temperature", "used", len(QUANTITIES),
+                               r"$U = U^*$, $s = -1/N$")
         good = point.get("tc") is not None
         limit = point["tc"] if good else refused(point)
         if limit is not None:
-            draw_fit(panel, limit, widest, good)
+            draw_fit(panel, limit, widest, good, least)
             draw_limit(panel, limit, r"T_{\mathrm{c}}", good)
         if is_regular(point):
             panel.set_xlabel(r"$s = (N_1^{-w} - N_2^{-w})\,/\,(N_2^{\,y} - N_1^{\,y})$")
         else:
             panel.set_xlabel(r"$s = (N_1 N_2)^{-1/2}$")
         panel.set_ylabel(r"crossing temperature $T_\times$ ($J/k_{\mathrm{B}}$)")
-        from_zero(panel, widest)
+        from_zero(panel, widest, least)
         name_panel(panel, point)
         panel.legend(**style.SMALL_LEGEND)
     return figure, "extrapolation"

@@ -78,32 +78,6 @@ TEST_CASE("measurements are as many as balance their work with that of new membe
   CHECK(found.work < 1.04 * least);
 }
 
-TEST_CASE("the best number of measurements has the least variance x work") {
-  ErrorSource source = source_at(1, 0, 1, 30);
-  source.measure = 2;
-  source.measurements = 4;
-  source.most_measurements = 1000;
-  for (const double thermal : {0.3, 0.6, 0.85}) {
-    source.thermal = thermal;
-    double best = 4, least = 1e300;
-    for (double n = 4; n < 200; ++n) {
-      const double product = (1 - thermal + thermal * 4 / n) * (30 + 2 * n);
-      if (product >= least) continue;
-      least = product;
-      best = n;
-    }
-    CHECK(std::abs(best_measurements(source) - best) <= 1);
-  }
-  // Never fewer than there are, never all for a share that few members cannot know, and no more
-  // than there may be.
-  source.thermal = 0;
-  CHECK(best_measurements(source) == 4);
-  source.thermal = 1;
-  CHECK(best_measurements(source) == Approx(std::sqrt(9 * 4 * 15.0)).margin(0.5));
-  source.most_measurements = 10;
-  CHECK(best_measurements(source) == 10);
-}
-
 TEST_CASE("what measurements cannot lower gets members only, what members share gets none") {
   ErrorSource spread = source_at(1, 0, 1, 12);
   spread.measure = 1;
@@ -136,6 +110,20 @@ TEST_CASE("a line's value at 0 is measured where it is measured best") {
   }
   const LinearFit fit = fit_linear(design, Eigen::VectorXd::Zero(3), covariance);
   CHECK(found.variance == Approx(fit.covariance(0, 0)));
+}
+
+TEST_CASE("what a fit neglects counts, takes weight, and is not lowered") {
+  // Two points of one number; the first has an error of its own that no member lowers.
+  Eigen::MatrixXd neglected = Eigen::MatrixXd::Zero(2, 2);
+  neglected(0, 0) = 0.04;
+  const std::vector<WeighedFit> fits{{Eigen::MatrixXd::Ones(2, 1), {0, 1}, 1, neglected}};
+  const std::vector<ErrorSource> sources{source_at(2, 0, 0.01, 1), source_at(2, 1, 0.01, 1)};
+  const Allocation now = allocate(fits, sources, kUnbounded, 0);
+  CHECK(now.variance == Approx(1 / (1 / 0.05 + 1 / 0.01)));
+  const Allocation found = allocate(fits, sources, 1e-3, kUnbounded);
+  CHECK(found.variance <= 1e-3);
+  CHECK(found.members[0] == 10);
+  CHECK(found.members[1] > 90);
 }
 
 TEST_CASE("several fits count by their weights, and their parts of the data get what they need") {

@@ -92,6 +92,13 @@ TEST_CASE("pairs of different members, and of stretches that are no neighbours")
   CHECK(std::isnan(mean_pair(Eigen::ArrayXd::Ones(1))));
 }
 
+TEST_CASE("<m^2>^2 is a product of averages of different replicas") {
+  IntSeries bonds = IntSeries::Zero(2, 3), m(2, 3);
+  m << 2, 4, 6, 4, 8, 10;  // [time, replica]
+  const double a = (4 + 16) / 2.0, b = (16 + 64) / 2.0, c = (36 + 100) / 2.0;
+  CHECK(pair_of_m2(bonds, m, 10) == Approx((a * b + a * c + b * c) / 3 / 1e4).epsilon(1e-12));
+}
+
 // Short series of many graphs, here all alike. The squares of averages of n measurements in R
 // replicas lower C and chi by 2 tau_int/(n R): 1.6% to 25% here, 5 to 90 standard errors.
 // 10 comparisons at 4 standard errors: false alarms 6e-4 in all.

