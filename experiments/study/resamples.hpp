@@ -15,8 +15,8 @@
 //     tree                  the tree condition, of the lattices that its Tc comes from: attributes
 //                           form, edge, graphs; datasets temperature, value (lambda, not corrected)
 //                           [T], left_out [graphs, T]; group tc as above, its samples left_out_0
-//     crossings/N           attributes quantity, smaller, larger (sites); temperature and height
-//                           likewise, as groups
+//     crossings/N           attributes quantity, smaller, larger (sites; infinite: with its limit);
+//                           temperature and height likewise, as groups
 //   /shift                  of `tc`: datasets p, value [k], covariance [k, k]
 //
 // covariance of f and g = sum over sizes of (n - 1)/n sum (f_i - mean f)(g_i - mean g)

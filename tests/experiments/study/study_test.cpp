@@ -79,7 +79,10 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
   CHECK(regular["scaling"]["w"].get<double>() == Approx(0.875));
   CHECK(rewired["scaling"]["y"].get<double>() == Approx(0.5));
   for (const auto& crossing : rewired["crossings"]) {
-    CHECK(crossing.contains("height_used") == (crossing["quantity"] == "binder"));
+    const bool pair = crossing["sites"].size() == 2;  // else U with its limit
+    CHECK(crossing.contains("height_used") == (pair && crossing["quantity"] == "binder"));
+    CHECK(crossing["extents"].size() == crossing["sites"].size());
+    CHECK((pair || crossing["shift"].get<double>() * crossing["sites"][0].get<double>() == -1));
   }
 
   // tc.csv: a row per p, with what the summary says.

@@ -225,6 +225,6 @@ TEST_CASE("one dimension: no transition at p = 0, which costs nothing, and one a
   CHECK(output.out.find("p = 0: no Tc (no-transition)") != std::string::npos);
   CHECK(summary["tc0"].is_null());
   CHECK(summary["points"][1]["sizes"].size() == 3);
-  CHECK(summary["points"][1]["crossings"].size() == 4);
+  CHECK(summary["points"][1]["crossings"].size() == 7);
   CHECK(place.has("study/summary.csv"));
 }
