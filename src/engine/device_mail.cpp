@@ -239,8 +239,19 @@ void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& 
   each(in, take);
 }
 
-void DeviceMail::exchange(std::span<const Message> all_out, std::span<const Message> all_in,
+void DeviceMail::exchange(std::span<const Message> out, std::span<const Message> in,
                           cudaStream_t stream) {
+  const std::vector<const std::uint8_t*> from = reach(out, in, stream);
+  std::vector<DevicePull> pulls;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (from[k] != in[k].at) pulls.push_back({from[k], in[k].at, in[k].bytes, in[k].counted});
+  }
+  launch_pull(pulls, stream);
+}
+
+std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_out,
+                                                   std::span<const Message> all_in,
+                                                   cudaStream_t stream) {
   std::vector<Message> out(all_out.begin(), all_out.end()), in(all_in.begin(), all_in.end());
   learn_lengths(out, in, stream);
   const int own = transport_.rank();
@@ -307,17 +318,17 @@ void DeviceMail::exchange(std::span<const Message> all_out, std::span<const Mess
     if (static_cast<int>(r) == own || (places_out_[r].empty() && places_in_[r].empty())) continue;
     check_cuda(cudaStreamWaitEvent(stream, peers_[r].queued[turn_], 0), "waiting for a peer");
   }
-  std::vector<DevicePull> pulls;
+  std::vector<const std::uint8_t*> from;
   std::vector<std::size_t> next(peers_.size());
   at = 0;
   for (const Message& m : in) {
     const auto r = static_cast<std::size_t>(m.rank);
+    from.push_back(m.at);
     if (peers_[r].reaches) {
       const std::uint64_t place = places_in_[r].at(next[r]++);
       if (m.bytes == 0) continue;
       const std::uint8_t* const lent = peers_[r].lent.at(place >> kPlaceBits);
-      pulls.push_back(
-          {lent + (place & ((std::uint64_t{1} << kPlaceBits) - 1)), m.at, m.bytes, m.counted});
+      from.back() = lent + (place & ((std::uint64_t{1} << kPlaceBits) - 1));
     } else if (!direct_ && m.bytes > 0) {
       check_cuda(cudaMemcpyAsync(m.at, staged_in_.view().data() + at, m.bytes,
                                  cudaMemcpyHostToDevice, stream),
@@ -325,7 +336,7 @@ void DeviceMail::exchange(std::span<const Message> all_out, std::span<const Mess
       at += m.bytes;
     }
   }
-  launch_pull(pulls, stream);
+  return from;
 }
 
 void DeviceMail::finish(cudaStream_t stream) {

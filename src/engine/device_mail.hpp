@@ -51,6 +51,10 @@ class DeviceMail {
   // what they sent each other in the exchange before when the work queued after this one begins: a
   // message may lie where the one before the last did. Between finish() and finish() one stream.
   void exchange(std::span<const Message> out, std::span<const Message> in, cudaStream_t stream);
+  // The same, but what a peer has stays there: returns from where the device reads each of `in`, in
+  // their peer's memory or where they asked for. What reads it is queued before the next exchange.
+  std::vector<const std::uint8_t*> reach(std::span<const Message> out, std::span<const Message> in,
+                                         cudaStream_t stream);
   // All ranks together: waits for the stream and until nobody reads this device's memory.
   void finish(cudaStream_t stream);
 

@@ -11,9 +11,11 @@
 // the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
 // device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
 // get the smallest label of all. The sites of their parts follow with the pairs of the next update,
-// and are added up by the rank that has the smallest label. Between peers all of this is queued:
-// the host waits for no device within a batch of updates. From one update of a run to the next the
-// spins stay in the form of that path; halo and far ends follow at the end.
+// and are added up by the rank that has the smallest label, on the urgent stream beside the next
+// tiles, as all that the next labels do not wait for. Between peers all of this is queued, and
+// kernels read what other ranks have where it lies: the host waits for no device within a batch of
+// updates. From one update of a run to the next the spins stay in the form of that path; halo and
+// far ends follow at the end.
 //
 // By the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
 // within the slab on the device (slab_labels_cuda.hpp), then between slabs, pass by pass, on hosts.
@@ -106,9 +108,20 @@ class CudaShare final : public SingleShare {
   std::vector<Site> labels_beyond(std::uint64_t who);
   void cluster_batch(std::uint64_t step, std::uint32_t updates);
   void join_slabs(std::uint64_t who, std::uint32_t update);
-  void exchange_ends();
+  RankEnds exchange_ends();
   void exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs);
+  void add_parts(std::uint64_t who, std::uint32_t update);
   AdoptedLabels adopted(std::uint64_t who);
+  // What is queued on the one stream from here on comes after what is queued on the other.
+  void urgent_follows() {
+    inner_done_.record(stream());
+    inner_done_.hold(urgent_.get());
+  }
+  void follow_urgent() {
+    outer_done_.record(urgent_.get());
+    outer_done_.hold(stream());
+  }
+  unsigned long long* pairs();
   unsigned long long* parts(std::uint64_t who, std::uint32_t update);
   void size_parts(std::uint32_t update);
   void sum_batch(std::uint32_t updates);
@@ -143,27 +156,30 @@ class CudaShare final : public SingleShare {
   SlabBorders slab_;
   DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one
   DevicePlan joined_;                                // with the former alone
-  DeviceBuffer<std::uint64_t> ends_out_, ends_in_;
-  DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders
-  // Of all ranks.
+  DeviceBuffer<unsigned long long> ends_out_, ends_in_;
+  DeviceBuffer<std::uint64_t> ends_first_;        // as RankEnds
+  DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders; pairs [2], in turns
+  std::uint32_t pairs_turn_ = 0;
+  // Of all ranks, where they do not lie on a device that is reached from here.
   struct Gathered {
     std::vector<std::uint64_t> first;  // [ranks + 1] where their lists begin
-    DeviceBuffer<std::uint64_t> on_device;
     DeviceBuffer<unsigned long long> words;
     std::uint64_t most = 0;  // words of one, but the first
-
-    RankLists lists() {
-      return {words.data(), on_device.data(), static_cast<std::uint32_t>(first.size() - 1), most};
-    }
   };
   Gathered all_pairs_, all_parts_;
   Gathered gathered(std::uint64_t own_most);
+  // Where ends and lists lie, row by row: the ends, pairs in their turns, parts [2][systems].
+  using Address = const unsigned long long*;
+  std::vector<Address> addresses_;  // [rows][1 + ranks]
+  DeviceBuffer<Address> addresses_on_device_;
+  const Address* on_device(std::uint64_t row, std::span<const Address> addresses);
+  std::vector<Address> reached(std::span<const Message> out, std::span<const Message> in);
+  RankLists pairs_lists_, parts_lists_;  // in hand
   DeviceBuffer<unsigned long long> table_;
   // Of clusters of several slabs, of the update in hand.
-  DeviceBuffer<std::uint32_t> nodes_,
-      adopted_count_;                             // [systems][labels], [systems]
-  DeviceBuffer<Site> smallest_;                   // [systems][labels]
-  DeviceBuffer<unsigned long long> parts_;        // [2][systems][1 + labels], updates in turns
+  DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
+  DeviceBuffer<Site> smallest_;                        // [systems][labels]
+  DeviceBuffer<unsigned long long> parts_;             // [2][systems][1 + labels], updates in turns
   DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
   DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
   std::uint64_t most_labels_ = 0;
@@ -232,7 +248,7 @@ void CudaShare::check_memory() const {
     // What goes between slabs, in words of 8 bytes, the table of labels most of it.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
-    need += 8 * ends * (2 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
+    need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
   }
   team_.use(0);
   const std::size_t free = free_device_memory();
@@ -423,25 +439,34 @@ void CudaShare::prepare_clusters() {
   told_ = DeviceBuffer<RewiredSlot>(told, stream());
   asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
   team_.wait();
+  part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
+  border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
   slab_ = {own_.first, own_.last, plane_, told_.data(), told.size(), asked_.data(), asked.size()};
   most_labels_ = slab_.ends_in() + slab_.ends_out();
-  ends_out_ = DeviceBuffer<std::uint64_t>(slab_.ends_out());
-  ends_in_ = DeviceBuffer<std::uint64_t>(slab_.ends_in());
-  pairs_ = DeviceBuffer<unsigned long long>(1 + slab_.ends_in());
+  if (transport_.size() == 1) return;
+  ends_out_ = DeviceBuffer<unsigned long long>(slab_.ends_out());
+  ends_in_ = DeviceBuffer<unsigned long long>(slab_.ends_in());
+  std::vector<std::uint64_t> first{0, plane_};
+  for (const Joining& with : joining_) first.push_back(first.back() + with.from.size());
+  ends_first_ = DeviceBuffer<std::uint64_t>(first, stream());
+  pairs_ = DeviceBuffer<unsigned long long>(2 * (1 + slab_.ends_in()));
+  pairs_.clear(stream());
   met_ = DeviceBuffer<unsigned long long>(
       std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 21));
+  met_.clear(stream());
   all_pairs_ = gathered(slab_.ends_in());
   all_parts_ = gathered(most_labels_);
   table_ = DeviceBuffer<unsigned long long>(
       label_table_slots(std::max(all_pairs_.first.back(), all_parts_.first.back())));
+  check_cuda(cudaMemsetAsync(table_.data(), 0xFF, table_.bytes(), stream()), "emptying a table");
+  addresses_.resize((3 + 2 * systems_) * (1 + joining_.size()));
+  addresses_on_device_ = DeviceBuffer<Address>(addresses_.size());
   nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
   smallest_ = DeviceBuffer<Site>(systems_ * most_labels_);
   parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
   adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
   adopted_count_.clear(stream());
-  part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
-  border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
-  if (transport_.size() == 1) return;
+  team_.wait();
   const auto lend = [&](auto& buffer) {
     mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
   };
@@ -459,10 +484,21 @@ CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
   all.first.push_back(0);
   for (const std::uint64_t of_rank : most) all.first.push_back(all.first.back() + 1 + of_rank);
   all.most = *std::max_element(most.begin(), most.end());
-  all.on_device = DeviceBuffer<std::uint64_t>(all.first, stream());
   all.words = DeviceBuffer<unsigned long long>(all.first.back());
-  team_.wait();
   return all;
+}
+
+// Between two exchanges of the same they hardly ever change.
+const CudaShare::Address* CudaShare::on_device(std::uint64_t row,
+                                               std::span<const Address> addresses) {
+  const std::uint64_t first = row * (1 + joining_.size());
+  const auto there = std::span(addresses_).subspan(first, addresses.size());
+  if (!std::equal(addresses.begin(), addresses.end(), there.begin())) {
+    std::copy(addresses.begin(), addresses.end(), there.begin());
+    addresses_on_device_.copy_in(there, stream(), first);
+    team_.wait();
+  }
+  return addresses_on_device_.data() + first;
 }
 
 void CudaShare::cluster_updates(std::uint64_t step, std::uint64_t updates) {
@@ -544,18 +580,23 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   tiles.part = rows();
   part_sums_.clear(stream());
   border_sums_.clear(stream());
+  const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // that have other slabs
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
     launch_fused_tiles(plan, labels, tiles, n, stream());
-    if (n > 0) size_parts(n - 1);
     launch_fused_join(joined_, labels, on_device_, n, stream());
-    for (std::uint64_t who = 0; transport_.size() > 1 && who < systems_; ++who) join_slabs(who, n);
+    if (n > 0 && systems > 0) size_parts(n - 1);
+    for (std::uint64_t who = 0; who < systems; ++who) join_slabs(who, n);
   }
   launch_fused_flip(plan, labels, tiles, updates - 1, stream());
-  size_parts(updates - 1);
-  for (std::uint64_t who = 0; transport_.size() > 1 && who < systems_; ++who) {
+  if (systems > 0) size_parts(updates - 1);
+  for (std::uint64_t who = 0; who < systems; ++who) {
+    follow_urgent();
     exchange_lists(who, updates, false);
+    urgent_follows();
+    add_parts(who, updates);
   }
+  follow_urgent();
   sum_batch(updates);
 }
 
@@ -565,48 +606,53 @@ void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
   const auto of_system = static_cast<std::uint32_t>(who);
   launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_out_.data(),
                      stream());
-  exchange_ends();
-  met_.clear(stream());
-  check_cuda(cudaMemsetAsync(pairs_.data(), 0, sizeof(unsigned long long), stream()), "clearing");
-  launch_border_edges(plan, labels, on_device_, slab_, update, of_system, ends_in_.data(),
-                      {pairs_.data(), met_.data(), static_cast<std::uint32_t>(met_.size())},
-                      stream());
+  follow_urgent();
+  const RankEnds ends = exchange_ends();
+  launch_border_edges(plan, labels, on_device_, slab_, update, of_system, ends,
+                      {pairs(), met_.data(), static_cast<std::uint32_t>(met_.size())}, stream());
   exchange_lists(who, update, true);
-  check_cuda(cudaMemsetAsync(adopted_count_.data() + who, 0, sizeof(std::uint32_t), stream()),
-             "clearing");
-  launch_border_unite(plan, labels, slab_, update, of_system, all_pairs_.lists(), {table_.data()},
+  launch_border_unite(plan, labels, slab_, update, of_system, pairs_lists_, {table_.data()},
                       adopted(who), stream());
+  urgent_follows();
+  launch_clear_table(pairs_lists_, {table_.data()}, urgent_.get());
+  met_.clear(urgent_.get());
+  pairs_turn_ ^= 1;
+  check_cuda(cudaMemsetAsync(pairs(), 0, sizeof(unsigned long long), urgent_.get()), "clearing");
+  add_parts(who, update);
 }
 
 AdoptedLabels CudaShare::adopted(std::uint64_t who) {
   return {nodes_.data() + who * most_labels_, smallest_.data() + who * most_labels_,
-          adopted_count_.data() + who};
+          adopted_count_.data() + who, most_labels_};
+}
+
+unsigned long long* CudaShare::pairs() {
+  return pairs_.data() + pairs_turn_ * (1 + slab_.ends_in());
 }
 
 unsigned long long* CudaShare::parts(std::uint64_t who, std::uint32_t update) {
   return parts_.data() + (update % 2 * systems_ + who) * (1 + most_labels_);
 }
 
-void CudaShare::exchange_ends() {
+RankEnds CudaShare::exchange_ends() {
   std::vector<Message> out, in;
   auto* at_out = reinterpret_cast<std::uint8_t*>(ends_out_.data());
   auto* at_in = reinterpret_cast<std::uint8_t*>(ends_in_.data());
-  out.push_back({before(), at_out, 8 * plane_});
-  in.push_back({after(), at_in, 8 * plane_});
-  at_out += 8 * plane_;
-  at_in += 8 * plane_;
+  const auto add = [&](int to, std::uint64_t sent, int from, std::uint64_t received) {
+    out.push_back({to, at_out, 8 * sent});
+    in.push_back({from, at_in, 8 * received});
+    at_out += 8 * sent;
+    at_in += 8 * received;
+  };
+  add(before(), plane_, after(), plane_);
   for (int rank = 0; rank < transport_.size(); ++rank) {
     const Joining& with = joining_[static_cast<std::size_t>(rank)];
-    if (rank == transport_.rank()) continue;
-    out.push_back({rank, at_out, 8 * with.to.size()});
-    in.push_back({rank, at_in, 8 * with.from.size()});
-    at_out += 8 * with.to.size();
-    at_in += 8 * with.from.size();
+    add(rank, with.to.size(), rank, with.from.size());
   }
-  mail_->exchange(out, in, stream());
+  return {on_device(0, reached(out, in)), ends_first_.data()};
 }
 
-// The pairs of all ranks; and the parts of the update before, which are added up.
+// The pairs of all ranks; and the parts of the update before.
 void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
   const auto add = [&](unsigned long long* own, Gathered& all) {
@@ -620,21 +666,46 @@ void CudaShare::exchange_lists(std::uint64_t who, std::uint32_t update, bool pai
       in.push_back({rank, reinterpret_cast<std::uint8_t*>(at), bytes(rank), true});
     }
   };
-  if (pairs) add(pairs_.data(), all_pairs_);
+  if (pairs) add(this->pairs(), all_pairs_);
   if (update > 0) add(parts(who, update + 1), all_parts_);
-  mail_->exchange(out, in, stream());
-  if (update == 0) return;
-  launch_border_sums(slab_, all_parts_.lists(), {table_.data()},
-                     border_sums_.data() + 3 * ((update - 1) * systems_ + who), stream());
+  const std::vector<Address> at = reached(out, in);
+  const std::size_t ranks = joining_.size();
+  const auto lists = [&](std::uint64_t row, std::size_t first, const Gathered& all) -> RankLists {
+    return {on_device(row, std::span(at).subspan(first, ranks)), static_cast<std::uint32_t>(ranks),
+            all.most};
+  };
+  if (pairs) pairs_lists_ = lists(1 + pairs_turn_, 0, all_pairs_);
+  if (update > 0) {
+    parts_lists_ = lists(3 + (update + 1) % 2 * systems_ + who, pairs ? ranks : 0, all_parts_);
+  }
 }
 
-// Queued for all systems.
+std::vector<CudaShare::Address> CudaShare::reached(std::span<const Message> out,
+                                                   std::span<const Message> in) {
+  std::vector<Address> at;
+  for (const std::uint8_t* from : mail_->reach(out, in, stream())) {
+    at.push_back(reinterpret_cast<Address>(from));
+  }
+  return at;
+}
+
+// Of the update before, as the lists in hand have them.
+void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
+  if (update == 0) return;
+  launch_border_sums(slab_, parts_lists_, {table_.data()},
+                     border_sums_.data() + 3 * ((update - 1) * systems_ + who), urgent_.get());
+  launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
+}
+
+// When what the stream has so far is done; of all systems.
 void CudaShare::size_parts(std::uint32_t update) {
+  urgent_follows();
   for (std::uint64_t who = 0; who < systems_; ++who) {
     launch_border_sizes(fused_->labels(0), update, static_cast<std::uint32_t>(who), adopted(who),
-                        most_labels_, parts(who, update),
-                        part_sums_.data() + 3 * (update * systems_ + who), stream());
+                        parts(who, update), part_sums_.data() + 3 * (update * systems_ + who),
+                        urgent_.get());
   }
+  adopted_count_.clear(urgent_.get());
 }
 
 // The device has summed up all clusters' parts as if each were a cluster: of clusters of several

@@ -1115,7 +1115,7 @@ __global__ void __launch_bounds__(kThreads)
     border_ends(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
                 const __grid_constant__ DeviceSystems systems,
                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
-                std::uint64_t* ends) {
+                unsigned long long* ends) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (k >= slab.ends_out()) return;
   auto site = static_cast<Site>(slab.first + k);
@@ -1131,19 +1131,38 @@ __global__ void __launch_bounds__(kThreads)
       end_at<kDim, kPotts>(labels, FusedSystem(labels, who, update), systems.system(who), site);
 }
 
-// The next place of a list for each thread that asks, counted by one of them for all.
-__device__ __forceinline__ std::uint32_t take_place(std::uint32_t* count) {
-  const std::uint32_t asking = __activemask(), lane = threadIdx.x % 32, first = lowest(asking);
-  std::uint32_t place = 0;
-  if (lane == first) place = atomicAdd(count, static_cast<std::uint32_t>(__popc(asking)));
-  const auto before = static_cast<std::uint32_t>(__popc(asking & ((1u << lane) - 1)));
-  return __shfl_sync(asking, place, static_cast<int>(first)) + before;
+// The first of the next places of a list for a thread that takes two at most: counted once for a
+// block, since one address takes an addition at a time. By whole blocks.
+__device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32_t* count) {
+  __shared__ std::uint32_t first[kThreads / 32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint32_t ones = __ballot_sync(~0u, (takes & 1u) != 0);
+  const std::uint32_t twos = __ballot_sync(~0u, (takes & 2u) != 0);
+  const auto taken = [&](std::uint32_t lanes) {
+    return static_cast<std::uint32_t>(__popc(ones & lanes) + 2 * __popc(twos & lanes));
+  };
+  if (lane == 0) first[warp] = taken(~0u);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    std::uint32_t all = 0;
+    for (const std::uint32_t of_warp : first) all += of_warp;
+    std::uint32_t next = all > 0 ? atomicAdd(count, all) : 0;
+    for (std::uint32_t& of_warp : first) {
+      next += of_warp;
+      of_warp = next - of_warp;
+    }
+  }
+  __syncthreads();
+  const std::uint32_t place = first[warp] + taken((1u << lane) - 1);
+  __syncthreads();
+  return place;
 }
 
-// Whether a pair was not met before.
+// Whether a pair was not met before. Most were, by this block even.
 __device__ __forceinline__ bool meet(const SlabEdges& edges, unsigned long long pair) {
   const auto mixed = static_cast<std::uint32_t>((pair * 0x9E3779B97F4A7C15ull) >> 32);
-  return atomicExch(edges.met + (mixed & (edges.met_size - 1)), pair) != pair;
+  const std::uint32_t place = mixed & (edges.met_size - 1);
+  return KeyedForest{edges.met}.peek(place) != pair && atomicExch(edges.met + place, pair) != pair;
 }
 
 template <int kDim, bool kPotts>
@@ -1152,7 +1171,7 @@ __global__ void __launch_bounds__(kThreads)
                  const __grid_constant__ FusedLabels labels,
                  const __grid_constant__ DeviceSystems systems,
                  const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
-                 const std::uint64_t* ends, const __grid_constant__ SlabEdges edges) {
+                 const __grid_constant__ RankEnds ends, const __grid_constant__ SlabEdges edges) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   const FusedSystem system(labels, who, update);
   bool joined = false;
@@ -1167,24 +1186,28 @@ __global__ void __launch_bounds__(kThreads)
   }
   std::uint64_t here = 0, there = 0;
   if (joined) {
+    unsigned list = 0;
+    while (k >= ends.first[list + 1]) ++list;
+    there = ends.ends[list][k - ends.first[list]];
     here = end_at<kDim, kPotts>(labels, system, systems.system(who), a);
-    there = ends[k];
     joined = here >> 32 == there >> 32;
   }
   const unsigned long long pair = joined ? here << 32 | (there & 0xFFFFFFFFu) : ~0ull;
   const std::uint32_t peers = __match_any_sync(~0u, pair);
-  if (!joined || threadIdx.x % 32 != lowest(peers) || !meet(edges, pair)) return;
-  edges.pairs[1 + take_place(reinterpret_cast<std::uint32_t*>(edges.pairs))] = pair;
+  const bool is_new = joined && threadIdx.x % 32 == lowest(peers) && meet(edges, pair);
+  const std::uint32_t place =
+      take_places(is_new ? 1 : 0, reinterpret_cast<std::uint32_t*>(edges.pairs));
+  if (is_new) edges.pairs[1 + place] = pair;
 }
 
 // The list of rank blockIdx.y: f(any, word) of its words, by whole blocks.
 template <class F>
 __device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
-  unsigned long long* list = lists.words + lists.first[blockIdx.y];
+  const unsigned long long* list = lists.lists[blockIdx.y];
   const std::uint64_t words = list[0], step = std::uint64_t{gridDim.x} * kThreads;
   for (std::uint64_t first = std::uint64_t{blockIdx.x} * kThreads; first < words; first += step) {
     const std::uint64_t k = first + threadIdx.x;
-    f(k < words, list + 1 + (k < words ? k : 0));
+    f(k < words, k < words ? list[1 + k] : 0);
   }
 }
 
@@ -1196,31 +1219,54 @@ constexpr RW_HD std::uint64_t slots_for(std::uint64_t words) {
 }
 
 // A word of the table has a label above and, below, what is kept of it: in a forest its parent's
-// slot (KeyedForest), or a number of sites.
+// slot (KeyedForest), or a number of sites. Slots are looked up as a block may have seen them
+// before, since many ask for the same: no label moves, and what is overtaken fails to be changed.
 class OpenTable {
  public:
+  using Word = KeyedForest::Word;
+
+  struct Entry {
+    std::uint32_t slot;
+    Word word;  // as it was seen
+    bool is_new = false;
+  };
+
   __device__ __forceinline__ OpenTable(const LabelTable& table, const RankLists& lists)
       : words_(table.slots) {
     std::uint64_t all = 0;
-    for (std::uint32_t r = 0; r < lists.ranks; ++r) all += lists.words[lists.first[r]];
+    for (std::uint32_t r = 0; r < lists.ranks; ++r) all += lists.lists[r][0];
     slots_ = slots_for(all);
   }
 
-  __device__ __forceinline__ std::uint64_t slots() const { return slots_; }
-  __device__ __forceinline__ KeyedForest forest() const { return {words_}; }
-  __device__ __forceinline__ bool has(std::uint64_t slot) const { return words_[slot] != kEmpty; }
-
-  // The slot of a label, which is there afterwards: with start(slot) below it where it is new.
+  // A label, which is there afterwards: with start(slot) below it where it is new.
   template <class Start>
-  __device__ __forceinline__ std::uint32_t enter(Site label, const Start& start) const {
+  __device__ __forceinline__ Entry enter(Site label, const Start& start) const {
     const std::uint64_t mask = slots_ - 1;
     for (std::uint64_t slot = (label * 0x9E3779B97F4A7C15ull) >> 32 & mask;;
          slot = (slot + 1) & mask) {
-      KeyedForest::Word word = Ref(words_[slot]).load(cuda::memory_order_relaxed);
       const auto at = static_cast<std::uint32_t>(slot);
-      if (word == kEmpty)
-        word = atomicCAS(words_ + slot, kEmpty, KeyedForest::make(start(at), label));
-      if (word == kEmpty || KeyedForest::key(word) == label) return at;
+      Word word = forest().peek(at);
+      if (word == kEmpty) {
+        const Word first = KeyedForest::make(start(at), label);
+        word = atomicCAS(words_ + slot, kEmpty, first);
+        if (word == kEmpty) return {at, first, true};
+      }
+      if (KeyedForest::key(word) == label) return {at, word};
+    }
+  }
+
+  // The sets of two entries become one, while others are entered.
+  __device__ __forceinline__ void unite(Entry a, Entry b) const {
+    for (;;) {
+      climb(a);
+      climb(b);
+      if (a.slot == b.slot) return;
+      const bool hang_a = KeyedForest::key(a.word) > KeyedForest::key(b.word);
+      Entry& child = hang_a ? a : b;
+      const Word hung = KeyedForest::make(hang_a ? b.slot : a.slot, KeyedForest::key(child.word));
+      const Word found = atomicCAS(words_ + child.slot, child.word, hung);
+      if (found == child.word) return;
+      child.word = found;
     }
   }
 
@@ -1234,10 +1280,26 @@ class OpenTable {
   }
 
  private:
-  using Ref = cuda::atomic_ref<KeyedForest::Word, cuda::thread_scope_device>;
-  static constexpr KeyedForest::Word kEmpty = ~0ull;  // kNoLabel is no label
+  using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
+  static constexpr Word kEmpty = ~0ull;  // kNoLabel is no label
 
-  KeyedForest::Word* words_;
+  __device__ __forceinline__ KeyedForest forest() const { return {words_}; }
+
+  // To the root; a node on the way hangs under its parent's parent then.
+  __device__ __forceinline__ void climb(Entry& at) const {
+    for (std::uint32_t up = KeyedForest::parent(at.word); up != at.slot;
+         up = KeyedForest::parent(at.word)) {
+      Word word = forest().peek(up);
+      while (word == kEmpty) word = Ref(words_[up]).load(cuda::memory_order_relaxed);
+      if (KeyedForest::parent(word) != up) {
+        const Word higher = KeyedForest::make(KeyedForest::parent(word), KeyedForest::key(at.word));
+        Ref(words_[at.slot]).store(higher, cuda::memory_order_relaxed);
+      }
+      at = {up, word};
+    }
+  }
+
+  Word* words_;
   std::uint64_t slots_;
 };
 
@@ -1246,49 +1308,45 @@ __global__ void __launch_bounds__(kThreads)
   OpenTable(table, lists).clear();
 }
 
-// A pair of labels becomes one of slots.
-__global__ void __launch_bounds__(kThreads) enter_labels(const __grid_constant__ RankLists pairs,
-                                                         const __grid_constant__ LabelTable table) {
-  const OpenTable labels(table, pairs);
-  for_list(pairs, [&](bool any, unsigned long long* pair) {
-    if (!any) return;
-    const auto itself = [](std::uint32_t slot) { return slot; };
-    const unsigned long long a = labels.enter(label_of(*pair, 0), itself);
-    *pair = a << 32 | labels.enter(label_of(*pair, 1), itself);
-  });
-}
-
+// The sets of labels; where those of the slab are in the table is listed.
 __global__ void __launch_bounds__(kThreads)
-    unite_slots(const __grid_constant__ RankLists pairs, const __grid_constant__ LabelTable table) {
-  const KeyedForest forest{table.slots};
-  for_list(pairs, [&](bool any, unsigned long long* pair) {
-    if (any) forest.unite(label_of(*pair, 0), label_of(*pair, 1));
+    unite_labels(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists pairs,
+                 const __grid_constant__ LabelTable table,
+                 const __grid_constant__ AdoptedLabels adopted) {
+  const OpenTable labels(table, pairs);
+  for_list(pairs, [&](bool any, unsigned long long pair) {
+    OpenTable::Entry a{}, b{};
+    if (any) {
+      const auto itself = [](std::uint32_t slot) { return slot; };
+      a = labels.enter(label_of(pair, 0), itself);
+      b = labels.enter(label_of(pair, 1), itself);
+      labels.unite(a, b);
+    }
+    const bool own_a = a.is_new && slab.has(label_of(pair, 0));
+    const bool own_b = b.is_new && slab.has(label_of(pair, 1));
+    std::uint32_t place = take_places((own_a ? 1u : 0u) + (own_b ? 1u : 0u), adopted.count);
+    if (own_a) adopted.smallest[place++] = a.slot;
+    if (own_b) adopted.smallest[place] = b.slot;
   });
 }
 
-// A thread has a slot; labels of the slab are adopted.
 template <int kDim>
 __global__ void __launch_bounds__(kThreads)
-    adopt_labels(const __grid_constant__ FusedLabels labels,
-                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
-                 const __grid_constant__ RankLists pairs, const __grid_constant__ LabelTable table,
+    adopt_labels(const __grid_constant__ FusedLabels labels, std::uint32_t update,
+                 std::uint32_t who, const __grid_constant__ LabelTable table,
                  const __grid_constant__ AdoptedLabels adopted) {
-  const OpenTable entered(table, pairs);
+  const KeyedForest sets{table.slots};
   const FusedSystem system(labels, who, update);
-  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
-  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-       slot < entered.slots(); slot += step) {
-    if (!entered.has(slot)) continue;
+  const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
+  for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
+    const std::uint32_t slot = adopted.smallest[k];
     const Site label = KeyedForest::key(table.slots[slot]);
-    if (label < slab.first || label >= slab.last) continue;
     KeyedForest::Word root;
-    entered.forest().root(static_cast<std::uint32_t>(slot), root);
-    const Site smallest = KeyedForest::key(root);
+    sets.root(slot, root);
     const std::uint32_t node = node_of<kDim>(labels, system, label).node;  // a root
-    system.forest.words[node] = KeyedForest::make(node, smallest);
-    const std::uint32_t place = take_place(adopted.count);
-    adopted.node[place] = node;
-    adopted.smallest[place] = smallest;
+    system.forest.words[node] = KeyedForest::make(node, KeyedForest::key(root));
+    adopted.node[k] = node;
+    adopted.smallest[k] = KeyedForest::key(root);
   }
 }
 
@@ -1329,12 +1387,9 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
-__device__ __forceinline__ bool begins_in(const SlabBorders& slab, unsigned long long part) {
-  return label_of(part, 0) >= slab.first && label_of(part, 0) < slab.last;
-}
-
 // When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2. Many parts are of one
-// cluster: those of a warp are added together.
+// cluster: a warp adds up those of a label that it has, and over all its words those of the label
+// that it has most of first.
 __global__ void __launch_bounds__(kThreads)
     add_parts(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists parts,
               const __grid_constant__ LabelTable table, unsigned long long* sums) {
@@ -1342,42 +1397,49 @@ __global__ void __launch_bounds__(kThreads)
   const unsigned lane = threadIdx.x % 32;
   std::uint64_t square = 0;
   WideSum fourth = 0;
-  for_list(parts, [&](bool any, const unsigned long long* part) {
-    const bool own = any && begins_in(slab, *part);
-    const Site label = own ? label_of(*part, 0) : kNoLabel;
-    const std::uint32_t of_part = own ? static_cast<std::uint32_t>(*part) : 0;
-    const std::uint32_t peers = __match_any_sync(~0u, label);
-    std::uint32_t size = 0;
-#pragma unroll
-    for (unsigned other = 0; other < 32; ++other) {
-      const std::uint32_t of_other = __shfl_sync(~0u, of_part, static_cast<int>(other));
-      if ((peers >> other & 1u) != 0) size += of_other;
-    }
-    if (!own || lane != lowest(peers)) return;
-    const std::uint32_t slot = totals.enter(label, [](std::uint32_t) { return 0u; });
+  const auto grow = [&](Site label, std::uint32_t size) {
+    const std::uint32_t slot = totals.enter(label, [](std::uint32_t) { return 0u; }).slot;
     const std::uint64_t before =
         KeyedForest::parent(atomicAdd(table.slots + slot, static_cast<unsigned long long>(size)));
     const std::uint64_t before2 = before * before, after2 = (before + size) * (before + size);
     square += after2 - before2;
     fourth += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
+  };
+  Site favourite = kNoLabel;  // of the warp
+  std::uint32_t of_favourite = 0;
+  for_list(parts, [&](bool any, unsigned long long part) {
+    const bool own = any && slab.has(label_of(part, 0));
+    const Site label = own ? label_of(part, 0) : kNoLabel;
+    const std::uint32_t peers = __match_any_sync(~0u, label);
+    const std::uint32_t size = __reduce_add_sync(peers, own ? static_cast<std::uint32_t>(part) : 0);
+    const bool leads = own && lane == lowest(peers);
+    if (favourite == kNoLabel) {
+      const auto parts_of = static_cast<std::uint32_t>(leads ? __popc(peers) : 0);
+      const std::uint32_t most = __reduce_max_sync(~0u, parts_of);
+      const std::uint32_t who = __ballot_sync(~0u, leads && parts_of == most);
+      if (who != 0) favourite = __shfl_sync(~0u, label, static_cast<int>(lowest(who)));
+    }
+    if (leads && label == favourite) of_favourite += size;
+    if (leads && label != favourite) grow(label, size);
   });
+  of_favourite = __reduce_add_sync(~0u, of_favourite);
+  if (lane == 0 && of_favourite > 0) grow(favourite, of_favourite);
   add_block_sums(square, fourth, sums);
 }
 
-constexpr unsigned kMostBlocks = 4096;  // of kernels that stride
+// Of kernels that stride: blocks that fill a device, and few, of those that add up as they go.
+constexpr unsigned kMostBlocks = 2048, kFewBlocks = 256;
 
-// Of kernels by for_list(): blocks enough for the longest list, or to fill the device.
-LaunchShape cover_lists(const RankLists& lists) {
-  LaunchShape shape = cover(lists.most, kThreads);
-  shape.blocks = std::min(shape.blocks, std::max(kMostBlocks / lists.ranks, 64u));
-  shape.blocks_y = lists.ranks;
+LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
+  LaunchShape shape = cover(items, kThreads);
+  shape.blocks = std::min(shape.blocks, blocks);
   return shape;
 }
 
-// And of those over the table.
-LaunchShape cover_table(const RankLists& lists) {
-  LaunchShape shape = cover(slots_for(lists.ranks * lists.most), kThreads);
-  shape.blocks = std::min(shape.blocks, kMostBlocks);
+// Of kernels by for_list(): blocks enough for the longest list, or so many for all.
+LaunchShape cover_lists(const RankLists& lists, unsigned blocks) {
+  LaunchShape shape = cover_at_most(lists.most, std::max(blocks / lists.ranks, 64u));
+  shape.blocks_y = lists.ranks;
   return shape;
 }
 
@@ -1422,7 +1484,7 @@ void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32
 
 void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
                         const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
-                        std::uint32_t who, std::uint64_t* ends, cudaStream_t stream) {
+                        std::uint32_t who, unsigned long long* ends, cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
@@ -1434,7 +1496,7 @@ void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
 
 void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
                          const DeviceSystems& systems, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const std::uint64_t* ends,
+                         std::uint32_t update, std::uint32_t who, const RankEnds& ends,
                          const SlabEdges& edges, cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
@@ -1447,33 +1509,34 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
 
 std::uint64_t label_table_slots(std::uint64_t words) { return slots_for(words); }
 
+void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStream_t stream) {
+  launch(clear_table, cover_at_most(slots_for(lists.ranks * lists.most), kMostBlocks), stream,
+         lists, table);
+}
+
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
                          const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream) {
-  launch(clear_table, cover_table(pairs), stream, pairs, table);
-  launch(enter_labels, cover_lists(pairs), stream, pairs, table);
-  launch(unite_slots, cover_lists(pairs), stream, pairs, table);
+  launch(unite_labels, cover_lists(pairs, kMostBlocks), stream, slab, pairs, table, adopted);
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      launch(adopt_labels<kDim>, cover_table(pairs), stream, labels, slab, update, who, pairs,
-             table, adopted);
+      launch(adopt_labels<kDim>, cover_at_most(adopted.most, kMostBlocks), stream, labels, update,
+             who, table, adopted);
     }
   });
 }
 
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
-                         const AdoptedLabels& adopted, std::uint64_t most,
-                         unsigned long long* parts, unsigned long long* sums, cudaStream_t stream) {
-  LaunchShape shape = cover(most, kThreads);
-  shape.blocks = std::min(shape.blocks, kMostBlocks);
-  launch(border_sizes, shape, stream, labels, update, who, adopted, parts, sums);
+                         const AdoptedLabels& adopted, unsigned long long* parts,
+                         unsigned long long* sums, cudaStream_t stream) {
+  launch(border_sizes, cover_at_most(adopted.most, kMostBlocks), stream, labels, update, who,
+         adopted, parts, sums);
 }
 
 void launch_border_sums(const SlabBorders& slab, const RankLists& parts, const LabelTable& table,
                         unsigned long long* sums, cudaStream_t stream) {
-  launch(clear_table, cover_table(parts), stream, parts, table);
-  launch(add_parts, cover_lists(parts), stream, slab, parts, table, sums);
+  launch(add_parts, cover_lists(parts, kFewBlocks), stream, slab, parts, table, sums);
 }
 
 }  // namespace rewise::single

@@ -122,6 +122,7 @@ struct SlabBorders {
       nullptr;  // [asked_count] rewired bonds that begin here and end elsewhere
   std::uint64_t asked_count = 0;
 
+  RW_HD bool has(Site site) const { return site >= first && site < last; }
   RW_HD std::uint64_t ends_out() const { return plane + told_count; }
   RW_HD std::uint64_t ends_in() const { return plane + asked_count; }
 };
@@ -138,51 +139,60 @@ struct SlabEdges {
   std::uint32_t met_size = 1;         // a power of 2
 };
 
+// Ends of bonds with other ranks: of the plane behind the slab, then of `asked`, which is in the
+// order of the ranks where it ends.
+struct RankEnds {
+  const unsigned long long* const* ends = nullptr;  // [1 + ranks]
+  const std::uint64_t* first = nullptr;             // [2 + ranks] where each of these begins
+};
+
 // After the join of an update, of one system: the ends of bonds on the slab's first plane, then of
 // `told` [ends_out]; 0 of bonds of these that are not drawn.
 void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
                         const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
-                        std::uint32_t who, std::uint64_t* ends, cudaStream_t stream);
-// Then the pairs that drawn bonds between equal spins join, with the ends beyond: those of the
-// plane behind the slab, then of `asked` [ends_in].
+                        std::uint32_t who, unsigned long long* ends, cudaStream_t stream);
+// Then the pairs that drawn bonds between equal spins join, with the ends beyond [ends_in].
 void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
                          const DeviceSystems& systems, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const std::uint64_t* ends,
+                         std::uint32_t update, std::uint32_t who, const RankEnds& ends,
                          const SlabEdges& edges, cudaStream_t stream);
-// Lists of all ranks: of each how many words it has, then these.
+// Lists of all ranks, each on its device if this one reads from there: how many words it has, then
+// these.
 struct RankLists {
-  unsigned long long* words = nullptr;
-  const std::uint64_t* first = nullptr;  // [ranks] where each begins
+  const unsigned long long* const* lists = nullptr;  // [ranks]
   std::uint32_t ranks = 0;
   std::uint64_t most = 0;  // words of one
 };
 // A rank's work space for labels of all slabs: an open-addressed hash table, no larger than the
-// lists at hand ask for, so that it mostly stays in the device's cache.
+// lists at hand ask for, so that it mostly stays in the device's cache. It is empty (all bits set)
+// between two uses.
 struct LabelTable {
   unsigned long long* slots = nullptr;  // [label_table_slots() of the longest lists]
 };
 std::uint64_t label_table_slots(std::uint64_t words);
+// After a use with these lists.
+void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStream_t stream);
 
-// A slab's labels that are in pairs: their roots in the tiles' forest, and the smallest labels of
-// their clusters.
+// A slab's labels that are in pairs, at most `most`: their roots in the tiles' forest, and the
+// smallest labels of their clusters.
 struct AdoptedLabels {
   std::uint32_t* node = nullptr;
-  Site* smallest = nullptr;
+  Site* smallest = nullptr;        // the label's place in the table first
   std::uint32_t* count = nullptr;  // 0 before
+  std::uint64_t most = 0;
 };
 // Then the pairs of all slabs: their sets are found, and the slab's clusters that are in them draw
-// by the smallest label of their set. The lists hold places in the table afterwards.
+// by the smallest label of their set.
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
                          const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream);
-// When the next update's tiles, or the flip, are done: of these, at most `most`, the smallest label
-// and the sites of the cluster in the slab, label << 32 | sites, after their number; into sums [3]
-// their squares and fourth powers (low, high): the device has summed them up as if each were a
-// cluster.
+// When the next update's tiles, or the flip, are done: of these the smallest label and the sites of
+// the cluster in the slab, label << 32 | sites, after their number; into sums [3] their squares and
+// fourth powers (low, high): the device has summed them up as if each were a cluster.
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
-                         const AdoptedLabels& adopted, std::uint64_t most,
-                         unsigned long long* parts, unsigned long long* sums, cudaStream_t stream);
+                         const AdoptedLabels& adopted, unsigned long long* parts,
+                         unsigned long long* sums, cudaStream_t stream);
 // Of such parts of all slabs the sums over clusters whose smallest label is in this one, n^2 and
 // n^4 (low, high), are added to sums [3].
 void launch_border_sums(const SlabBorders& slab, const RankLists& parts, const LabelTable& table,
