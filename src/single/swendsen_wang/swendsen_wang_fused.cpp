@@ -82,7 +82,7 @@ FusedSwendsenWang::FusedSwendsenWang(const DeviceTeam& team, const std::vector<D
     : team_(team), plans_(plans) {
   FusedLabels shared = make_labels(plans.front(), tiles);
   team.use(0);
-  shared.early = team.size() == 1 && shared.stride == shared.common.tiles.count && launches_early();
+  shared.early = team.size() == 1 && launches_early();
   const std::uint64_t before = tiles.begin(shared.common.tiles.count);
   for_each_array(shared, [&]<class T>(T*& array, std::uint64_t count, std::uint64_t of_tile) {
     const std::uint64_t of_system = sizeof(T) * count;

@@ -1117,18 +1117,17 @@ __global__ void __launch_bounds__(kThreads)
                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
                 unsigned long long* ends) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k >= slab.ends_out()) return;
   auto site = static_cast<Site>(slab.first + k);
-  if (k >= slab.plane) {
+  bool drawn = true;
+  if (k >= slab.plane && k < slab.ends_out()) {
     const RewiredSlot bond = slab.told[k - slab.plane];
     site = bond.b;
-    if (!rewired_drawn(plan, systems, who, bond)) {
-      ends[k] = 0;
-      return;
-    }
+    drawn = rewired_drawn(plan, systems, who, bond);
   }
-  ends[k] =
-      end_at<kDim, kPotts>(labels, FusedSystem(labels, who, update), systems.system(who), site);
+  wait_for_kernel_before();
+  if (k >= slab.ends_out()) return;
+  const FusedSystem system(labels, who, update);
+  ends[k] = drawn ? end_at<kDim, kPotts>(labels, system, systems.system(who), site) : 0;
 }
 
 // The first of the next places of a list for a thread that takes two at most: counted once for a
@@ -1335,6 +1334,7 @@ __global__ void __launch_bounds__(kThreads)
     adopt_labels(const __grid_constant__ FusedLabels labels, std::uint32_t update,
                  std::uint32_t who, const __grid_constant__ LabelTable table,
                  const __grid_constant__ AdoptedLabels adopted) {
+  let_next_kernel_begin();
   const KeyedForest sets{table.slots};
   const FusedSystem system(labels, who, update);
   const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
@@ -1488,8 +1488,10 @@ void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
-             cover(slab.ends_out(), kThreads), stream, plan, labels, systems, slab, update, who,
-             ends);
+             {.blocks = cover(slab.ends_out(), kThreads).blocks,
+              .threads = kThreads,
+              .early = labels.early},
+             stream, plan, labels, systems, slab, update, who, ends);
     }
   });
 }
