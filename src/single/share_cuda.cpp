@@ -114,12 +114,12 @@ class CudaShare final : public SingleShare {
   AdoptedLabels adopted(std::uint64_t who);
   // What is queued on the one stream from here on comes after what is queued on the other.
   void urgent_follows() {
-    inner_done_.record(stream());
-    inner_done_.hold(urgent_.get());
+    done_.record(stream());
+    done_.hold(urgent_.get());
   }
   void follow_urgent() {
-    outer_done_.record(urgent_.get());
-    outer_done_.hold(stream());
+    urgent_done_.record(urgent_.get());
+    urgent_done_.hold(stream());
   }
   unsigned long long* pairs();
   unsigned long long* parts(std::uint64_t who, std::uint32_t update);
@@ -131,7 +131,7 @@ class CudaShare final : public SingleShare {
   const std::uint64_t stride_;
   const Lattice& lattice_;
   const CudaStream urgent_;
-  const CudaEvent outer_done_, inner_done_;
+  const CudaEvent urgent_done_, done_;
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
@@ -367,12 +367,12 @@ void CudaShare::fetch(std::uint64_t who) {
 void CudaShare::sweep(std::uint64_t step) {
   on_device_.step = static_cast<std::uint32_t>(step);
   for (int colour = 0; colour < 2; ++colour) {
-    outer_done_.hold(stream());
-    inner_done_.hold(urgent_.get());
+    urgent_done_.hold(stream());
+    done_.hold(urgent_.get());
     local_->sweep_outer(colour, on_device_, plane_, urgent_.get());
-    outer_done_.record(urgent_.get());
+    urgent_done_.record(urgent_.get());
     local_->sweep_inner(colour, on_device_, plane_, stream());
-    inner_done_.record(stream());
+    done_.record(stream());
     exchange({0, systems_}, colour);
   }
 }
