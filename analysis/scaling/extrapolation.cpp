@@ -31,11 +31,13 @@ struct Points {
   std::array<std::vector<double>, 2> next;
 };
 
-// The covariance of the neglected terms, for leading amplitudes `amplitude` [observable]: kNextTerm
-// of the term before at the smallest pair. An observable whose leading term happens to be small
-// has a share of the largest one's.
+// The covariance of the neglected terms, for leading amplitudes `amplitude` [observable]: each next
+// one is `ratio` N^(-w) of the one before where that is known, the amplitudes' largest throughout;
+// else kNextTerm of it at the smallest pair, where an observable whose leading term happens to be
+// small has a share of the largest one's.
 Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
-                                const std::map<int, double>& amplitude) {
+                                const std::map<int, double>& amplitude,
+                                std::optional<double> ratio) {
   const auto count = static_cast<Index>(rows.size());
   std::map<int, std::size_t> first;  // the smallest pair of each observable
   for (const std::size_t r : rows) {
@@ -53,17 +55,20 @@ Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::siz
       const int observable = points.crossings[a].observable;
       if (observable != points.crossings[b].observable) continue;
       const std::size_t smallest = first.at(observable);
-      double size = std::hypot(amplitude.at(observable), kShare * largest) * points.shift[smallest];
+      double leading = largest, power = 1;
+      if (!ratio) leading = std::hypot(amplitude.at(observable), kShare * largest);
       for (const std::vector<double>& next : points.next) {
-        size *= kNextTerm;
-        covariance(i, j) += size * size * next[a] * next[b] / (next[smallest] * next[smallest]);
+        power *= ratio.value_or(kNextTerm);
+        const double size =
+            ratio ? leading * power : leading * power * points.shift[smallest] / next[smallest];
+        covariance(i, j) += size * size * next[a] * next[b];
       }
     }
   }
   return covariance;
 }
 
-CrossingFit fit_points(const Points& points, double smallest) {
+CrossingFit fit_points(const Points& points, double smallest, std::optional<double> ratio) {
   CrossingFit result;
   result.smallest = smallest;
   std::vector<std::size_t> rows;
@@ -94,7 +99,7 @@ CrossingFit fit_points(const Points& points, double smallest) {
       const auto number = static_cast<Index>(amplitude.size());
       amplitude[observable] = result.fit.parameters[1 + number];
     }
-    result.neglected = neglected_terms(points, rows, amplitude);
+    result.neglected = neglected_terms(points, rows, amplitude, ratio);
     result.fit = fit_linear(design, data.value, data.covariance + result.neglected);
   }
   result.design = std::move(design);
@@ -153,12 +158,12 @@ double spread_beyond_noise(const std::vector<CrossingFit>& fits,
   return std::max(spread, 0.0);
 }
 
-Extrapolation extrapolate(const Points& points) {
+Extrapolation extrapolate(const Points& points, std::optional<double> ratio = {}) {
   Extrapolation result;
   std::set<double> smallest;
   for (const Crossing& c : points.crossings) smallest.insert(c.smaller);
   for (const double size : smallest) {
-    CrossingFit fit = fit_points(points, size);
+    CrossingFit fit = fit_points(points, size, ratio);
     // A form that nothing tests is taken only where there is no other.
     if (fit.fit.ok && (fit.fit.dof > 0 || result.fits.empty())) {
       result.fits.push_back(std::move(fit));
@@ -276,8 +281,23 @@ double crossing_height_shift(double smaller, double larger, ScalingExponents e) 
   return std::pow(smaller, -e.w) + std::pow(smaller, e.y) * crossing_shift(smaller, larger, e);
 }
 
-Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e) {
-  return extrapolate(collect(crossings, false, e, crossing_shift));
+std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, int observable,
+                                      double limit, double range, ScalingExponents e) {
+  const Crossing* smallest = nullptr;
+  for (const Crossing& c : crossings) {
+    if (c.observable != observable || c.status != CrossingStatus::found) continue;
+    if (std::isinf(c.larger)) continue;
+    if (smallest == nullptr || c.smaller < smallest->smaller) smallest = &c;
+  }
+  if (smallest == nullptr) return {};
+  const Value height = estimate(smallest->height);
+  return (std::abs(height.value - limit) + height.error) /
+         crossing_height_shift(smallest->smaller, smallest->larger, e) / range;
+}
+
+Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e,
+                                      std::optional<double> ratio) {
+  return extrapolate(collect(crossings, false, e, crossing_shift), ratio);
 }
 
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e) {

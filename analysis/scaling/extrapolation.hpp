@@ -90,18 +90,25 @@ struct Extrapolation {
 // a_o; the fit needs as many pairs as parameters.
 //
 // What the form leaves out is part of the error. The next terms, b_o s2(N1, N2) and c_o s3(N1, N2)
-// with s2, s3 the shifts of corrections N^(-2w) and N^(-3w), are given normal priors: at the
-// smallest pair each is kNextTerm times the one before, one standard deviation. (Where statistics
-// settle b_o, the third is what is left out.) Their covariance adds to that of the crossings, which
-// takes
-// weight from small sizes (Bayesian fits of neglected terms: Lepage et al., Nucl. Phys. B Proc.
-// Suppl. 106, 12 (2002)). Fits from every smallest size on are averaged with weights
-// exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)): no threshold at
-// which the error jumps. Errors grow by sqrt(chi^2/dof) where that exceeds 1, chi^2 less what a
-// covariance that few graphs gave adds to it in the mean; for such a covariance, by what a fit to
-// it hides (Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399 (2007)); and to the 68%
-// interval of Student's t.
-Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e);
+// with s2, s3 the shifts of corrections N^(-2w) and N^(-3w), are given normal priors of mean 0,
+// whose covariance adds to that of the crossings, which takes weight from small sizes (Bayesian
+// fits of neglected terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). Their
+// standard deviations are `ratio` and its square times the largest amplitude of the observables,
+// where it is given (next_term_ratio); else at the smallest pair each is kNextTerm times the term
+// before. (Where statistics settle b_o, the third is what is left out.) Fits from every smallest
+// size on are averaged with weights exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103,
+// 114502 (2021)): no threshold at which the error jumps. Errors grow by sqrt(chi^2/dof) where that
+// exceeds 1, chi^2 less what a covariance that few graphs gave adds to it in the mean; for such a
+// covariance, by what a fit to it hides (Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399
+// (2007)); and to the 68% interval of Student's t.
+Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e,
+                                      std::optional<double> ratio = {});
+
+// What corrections to scaling are a power series in: an observable with a known limit is off it at
+// Tc by B N^(-w), of a `range` that it has in all, so that ratio = |B| / range. From the height of
+// the smallest pair's crossing, one standard error included; nothing without one.
+std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, int observable,
+                                      double limit, double range, ScalingExponents e);
 
 // The height of one observable's crossings, extrapolated likewise: U -> U*.
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);

@@ -13,6 +13,7 @@ namespace rewise {
 namespace {
 
 enum Observable { kBinder = 0, kScaledM2 = 1 };
+constexpr double kMostBinder = 2.0 / 3;  // U in the ordered phase
 
 std::optional<double> known_tc(const StudyConfig& config, double p) {
   if (config.model == ModelKind::potts) return potts_tc(config.dim(), p, config.q);
@@ -66,7 +67,12 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
         crossing.status == CrossingStatus::none ? "no crossing in the window"
                                                 : "the crossing is not stable (too few graphs)"));
   }
-  result.tc = extrapolate_temperature(result.crossings, result.exponents);
+  std::optional<double> ratio;
+  if (result.p > 0 && config.model == ModelKind::ising) {
+    ratio = next_term_ratio(result.crossings, kBinder, mean_field_binder(),
+                            kMostBinder - mean_field_binder(), result.exponents);
+  }
+  result.tc = extrapolate_temperature(result.crossings, result.exponents, ratio);
   result.binder = extrapolate_height(of_binder, result.exponents);
 }
 

@@ -197,7 +197,8 @@ void run_tc_scan(TcTasks& tasks, const std::vector<std::size_t>& which) {
 
 // Size by size, in windows around the estimate.
 
-constexpr int kMostMoves = 6;  // of a window
+constexpr int kMostMoves = 6;      // of a window
+constexpr int kMovesForLimit = 3;  // of these, to where U of the larger size has its limit, too
 constexpr Eigen::Index kFinePoints = 41;
 constexpr double kWide = 1.7;   // times the width, for sizes whose two crossings lie far apart
 constexpr int kWideCount = 10;  // temperatures then
@@ -314,7 +315,9 @@ class Search {
         WindowShift wanted = wanted_shift(at.data.p, small, large, at.centre, at.half_width);
         // Where the search may do more than the versions did whose studies fix the equilibration.
         if (!config_.equilibrate && at.data.p > 0 && (move < kMostMoves || !wanted.settled)) {
-          wanted = wanted_shift_of_both(small, large, at.centre, at.half_width);
+          const bool limit = config_.model == ModelKind::ising && move < kMovesForLimit;
+          const double most = limit ? at.half_width * (at.wide ? 1 : kWide) : 0;
+          wanted = wanted_shift_of_both(small, large, at.centre, at.half_width, most);
           if (!wanted.settled && at.wide) wanted.wider = false;
           at.wide = at.wide || wanted.wider;
         }

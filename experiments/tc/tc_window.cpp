@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/scaling/crossing.hpp"
+#include "analysis/scaling/extrapolation.hpp"
 #include "experiments/tc/tc_plan.hpp"
 #include "experiments/tc/tc_search.hpp"
 
@@ -45,10 +46,21 @@ double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int 
              : -1;
 }
 
+// Where U of a size has its mean-field limit; beyond the window by a straight line from its end.
+double limit_of_binder(const SizeSamples& samples) {
+  const JackknifeCurve curve = pilot_curve(0, samples, 0);
+  const Crossing found = crossing_with_limit(curve, mean_field_binder());
+  if (found.status != CrossingStatus::none) return found.temperature.value;
+  const Eigen::Index last = curve.temperature.size() - 1, before = last * 3 / 4;
+  const double slope = (curve.value(last) - curve.value(before)) /
+                       (curve.temperature(last) - curve.temperature(before));
+  return curve.temperature(last) - (curve.value(last) - mean_field_binder()) / slope;
+}
+
 }  // namespace
 
 WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
-                                 double half_width) {
+                                 double half_width, double most_half_width) {
   Crossing crossings[2];
   for (const int o : {0, 1}) {
     crossings[o] = find_crossing(pilot_curve(0, small, o), pilot_curve(1, large, o), o);
@@ -61,9 +73,13 @@ WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& la
     const double side = side_of_crossing(small, large, 1 - known);
     return {at + 0.5 * side * half_width, false, true};
   }
-  const double a = crossings[0].temperature.value, b = crossings[1].temperature.value;
-  const double shift = 0.5 * (a + b) - centre, reach = 0.5 * std::abs(a - b);
-  return {shift, std::abs(shift) + reach <= 0.75 * half_width, reach > 0.5 * half_width};
+  constexpr double inside = 0.75;
+  const double u = crossings[0].temperature.value, m2 = crossings[1].temperature.value;
+  double low = std::min(u, m2), high = std::max(u, m2);
+  const double limit = most_half_width > 0 ? limit_of_binder(large) : high;
+  if (limit > high && 0.5 * (limit - low) <= inside * most_half_width) high = limit;
+  const double shift = 0.5 * (low + high) - centre, reach = 0.5 * (high - low);
+  return {shift, std::abs(shift) + reach <= inside * half_width, reach > 0.5 * half_width};
 }
 
 WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,

@@ -16,9 +16,11 @@ struct WindowShift {
 WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
                          double centre, double half_width);
 
-// The same for both observables, U and N^x m^2: small sizes cross far apart.
+// The same for both observables, U and N^x m^2: small sizes cross far apart. Where a window of
+// `most_half_width` can hold it, too (0: without), that where U of the larger size has its
+// mean-field limit.
 WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
-                                 double half_width);
+                                 double half_width, double most_half_width);
 
 // Share of half a window's width within which a crossing is well inside.
 inline constexpr double kInside = 0.6;

@@ -133,6 +133,34 @@ TEST_CASE("few members make errors larger, and none where they cannot tell the c
   CHECK(std::isinf(few_members_factor(4, 3)));
 }
 
+TEST_CASE("the next terms follow from how far U is from its limit, and fall with size") {
+  const ScalingExponents e = mean_field_exponents();
+  Crossing small, large;
+  small.smaller = 256, small.larger = 1024, small.status = CrossingStatus::found;
+  large.smaller = 1024, large.larger = 4096, large.status = CrossingStatus::found;
+  small.height.value = 0.27 + 2 * crossing_height_shift(256, 1024, e);  // B = 2
+  large.height.value = 0.9;
+  CHECK(*next_term_ratio({large, small}, 0, 0.27, 0.4, e) == Approx(2 / 0.4));
+  CHECK_FALSE(next_term_ratio({large, small}, 1, 0.27, 0.4, e));
+  small.status = CrossingStatus::none;
+  CHECK(*next_term_ratio({large, small}, 0, 0.27, 0.4, e) > 5);
+
+  // What is left out of a fit from larger sizes on is less, as the ratio is the sizes' own.
+  TransitionModel model;
+  model.correction = 2;
+  test::Dice dice(106);
+  const auto crossings = both_crossings(model, 5, 60, dice);
+  const Extrapolation t = extrapolate_temperature(crossings, e, 3.0);
+  REQUIRE(t.ok);
+  REQUIRE(t.fits.size() > 1);
+  const Eigen::MatrixXd &all = t.fits[0].neglected, &rest = t.fits[1].neglected;
+  const double amplitude = t.fits[0].fit.parameters.tail(2).cwiseAbs().maxCoeff();
+  const double s2 = crossing_shift(256, 1024, {0.5, 1}), s3 = crossing_shift(256, 1024, {0.5, 1.5});
+  CHECK(all(0, 0) ==
+        Approx(std::pow(3 * amplitude * s2, 2) + std::pow(9 * amplitude * s3, 2)).epsilon(0.05));
+  CHECK(rest(0, 0) < 0.1 * all(0, 0));
+}
+
 TEST_CASE("crossings that were not found are skipped, one pair tells nothing about the limit") {
   const TransitionModel model;
   test::Dice dice(103);
