@@ -42,13 +42,13 @@ void cut(const Graph& graph, const Layout& layout, SwendsenWangTiles& tiles) {
     tiles.count *= tiles.along[k];
   }
   tiles.bonds.assign(std::size_t{tiles.count} * kDim * kLabelRows, 0);
-  tiles.open_sites.assign(std::size_t{tiles.count} * kLabelRows, 0);
+  std::vector<std::uint32_t> open_sites(std::size_t{tiles.count} * kLabelRows);  // that may be so
   const auto bond_word = [&](const Spot& at, int k) -> std::uint32_t& {
     return tiles.bonds[(std::size_t{at.tile} * kDim + static_cast<unsigned>(k)) * kLabelRows +
                        at.place / 32];
   };
   const auto open = [&](const Spot& at) {
-    tiles.open_sites[std::size_t{at.tile} * kLabelRows + at.place / 32] |= 1u << at.place % 32;
+    open_sites[std::size_t{at.tile} * kLabelRows + at.place / 32] |= 1u << at.place % 32;
   };
   auto removed = layout.removed.bond.begin();
   for (std::uint64_t s = 0; kDim > 0 && s < layout.sites; ++s) {
@@ -76,6 +76,24 @@ void cut(const Graph& graph, const Layout& layout, SwendsenWangTiles& tiles) {
         {static_cast<std::uint32_t>(r.bond), layout.slot(r.a), layout.slot(r.b)});
     tiles.ends.push_back({a.tile, b.tile, a.place | b.place << 16});
   }
+  tiles.ends_first.assign(tiles.count + 1, 0);
+  for (const LabelEnds& e : tiles.ends) {
+    ++tiles.ends_first[e.tile_a + 1];
+    ++tiles.ends_first[e.tile_b + 1];
+  }
+  std::partial_sum(tiles.ends_first.begin(), tiles.ends_first.end(), tiles.ends_first.begin());
+  tiles.tile_ends.resize(2 * tiles.ends.size());
+  std::vector<std::uint32_t> next_end = tiles.ends_first;
+  for (std::uint32_t i = 0; const LabelEnds& e : tiles.ends) {
+    tiles.tile_ends[next_end[e.tile_a]++] = {i, e.places & 0xFFFFu};
+    tiles.tile_ends[next_end[e.tile_b]++] = {i++, e.places >> 16};
+  }
+  for (std::uint32_t nodes = 0, tile = 0; tile <= tiles.count; ++tile) {
+    tiles.node_first.push_back(nodes);
+    for (std::size_t row = 0; tile < tiles.count && row < kLabelRows; ++row) {
+      nodes += static_cast<std::uint32_t>(std::popcount(open_sites[tile * kLabelRows + row]));
+    }
+  }
   tiles.weight_first.assign(tiles.count + 1, 0);
   tiles.weights.resize(graph.weights().size());
   for (const SiteWeight& w : graph.weights()) {
@@ -94,14 +112,6 @@ void cut(const Graph& graph, const Layout& layout, SwendsenWangTiles& tiles) {
 
 SwendsenWangTiles::SwendsenWangTiles(const Graph& graph, const Layout& layout) {
   with_dim(layout.lattice.dim, [&]<int kDim>() { cut<kDim>(graph, layout, *this); });
-  std::uint32_t nodes = 0;
-  for (std::size_t tile = 0; tile < count; ++tile) {
-    node_first.push_back(nodes);
-    for (std::size_t row = 0; row < kLabelRows; ++row) {
-      nodes += static_cast<std::uint32_t>(std::popcount(open_sites[tile * kLabelRows + row]));
-    }
-  }
-  node_first.push_back(nodes);
 }
 
 namespace {
@@ -110,9 +120,9 @@ constexpr std::uint64_t kMostItems = 1u << 26;  // blocks of a launch are up to 
 
 // Working memory of one bundle: masks, labels, ranks; nodes; listed bonds; sums.
 std::uint64_t bytes_of_bundle(const DeviceLabelTiles& g, bool weighted) {
-  const auto masks = static_cast<unsigned>(g.lattice.dim) + 1;
   const std::uint64_t tile =
-      std::uint64_t{kLabelSites} * 4 * masks + 32 * (kLabelSites * 2 + kLabelRows * 8);
+      std::uint64_t{kLabelSites} * 4 * label_masks(g.lattice.dim, g.listed_most > 0) +
+      32 * (kLabelSites * 2 + 4);
   return g.count * tile + 32 * std::uint64_t{g.nodes_most} * (weighted ? 16 : 12) +
          std::uint64_t{g.listed_most} * 4 + 32 * sizeof(LabelSums);
 }
@@ -149,13 +159,15 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   for (SwendsenWangTiles& host : hosts) {
     host.listed.resize(tiles_.listed_most);
     host.ends.resize(tiles_.listed_most);
+    host.tile_ends.resize(2 * std::size_t{tiles_.listed_most});
     host.weights.resize(tiles_.weights_most);
   }
   bonds_ = joined(hosts, &SwendsenWangTiles::bonds, stream);
-  open_sites_ = joined(hosts, &SwendsenWangTiles::open_sites, stream);
   node_first_ = joined(hosts, &SwendsenWangTiles::node_first, stream);
   listed_ = joined(hosts, &SwendsenWangTiles::listed, stream);
   ends_ = joined(hosts, &SwendsenWangTiles::ends, stream);
+  tile_ends_ = joined(hosts, &SwendsenWangTiles::tile_ends, stream);
+  ends_first_ = joined(hosts, &SwendsenWangTiles::ends_first, stream);
   weight_first_ = joined(hosts, &SwendsenWangTiles::weight_first, stream);
   weights_ = joined(hosts, &SwendsenWangTiles::weights, stream);
   const auto upload = [&](const std::vector<std::uint32_t>& host) {
@@ -169,11 +181,12 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   std::copy_n(hosts.front().along, 4, tiles_.along);
   tiles_.count = hosts.front().count;
   tiles_.bonds = bonds_.data();
-  tiles_.open_sites = open_sites_.data();
   tiles_.node_first = node_first_.data();
   tiles_.listed_count = listed_count_.data();
   tiles_.listed = listed_.data();
   tiles_.ends = ends_.data();
+  tiles_.tile_ends = tile_ends_.data();
+  tiles_.ends_first = ends_first_.data();
   tiles_.weight_first = weight_first_.data();
   tiles_.weights = weights_.data();
 }
@@ -199,11 +212,11 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
                             device, gib(fixed + each), graphs_.sites(), gib(free)));
   }
   const std::size_t items = std::size_t{group_} * tiles_.count;
-  const auto dim = static_cast<std::size_t>(tiles_.lattice.dim);
+  const std::size_t masks = label_masks(tiles_.lattice.dim, tiles_.listed_most > 0);
   using Words = DeviceBuffer<std::uint32_t>;
-  masks_ = Words(items * (dim + 1) * kLabelSites);
+  masks_ = Words(items * masks * kLabelSites);
   label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
-  rank_ = DeviceBuffer<LabelRank>(items * 32 * kLabelRows);
+  nodes_ = Words(items * 32);
   parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
   key_ = Words(parent_.size());
   size_ = Words(parent_.size());
@@ -218,7 +231,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   run_.vec = graphs_.vec();
   run_.masks = masks_.data();
   run_.label = label_.data();
-  run_.rank = rank_.data();
+  run_.nodes = nodes_.data();
   run_.parent = parent_.data();
   run_.key = key_.data();
   run_.size = size_.data();
@@ -230,7 +243,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
 
 std::uint32_t SwendsenWangBatch::launches() const {
   const std::uint32_t all = graphs_.graphs() * graphs_.bundles();
-  return (all + group_ - 1) / group_ * (tiles_.listed_most > 0 ? 8 : 6);
+  return (all + group_ - 1) / group_ * (tiles_.listed_most > 0 ? 9 : 6);
 }
 
 void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* first_step,
@@ -241,11 +254,12 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
   DeviceLabelTiles tiles = tiles_;
   const auto dim = static_cast<std::size_t>(tiles.lattice.dim);
   tiles.bonds += std::size_t{range.first} * tiles.count * dim * kLabelRows;
-  tiles.open_sites += std::size_t{range.first} * tiles.count * kLabelRows;
   tiles.node_first += std::size_t{range.first} * (tiles.count + 1);
   tiles.listed_count += range.first;
   tiles.listed += std::size_t{range.first} * tiles.listed_most;
   tiles.ends += std::size_t{range.first} * tiles.listed_most;
+  tiles.tile_ends += std::size_t{range.first} * 2 * tiles.listed_most;
+  tiles.ends_first += std::size_t{range.first} * (tiles.count + 1);
   tiles.weight_first += std::size_t{range.first} * (tiles.count + 1);
   tiles.weights += std::size_t{range.first} * tiles.weights_most;
   for (std::uint32_t k = 0; k < range.count; ++k) {

@@ -43,12 +43,12 @@ class SwendsenWangBatch {
   std::uint32_t group_ = 0;
   bool weighted_ = false;  // one of the graphs at least
   std::vector<std::uint64_t> seeds_;
-  DeviceBuffer<std::uint32_t> bonds_, open_sites_, node_first_, listed_count_, threshold_, masks_,
-      parent_, key_, size_, weight_, listed_open_, weight_first_, weights_;
+  DeviceBuffer<std::uint32_t> bonds_, node_first_, listed_count_, threshold_, masks_, nodes_,
+      parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_;
   DeviceBuffer<std::uint16_t> label_;
-  DeviceBuffer<LabelRank> rank_;
   DeviceBuffer<LabelBond> listed_;
   DeviceBuffer<LabelEnds> ends_;
+  DeviceBuffer<LabelEnd> tile_ends_;
   DeviceBuffer<LabelSums> sums_;
   DeviceBuffer<unsigned long long> totals_;
 };

@@ -19,6 +19,7 @@ using namespace device;
 template <int kDim>
 struct LabelItem {
   std::uint32_t item, bundle, tile, all, graph;  // all: the bundle among all graphs'
+  std::uint32_t masks;                           // of a tile
   std::uint32_t extent[4];
   LabelTile<kDim> at;
 
@@ -29,17 +30,25 @@ struct LabelItem {
         tile(n - bundle * g.count),
         all(run.first + bundle),
         graph(all / g.bundles),
+        masks(label_masks(kDim, g.listed_most > 0)),
         extent{g.lattice.extent0, g.lattice.extent1, g.lattice.extent2, g.lattice.extent3},
         at(extent, g.along, tile) {}
 
   __device__ __forceinline__ LabelRow row(const DeviceLabelTiles& g, std::uint32_t j) const {
     return at.row(extent, g.lattice.sites, j);
   }
-  // Mask k of a replica, or all replicas' from replica 0 on. [64]
-  __device__ __forceinline__ std::uint32_t* mask(const DeviceLabelRun& run, int k,
+  // The last place of a chain's tile.
+  __device__ __forceinline__ std::uint32_t last_place(const DeviceLabelTiles& g,
+                                                      std::uint32_t n) const {
+    const std::uint32_t left = g.lattice.sites - n * kLabelSites;
+    return (left < kLabelSites ? left : kLabelSites) - 1;
+  }
+  // Mask k of a replica, or all replicas' from replica 0 on, of one of the bundle's tiles. [64]
+  __device__ __forceinline__ std::uint32_t* mask(const DeviceLabelRun& run, std::uint32_t n, int k,
                                                  unsigned replica) const {
     return run.masks +
-           (static_cast<std::size_t>(item) * (kDim + 1) + static_cast<unsigned>(k)) * kLabelSites +
+           (static_cast<std::size_t>(item - tile + n) * masks + static_cast<unsigned>(k)) *
+               kLabelSites +
            replica * kLabelRows;
   }
   __device__ __forceinline__ std::size_t of_replica(unsigned replica) const {
@@ -49,7 +58,9 @@ struct LabelItem {
 
 // Where the run starts that holds the highest bit of `up_to`; bits of `starts` are where runs do.
 __device__ __forceinline__ unsigned last_start(std::uint32_t starts, std::uint32_t up_to) {
-  return highest(starts & up_to);
+  unsigned at;
+  asm("bfind.u32 %0, %1;" : "=r"(at) : "r"(starts & up_to));  // one instruction
+  return at;
 }
 // The sites of a row up to and with x.
 __device__ __forceinline__ std::uint32_t up_to(unsigned x) { return ~0u >> (31 - x); }
@@ -82,25 +93,14 @@ __device__ __forceinline__ NodeForest forest_of(const DeviceLabelTiles& g,
   return {{run.parent + first}, run.key + first};
 }
 
-// The node of a site's cluster.
+// The node of an open site's cluster.
 __device__ __forceinline__ std::uint32_t node_at(const DeviceLabelTiles& g,
                                                  const DeviceLabelRun& run, std::uint32_t graph,
                                                  std::uint32_t bundle, unsigned replica,
                                                  std::uint32_t tile, std::uint32_t place) {
   const std::size_t at = (static_cast<std::size_t>(bundle) * g.count + tile) * 32 + replica;
-  const std::uint32_t root = run.label[at * kLabelSites + place];
-  const LabelRank rank = run.rank[at * kLabelRows + root / 32];
-  const std::uint32_t below = rank.nodes & ((1u << root % 32) - 1);
-  return g.node_first[static_cast<std::size_t>(graph) * (g.count + 1) + tile] + rank.before +
-         static_cast<std::uint32_t>(__popc(below));
-}
-
-// Nodes of a tile of one replica.
-__device__ __forceinline__ std::uint32_t node_count(const DeviceLabelRun& run, std::uint32_t item,
-                                                    unsigned replica) {
-  const LabelRank last =
-      run.rank[(static_cast<std::size_t>(item) * 32 + replica) * kLabelRows + kLabelRows - 1];
-  return last.before + static_cast<std::uint32_t>(__popc(last.nodes));
+  return g.node_first[static_cast<std::size_t>(graph) * (g.count + 1) + tile] +
+         run.label[at * kLabelSites + place] - kNodeLabel;
 }
 
 // By a whole warp; its lanes' sums go to one replica's.
@@ -236,7 +236,7 @@ __global__ void __launch_bounds__(kDrawThreads)
   __syncthreads();
 #pragma unroll
   for (int k = 0; k <= kDim; ++k) {
-    std::uint32_t* out = item.mask(run, k, 0);
+    std::uint32_t* out = item.mask(run, item.tile, k, 0);
     for (unsigned n = threadIdx.x; n < kLabelSites; n += kDrawThreads) {
       out[n] = stage[k][n / kLabelRows * kStage + n % kLabelRows];
     }
@@ -272,6 +272,37 @@ __global__ void __launch_bounds__(kDrawThreads)
   if (real) run.listed_open[static_cast<std::size_t>(bundle) * g.listed_most + i] = open;
 }
 
+// A block per tile of a bundle: its sites with an open listed bond, turned.
+__global__ void __launch_bounds__(kDrawThreads)
+    mark_ends(const __grid_constant__ DeviceLabelTiles g,
+              const __grid_constant__ DeviceLabelRun run) {
+  __shared__ std::uint32_t stage[32 * kStage];
+  const std::uint32_t bundle = blockIdx.x / g.count, tile = blockIdx.x - bundle * g.count;
+  const std::uint32_t graph = (run.first + bundle) / g.bundles;
+  for (unsigned n = threadIdx.x; n < 32 * kStage; n += kDrawThreads) stage[n] = 0;
+  __syncthreads();
+  const std::size_t at = static_cast<std::size_t>(graph) * (g.count + 1) + tile;
+  const LabelEnd* ends = g.tile_ends + static_cast<std::size_t>(graph) * 2 * g.listed_most;
+  const std::uint32_t* open = run.listed_open + static_cast<std::size_t>(bundle) * g.listed_most;
+  const std::uint32_t last = g.ends_first[at + 1];
+  for (std::uint32_t i = g.ends_first[at] + threadIdx.x; i < last; i += kDrawThreads) {
+    const LabelEnd end = ends[i];
+    atomicOr(stage + end.place % 32 * kStage + end.place / 32, open[end.listed]);
+  }
+  __syncthreads();
+  for (unsigned j = threadIdx.x / 32; j < kLabelRows; j += kDrawThreads / 32) {
+    std::uint32_t& word = stage[threadIdx.x % 32 * kStage + j];
+    word = turn_bits(word);
+  }
+  __syncthreads();
+  const std::uint32_t masks = label_masks(g.lattice.dim, true);
+  std::uint32_t* out =
+      run.masks + (static_cast<std::size_t>(blockIdx.x) * masks + masks - 1) * kLabelSites;
+  for (unsigned n = threadIdx.x; n < kLabelSites; n += kDrawThreads) {
+    out[n] = stage[n / kLabelRows * kStage + n % kLabelRows];
+  }
+}
+
 void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
     launch(draw_tile<kDim>, LaunchShape{run.bundles * g.count, kDrawThreads}, stream, g, run);
@@ -279,6 +310,7 @@ void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
   if (g.listed_most == 0) return;
   const std::uint32_t blocks = (g.listed_most + kDrawThreads - 1) / kDrawThreads;
   launch(draw_listed, LaunchShape{run.bundles * blocks, kDrawThreads}, stream, g, run, blocks);
+  launch(mark_ends, LaunchShape{run.bundles * g.count, kDrawThreads}, stream, g, run);
 }
 
 // Step 2: the clusters of every tile.
@@ -286,173 +318,213 @@ void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 // A warp labels a tile of one replica in shared memory. A lane holds the
 // masks of rows `lane` and `lane + 32`; a place stands for the run that starts there.
 //
-//   1  The runs of a row follow from its open bonds by bit arithmetic.
-//   2  Row after row, every run hangs itself under the parent of one run that a bond joins it to in
-//      an earlier row: no search, no conflict. This makes most of the joins. Runs without such a
-//      bond are the local roots; all others now hang right under one of them.
+//   1  The runs of a row follow from its open bonds by bit arithmetic; so do the sites that no bond
+//      within the tile joins to another (most clusters in three dimensions), and the open sites.
+//   2  Row after row, every run hangs itself under the root of one run that a bond joins it to in
+//      an earlier row, and adds its sites to it: no search, no conflict. This makes most of the
+//      joins. Runs without such a bond are the local roots; all others hang right under one.
 //   3  The bonds left over that are not known to be idle (their left neighbour joins the same two
-//      runs) join local roots by compare-and-swap, 32 at a time: all lanes climb to the roots, then
-//      all hook. Then local roots learn their roots.
-//   4  Row after row, every site learns its root by two steps up, and the local root its size.
-//   5  Local roots hand their sizes to their roots. Clusters with an open site become nodes, in
-//      order of their places; the others are summed up.
-//   6  Sites with weights add them to their roots' words, from where one of each cluster takes
-//   them.
+//      runs) join roots by compare-and-swap, 32 at a time: all lanes climb to the roots, then all
+//      hook, then sizes follow. Then the local roots that were hooked learn their roots.
+//   4  Open sites mark their roots, sites with weights add them to their roots' words.
+//   5  Clusters with an open site become nodes; the others are summed up.
+//   6  Row after row, every site learns its label by two steps up.
 //
-// A word of the forest: bits 0-10 the parent's place; on a local root, bit 15 where its cluster is
-// open, bits 16-31 its size. Lanes read and write shared words in turns, with a barrier of the warp
-// in between; where several may write the same, these are atomic.
+// A word of the forest: a run's parent, below kLabelSites; or of a root kRoot, its size and, above,
+// its weight; in the end, of nodes and of local roots under them, the label. Lanes read and write
+// shared words in turns, with a barrier of the warp in between; where several may write the same,
+// these are atomic.
 
-constexpr unsigned kLabelQueue = 64;  // a warp's, twice
+// What step 2 needs to know of a row.
+template <int kAcross>
+struct alignas(16) HangingRow {
+  std::uint32_t stops;            // where a run starts, and sites beyond the lattice
+  std::uint32_t alone;            // starts of local roots, and sites beyond the lattice
+  std::uint32_t chosen[kAcross];  // bonds by which runs hang themselves
+};
+// What comes in its place.
+struct RootMasks {
+  std::uint32_t stops[kLabelRows];
+  std::uint32_t hooked[kLabelRows];  // local roots that hang under another
+  std::uint32_t open[kLabelRows];    // roots of open sites
+  std::uint32_t queue[64];           // of joins
+};
+
+// A warp's part of shared memory.
+template <int kAcross>
+struct LabelSpace {
+  std::uint32_t forest[kLabelSites];
+  union {
+    HangingRow<kAcross> rows[kLabelRows];
+    RootMasks roots;
+  };
+};
 
 template <int kDim, bool kWeighted>
 class TileLabeller {
  public:
-  // `forest`: [kLabelSites], `queue`: [kLabelQueue] in shared memory, the warp's own.
+  static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions to earlier rows
+
   __device__ __forceinline__ TileLabeller(const DeviceLabelTiles& g, const DeviceLabelRun& run,
                                           const LabelItem<kDim>& item, unsigned replica,
-                                          std::uint32_t* forest, std::uint32_t* queue)
+                                          LabelSpace<kAcross>& space)
       : g_(g),
         run_(run),
         item_(item),
         replica_(replica),
-        forest_(forest),
-        queue_(queue),
+        space_(space),
+        forest_(space.forest),
         lane_(threadIdx.x % 32),
-        before_(up_to(lane_)) {
-    auto* quads = reinterpret_cast<uint4*>(forest_);
-#pragma unroll
-    for (unsigned n = 0; n < kLabelSites / 128; ++n) {
-      const std::uint32_t place = 4 * (32 * n + lane_);
-      quads[32 * n + lane_] = make_uint4(place, place + 1, place + 2, place + 3);
-    }
-  }
+        before_(up_to(lane_)) {}
 
   // Steps 1 to 3.
   __device__ __forceinline__ void join() {
     std::uint32_t along[2], inside[2];
+    Masks bonds, chosen;  // to earlier rows; those by which runs hang themselves
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      row_[h] = item_.row(g_, row(h));
-      inside[h] = static_cast<std::uint32_t>(low_bits(row_[h].count));
-      along[h] = kDim > 0 ? item_.mask(run_, 0, replica_)[row(h)] : 0;
+      const LabelRow at = item_.row(g_, row(h));
+      site_[h] = at.site;
+      inside[h] = static_cast<std::uint32_t>(low_bits(at.count));
+      along[h] = kDim > 0 ? item_.mask(run_, item_.tile, 0, replica_)[row(h)] : 0;
       starts_[h] = ~((along[h] & inside[h] >> 1) << 1) & inside[h];
+      stops_[h] = starts_[h] | ~inside[h];
+      lone_[h] = starts_[h] & (stops_[h] >> 1 | 1u << 31);
+      open_[h] = g_.listed_most > 0 ? item_.mask(run_, item_.tile, kDim + 1, replica_)[row(h)] : 0;
+    }
+    if constexpr (kDim == 1) look_along(along, inside, bonds);
+    if constexpr (kDim > 1) look_across(along, inside, bonds);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      std::uint32_t any = 0;
+#pragma unroll
+      for (int k = 0; k < kAcross; ++k) any |= bonds.of[k][h];
+      lone_[h] &= ~any;
+      std::uint32_t first = first_of_runs(starts_[h], any);
+      local_[h] = starts_[h] & ~starts_of(starts_[h], first);
+#pragma unroll
+      for (int k = 0; k < kAcross; ++k) {
+        chosen.of[k][h] = first & bonds.of[k][h];
+        first &= ~bonds.of[k][h];
+      }
+    }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      HangingRow<kAcross>& at = space_.rows[row(h)];
+      at.stops = stops_[h];
+      at.alone = local_[h] | ~inside[h];
+#pragma unroll
+      for (int k = 0; k < kAcross; ++k) at.chosen[k] = chosen.of[k][h];
     }
     __syncwarp();
-    local_[0] = starts_[0];
-    local_[1] = starts_[1];
-    if constexpr (kDim == 1) join_chain(along);
-    if constexpr (kDim > 1) join_rows(inside);
-    shorten();
+    hang_rows();
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      space_.roots.stops[row(h)] = stops_[h];
+      space_.roots.hooked[row(h)] = space_.roots.open[row(h)] = 0;
+    }
+    __syncwarp();
+    if constexpr (kDim > 1) {
+      join_rest(bonds, chosen);
+      shorten();
+    }
   }
 
-  // Step 4. Places beyond the lattice get any label.
-  __device__ __forceinline__ void find_roots() {
-    const std::uint32_t* open =
-        g_.open_sites +
-        (static_cast<std::size_t>(item_.graph) * g_.count + item_.tile) * kLabelRows;
-    std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelSites + lane_;
-    std::uint32_t opening[2];
+  // Step 4.
+  __device__ __forceinline__ void mark() {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) opening[h] = first_of_runs(starts_[h], open[row(h)]);
-#pragma unroll 2
-    for (unsigned n = 0; n < 32; ++n) {
-      std::uint32_t starts[2], local[2];
+    for (int h = 0; h < 2; ++h) {
+      for (std::uint32_t rest = first_of_runs(starts_[h], open_[h]); rest != 0; rest &= rest - 1) {
+        const std::uint32_t place =
+            32 * row(h) + last_start(starts_[h], (rest & (0u - rest)) * 2 - 1);
+        const std::uint32_t word = forest_[place], root = (word & kRoot) != 0 ? place : word;
+        atomicOr(space_.roots.open + root / 32, 1u << root % 32);
+      }
+    }
+    __syncwarp();
+    if constexpr (kDim > 1) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const unsigned j = n + 32 * static_cast<unsigned>(h);
-        starts[h] = __shfl_sync(~0u, starts_[h], static_cast<int>(n));
-        local[h] = forest_[(32 * j + last_start(starts[h], before_)) & kPlace] & kPlace;
-        label[32 * j] = static_cast<std::uint16_t>(forest_[local[h]] & kPlace);
+      for (int h = 0; h < 2; ++h) {  // marks of local roots go on to the roots
+        nodes_[h] = space_.roots.open[row(h)] & space_.roots.hooked[row(h)];
       }
       __syncwarp();
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const std::uint32_t count = __shfl_sync(~0u, row_[h].count, static_cast<int>(n));
-        const std::uint32_t opens = __shfl_sync(~0u, opening[h], static_cast<int>(n));
-        const std::uint32_t later = starts[h] & ~before_;
-        const std::uint32_t end = later != 0 ? lowest(later) : count;
-        if ((starts[h] >> lane_ & 1u) != 0) {
-          atomicAdd(forest_ + local[h], (end - lane_) * kOneSite);
+        for (std::uint32_t rest = nodes_[h]; rest != 0; rest &= rest - 1) {
+          const std::uint32_t root = forest_[32 * row(h) + lowest(rest)];
+          atomicOr(space_.roots.open + root / 32, 1u << root % 32);
         }
-        if ((opens >> lane_ & 1u) != 0) atomicOr(forest_ + local[h], kOpen);
       }
       __syncwarp();
     }
-    gather_sizes();
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const std::uint32_t hooked = space_.roots.hooked[row(h)];
+      nodes_[h] = space_.roots.open[row(h)] & ~hooked;
+      lone_[h] &= ~nodes_[h];
+      closed_[h] = local_[h] & ~hooked & ~nodes_[h] & ~lone_[h];
+    }
+    if constexpr (kWeighted) weigh();
   }
 
   // Step 5.
   __device__ __forceinline__ void hand_out() {
-    std::uint32_t nodes[2];
-    std::uint64_t square = 0, fourth = 0;
+    std::uint32_t square = 0;
+    std::uint64_t fourth = 0;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      nodes[h] = 0;
-      for (std::uint32_t rest = local_[h]; rest != 0; rest &= rest - 1) {
-        const std::uint32_t place = 32 * row(h) + lowest(rest), word = forest_[place];
-        if ((word & kPlace) != place) continue;
-        if ((word & kOpen) != 0) {
-          nodes[h] |= rest & (0u - rest);
-        } else {
-          const std::uint64_t n = word >> 16, n2 = n * n;
-          square += n2;
-          fourth += n2 * n2;
+      const auto lone = static_cast<std::uint32_t>(__popc(lone_[h]));
+      square += lone;
+      fourth += lone;
+      for (std::uint32_t rest = closed_[h]; rest != 0; rest &= rest - 1) {
+        const std::uint32_t word = forest_[32 * row(h) + lowest(rest)], n = word & kSize;
+        square += n * n;
+        fourth += static_cast<std::uint64_t>(n * n) * (n * n);
+        if constexpr (kWeighted) {
+          const std::uint32_t w = (word & ~kRoot) / kOneWeight;
+          cross_ += n * w;
+          weight_square_ += w * w;
         }
       }
     }
-    add_cluster_sums(run_.sums[item_.bundle * 32 + replica_], square, fourth);
-    make_nodes(nodes);
+    add_sums(square, fourth);
+    make_nodes();
   }
 
-  // Step 6, where sites have weights; spoils the roots' places.
-  __device__ __forceinline__ void weigh() {
-    // A tile's weights: one at most for each bond that has an end there, below 2^14.
-    constexpr std::uint32_t kWeight = kOpen - 1;
-    const std::size_t tile = static_cast<std::size_t>(item_.graph) * (g_.count + 1) + item_.tile;
-    const std::uint32_t first = g_.weight_first[tile], last = g_.weight_first[tile + 1];
-    const std::uint32_t* weights =
-        g_.weights + static_cast<std::size_t>(item_.graph) * g_.weights_most;
-    const std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelSites;
-    const auto root = [&](std::uint32_t i) { return forest_ + label[weights[i] & 0xFFFFu]; };
-    __syncwarp();
-    for (std::uint32_t i = first + lane_; i < last; i += 32) atomicAnd(root(i), ~kWeight);
-    __syncwarp();
-    for (std::uint32_t i = first + lane_; i < last; i += 32) atomicAdd(root(i), weights[i] >> 16);
-    __syncwarp();
-    const std::size_t forest =
-        (static_cast<std::size_t>(item_.bundle) * 32 + replica_) * g_.nodes_most;
-    std::uint64_t cross = 0, square = 0;
-    for (std::uint32_t i = first + lane_; i < last; i += 32) {
-      const std::uint32_t word = atomicAnd(root(i), ~kWeight), w = word & kWeight;
-      if (w == 0) continue;  // taken by another of the cluster's sites
-      if ((word & kOpen) != 0) {
-        run_.weight[forest + node_at(g_, run_, item_.graph, item_.bundle, replica_, item_.tile,
-                                     weights[i] & 0xFFFFu)] = w;
-      } else {
-        cross += static_cast<std::uint64_t>(w) * (word >> 16);
-        square += static_cast<std::uint64_t>(w) * w;
+  // Step 6.
+  __device__ __forceinline__ void write_labels() const {
+    if constexpr (kDim > 1) pass_labels();
+    std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelSites + lane_;
+#pragma unroll 8
+    for (unsigned j = 0; j < kLabelRows; ++j) {
+      std::uint32_t place = 32 * j + last_start(space_.roots.stops[j], before_);
+      std::uint32_t word = forest_[place];
+      if (word < kLabelSites) {
+        place = word;
+        word = forest_[place];
       }
+      label[32 * j] = static_cast<std::uint16_t>((word & kRoot) != 0 ? place : word);
     }
-    __syncwarp();
-    add_weight_sums(run_.sums[item_.bundle * 32 + replica_], cross, square);
   }
 
  private:
-  static constexpr std::uint32_t kPlace = kLabelSites - 1;
-  static constexpr std::uint32_t kOpen = 1u << 15;
-  static constexpr std::uint32_t kOneSite = 1u << 16, kSize = 0xFFFF0000u;
-  static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions beyond x
+  static constexpr std::uint32_t kOneWeight = 1u << 16, kSize = kOneWeight - 1, kRoot = 1u << 31;
+
+  struct Masks {
+    std::uint32_t of[kAcross][2]{};
+  };
 
   __device__ __forceinline__ unsigned row(int h) const {
     return lane_ + 32 * static_cast<unsigned>(h);
   }
 
-  __device__ __forceinline__ std::uint32_t climb(std::uint32_t place) const {
-    for (std::uint32_t up = forest_[place] & kPlace; up != place; up = forest_[place] & kPlace) {
-      place = up;
-    }
+  __device__ __forceinline__ std::uint32_t climb(std::uint32_t place, std::uint32_t& word) const {
+    for (word = forest_[place]; (word & kRoot) == 0; word = forest_[place]) place = word;
     return place;
+  }
+  __device__ __forceinline__ std::uint32_t climb(std::uint32_t place) const {
+    std::uint32_t word;
+    return climb(place, word);
   }
 
   // What the row `step` before row(h) holds; anything where there is none.
@@ -465,138 +537,180 @@ class TileLabeller {
     return (from & 32u) != 0 ? high : low;
   }
 
-  // A chain: the last site of a row, the first of the next.
-  __device__ __forceinline__ void join_chain(const std::uint32_t (&along)[2]) {
+  // A chain: the bond from the last site of a row to the first of the next.
+  __device__ __forceinline__ void look_along(const std::uint32_t (&along)[2],
+                                             const std::uint32_t (&inside)[2], Masks& bonds) {
+    const std::uint32_t behind = (item_.tile == 0 ? g_.count : item_.tile) - 1;
+    const std::uint32_t last = item_.last_place(g_, item_.tile);
+    const std::uint32_t last_behind = item_.last_place(g_, behind);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const std::uint32_t before = from_behind(along, h, 1);
-      const bool joined = row(h) > 0 && row_[h].count > 0 && before >> 31 != 0;
-      if (joined) local_[h] &= ~1u;
-      const std::uint32_t from = 32 * (row(h) - 1) + last_start(from_behind(starts_, h, 1), ~0u);
-      for (unsigned n = 0; n < 32; ++n) {
-        if (lane_ == n && joined) forest_[32 * row(h)] = forest_[from];
-        __syncwarp();
-      }
+      bonds.of[0][h] = row(h) > 0 && inside[h] != 0 ? before >> 31 : 0;
+      lone_[h] &= ~(along[h] & 1u << 31);
+      if (row(h) == last / 32) open_[h] |= along[h] & 1u << last % 32;
+    }
+    if (lane_ == 0) {
+      open_[0] |= item_.mask(run_, behind, 0, replica_)[last_behind / 32] >> last_behind % 32 & 1u;
     }
   }
 
-  __device__ __forceinline__ void join_rows(const std::uint32_t (&inside)[2]) {
-    std::uint32_t bonds[kAcross][2], starts_behind[kAcross][2], chosen[kAcross][2];
+  // Two dimensions and more.
+  __device__ __forceinline__ void look_across(const std::uint32_t (&along)[2],
+                                              const std::uint32_t (&inside)[2], Masks& bonds) {
+    std::uint32_t tile_stride = 1;
 #pragma unroll
-    for (int k = 1; k < kDim; ++k) {
-      const std::uint32_t* mask = item_.mask(run_, k, replica_);
+    for (int k = 0; k < kDim; ++k) {
+      const std::uint32_t at = item_.at.at[k], tiles = g_.along[k];
+      const std::uint32_t behind = item_.tile + tile_stride * (at == 0 ? tiles - 1 : 0u - 1u);
+      const std::uint32_t last = item_.at.last[k];
+      const std::uint32_t last_behind =
+          at == 0 ? item_.extent[k] - (tiles - 1) * label_length<kDim>(k) - 1
+                  : label_length<kDim>(k) - 1;
+      tile_stride *= tiles;
+      const std::uint32_t* there = item_.mask(run_, behind, k, replica_);
+      if (k == 0) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          open_[h] |= (along[h] & 1u << last) | (there[row(h)] >> last_behind & 1u);
+        }
+        continue;
+      }
+      const std::uint32_t stride = label_stride<kDim>(k);
+      const std::uint32_t* mask = item_.mask(run_, item_.tile, k, replica_);
       const std::uint32_t ahead[2] = {mask[row(0)], mask[row(1)]};
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const std::uint32_t behind = from_behind(ahead, h, label_stride<kDim>(k));
-        const bool within = LabelTile<kDim>::coordinate(row(h), k) > 0;
-        bonds[k - 1][h] = within ? behind & inside[h] : 0;
-        starts_behind[k - 1][h] = from_behind(starts_, h, label_stride<kDim>(k));
+        const std::uint32_t here = LabelTile<kDim>::coordinate(row(h), k);
+        const std::uint32_t before = from_behind(ahead, h, stride);
+        bonds.of[k - 1][h] = here > 0 ? before & inside[h] : 0;
+        if (here == 0) open_[h] |= there[row(h) + last_behind * stride];
+        if (here == last)
+          open_[h] |= ahead[h];
+        else
+          lone_[h] &= ~ahead[h];
       }
     }
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      std::uint32_t any = 0;
-#pragma unroll
-      for (int k = 0; k < kAcross; ++k) any |= bonds[k][h];
-      std::uint32_t first = first_of_runs(starts_[h], any);
-      local_[h] = starts_[h] & ~starts_of(starts_[h], first);
-#pragma unroll
-      for (int k = 0; k < kAcross; ++k) {
-        chosen[k][h] = first & bonds[k][h];
-        first &= ~bonds[k][h];
-      }
-    }
-    hang_rows(chosen, starts_behind);
-    join_rest(bonds, starts_behind, chosen);
   }
 
   // Step 2.
-  __device__ __forceinline__ void hang_rows(const std::uint32_t (&chosen)[kAcross][2],
-                                            const std::uint32_t (&starts_behind)[kAcross][2]) {
-    std::uint32_t last = 0;  // the place of this lane's run in the row before
+  __device__ __forceinline__ void hang_rows() const {
+    constexpr unsigned kNear = label_stride<kDim>(2);
+    constexpr unsigned kFar = kDim > 3 ? label_stride<kDim>(3) : kNear;
+    constexpr unsigned kRing = kDim > 2 ? kFar : 4;
+    const std::uint32_t own_bit = 1u << lane_;
+    std::uint32_t past[kRing]{};  // the places of this lane's runs in the rows before
+    for (unsigned first = 0; first < kLabelRows; first += kRing) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-#pragma unroll 4
-      for (unsigned n = 0; n < 32; ++n) {
-        const std::uint32_t base = 32 * (n + 32 * static_cast<unsigned>(h));
-        const std::uint32_t starts = __shfl_sync(~0u, starts_[h], static_cast<int>(n));
-        std::uint32_t from = last;
-        std::uint32_t hooks = __shfl_sync(~0u, chosen[0][h], static_cast<int>(n));
+      for (unsigned n = 0; n < kRing; ++n) {
+        const HangingRow<kAcross> at = space_.rows[first + n];
+        std::uint32_t from = past[(n + kRing - 1) % kRing], hooks = at.chosen[0];
+        if (kDim == 1) from = __shfl_sync(~0u, from, 31);
 #pragma unroll
         for (int k = 1; k < kAcross; ++k) {
-          const std::uint32_t more = __shfl_sync(~0u, chosen[k][h], static_cast<int>(n));
-          const std::uint32_t behind = __shfl_sync(~0u, starts_behind[k][h], static_cast<int>(n));
-          if ((more >> lane_ & 1u) != 0) {
-            from = base - 32 * label_stride<kDim>(k + 1) + last_start(behind, before_);
+          if ((at.chosen[k] & own_bit) != 0) {
+            from = past[(n + kRing - (k == 1 ? kNear : kFar)) % kRing];
           }
-          hooks |= more;
+          hooks |= at.chosen[k];
         }
-        const std::uint32_t parent = forest_[from & kPlace];
-        last = base + last_start(starts, before_);
-        if ((hooks >> lane_ & 1u) != 0) forest_[last] = parent;
+        const bool hooked = (hooks & own_bit) != 0;
+        const std::uint32_t up = kDim > 0 ? forest_[from] : 0;
+        __syncwarp();
+        const unsigned start = last_start(at.stops, before_);
+        const std::uint32_t own = 32 * (first + n) + start;
+        past[n] = own;
+        if (((hooks | at.alone) & own_bit) != 0) {
+          const auto end =
+              static_cast<unsigned>(__clz(static_cast<int>(__brev(at.stops & ~before_))));
+          const std::uint32_t root = (up & kRoot) != 0 ? from : up;
+          forest_[own] = hooked ? root : kRoot;
+          atomicAdd(forest_ + (hooked ? root : own), end - start);
+        }
         __syncwarp();
       }
     }
   }
 
   // Step 3. What the lanes find goes through a queue, so that joins are made by full warps.
-  __device__ __forceinline__ void join_rest(const std::uint32_t (&bonds)[kAcross][2],
-                                            const std::uint32_t (&starts_behind)[kAcross][2],
-                                            const std::uint32_t (&chosen)[kAcross][2]) {
-    unsigned waiting = 0;
+  __device__ __forceinline__ void join_rest(const Masks& bonds, const Masks& chosen) {
+    Masks rest;
 #pragma unroll
     for (int k = 0; k < kAcross; ++k) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const std::uint32_t behind = starts_behind[k][h];
-        const std::uint32_t idle = bonds[k][h] << 1 & ~starts_[h] & ~behind;
-        const std::uint32_t back = 32 * (row(h) - label_stride<kDim>(k + 1));
-        std::uint32_t rest = bonds[k][h] & ~chosen[k][h] & ~idle;
-        for (;;) {
-          const std::uint32_t finders = __ballot_sync(~0u, rest != 0);
-          if (finders == 0) break;
-          if (rest != 0) {
-            const std::uint32_t before = (rest & (0u - rest)) * 2 - 1;
-            const std::uint32_t a = 32 * row(h) + last_start(starts_[h], before);
-            const std::uint32_t b = back + last_start(behind, before);
-            const std::uint32_t others = finders & before_ & ~(1u << lane_);
-            queue_[waiting + static_cast<unsigned>(__popc(others))] = a << 16 | b;
-            rest &= rest - 1;
-          }
-          waiting += static_cast<unsigned>(__popc(finders));
-          __syncwarp();
-          if (waiting < 32) continue;
-          waiting -= 32;
-          join_pair(true, queue_[waiting + lane_]);
+        const std::uint32_t behind = from_behind(starts_, h, label_stride<kDim>(k + 1));
+        const std::uint32_t idle = bonds.of[k][h] << 1 & ~starts_[h] & ~behind;
+        rest.of[k][h] = bonds.of[k][h] & ~chosen.of[k][h] & ~idle;
+      }
+    }
+    std::uint32_t* queue = space_.roots.queue;
+    unsigned waiting = 0;
+    for (;;) {
+      // The next bond of the lane, of any direction and row: its place, and rows back above.
+      std::uint32_t found = 0, bond = 0;
+#pragma unroll
+      for (int k = 0; k < kAcross; ++k) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const std::uint32_t next = found == 0 ? rest.of[k][h] : 0;
+          rest.of[k][h] &= next != 0 ? next - 1 : ~0u;
+          if (next != 0) bond = label_stride<kDim>(k + 1) << 16 | 32 * row(h);
+          found |= next;
         }
       }
+      const std::uint32_t finders = __ballot_sync(~0u, found != 0);
+      if (found != 0) {
+        queue[waiting + static_cast<unsigned>(__popc(finders & before_)) - 1] =
+            bond + lowest(found);
+      }
+      waiting += static_cast<unsigned>(__popc(finders));
+      __syncwarp();
+      if (waiting == 0) break;
+      if (waiting < 32 && finders != 0) continue;
+      const unsigned count = waiting < 32 ? waiting : 32;
+      waiting -= count;
+      join_bond(lane_ < count, lane_ < count ? queue[waiting + lane_] : 1u << 16 | 32);
     }
-    join_pair(lane_ < waiting, lane_ < waiting ? queue_[lane_] : 0);
   }
 
-  // By the whole warp: the runs at two places.
-  __device__ __forceinline__ void join_pair(bool open, std::uint32_t places) {
-    std::uint32_t a = places >> 16, b = places & 0xFFFFu;
+  // By the whole warp: the runs that a bond joins.
+  __device__ __forceinline__ void join_bond(bool open, std::uint32_t bond) const {
+    const std::uint32_t row = bond % (1u << 16) / 32, behind = row - (bond >> 16);
+    const std::uint32_t sites = up_to(bond % 32);
+    std::uint32_t a = 32 * row + last_start(space_.roots.stops[row], sites);
+    std::uint32_t b = 32 * behind + last_start(space_.roots.stops[behind], sites);
     while (__any_sync(~0u, open)) {
+      std::uint32_t word_a = 0, word_b = 0, moved = 0;
       if (open) {
-        a = climb(a);
-        b = climb(b);
+        a = climb(a, word_a);
+        b = climb(b, word_b);
       }
       __syncwarp();
+      if (open && a == b) open = false;
       if (open) {
         const std::uint32_t high = a > b ? a : b, low = a > b ? b : a;
-        open = high != low && atomicCAS(forest_ + high, high, low) != high;
+        const std::uint32_t seen = a > b ? word_a : word_b;
+        if (atomicCAS(forest_ + high, seen, low) == seen) {
+          atomicOr(space_.roots.hooked + high / 32, 1u << high % 32);
+          open = false;
+          moved = seen & kSize;
+          a = low;
+        }
       }
+      __syncwarp();
+      if (!__any_sync(~0u, moved != 0)) continue;
+      const std::uint32_t root = moved != 0 ? climb(a) : 0;
+      __syncwarp();
+      if (moved != 0) atomicAdd(forest_ + root, moved);
       __syncwarp();
     }
   }
 
-  // The lane's local roots learn their roots.
-  __device__ __forceinline__ void shorten() {
+  // The lane's local roots that were hooked learn their roots.
+  __device__ __forceinline__ void shorten() const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      std::uint32_t rest = local_[h];
+      std::uint32_t rest = space_.roots.hooked[row(h)];
       while (__any_sync(~0u, rest != 0)) {
         const std::uint32_t place = 32 * row(h) + (rest != 0 ? lowest(rest) : 0);
         const std::uint32_t root = rest != 0 ? climb(place) : 0;
@@ -608,84 +722,140 @@ class TileLabeller {
     }
   }
 
-  // Local roots hand what they have gathered to their roots.
-  __device__ __forceinline__ void gather_sizes() {
+  // Those that hang under nodes learn their labels; the others hang under their labels.
+  __device__ __forceinline__ void pass_labels() const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      std::uint32_t rest = local_[h];
-      while (__any_sync(~0u, rest != 0)) {
-        const std::uint32_t place = 32 * row(h) + (rest != 0 ? lowest(rest) : 0);
-        const std::uint32_t word = forest_[place], root = word & kPlace;
-        __syncwarp();
-        if (rest != 0 && root != place) {
-          atomicAdd(forest_ + root, word & kSize);
-          if ((word & kOpen) != 0) atomicOr(forest_ + root, kOpen);
-        }
-        rest &= rest - 1;
-        __syncwarp();
+      for (std::uint32_t rest = space_.roots.hooked[row(h)]; rest != 0; rest &= rest - 1) {
+        const std::uint32_t place = 32 * row(h) + lowest(rest), root = forest_[place];
+        const std::uint32_t word = forest_[root];
+        if ((word & kRoot) == 0) forest_[place] = word;
+      }
+    }
+    __syncwarp();
+  }
+
+  // Sites with weights add them to their roots' words; lone ones are done.
+  __device__ __forceinline__ void weigh() {
+    // A tile's weights: one at most for each bond that has an end there, below 2^14 in all.
+    const std::size_t tile = static_cast<std::size_t>(item_.graph) * (g_.count + 1) + item_.tile;
+    const std::uint32_t first = g_.weight_first[tile], last = g_.weight_first[tile + 1];
+    const std::uint32_t* weights =
+        g_.weights + static_cast<std::size_t>(item_.graph) * g_.weights_most;
+    std::uint32_t* lones = space_.roots.queue;  // of the rows
+#pragma unroll
+    for (int h = 0; h < 2; ++h) lones[row(h)] = lone_[h];
+    __syncwarp();
+    for (std::uint32_t i = first; i < last; i += 32) {
+      const std::uint32_t site = i + lane_ < last ? weights[i + lane_] : 0;
+      const std::uint32_t place = site & 0xFFFFu, x = place % 32, w = site >> 16;
+      const bool lone = (lones[place / 32] >> x & 1u) != 0;
+      const std::uint32_t root =
+          climb(place - x + last_start(space_.roots.stops[place / 32], up_to(x)));
+      __syncwarp();
+      if (lone) {
+        cross_ += w;
+        weight_square_ += w * w;
+      } else if (w != 0) {
+        atomicAdd(forest_ + root, w * kOneWeight);
+      }
+      __syncwarp();
+    }
+  }
+
+  // The sums over clusters that are no nodes: those of n below 2^22, of n^4 below 2^44; with
+  // weights below 2^28.
+  __device__ __forceinline__ void add_sums(std::uint32_t square, std::uint64_t fourth) const {
+    LabelSums& sums = run_.sums[item_.bundle * 32 + replica_];
+    square = __reduce_add_sync(~0u, square);
+    const std::uint32_t low =
+        __reduce_add_sync(~0u, static_cast<std::uint32_t>(fourth) & 0xFFFFFFu);
+    const std::uint32_t high = __reduce_add_sync(~0u, static_cast<std::uint32_t>(fourth >> 24));
+    if (lane_ == 0 && square != 0) {
+      atomicAdd(&sums.square, static_cast<unsigned long long>(square));
+      atomic_add_wide(&sums.fourth_low, &sums.fourth_high,
+                      (static_cast<std::uint64_t>(high) << 24) + low);
+    }
+    if constexpr (kWeighted) {
+      const std::uint32_t cross = __reduce_add_sync(~0u, cross_);
+      const std::uint32_t weights = __reduce_add_sync(~0u, weight_square_);
+      if (lane_ == 0 && weights != 0) {
+        atomicAdd(&sums.cross, static_cast<unsigned long long>(cross));
+        atomicAdd(&sums.weight_square, static_cast<unsigned long long>(weights));
       }
     }
   }
 
-  __device__ __forceinline__ void make_nodes(const std::uint32_t (&nodes)[2]) {
-    std::uint32_t earlier = 0;
+  // A node of a lane each, numbered as they are found.
+  __device__ __forceinline__ void make_nodes() const {
     const std::uint32_t first =
         g_.node_first[static_cast<std::size_t>(item_.graph) * (g_.count + 1) + item_.tile];
-    const std::size_t forest =
-        (static_cast<std::size_t>(item_.bundle) * 32 + replica_) * g_.nodes_most;
+    const std::size_t from =
+        (static_cast<std::size_t>(item_.bundle) * 32 + replica_) * g_.nodes_most + first;
+    std::uint32_t *parent = run_.parent + from, *key = run_.key + from, *size = run_.size + from;
+    std::uint32_t* weight = kWeighted ? run_.weight + from : nullptr;
+    std::uint32_t count = 0;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const auto own = static_cast<std::uint32_t>(__popc(nodes[h]));
-      std::uint32_t sum = own;
-#pragma unroll
-      for (unsigned step = 1; step < 32; step *= 2) {
-        const std::uint32_t other = __shfl_up_sync(~0u, sum, step);
-        if (lane_ >= step) sum += other;
-      }
-      const std::uint32_t before = earlier + sum - own;
-      earlier += __shfl_sync(~0u, sum, 31);
-      run_.rank[item_.of_replica(replica_) * kLabelRows + row(h)] = {nodes[h], before};
-      const std::uint32_t flips = item_.mask(run_, kDim, replica_)[row(h)];
-      std::uint32_t node = first + before;
-      for (std::uint32_t rest = nodes[h]; rest != 0; rest &= rest - 1, ++node) {
-        const unsigned x = lowest(rest);
-        run_.parent[forest + node] = node;
-        run_.key[forest + node] = (row_[h].site + x) << 1 | (flips >> x & 1u);
-        run_.size[forest + node] = forest_[32 * row(h) + x] >> 16;
-        if (kWeighted) run_.weight[forest + node] = 0;
+      const std::uint32_t flips = item_.mask(run_, item_.tile, kDim, replica_)[row(h)];
+      std::uint32_t rest = nodes_[h];
+      for (;;) {
+        const std::uint32_t finders = __ballot_sync(~0u, rest != 0);
+        if (finders == 0) break;
+        if (rest != 0) {
+          const unsigned x = lowest(rest);
+          const std::uint32_t number =
+              count + static_cast<std::uint32_t>(__popc(finders & before_)) - 1;
+          const std::uint32_t word = forest_[32 * row(h) + x];
+          parent[number] = first + number;
+          key[number] = (site_[h] + x) << 1 | (flips >> x & 1u);
+          size[number] = word & kSize;
+          if (kWeighted) weight[number] = (word & ~kRoot) / kOneWeight;
+          forest_[32 * row(h) + x] = kNodeLabel + number;
+          rest &= rest - 1;
+        }
+        count += static_cast<std::uint32_t>(__popc(finders));
       }
     }
+    if (lane_ == 0) run_.nodes[item_.of_replica(replica_)] = count;
+    __syncwarp();
   }
 
   const DeviceLabelTiles& g_;
   const DeviceLabelRun& run_;
   const LabelItem<kDim>& item_;
   const unsigned replica_;
-  std::uint32_t *const forest_, *const queue_;
+  LabelSpace<kAcross>& space_;
+  std::uint32_t* const forest_;
   const unsigned lane_;
   const std::uint32_t before_;  // the lanes up to and with this one
-  LabelRow row_[2];
-  std::uint32_t starts_[2];  // bit x: a run starts here
-  std::uint32_t local_[2];   // bit x: it is a local root
+  // Masks of the lane's rows.
+  std::uint32_t site_[2];    // their first sites
+  std::uint32_t starts_[2];  // where a run starts
+  std::uint32_t stops_[2];   // likewise, and sites beyond the lattice
+  std::uint32_t local_[2];   // starts of local roots
+  std::uint32_t open_[2];    // sites with an open bond that leaves the tile, or a listed one
+  std::uint32_t lone_[2];    // clusters of one site; without nodes since step 4
+  std::uint32_t nodes_[2], closed_[2];  // roots of nodes; of other clusters, but lone ones
+  std::uint32_t cross_ = 0, weight_square_ = 0;
 };
 
-constexpr unsigned kLabelWarps = 2;  // per block, of neighbouring replicas
+constexpr unsigned kLabelWarps = 4;  // per block, of neighbouring replicas
 
 template <int kDim, bool kWeighted>
 __global__ void __launch_bounds__(32 * kLabelWarps)
     label_tiles(const __grid_constant__ DeviceLabelTiles g,
                 const __grid_constant__ DeviceLabelRun run) {
-  alignas(16) __shared__ std::uint32_t forests[kLabelWarps][kLabelSites];
-  __shared__ std::uint32_t queues[kLabelWarps][kLabelQueue];
+  using Labeller = TileLabeller<kDim, kWeighted>;
+  __shared__ LabelSpace<Labeller::kAcross> spaces[kLabelWarps];
   const unsigned warp = threadIdx.x / 32;
   const LabelItem<kDim> item(g, run, blockIdx.x / (32 / kLabelWarps));
-  TileLabeller<kDim, kWeighted> labeller(g, run, item,
-                                         blockIdx.x % (32 / kLabelWarps) * kLabelWarps + warp,
-                                         forests[warp], queues[warp]);
+  Labeller labeller(g, run, item, blockIdx.x % (32 / kLabelWarps) * kLabelWarps + warp,
+                    spaces[warp]);
   labeller.join();
-  labeller.find_roots();
+  labeller.mark();
   labeller.hand_out();
-  if constexpr (kWeighted) labeller.weigh();
+  labeller.write_labels();
 }
 
 void label(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
@@ -701,68 +871,101 @@ void label(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t st
 constexpr unsigned kNodeThreads = 256;
 constexpr unsigned kNodeWarps = kNodeThreads / 32;
 constexpr unsigned kNodeBlocks =
-    2048 / kNodeThreads;  // per multiprocessor, that registers suffice for
+    2048 / kNodeThreads;             // per multiprocessor, that registers suffice for
+constexpr unsigned kJoinQueue = 64;  // of a warp
 constexpr unsigned kListedBonds = 1024, kListedThreads = 128;  // of a block
 
-// One replica of an item.
+// One replica of an item. Open bonds go through a queue, so that full warps join them.
 template <int kDim>
 class Joiner {
  public:
+  // `queue`: [kJoinQueue] in shared memory, the warp's own.
   __device__ __forceinline__ Joiner(const DeviceLabelTiles& g, const DeviceLabelRun& run,
-                                    const LabelItem<kDim>& item, unsigned replica)
+                                    const LabelItem<kDim>& item, unsigned replica,
+                                    std::uint32_t* queue)
       : g_(g),
         run_(run),
         item_(item),
         replica_(replica),
         lane_(threadIdx.x % 32),
-        forest_(forest_of(g, run, item.bundle, replica)) {}
+        queue_(queue),
+        forest_(forest_of(g, run, item.bundle, replica)) {
+    if constexpr (kDim == 1) ahead_[0] = item_.tile + 1 == g_.count ? 0 : item_.tile + 1;
+    if constexpr (kDim > 1) {
+#pragma unroll
+      for (int k = 0; k < kDim; ++k) ahead_[k] = item_.at.ahead(g_.along, k);
+    }
+  }
 
   // The bond from the last site of a chain's tile to the next tile.
-  __device__ __forceinline__ void join_chain() const {
-    const std::uint32_t first = item_.tile * kLabelSites, left = g_.lattice.sites - first;
-    const std::uint32_t last = (left < kLabelSites ? left : kLabelSites) - 1;
-    const bool joined =
-        lane_ == 0 && (item_.mask(run_, 0, replica_)[last / 32] >> last % 32 & 1u) != 0;
-    join(joined, last, item_.tile + 1 == g_.count ? 0 : item_.tile + 1, 0);
+  __device__ __forceinline__ void join_chain() {
+    const std::uint32_t last = item_.last_place(g_, item_.tile);
+    const bool joined = lane_ == 0 && (mask(0)[last / 32] >> last % 32 & 1u) != 0;
+    push(joined, 0, last, 0);
+    finish();
   }
 
-  // The bonds along x from the tile's last column; a lane per row.
-  __device__ __forceinline__ void join_columns() const {
-    const std::uint32_t x = item_.at.last[0], ahead = item_.at.ahead(g_.along, 0);
+  // The bonds along x from the tile's last column, a lane per row; then those along the other
+  // directions from its last rows, a lane per site.
+  __device__ __forceinline__ void join_faces() {
+    const std::uint32_t x = item_.at.last[0];
     for (unsigned row = lane_; row < kLabelRows; row += 32) {
-      const bool joined =
-          item_.row(g_, row).count > 0 && (item_.mask(run_, 0, replica_)[row] >> x & 1u) != 0;
-      join(joined, 32 * row + x, ahead, 32 * row);
+      push((mask(0)[row] >> x & 1u) != 0, 0, 32 * row + x, 32 * row);
     }
-  }
-
-  // The bonds along direction k >= 1 from the tile's last rows; a lane per site.
-  __device__ __forceinline__ void join_faces(int k) const {
-    const std::uint32_t ahead = item_.at.ahead(g_.along, k), last = item_.at.last[k];
-    const std::uint32_t stride = label_stride<kDim>(k), length = label_length<kDim>(k);
-    for (unsigned n = 0; n < kLabelRows / length; ++n) {
-      const unsigned there = n / stride * stride * length + n % stride;
-      const unsigned row = there + last * stride;
-      if (item_.row(g_, row).count == 0) continue;
-      const std::uint32_t bonds = item_.mask(run_, k, replica_)[row];
-      if (bonds == 0) continue;
-      join((bonds >> lane_ & 1u) != 0, 32 * row + lane_, ahead, 32 * there + lane_);
+#pragma unroll
+    for (int k = 1; k < kDim; ++k) {
+      const unsigned stride = label_stride<kDim>(k), length = label_length<kDim>(k);
+      const unsigned last = item_.at.last[k] * stride;
+      for (unsigned n = 0; n < kLabelRows / length; ++n) {
+        const unsigned row = n / stride * stride * length + n % stride;
+        const std::uint32_t bonds = mask(k)[row + last];
+        push((bonds >> lane_ & 1u) != 0, k, 32 * (row + last) + lane_, 32 * row + lane_);
+      }
     }
+    finish();
   }
 
  private:
-  // By the whole warp.
-  __device__ __forceinline__ void join(bool joined, std::uint32_t place, std::uint32_t other_tile,
-                                       std::uint32_t other_place) const {
+  __device__ __forceinline__ const std::uint32_t* mask(int k) const {
+    return item_.mask(run_, item_.tile, k, replica_);
+  }
+
+  // All by the whole warp.
+  __device__ __forceinline__ void push(bool joined, int direction, std::uint32_t place,
+                                       std::uint32_t other_place) {
+    const std::uint32_t finders = __ballot_sync(~0u, joined);
+    if (finders == 0) return;
+    if (joined) {
+      const auto others = static_cast<unsigned>(__popc(finders & ((1u << lane_) - 1)));
+      queue_[waiting_ + others] =
+          (static_cast<unsigned>(direction) * kLabelSites + other_place) * kLabelSites + place;
+    }
+    waiting_ += static_cast<unsigned>(__popc(finders));
+    __syncwarp();
+    if (waiting_ < 32) return;
+    waiting_ -= 32;
+    join(true, queue_[waiting_ + lane_]);
+  }
+  __device__ __forceinline__ void finish() {
+    if (waiting_ > 0) join(lane_ < waiting_, lane_ < waiting_ ? queue_[lane_] : 0);
+  }
+
+  __device__ __forceinline__ void join(bool joined, std::uint32_t bond) {
     std::uint32_t a = 0, b = 0;
     if (joined) {
-      a = node_at(g_, run_, item_.graph, item_.bundle, replica_, item_.tile, place);
-      b = node_at(g_, run_, item_.graph, item_.bundle, replica_, other_tile, other_place);
+      const std::uint32_t direction = bond / (kLabelSites * kLabelSites);
+      std::uint32_t other = ahead_[0];
+#pragma unroll
+      for (unsigned k = 1; k < kDim; ++k) {
+        if (direction == k) other = ahead_[k];
+      }
+      a = node_at(g_, run_, item_.graph, item_.bundle, replica_, item_.tile, bond % kLabelSites);
+      b = node_at(g_, run_, item_.graph, item_.bundle, replica_, other,
+                  bond / kLabelSites % kLabelSites);
     }
-    // The bond to the left often joins the same two clusters.
-    const bool left_joined = __shfl_up_sync(~0u, static_cast<unsigned>(joined), 1) != 0;
-    const std::uint32_t left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
-    const bool known = lane_ != 0 && left_joined && left_a == a && left_b == b;
+    // The bond before often joins the same two clusters.
+    const std::uint32_t last_a = __shfl_up_sync(~0u, a, 1), last_b = __shfl_up_sync(~0u, b, 1);
+    const bool known = lane_ != 0 && last_a == a && last_b == b;
     if (joined && !known) forest_.unite(a, b);
     __syncwarp();
   }
@@ -771,7 +974,10 @@ class Joiner {
   const DeviceLabelRun& run_;
   const LabelItem<kDim>& item_;
   const unsigned replica_, lane_;
+  std::uint32_t* const queue_;
+  unsigned waiting_ = 0;
   const NodeForest forest_;
+  std::uint32_t ahead_[kDim > 0 ? kDim : 1]{};  // tiles
 };
 
 // A warp's tile of one replica; those of a replica follow each other.
@@ -791,15 +997,12 @@ template <int kDim>
 __global__ void __launch_bounds__(kNodeThreads, kNodeBlocks)
     join_tiles(const __grid_constant__ DeviceLabelTiles g,
                const __grid_constant__ DeviceLabelRun run) {
+  __shared__ std::uint32_t queues[kNodeWarps][kJoinQueue];
   const ReplicaTile at(g);
   const LabelItem<kDim> item(g, run, at.bundle * g.count + at.tile);
-  const Joiner<kDim> joiner(g, run, item, at.replica);
+  Joiner<kDim> joiner(g, run, item, at.replica, queues[threadIdx.x / 32]);
   if constexpr (kDim == 1) joiner.join_chain();
-  if constexpr (kDim > 1) {
-    joiner.join_columns();
-#pragma unroll
-    for (int k = 1; k < kDim; ++k) joiner.join_faces(k);
-  }
+  if constexpr (kDim > 1) joiner.join_faces();
 }
 
 // Listed bonds of one replica, those that are open as pairs of nodes.
@@ -886,8 +1089,8 @@ __device__ __forceinline__ void climb_all(const std::uint32_t* parent,
 }
 
 // A warp goes over the nodes of a tile of one replica: they take their root's key, and add their
-// sizes to its. Near and below Tc most tiles have many nodes of one large cluster: the warp adds
-// them up before they are added to the root's size.
+// sizes to its. Near and below Tc most tiles of a plane have many nodes of one large cluster: the
+// warp adds up those of two roots before they are added to the roots' sizes.
 template <bool kWeighted>
 __global__ void __launch_bounds__(kNodeThreads)
     root_nodes(const __grid_constant__ DeviceLabelTiles g,
@@ -897,7 +1100,8 @@ __global__ void __launch_bounds__(kNodeThreads)
   const ReplicaTile at(g);
   const unsigned lane = threadIdx.x % 32;
   const std::uint32_t graph = (run.first + at.bundle) / g.bundles;
-  const std::uint32_t count = node_count(run, at.bundle * g.count + at.tile, at.replica);
+  const std::uint32_t count =
+      run.nodes[(static_cast<std::size_t>(at.bundle) * g.count + at.tile) * 32 + at.replica];
   const std::uint32_t first =
       g.node_first[static_cast<std::size_t>(graph) * (g.count + 1) + at.tile];
   const std::size_t forest = (static_cast<std::size_t>(at.bundle) * 32 + at.replica) * g.nodes_most;
@@ -922,12 +1126,23 @@ __global__ void __launch_bounds__(kNodeThreads)
         sum = size[node];
         if (kWeighted) heavy = weight[node];
       }
-      const std::uint32_t peers = __match_any_sync(~0u, root);
-      const std::uint32_t total = __reduce_add_sync(peers, sum);
-      if (root != kNone && lane == lowest(peers)) atomicAdd(size + root, total);
-      if constexpr (kWeighted) {
-        const std::uint32_t weights = __reduce_add_sync(peers, heavy);
-        if (weights != 0 && lane == lowest(peers)) atomicAdd(weight + root, weights);
+#pragma unroll
+      for (int common = 0; common < 2; ++common) {
+        const std::uint32_t left = __ballot_sync(~0u, root != kNone);
+        if (left == 0) break;
+        const std::uint32_t one = __shfl_sync(~0u, root, static_cast<int>(lowest(left)));
+        const std::uint32_t total = __reduce_add_sync(~0u, root == one ? sum : 0);
+        std::uint32_t weights = 0;
+        if (kWeighted) weights = __reduce_add_sync(~0u, root == one ? heavy : 0);
+        if (lane == lowest(left)) {
+          atomicAdd(size + one, total);
+          if (kWeighted && weights != 0) atomicAdd(weight + one, weights);
+        }
+        if (root == one) root = kNone;
+      }
+      if (root != kNone) {
+        atomicAdd(size + root, sum);
+        if (kWeighted && heavy != 0) atomicAdd(weight + root, heavy);
       }
     }
   }
@@ -955,20 +1170,8 @@ void find_roots(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream
 constexpr unsigned kFlipThreads = 512;
 constexpr unsigned kFlipWarps = kFlipThreads / 32;
 
-// A warp's part of shared memory.
-struct FlipTable {
-  std::uint32_t places[kLabelRows];  // bit of a place: whether its cluster flips, if it is a root
-  std::uint32_t nodes[kLabelRows + 2];  // likewise by the nodes of the tile
-};
-
-// The lowest bits of `bits`, in the places of the set bits of `places`.
-__device__ __forceinline__ std::uint32_t deposit(std::uint32_t bits, std::uint32_t places) {
-  std::uint32_t out = 0;
-  for (; places != 0; places &= places - 1, bits >>= 1) {
-    if ((bits & 1u) != 0) out |= places & (0u - places);
-  }
-  return out;
-}
+// A bit per label, whether its cluster flips: of places, then of nodes.
+constexpr unsigned kLabelWords = 2 * kLabelRows;
 
 // What the nodes of a tile do; sums over the roots among them.
 template <int kDim, bool kWeighted>
@@ -979,27 +1182,34 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
   const std::uint32_t first =
       g.node_first[static_cast<std::size_t>(item.graph) * (g.count + 1) + item.tile];
   const std::size_t forest = (static_cast<std::size_t>(item.bundle) * 32 + replica) * g.nodes_most;
-  const std::uint32_t count = node_count(run, item.item, replica);
+  const std::uint32_t count = run.nodes[item.of_replica(replica)];
   std::uint64_t square = 0, cross = 0, weight_square = 0;
   WideSum fourth = 0;
-  for (std::uint32_t begin = 0; begin < count; begin += 32) {
-    bool flip = false;
-    if (begin + lane < count) {
-      const std::uint32_t node = first + begin + lane;
-      flip = (run.key[forest + node] & 1u) != 0;
-      if (run.parent[forest + node] == node) {
-        const std::uint64_t n = run.size[forest + node], n2 = n * n;
-        square += n2;
-        fourth += static_cast<WideSum>(n2) * n2;
+  constexpr unsigned kAtOnce = kDim == 3 ? 2 : 1;
+  for (std::uint32_t begin = 0; begin < count; begin += 32 * kAtOnce) {
+    std::uint32_t key[kAtOnce], parent[kAtOnce];
+#pragma unroll
+    for (unsigned n = 0; n < kAtOnce; ++n) {
+      const std::uint32_t number = begin + 32 * n + lane, node = first + number;
+      key[n] = number < count ? run.key[forest + node] : 0;
+      parent[n] = number < count ? run.parent[forest + node] : ~0u;
+    }
+#pragma unroll
+    for (unsigned n = 0; n < kAtOnce; ++n) {
+      const std::uint32_t node = first + begin + 32 * n + lane;
+      const std::uint32_t all = __ballot_sync(~0u, (key[n] & 1u) != 0);
+      if (lane == 0 && begin + 32 * n < count) flips[begin / 32 + n] = all;
+      if (parent[n] == node) {
+        const std::uint64_t size = run.size[forest + node], size2 = size * size;
+        square += size2;
+        fourth += static_cast<WideSum>(size2) * size2;
         if constexpr (kWeighted) {
           const std::uint64_t w = run.weight[forest + node];
-          cross += n * w;
+          cross += size * w;
           weight_square += w * w;
         }
       }
     }
-    const std::uint32_t all = __ballot_sync(~0u, flip);
-    if (lane == 0) flips[begin / 32] = all;
   }
   __syncwarp();
   add_cluster_sums(run.sums[item.bundle * 32 + replica], square, fourth);
@@ -1008,28 +1218,23 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
   }
 }
 
-// Random bits of a tile's places: right for closed clusters; nodes have their own.
+// Random bits of a tile's places are right for clusters that are no nodes; nodes have their own.
 template <int kDim, bool kWeighted>
-__device__ __forceinline__ void root_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
-                                           const LabelItem<kDim>& item, unsigned replica,
-                                           FlipTable& table) {
-  node_flips<kDim, kWeighted>(g, run, item, replica, table.nodes);
-  for (unsigned row = threadIdx.x % 32; row < kLabelRows; row += 32) {
-    const std::uint32_t random = item.mask(run, kDim, replica)[row];
-    const LabelRank rank = run.rank[item.of_replica(replica) * kLabelRows + row];
-    const std::uint32_t* from = table.nodes + rank.before / 32;
-    const std::uint32_t bits = __funnelshift_r(from[0], from[1], rank.before % 32);
-    table.places[row] = (random & ~rank.nodes) | deposit(bits, rank.nodes);
-  }
+__device__ __forceinline__ void label_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+                                            const LabelItem<kDim>& item, unsigned replica,
+                                            std::uint32_t* flips) {
+  node_flips<kDim, kWeighted>(g, run, item, replica, flips + kLabelRows);
+  const std::uint32_t* random = item.mask(run, item.tile, kDim, replica);
+  for (unsigned row = threadIdx.x % 32; row < kLabelRows; row += 32) flips[row] = random[row];
   __syncwarp();
 }
 
 // Eight sites of every fourth row after the other, from their labels.
-__device__ __forceinline__ std::uint32_t eight_flips(const std::uint32_t* places,
+__device__ __forceinline__ std::uint32_t eight_flips(const std::uint32_t* flips,
                                                      const uint4& labels) {
   const auto two = [&](std::uint32_t pair) {
     const std::uint32_t low = pair & 0xFFFFu, high = pair >> 16;
-    return (places[low / 32] >> low % 32 & 1u) | (places[high / 32] >> high % 32 & 1u) << 1;
+    return (flips[low / 32] >> low % 32 & 1u) | (flips[high / 32] >> high % 32 & 1u) << 1;
   };
   return two(labels.x) | two(labels.y) << 2 | two(labels.z) << 4 | two(labels.w) << 6;
 }
@@ -1038,18 +1243,18 @@ template <int kDim, bool kWeighted>
 __global__ void __launch_bounds__(kFlipThreads)
     flip_tile(const __grid_constant__ DeviceLabelTiles g,
               const __grid_constant__ DeviceLabelRun run) {
-  __shared__ FlipTable tables[kFlipWarps];
+  __shared__ std::uint32_t tables[kFlipWarps][kLabelWords];
   __shared__ std::uint32_t stage[32 * kStage];
   const LabelItem<kDim> item(g, run, blockIdx.x);
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (unsigned replica = warp; replica < 32; replica += kFlipWarps) {
-    root_flips<kDim, kWeighted>(g, run, item, replica, tables[warp]);
+    label_flips<kDim, kWeighted>(g, run, item, replica, tables[warp]);
     const auto* labels =
         reinterpret_cast<const uint4*>(run.label + item.of_replica(replica) * kLabelSites);
     auto* out = reinterpret_cast<std::uint8_t*>(stage + replica * kStage);
 #pragma unroll
     for (unsigned n = lane; n < kLabelSites / 8; n += 32) {
-      out[n] = static_cast<std::uint8_t>(eight_flips(tables[warp].places, labels[n]));
+      out[n] = static_cast<std::uint8_t>(eight_flips(tables[warp], labels[n]));
     }
     __syncwarp();
   }

@@ -3,8 +3,9 @@
 //
 //   1 draw    a block takes a tile of a bundle (SwendsenWangTiles): open bonds and random
 //             bits of 32 replicas a word, turned by the warps into 32 sites a word per replica
-//   2 label   a warp labels a tile of one replica in shared memory. A cluster without open sites is
-//             closed: its size is final. The others become nodes of a forest over all tiles
+//   2 label   a warp labels a tile of one replica in shared memory. A cluster that no open bond
+//             leaves is closed: its size is final. The others become nodes of a forest over all
+//             tiles
 //   3 join    bonds between tiles, then rewired bonds, join that forest by compare-and-swap
 //   4 roots   every node learns its root and its key, the root its cluster's size
 //   5 flip    a block takes a tile of a bundle: sites follow their nodes, 32 replicas are turned
@@ -14,15 +15,14 @@
 // stay in the second-level cache, where those of all replicas of a bundle would not fit.
 //
 // Where sites have weights (those of a bare lattice), step 2 adds them up over each tile's
-// clusters, step 4 over the nodes, step 5 takes the sums: two more reads of a label per site with a
-// weight.
+// clusters, step 4 over the nodes, step 5 takes the sums.
 //
 // A node's key is its smallest site and, below, that site's random bit; a root is hung under a root
 // with a smaller key, so that the last root's key decides the flip of its whole cluster.
 //
 // Bytes per site and replica: open bonds and flips (dim + 1) / 4, written and read, labels 4, spins
-// 3/8, nodes some 12 per open cluster: 6 in two dimensions. Instructions of a warp per tile of 2048
-// sites (H200, p = 0.01, Tc): draw 1400, label 8700, join 1400, roots 600, flip 2100: 7 per site.
+// 3/8, nodes some 12 each: 6 in two dimensions. Instructions of a warp per tile of 2048 sites
+// (H200, 3D, p = 0.1, near Tc): label 7100, others some 7000 (tests/bench/RESULTS.md).
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ namespace rewise::bundle {
 // graph are cut into rows of 32 sites that follow each other.
 //
 // Place of a site in its tile: 32 row + x; places ascend with the sites, so the smallest place of a
-// cluster in a tile is its smallest site there. Sites that a bond may join to another tile, and the
-// ends of rewired bonds, are open sites: a cluster with one of them is not known as a whole within
-// its tile, and becomes a node of a forest over all tiles. A tile has as many nodes at most as open
-// sites, the same for all replicas, so nodes lie dense.
+// cluster in a tile is its smallest site there. Sites that an open bond joins to another tile, and
+// the ends of open rewired bonds, are open sites: a cluster with one of them is not known as a
+// whole within its tile, and becomes a node of a forest over all tiles. Nodes lie tile by tile,
+// with room for as many as sites that may be open.
 
 inline constexpr std::uint32_t kLabelRows = 64;
 inline constexpr std::uint32_t kLabelSites = 32 * kLabelRows;
@@ -127,6 +127,10 @@ struct LabelBond {
 struct LabelEnds {
   std::uint32_t tile_a, tile_b, places;  // places: a's, and b's in the upper half
 };
+// An end of a listed bond, among those of a tile.
+struct LabelEnd {
+  std::uint32_t listed, place;
+};
 
 // One graph's.
 struct SwendsenWangTiles {
@@ -135,10 +139,11 @@ struct SwendsenWangTiles {
 
   std::uint32_t along[4]{1, 1, 1, 1}, count = 0;
   std::vector<std::uint32_t> bonds;       // [count][dim][64] lattice bonds ahead, bit x
-  std::vector<std::uint32_t> open_sites;  // [count][64]
-  std::vector<std::uint32_t> node_first;  // [count + 1]
+  std::vector<std::uint32_t> node_first;  // [count + 1] room for nodes
   std::vector<LabelBond> listed;
-  std::vector<LabelEnds> ends;  // of the listed bonds
+  std::vector<LabelEnds> ends;            // of the listed bonds
+  std::vector<LabelEnd> tile_ends;        // tile by tile
+  std::vector<std::uint32_t> ends_first;  // [count + 1]
   // Sites with weights (of a bare lattice), tile by tile: place, and the weight in the upper half.
   std::vector<std::uint32_t> weights;
   std::vector<std::uint32_t> weight_first;  // [count + 1]
@@ -153,20 +158,26 @@ struct DeviceLabelTiles {
   std::uint32_t count = 0;                        // tiles
   std::uint32_t nodes_most = 0, listed_most = 0;  // of a graph, at most
   const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64]
-  const std::uint32_t* open_sites = nullptr;      // [graphs][count][64]
   const std::uint32_t* node_first = nullptr;      // [graphs][count + 1]
   const std::uint32_t* listed_count = nullptr;    // [graphs]
   const LabelBond* listed = nullptr;              // [graphs][listed_most]
   const LabelEnds* ends = nullptr;                // likewise
+  const LabelEnd* tile_ends = nullptr;            // [graphs][2 listed_most]
+  const std::uint32_t* ends_first = nullptr;      // [graphs][count + 1]
   std::uint32_t weights_most = 0;
   const std::uint32_t* weight_first = nullptr;  // [graphs][count + 1]
   const std::uint32_t* weights = nullptr;       // [graphs][weights_most]
 };
 
-// The nodes of a tile's row: bit x, a node's smallest place; nodes of the tile's earlier rows.
-struct LabelRank {
-  std::uint32_t nodes, before;
-};
+// A site's label: the place of its cluster's first site in the tile, or, where the cluster is a
+// node, its number among those of the tile and this bit.
+inline constexpr std::uint32_t kNodeLabel = kLabelSites;
+
+// Masks of a tile: open bonds by direction, random bits, and, where there are listed bonds, the
+// sites with an open one.
+RW_HD constexpr std::uint32_t label_masks(int dim, bool listed) {
+  return static_cast<std::uint32_t>(dim) + (listed ? 2 : 1);
+}
 
 // Sums over the clusters of an update.
 struct LabelSums {
@@ -181,17 +192,17 @@ struct DeviceLabelRun {
   const std::uint32_t* threshold = nullptr;  // [all bundles] of bonds, below certainty
   std::uint32_t first = 0, bundles = 0;
   int vec = 1;
-  std::uint32_t* spins = nullptr;        // all bundles, as in device_layout.hpp
-  std::uint32_t* masks = nullptr;        // [items][dim + 1][32 replicas][64]; the last: random bits
-  std::uint16_t* label = nullptr;        // [items][32][2048] place of the site's root in its tile
-  LabelRank* rank = nullptr;             // [items][32][64]
-  std::uint32_t* parent = nullptr;       // [bundles][32][nodes_most]
-  std::uint32_t* key = nullptr;          // likewise
-  std::uint32_t* size = nullptr;         // likewise
-  std::uint32_t* weight = nullptr;       // likewise; none where no graph has weights
-  std::uint32_t* listed_open = nullptr;  // [bundles][listed_most] replicas
-  LabelSums* sums = nullptr;             // [bundles][32] zero between updates
-  unsigned long long* square = nullptr;  // [all replicas] += sum n^2
+  std::uint32_t* spins = nullptr;              // all bundles, as in device_layout.hpp
+  std::uint32_t* masks = nullptr;              // [items][label_masks()][32 replicas][64]
+  std::uint16_t* label = nullptr;              // [items][32][2048]
+  std::uint32_t* nodes = nullptr;              // [items][32] their number
+  std::uint32_t* parent = nullptr;             // [bundles][32][nodes_most]
+  std::uint32_t* key = nullptr;                // likewise
+  std::uint32_t* size = nullptr;               // likewise
+  std::uint32_t* weight = nullptr;             // likewise; none where no graph has weights
+  std::uint32_t* listed_open = nullptr;        // [bundles][listed_most] replicas
+  LabelSums* sums = nullptr;                   // [bundles][32] zero between updates
+  unsigned long long* square = nullptr;        // [all replicas] += sum n^2
   unsigned long long* quartic_low = nullptr;   // [all replicas] += 3 (sum n^2)^2 - 2 sum n^4
   unsigned long long* quartic_high = nullptr;  // likewise
   // [all replicas] += sum n w, += sum w^2, w a cluster's weight; none without weights.
