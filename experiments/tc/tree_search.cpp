@@ -102,6 +102,26 @@ std::uint32_t least_edge(int dim) {
   return edges[dim];
 }
 
+// The part of a lattice's labelled tiles (32 x 64 sites, 32 x 8 x 8, 32 x 4 x 4 x 4) that it fills.
+double filled_tiles(int dim, std::uint32_t edge) {
+  constexpr std::uint32_t across[] = {0, 1, 64, 8, 4};
+  double part = 1;
+  for (int k = 0; k < dim && dim > 1; ++k) {
+    const std::uint32_t length = k == 0 ? 32 : across[dim];
+    part *= static_cast<double>(edge) / ((edge + length - 1) / length * length);
+  }
+  return part;
+}
+
+// An edge near `edge`, where `least` allows one: that with the fullest tiles.
+std::uint32_t tiled_edge(int dim, std::uint32_t least, std::uint32_t edge) {
+  std::uint32_t best = std::max(least, edge);
+  for (std::uint32_t e = std::max(least, even_edge(0.85 * edge)); e <= 1.15 * edge; e += 2) {
+    if (filled_tiles(dim, e) > filled_tiles(dim, best)) best = e;
+  }
+  return best;
+}
+
 std::uint64_t equilibration(double length) {
   return 12 + static_cast<std::uint64_t>(std::ceil(12 * std::pow(std::max(length, 1.0), 0.3)));
 }
@@ -465,8 +485,9 @@ class Search {
     const double dim = work.rule.dim, pilot_edge = work.edge;
     const double by_error =
         std::pow(std::min(sites_for(work.measure) / kGraphs, kMostSites), 1 / dim);
-    work.edge = std::max(
-        {least_edge(work.rule.dim), even_edge(ratio * work.data.length), even_edge(by_error)});
+    work.edge = tiled_edge(work.rule.dim,
+                           std::max(least_edge(work.rule.dim), even_edge(ratio * work.data.length)),
+                           even_edge(by_error));
     if (work.sites() >= kLimitSites) return fail(work, too_large());
     const double room = kLeastGraphs * work.sites() * wanted * wanted - of_lattice;
     if (room > 0) work.measure = std::min(work.measure, measure(1.5 * of_update / room));
