@@ -83,35 +83,53 @@ VectorXd first_steps(const std::vector<CollapseData>& data, const Free& free) {
 }
 
 // Mean squared distance of all points from their best common polynomial in the scaled variable.
-double polynomial_quality(const std::vector<CollapseData>& data, const CollapseParameters& at,
-                          int degree) {
-  Index points = 0;
-  double widest = 0;
-  std::vector<ScaledSet> sets;
-  for (const CollapseData& d : data) {
-    sets.push_back(scale(d, at));
-    points += d.temperature.size();
-    widest = std::max(widest, sets.back().x.abs().maxCoeff());
+class PolynomialQuality {
+ public:
+  PolynomialQuality(const std::vector<CollapseData>& data, int degree)
+      : data_(data), degree_(degree) {
+    Index points = 0;
+    for (const CollapseData& d : data) points += d.temperature.size();
+    x_.resize(points);
+    y_.resize(points);
+    basis_.resize(points, degree + 1);
   }
-  Eigen::MatrixXd basis(points, degree + 1);  // Chebyshev polynomials over the errors
-  VectorXd y(points);
-  Index row = 0;
-  for (const ScaledSet& set : sets) {
-    for (Index j = 0; j < set.x.size(); ++j, ++row) {
-      const double x = set.x[j] / widest;
-      y[row] = set.y[j] / set.error[j];
-      basis(row, 0) = 1 / set.error[j];
-      if (degree > 0) basis(row, 1) = x / set.error[j];
-      for (Index k = 2; k <= degree; ++k) {
-        basis(row, k) = 2 * x * basis(row, k - 1) - basis(row, k - 2);
-      }
+
+  double operator()(const CollapseParameters& at) {
+    double widest = 0;
+    Index row = 0;
+    for (const CollapseData& d : data_) {
+      const Index n = d.temperature.size();
+      auto x = x_.segment(row, n);
+      x = (d.temperature - at.tc) * std::pow(d.sites, at.y);
+      widest = std::max(widest, x.abs().maxCoeff());
+      y_.segment(row, n) = d.value / d.error;
+      // Chebyshev polynomials over the errors
+      basis_.col(0).segment(row, n) = std::pow(d.sites, at.c) / d.error;
+      row += n;
     }
+    x_ /= widest;
+    if (degree_ > 0) basis_.col(1) = x_ * basis_.col(0).array();
+    for (Index k = 2; k <= degree_; ++k) {
+      basis_.col(k) = 2 * x_ * basis_.col(k - 1).array() - basis_.col(k - 2).array();
+    }
+    normal_.noalias() = basis_.transpose().lazyProduct(basis_);
+    cholesky_.compute(normal_);
+    if (cholesky_.info() != Eigen::Success) return kInfinity;
+    coefficients_.noalias() = basis_.transpose() * y_.matrix();
+    cholesky_.solveInPlace(coefficients_);
+    x_.matrix() = y_.matrix();
+    x_.matrix().noalias() -= basis_ * coefficients_;
+    return x_.matrix().squaredNorm() / static_cast<double>(y_.size() - degree_ - 1);
   }
-  const Eigen::LLT<Eigen::MatrixXd> normal(basis.transpose() * basis);
-  if (normal.info() != Eigen::Success) return kInfinity;
-  const VectorXd coefficients = normal.solve(basis.transpose() * y);
-  return (y - basis * coefficients).squaredNorm() / static_cast<double>(points - degree - 1);
-}
+
+ private:
+  const std::vector<CollapseData>& data_;
+  const int degree_;
+  Eigen::ArrayXd x_, y_;
+  Eigen::MatrixXd basis_, normal_;
+  VectorXd coefficients_;
+  Eigen::LLT<Eigen::MatrixXd> cholesky_;
+};
 
 // Curves cut to |x| <= range at the start values; the cut must not move while parameters do.
 JackknifeCurve cut(const JackknifeCurve& curve, const CollapseParameters& at, double range) {
@@ -242,9 +260,8 @@ Collapse fit_collapse(const std::vector<JackknifeCurve>& all_curves,
   }
   const Free free{options.free_y, options.free_c};
   const VectorXd step = first_steps(data, free);
-  const auto quality = [&](const VectorXd& x) {
-    return polynomial_quality(data, free.unpack(x, start), options.degree);
-  };
+  PolynomialQuality of_data(data, options.degree);
+  const auto quality = [&](const VectorXd& x) { return of_data(free.unpack(x, start)); };
   const Minimum best = minimise(quality, free.pack(start), step);
   bool converged = best.converged;
 

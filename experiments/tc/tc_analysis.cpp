@@ -8,6 +8,7 @@
 
 #include "experiments/console/options.hpp"
 #include "experiments/tc/tc_plan.hpp"
+#include "src/base/all_cores.hpp"
 
 namespace rewise {
 namespace {
@@ -310,9 +311,10 @@ PointResult locate_tc(const StudyConfig& config, const PointData& point) {
 
 TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points) {
   TcResult result;
-  for (const auto& point : points) {
-    result.points.push_back(analyse_point(config, point));
-  }
+  result.points.resize(points.size());
+  constexpr std::size_t work = 10'000'000;  // of a point
+  on_all_cores(points.size(), points.size() * work,
+               [&](std::size_t k) { result.points[k] = analyse_point(config, points[k]); });
   take_tc0(config, result);
   if (result.tc0_source.empty()) return result;
 

@@ -3,31 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <span>
 #include <vector>
 
+#include "src/base/all_cores.hpp"
 #include "src/bundle/bundle_engine.hpp"
 #include "src/cuda/device_buffer.hpp"
 
 namespace rewise::bundle {
-
-// Calls f(0) .. f(count - 1), by all cores where `work`, words in all, is worth their start. One of
-// the things thrown is thrown again.
-template <class F>
-void on_all_cores(std::size_t count, std::size_t work, const F& f) {
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic) if (count > 1 && work >= (1u << 14))
-  for (std::size_t k = 0; k < count; ++k) {
-    try {
-      f(k);
-    } catch (...) {
-#pragma omp critical(rewise_bundle_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
 
 // T(graph, layout) of every graph: the tables of an update.
 template <class T>
