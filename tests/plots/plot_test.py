@@ -248,7 +248,7 @@ class Study(InFolder):
         figure, _ = plot_study.plot_binder_limit([point])
         panel = drawn(figure)[0]
         self.assertIn("1.2/1", legend_of(panel))
-        lines = [line for line in panel.lines if len(line.get_xdata()) == 41]
+        lines = [line for line in panel.lines if len(line.get_xdata()) == 81]
         np.testing.assert_allclose(lines[0].get_ydata(), 0.2712 + 0.25 * lines[0].get_xdata())
         figure, _ = plot_study.plot_shift(summary)
         self.assertIn("0.4/1", legend_of(drawn(figure)[0]))
