@@ -199,7 +199,6 @@ CurveSet measure_tc(const FigureRun& run, const std::filesystem::path& folder,
   Study study(StudyFolder(folder, config, "tc"), {run.spec.device});
   Progress inner(run.name, 0);
   const TcResult result = analyse_tc(config, search_tc(study, stop, inner));
-  study.finish_files(inner);
   inner.close();
   progress.add(1);
 

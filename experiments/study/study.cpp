@@ -90,44 +90,6 @@ class DeviceRoom {
   double used_ = 0;
 };
 
-}  // namespace
-
-// Tasks whose results were taken before their files are there, by id.
-class Unwritten {
- public:
-  void begin(const std::string& id) {
-    const std::lock_guard lock(mutex_);
-    ids_.insert(id);
-  }
-  void end(const std::string& id, std::exception_ptr failure) {
-    const std::lock_guard lock(mutex_);
-    ids_.erase(ids_.find(id));
-    if (failure && !failure_) failure_ = std::move(failure);
-    fewer_.notify_all();
-  }
-  void wait_for(const std::string& id) {
-    std::unique_lock lock(mutex_);
-    fewer_.wait(lock, [&] { return !ids_.contains(id); });
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    fewer_.wait(lock, [this] { return ids_.empty(); });
-  }
-  // Throws what went wrong with the first that failed.
-  void check() {
-    const std::lock_guard lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable fewer_;
-  std::multiset<std::string> ids_;
-  std::exception_ptr failure_;
-};
-
-namespace {
-
 // Half of it is for engines side by side: what they need is an estimate.
 std::map<int, DeviceRoom> device_rooms(const std::vector<int>& devices) {
   std::map<int, DeviceRoom> rooms;
@@ -139,38 +101,32 @@ std::map<int, DeviceRoom> device_rooms(const std::vector<int>& devices) {
   return rooms;
 }
 
-}  // namespace
-
 // Tasks that were handed to Study::run. Some workers per device, or one per thread of the CPU, run
 // groups of them one after another. Beside it host threads look for results, claim tasks and build
-// the graphs of its next group, and reduce what those of the one before it hold and write its
-// files: a worker whose files of the group before last are not written waits for them. The last
-// files may still be behind when all results are taken.
+// the graphs of its next group, and write the files of the one before it and reduce what they hold:
+// a worker whose files of the group before last are not written waits for them.
 class Batch {
  public:
-  Batch(const std::filesystem::path& folder, std::vector<StudyTask> tasks, TaskRun run,
+  Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
         const StudyConfig& config, int threads, std::map<std::string, std::uint64_t>& measured,
-        Unwritten& unwritten, Progress& progress, const TaskHandler& handle)
+        Progress& progress, const TaskHandler& handle)
       : folder_(folder),
-        tasks_(std::move(tasks)),
+        tasks_(tasks),
         run_(std::move(run)),
         config_(config),
         progress_(progress),
         handle_(handle),
         measured_(measured),
-        unwritten_(unwritten),
         host_(host_threads(threads)) {
-    pending_.resize(tasks_.size());
+    pending_.resize(tasks.size());
     std::iota(pending_.begin(), pending_.end(), std::size_t{0});
     // The longest first, so that no thread is left alone with a long one at the end.
     std::stable_sort(pending_.begin(), pending_.end(), [&](std::size_t a, std::size_t b) {
-      return tasks_[a].seconds < tasks_[b].seconds;
+      return tasks[a].seconds < tasks[b].seconds;
     });
   }
-  // After its files.
-  ~Batch() { behind_.clear(); }
 
-  // One worker per entry: the device that its tasks run on. Until all results are taken.
+  // One worker per entry: the device that its tasks run on.
   void work(const std::vector<int>& workers) {
     rooms_ = device_rooms(workers);
     take_finished();
@@ -188,11 +144,9 @@ class Batch {
     }
     loop(workers.front());
     for (auto& thread : threads) thread.join();
-    if (over_) behind_.clear();
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  const std::vector<StudyTask>& tasks() const { return tasks_; }
   bool interrupted() const { return interrupted_; }
   std::size_t computed() const { return computed_; }
   // What files that are damaged or contradict themselves are like, one line each.
@@ -221,10 +175,9 @@ class Batch {
       while (!over_) {
         Group group = ahead.valid() ? prepared(ahead) : prepare(device, false);
         if (group == nullptr) {
-          if (more_to_do()) continue;
-          const std::lock_guard lock(mutex_);
-          if (before) behind_.push_back(std::move(before));
-          return;
+          before.reset();  // a task of it may have to be done again
+          group = prepare(device, false);
+          if (group == nullptr) return;
         }
         if (looks_ahead) ahead = prepare_ahead(device);
         const auto room = rooms_.find(device);
@@ -238,12 +191,6 @@ class Batch {
     });
   }
 
-  void interrupt() {
-    const std::lock_guard lock(mutex_);
-    over_ = interrupted_ = true;
-    taken_.notify_all();
-  }
-
   // What is thrown ends the batch.
   template <class F>
   void guarded(const F& f) {
@@ -253,15 +200,7 @@ class Batch {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
       over_ = true;
-      taken_.notify_all();
     }
-  }
-
-  // Waits for the results that are to come: a task may have to be done again.
-  bool more_to_do() {
-    std::unique_lock lock(mutex_);
-    taken_.wait(lock, [this] { return claimed_ == 0 || !pending_.empty() || over_; });
-    return !pending_.empty() && !over_;
   }
 
   Group prepared(std::future<Group>& ahead) {
@@ -282,7 +221,6 @@ class Batch {
   // nothing where none are left.
   Group prepare(int device, bool ahead) {
     while (!over_) {
-      unwritten_.check();
       const std::vector<std::size_t> some = take(device);
       if (some.empty()) return nullptr;
       std::vector<char> found(some.size());
@@ -292,15 +230,11 @@ class Batch {
         if (found[k] == 0) jobs.push_back(job(some[k]));
       }
       if (jobs.empty()) continue;
-      {
-        const std::lock_guard lock(mutex_);
-        claimed_ += jobs.size();
-      }
       TaskRun run = run_;
       run.engine.device = device;
       run.engine.threads = useful_threads(jobs.front().spec, run_.engine.threads);
       auto group = std::make_unique<TaskGroup>(std::move(jobs), run, host_, ahead);
-      if (ahead && run_.stop.stop_requested()) interrupt();
+      if (ahead && run_.stop.stop_requested()) over_ = interrupted_ = true;
       if (group->open()) return group;
       group.reset();
       wait_for_others();
@@ -352,7 +286,7 @@ class Batch {
       const profile::Span span(profile::Work::wait, "tasks that others hold");
       std::this_thread::sleep_for(200ms);
     }
-    if (run_.stop.stop_requested()) interrupt();
+    if (run_.stop.stop_requested()) over_ = interrupted_ = true;
   }
 
   // Whether it is there; it is reduced then.
@@ -399,12 +333,6 @@ class Batch {
     job.on_graph = task.on_graph;
     job.done = [this, index, reported](TaskResult&& result) {
       guarded([&] { book(index, *reported, std::move(result)); });
-      const std::lock_guard lock(mutex_);
-      --claimed_;
-      taken_.notify_all();
-    };
-    job.written = [this, id = task_id(task.spec)](std::exception_ptr failure) {
-      unwritten_.end(id, std::move(failure));
     };
     return job;
   }
@@ -419,9 +347,9 @@ class Batch {
         progress_.line(task.label + ": " + result.message);
         return give_back(index, "its new owner");
       case TaskOutcome::interrupted:
-        return interrupt();
+        over_ = interrupted_ = true;
+        return;
       case TaskOutcome::finished:
-        unwritten_.begin(task_id(task.spec));
         ++computed_;
         progress_.finished();
         note_measured(task.spec);
@@ -473,17 +401,14 @@ class Batch {
   }
 
   const std::filesystem::path& folder_;
-  const std::vector<StudyTask> tasks_;
+  const std::vector<StudyTask>& tasks_;
   const TaskRun run_;
   const StudyConfig& config_;
   Progress& progress_;
   const TaskHandler& handle_;
   std::map<std::string, std::uint64_t>& measured_;
-  Unwritten& unwritten_;
   std::mutex mutex_;
-  std::vector<std::size_t> pending_;  // taken from the back
-  std::size_t claimed_ = 0;           // whose results are not taken
-  std::condition_variable taken_;
+  std::vector<std::size_t> pending_;     // taken from the back
   std::size_t workers_ = 1, share_ = 1;  // of a worker
   std::map<int, DeviceRoom> rooms_;
   std::size_t held_in_a_row_ = 0;
@@ -494,11 +419,8 @@ class Batch {
   std::vector<std::string> damaged_;
   std::atomic<bool> over_ = false, interrupted_ = false;
   std::atomic<std::size_t> computed_ = 0;
-  HostThreads host_;           // its jobs use all of the above
-  std::vector<Group> behind_;  // whose files are being written
+  HostThreads host_;  // its jobs use all of the above
 };
-
-namespace {
 
 // Of what is no good and has no good copy: what its task said, and every other file of the folder
 // whose digest does not fit, so that one look is enough.
@@ -566,9 +488,7 @@ std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on
 }  // namespace
 
 Study::Study(StudyFolder place, std::vector<int> devices)
-    : place_(std::move(place)),
-      devices_(std::move(devices)),
-      unwritten_(std::make_unique<Unwritten>()) {
+    : place_(std::move(place)), devices_(std::move(devices)) {
   const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   threads_ =
       config().threads > 0 ? config().threads : threads_of(this_rank(), thread_count(0), all);
@@ -588,33 +508,19 @@ Study::~Study() {
   if (packing_.valid()) packing_.wait();
 }
 
-void Study::finish_files(Progress& progress) {
-  {
-    const profile::Span span(profile::Work::wait, "files");
-    unwritten_->wait();
-  }
-  unwritten_->check();
-  finish_packs(progress);
-}
-
 // Small files of many are a burden to every file system. Nothing is lost where it fails.
 void Study::pack(const std::vector<StudyTask>& tasks, Progress& progress) {
   finish_packs(progress);
-  std::set<std::string> names, ids;
+  std::set<std::string> names;
   for (const StudyTask& task : tasks) {
-    ids.insert(task_id(task.spec));
     names.insert(task_group(task.spec));
     groups_[task_group(task.spec)].insert(task_id(task.spec));
   }
-  const auto pack_all = [this, names, ids] {
-    for (const std::string& id : ids) unwritten_->wait_for(id);
-    return pack_groups(names);
-  };
   const auto policy = host_threads(1) > 0 ? std::launch::async : std::launch::deferred;
   try {
-    packing_ = std::async(policy, pack_all);
+    packing_ = std::async(policy, [this, names] { return pack_groups(names); });
   } catch (const std::system_error&) {  // no thread to be had
-    packing_ = std::async(std::launch::deferred, pack_all);
+    packing_ = std::async(std::launch::deferred, [this, names] { return pack_groups(names); });
   }
   if (policy == std::launch::deferred) finish_packs(progress);
 }
@@ -646,11 +552,7 @@ std::string Study::pack_groups(const std::set<std::string>& names) const {
 void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                 const TaskHandler& handle) {
   if (tasks.empty()) return;
-  for (const StudyTask& task : tasks) {
-    const std::string id = task_id(task.spec);
-    asked_[id] = task.purpose;
-    unwritten_->wait_for(id);
-  }
+  for (const StudyTask& task : tasks) asked_[task_id(task.spec)] = task.purpose;
   const bool on_cpu = devices_.front() < 0;
   std::vector<int> workers;
   if (on_cpu) workers.assign(static_cast<std::size_t>(threads_), -1);
@@ -670,23 +572,21 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config().checkpoint;
-  auto batch = std::make_unique<Batch>(folder(), std::move(tasks), run, config(), threads_,
-                                       measured_, *unwritten_, progress, handle);
-  batch->work(workers);
-  computed_ += batch->computed();
+  Batch batch(folder(), tasks, run, config(), threads_, measured_, progress, handle);
+  batch.work(workers);
+  computed_ += batch.computed();
   // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
-  if (!batch->interrupted() && this_rank().first()) pack(batch->tasks(), progress);
-  if (batch->interrupted()) {
+  if (!batch.interrupted() && this_rank().first()) pack(tasks, progress);
+  if (batch.interrupted()) {
     wait_for_other_ranks(this_rank(), folder());
     throw Error(
         ExitCode::interrupted,
         fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
                     stop.reason()));
   }
-  if (!batch->damaged().empty()) {
-    throw Error(ExitCode::data, damaged_text(folder(), batch->damaged()));
+  if (!batch.damaged().empty()) {
+    throw Error(ExitCode::data, damaged_text(folder(), batch.damaged()));
   }
-  behind_ = std::move(batch);
 }
 
 std::uint64_t derived_seed(std::uint64_t study_seed, const std::string& purpose) {

@@ -13,7 +13,6 @@
 #include <functional>
 #include <future>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,8 +25,6 @@
 namespace rewise {
 
 class TaskSpeed;  // task_runner.hpp
-class Batch;      // study.cpp, as the next
-class Unwritten;
 
 struct StudyTask {
   TaskSpec spec;
@@ -57,24 +54,22 @@ class Study {
   const std::filesystem::path& folder() const { return place_.path(); }
   const std::vector<int>& devices() const { return devices_; }
   int threads() const { return threads_; }
-  // Brings all tasks to their end, so that `handle` has taken each one's data: on the CPU `threads`
-  // at a time (fewer tasks than threads: several threads each), on CUDA as many alike as fill the
-  // device, and some such groups side by side. The numbers do not depend on it. Tasks that another
-  // process holds are waited for. What went wrong with the files of the run before is thrown, too.
+  // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:
+  // several threads each), on CUDA as many alike as fill the device, and some such groups side by
+  // side. The numbers do not depend on it. Tasks that another process holds are waited for.
   // Error(interrupted) when told to stop, after every running task wrote its checkpoint.
   void run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
            const TaskHandler& handle);
 
-  // The last files of a run() are written, and finished tasks packed into common files, while the
-  // next ones run: waits for the last of them, and throws what went wrong with one.
-  void finish_files(Progress& progress);
+  // Finished tasks are packed into common files while the next ones run: waits for the last of
+  // them.
+  void finish_packs(Progress& progress);
 
   std::size_t computed() const { return computed_; }  // tasks that were not there before
   // Every task that was asked for so far: what for, by id.
   const std::map<std::string, std::string>& asked() const { return asked_; }
 
  private:
-  void finish_packs(Progress& progress);
   void pack(const std::vector<StudyTask>& tasks, Progress& progress);
   // What it is done with, or why tasks stay in files of their own.
   std::string pack_groups(const std::set<std::string>& names) const;
@@ -90,8 +85,6 @@ class Study {
   std::map<std::string, std::set<std::string>>
       groups_;  // ids of what was asked for, by task_group()
   bool told_memory_ = false;
-  std::unique_ptr<Unwritten> unwritten_;
-  std::unique_ptr<Batch> behind_;     // the last one, some of whose files are being written
   std::future<std::string> packing_;  // of pack_groups(), which reads groups_
 };
 

@@ -222,7 +222,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     study.emplace(std::move(place), study_devices(options, config).indices());
     Progress progress(config.name, 0, !first);
     StudyOutcome outcome = analysis(*study, stop, progress);
-    study->finish_files(progress);
+    study->finish_packs(progress);
     progress.close();
     if (!first) return ExitCode::done;
     outcome.summary["seconds"] = now() - begin;

@@ -35,7 +35,7 @@ void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& han
 }
 
 void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
-  if (!config().schedule) study_.finish_files(progress_);  // speeds are about to be measured
+  if (!config().schedule) study_.finish_packs(progress_);  // speeds are about to be measured
   const StudyTask task = cell.task(0, likely, "tune");
   const double graphs = cell.graphs * (config().target_error ? kLikelyGrowth : 1);
   take_schedule(study_, {task.spec, graphs, task.seconds, cell.smaller}, stop_, progress_,

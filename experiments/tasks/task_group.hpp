@@ -8,11 +8,7 @@
 // A task of the group that fails (a damaged checkpoint, a full disk) leaves it; the others go on.
 #pragma once
 
-#include <exception>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "experiments/tasks/host_threads.hpp"
@@ -31,12 +27,9 @@ struct TaskJob {
   // smaller, and a task that is asked for more begins anew, with the same numbers.
   bool keep_state = true;
   std::function<void(const Graph& graph)> on_graph = {};  // sees the graph before it runs
-  // Takes the result, on any thread: when the task's files are written and its lease is released
-  // or, of a finished task that has a `written`, as soon as they can be written without it. Throws
-  // nothing.
+  // Takes the result, on any thread, when the task's files are written and its lease is released.
+  // Throws nothing.
   std::function<void(TaskResult&& result)> done = {};
-  // Told when they are, after such a `done`, or what went wrong with them. Throws nothing.
-  std::function<void(std::exception_ptr failure)> written = {};
 };
 
 class TaskGroup {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "experiments/console/build_info.hpp"
 #include "experiments/console/options.hpp"
@@ -11,7 +10,6 @@
 #include "experiments/tasks/task_check.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
-#include "src/store/sealed_file.hpp"
 #include "src/store/state_parts.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
@@ -222,26 +220,17 @@ void TaskMember::leave(void (TaskMember::*write)()) {
 
 void TaskMember::write_finished() {
   wait_for_checkpoint();
-  std::vector<std::byte> image;
-  if (job_.paths) {
-    const profile::Span span(profile::Work::files, "finished task");
-    image = encode_task(data_);
-  }
-  result_.data = std::move(data_);
-  if (job_.paths && job_.written) {
-    job_.done(std::exchange(result_, {}));
-    handed_ = true;
-  }
   if (job_.paths) {
     const profile::Span span(profile::Work::files, "finished task");
     if (replaces_) {
-      write_sealed(job_.paths->finished, image, &*lease_);
+      save_task(job_.paths->finished, data_, &*lease_);
     } else {
-      write_new_sealed(job_.paths->finished, image, &*lease_);
+      save_new_task(job_.paths->finished, data_, &*lease_);
     }
     remove_sealed(job_.paths->checkpoint, &*lease_);
     if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
   }
+  result_.data = std::move(data_);
   close(TaskOutcome::finished);
 }
 

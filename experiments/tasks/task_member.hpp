@@ -94,7 +94,6 @@ class TaskMember {
     }
     lease_.reset();
     if (open_) open_ = false;  // else a host thread has it, while the group's may look
-    if (handed_) return job_.written(result_.error);
     if (job_.done) job_.done(std::move(result_));
   }
   void fail() {
@@ -119,7 +118,6 @@ class TaskMember {
   TaskJob job_;
   HandOver hand_over_;
   TaskResult result_;
-  bool handed_ = false;  // the result, before its file was there
   bool open_ = true;
   std::optional<Lease> lease_;
   std::shared_ptr<const Graph> graph_;  // none of a task of the packed engine
