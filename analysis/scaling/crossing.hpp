@@ -9,6 +9,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ struct Crossing {
   // Sites of the two sizes; larger = infinity: the crossing with a known limit of the observable,
   // the same number at every temperature.
   double smaller = 0, larger = 0;
+  bool with_limit() const { return std::isinf(larger); }
   int observable = 0;  // the caller's number for U, sqrt(N) m^2, ..
   CrossingStatus status = CrossingStatus::none;
   Jackknifed temperature;  // NaN unless found or unstable

@@ -210,13 +210,13 @@ Points collect(const std::vector<Crossing>& crossings, bool heights, ScalingExpo
                const Shift& shift) {
   std::map<int, int> with_limit;  // observable -> crossings with its limit that were found
   for (const Crossing& c : crossings) {
-    if (c.status == CrossingStatus::found && std::isinf(c.larger)) ++with_limit[c.observable];
+    if (c.status == CrossingStatus::found && c.with_limit()) ++with_limit[c.observable];
   }
   Points points;
   for (std::size_t i = 0; i < crossings.size(); ++i) {
     const Crossing& c = crossings[i];
     if (c.status != CrossingStatus::found) continue;
-    if (std::isinf(c.larger) != (with_limit[c.observable] > 1)) continue;
+    if (c.with_limit() != (with_limit[c.observable] > 1)) continue;
     points.crossings.push_back(c);
     points.origin.push_back(i);
     points.numbers.push_back(heights ? c.height : c.temperature);
@@ -286,7 +286,7 @@ std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, in
   const Crossing* smallest = nullptr;
   for (const Crossing& c : crossings) {
     if (c.observable != observable || c.status != CrossingStatus::found) continue;
-    if (std::isinf(c.larger)) continue;
+    if (c.with_limit()) continue;
     if (smallest == nullptr || c.smaller < smallest->smaller) smallest = &c;
   }
   if (smallest == nullptr) return {};

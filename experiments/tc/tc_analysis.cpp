@@ -59,7 +59,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
   }
   std::vector<Crossing> of_binder;
   for (const auto& crossing : result.crossings) {
-    if (std::isinf(crossing.larger)) continue;
+    if (crossing.with_limit()) continue;
     if (crossing.observable == kBinder) of_binder.push_back(crossing);
     if (crossing.status == CrossingStatus::found) continue;
     result.warnings.push_back(fmt::format(
@@ -81,7 +81,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
 const Crossing* last_crossing(const PointResult& result) {
   const Crossing* last = nullptr;
   for (const auto& crossing : result.crossings) {
-    if (crossing.observable == kBinder && !std::isinf(crossing.larger)) last = &crossing;
+    if (crossing.observable == kBinder && !crossing.with_limit()) last = &crossing;
   }
   return last != nullptr && last->status == CrossingStatus::found ? last : nullptr;
 }

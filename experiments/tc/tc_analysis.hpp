@@ -78,8 +78,8 @@ struct TcResult {
 };
 
 // Of U of consecutive sizes, then of sqrt(N) m^2; then, for Ising spins at p > 0, of U with its
-// limit.
-// The curves go to `kept`, [observable][size], where it is given; `thermal`: thermal_curve()s.
+// limit. The curves go to `kept`, [observable][size], where it is given; `thermal`:
+// thermal_curve()s.
 std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point,
                                    bool thermal = false,
                                    std::vector<std::vector<JackknifeCurve>>* kept = nullptr);

@@ -45,7 +45,7 @@ Json crossings_json(const PointData& point, const PointResult& result) {
     const bool known = c.status != CrossingStatus::none;
     Json json;
     json["quantity"] = quantity(c.observable);
-    const bool pair = !std::isinf(c.larger);  // else with the limit of U: of one size
+    const bool pair = !c.with_limit();  // else with the limit of U: of one size
     json["extents"] = {extents_of(point, c.smaller)};
     json["sites"] = {c.smaller};
     if (pair) json["extents"].push_back(extents_of(point, c.larger));
@@ -102,7 +102,7 @@ Json tc_json(const PointResult& result) {
 Json binder_json(const PointResult& result) {
   std::vector<Crossing> of_binder;
   for (const Crossing& c : result.crossings) {
-    if (c.observable == 0 && !std::isinf(c.larger)) of_binder.push_back(c);
+    if (c.observable == 0 && !c.with_limit()) of_binder.push_back(c);
   }
   return extrapolated_json(result.binder, of_binder);
 }
