@@ -19,10 +19,13 @@
 namespace rewise {
 namespace {
 
+// Any engine has them.
+constexpr std::array<std::string_view, 2> kClustersOfList{"wolff", "swendsen-wang"};
+
 constexpr std::uint64_t kMostU64 = std::numeric_limits<std::int64_t>::max();  // TOML integers
 
 void read_schedules(const TomlSection& section, StudyConfig& config) {
-  const auto words = read_words(section, "schedule", "auto");
+  const auto words = read_words(section, "schedule", "auto", true);
   const std::string origin = section.origin("schedule");
   if (words.size() == 1) {
     const auto one = schedule_or_auto(words.front(), origin);
@@ -34,6 +37,20 @@ void read_schedules(const TomlSection& section, StudyConfig& config) {
   config.schedule = config.schedules.front();
 }
 
+void read_clusters(const TomlSection& section, StudyConfig& config) {
+  const std::string origin = section.origin("cluster");
+  const auto words = read_words(section, "cluster", "", true);
+  if (words.size() == 1) {
+    config.cluster = choose_cluster(words.front(), config.schedule, origin);
+    return;
+  }
+  for (const auto& word : words) {
+    const auto one = parse_word(word, kClustersOfList, "cluster update in a list", origin);
+    config.clusters.push_back(parse_cluster_update(kClustersOfList[one], origin));
+  }
+  config.cluster = config.clusters.front();
+}
+
 void read_sampling(const TomlSection& section, StudyConfig& config) {
   config.model = parse_model(section.text("model", "ising"), section.origin("model"));
   config.q = static_cast<std::uint32_t>(section.whole("q", 2, 255, 2));
@@ -41,8 +58,7 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   read_schedules(section, config);
   config.local =
       choose_local_update(section.text("local", "auto"), config.dim(), section.origin("local"));
-  config.cluster =
-      choose_cluster(section.text("cluster", ""), config.schedule, section.origin("cluster"));
+  read_clusters(section, config);
   config.engine =
       choose_engine(section.text("engine", "auto"), config.model,
                     config.cluster.value_or(ClusterUpdate::wolff), section.origin("engine"));
@@ -186,6 +202,30 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   read_sampling(sampling, config);
   if (!config.files.empty()) check_files(lattice, config);
   read_run(run, config);
+  return config;
+}
+
+StudyConfig one_per_p(StudyConfig config, const std::string& file) {
+  const std::size_t count = config.p.size();
+  const auto take = [&](auto& values, std::string_view key) {
+    if (values.size() != count) {
+      throw Error(ExitCode::usage, fmt::format("{}: sampling.{}: {} values for {} p (one for all, "
+                                               "or one for each)",
+                                               file, key, values.size(), count));
+    }
+    const auto given = values;
+    for (std::size_t at = 0; at < count; ++at) values[at] = given[config.p_given[at]];
+  };
+  if (!config.clusters.empty()) {
+    take(config.clusters, "cluster");
+    config.cluster = config.clusters.front();
+    if (config.schedules.size() == 1) config.schedules.resize(count, *config.schedule);
+  }
+  if (config.schedules.size() > 1) {
+    take(config.schedules, "schedule");
+    config.schedule = config.schedules.front();
+    config.schedule_per_p = true;
+  }
   return config;
 }
 

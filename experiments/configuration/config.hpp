@@ -19,7 +19,8 @@
 // per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
 // sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
 // target_observables). A sweep's grid may have several of each of `dim` (edges then
-// mean every dimension), `rule` and `schedule`: lists of them; `temperature_tasks`, lists of
+// mean every dimension), `rule` and `schedule`: lists of them; of tc, `schedule` and `cluster` may
+// be lists with one value for each p, in the order of `p`; `temperature_tasks`, lists of
 // temperatures that share a task, is written where some were added to its folder. `cluster` is
 // "auto", Wolff and Swendsen-Wang weighed against each other, where the schedule is
 // (auto_schedule.hpp), "wolff" where a schedule is given. Of tc alone: `method`, "both" unless
@@ -50,6 +51,7 @@ struct StudyConfig {
 
   std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites
   std::vector<double> p;                          // ascending
+  std::vector<std::size_t> p_given;               // [p] its place in the list that was given
   std::vector<std::filesystem::path> files;       // own graphs, absolute; then no sizes and p = {0}
   std::optional<int> first_site;                  // of edge lists among them; nothing: unsaid
   Rule rule = Rule::rewire;                       // the first of `rules`
@@ -61,10 +63,12 @@ struct StudyConfig {
   EngineKind engine = EngineKind::bundle;
   std::optional<Schedule> schedule;  // nothing, here and below: "auto"; else first of `schedules`
   std::vector<Schedule> schedules;   // empty: "auto"
+  bool schedule_per_p = false;       // several of them are [p] (of tc: one_per_p())
   ModelKind model = ModelKind::ising;
   std::uint32_t q = 2;  // states
   LocalUpdate local = LocalUpdate::metropolis;
   std::optional<ClusterUpdate> cluster;  // nothing only beside a schedule "auto"
+  std::vector<ClusterUpdate> clusters;   // of tc: [p], `cluster` is the first; empty: all alike
   std::uint32_t few_cluster_tile = 0;    // as EngineSpec's
   double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   std::uint32_t replicas = 32;
@@ -89,6 +93,13 @@ struct StudyConfig {
   // Of the first size; 0: own graphs.
   int dim() const { return sizes.empty() ? 0 : static_cast<int>(sizes.front().size()); }
   std::vector<int> dims() const;  // ascending
+  // At that p, where a schedule and a cluster update hold for each or for all.
+  std::optional<Schedule> schedule_of(std::size_t at) const {
+    return schedule_per_p ? schedules[at] : schedule;
+  }
+  std::optional<ClusterUpdate> cluster_of(std::size_t at) const {
+    return clusters.empty() ? cluster : clusters[at];
+  }
 };
 
 // `file` names the text in errors. Error(usage), one line, file:line:column and key.
@@ -98,6 +109,10 @@ StudyConfig read_study_config(const std::filesystem::path& file);
 
 // The configuration as TOML with every default written out; parses to the same configuration.
 std::string to_toml(const StudyConfig& config);
+
+// For tc: lists of schedules and cluster updates are one for each p, and follow it into its order.
+// Error(usage) naming `file` where their number is another.
+StudyConfig one_per_p(StudyConfig config, const std::string& file);
 
 // The cluster update's name, or "auto".
 std::string_view cluster_text(const StudyConfig& config);

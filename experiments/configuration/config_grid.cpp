@@ -169,6 +169,10 @@ void read_p(const TomlSection& section, StudyConfig& config) {
       config.p.push_back(p);
     }
   }
+  config.p_given.resize(config.p.size());
+  std::iota(config.p_given.begin(), config.p_given.end(), std::size_t{0});
+  std::sort(config.p_given.begin(), config.p_given.end(),
+            [&](std::size_t a, std::size_t b) { return config.p[a] < config.p[b]; });
   std::sort(config.p.begin(), config.p.end());
 }
 

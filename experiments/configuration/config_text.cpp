@@ -58,10 +58,13 @@ std::string sampling_text(const StudyConfig& config) {
   std::vector<std::string> schedules;
   for (const auto& s : config.schedules) schedules.push_back(in_quotes(to_string(s)));
   if (schedules.empty()) schedules.push_back(in_quotes("auto"));
+  std::vector<std::string> clusters;
+  for (const auto c : config.clusters) clusters.push_back(in_quotes(to_string(c)));
+  if (clusters.empty()) clusters.push_back(in_quotes(cluster_text(config)));
   std::string out;
   out += fmt::format("[sampling]\nengine = {}\nschedule = {}\nlocal = {}\ncluster = {}\n",
                      in_quotes(to_string(config.engine)), one_or_list(schedules),
-                     in_quotes(to_string(config.local)), in_quotes(cluster_text(config)));
+                     in_quotes(to_string(config.local)), one_or_list(clusters));
   out += fmt::format("model = {}\n", in_quotes(to_string(config.model)));
   if (config.model == ModelKind::potts) out += fmt::format("q = {}\n", config.q);
   if (config.cluster == ClusterUpdate::few_cluster) {

@@ -32,7 +32,7 @@ void refuse_repeats(const TomlSection& section, std::string_view key, const toml
 }
 
 std::vector<std::string> read_words(const TomlSection& section, std::string_view key,
-                                    std::string_view otherwise) {
+                                    std::string_view otherwise, bool repeats) {
   const auto* node = section.find(key);
   if (node == nullptr || !node->is_array()) return {section.text(key, otherwise)};
   std::vector<std::string> words;
@@ -41,9 +41,8 @@ std::vector<std::string> read_words(const TomlSection& section, std::string_view
     if (word == nullptr) {
       section.fail(key, entry, fmt::format("{} where text is expected", toml_type(entry)));
     }
-    refuse_repeats(section, key, entry,
-                   std::find(words.begin(), words.end(), word->get()) != words.end(),
-                   printable(word->get()));
+    const bool known = std::find(words.begin(), words.end(), word->get()) != words.end();
+    refuse_repeats(section, key, entry, known && !repeats, printable(word->get()));
     words.push_back(printable(word->get()));
   }
   return words;

@@ -76,9 +76,12 @@ double cpu_seconds(const StudyConfig& config, int threads) {
                         static_cast<double>(config.measure.value_or(kLikelyMeasure)) *
                             static_cast<double>(config.every.value_or(kLikelyEvery));
   double seconds = 0;
-  for (const Schedule& schedule : schedules) {
-    const double nanoseconds = cycle_nanoseconds(
-        config.engine, config.model, config.cluster.value_or(ClusterUpdate::wolff), schedule);
+  for (std::size_t s = 0; s < schedules.size(); ++s) {
+    const auto cluster = config.schedule_per_p ? config.cluster_of(s) : config.cluster;
+    const double nanoseconds =
+        cycle_nanoseconds(config.engine, config.model, cluster.value_or(ClusterUpdate::wolff),
+                          schedules[s]) /
+        (config.schedule_per_p ? static_cast<double>(config.p.size()) : 1);
     for (std::size_t k = 0; k < sites.size(); ++k) {
       const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
       const double temperatures = given > 0 ? given : kLikelyTemperatures;

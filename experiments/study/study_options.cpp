@@ -137,14 +137,16 @@ ExitCode tell_study_needs(const StudyConfig& config) {
   constexpr std::size_t kTemperatures = 13;
   constexpr std::uint64_t kCycles = 1000, kMeasure = 100;
   const int threads = config.threads > 0 ? config.threads : thread_count(0);
-  const Schedule schedule = config.schedule.value_or(Schedule{1, 1});
   std::size_t tasks = 0;
   double disk = 0;
   fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n", "size", "p", "tasks", "memory each",
              "disk each");
-  const std::size_t kinds = config.rules.size() * std::max<std::size_t>(1, config.schedules.size());
+  const std::size_t kinds =
+      config.rules.size() *
+      (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
   for (std::size_t size = 0; size < config.sizes.size(); ++size) {
-    for (const double p : config.p) {
+    for (std::size_t at = 0; at < config.p.size(); ++at) {
+      const double p = config.p[at];
       TaskSpec spec;
       spec.graph.extents = config.sizes[size];
       spec.graph.p = p;
@@ -153,8 +155,8 @@ ExitCode tell_study_needs(const StudyConfig& config) {
       spec.model = config.model;
       spec.q = config.q;
       spec.local = config.local;
-      spec.cluster = config.cluster.value_or(ClusterUpdate::wolff);
-      spec.schedule = schedule;
+      spec.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
+      spec.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
       spec.replicas = config.replicas;
       spec.temperatures = config.temperatures;
       if (spec.temperatures.empty()) spec.temperatures.assign(kTemperatures, 1);

@@ -25,6 +25,11 @@ Json schedule_json(const StudyConfig& config) {
   return one_or_list(config.schedules, [](const Schedule& s) { return Json(to_string(s)); });
 }
 
+Json cluster_json(const StudyConfig& config) {
+  if (config.clusters.empty()) return cluster_text(config);
+  return one_or_list(config.clusters, [](ClusterUpdate c) { return Json(to_string(c)); });
+}
+
 std::string cell(Value v) {
   const auto text = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; };
   return fmt::format(",{},{}", text(v.value), text(v.error));
@@ -124,7 +129,7 @@ Json summary_head(const StudyConfig& config, const std::string& kind, double sec
   json["sampling"] = {
       {"engine", to_string(config.engine)},
       {"schedule", schedule_json(config)},
-      {"cluster", cluster_text(config)},
+      {"cluster", cluster_json(config)},
       {"replicas", config.replicas},
       {"target_error", config.target_error ? Json(*config.target_error) : Json(nullptr)}};
   if (!config.target_observables.empty()) {

@@ -2,6 +2,7 @@
 // temperatures.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "experiments/study/ranks.hpp"
@@ -58,8 +59,22 @@ constexpr const char* kExample = R"(
 Example:
   rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
 
+// Schedules span the grid here; which p each is for, `tc` alone asks.
+void check_sweep_config(const StudyConfig& config, const std::string& file) {
+  const auto& all = config.schedules;
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    if (std::find(all.begin(), it, *it) == it) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: sampling.schedule: {} is given twice", file, to_string(*it)));
+  }
+  if (config.clusters.empty()) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: sampling.cluster: a list is for tc, with one for each p", file));
+}
+
 ExitCode run_sweep(const StudyOptions& options) {
   StudyConfig config = configure(options);
+  check_sweep_config(config, options.study);
   std::vector<std::string> said;
   config = keep_temperature_tasks(config, study_folder(options, config), said);
   if (this_rank().first()) {

@@ -68,7 +68,7 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
     SizeData size;
     size.extents = config().sizes[k];
     size.samples.sites = site_count(size.extents);
-    size.plan = first_plan(config(), schedule, p, size.samples.sites);
+    size.plan = first_plan(schedule, config().cluster, p, size.samples.sites);
     // Those that were added later change no plan: the first ones choose it.
     size.plan.temperatures =
         config().temperature_tasks.empty() ? config().temperatures : config().temperature_tasks[0];
@@ -100,7 +100,7 @@ void SweepTasks::open_file(const std::filesystem::path& file,
   size.name = file_name(file, config().files);
   size.hash = graph_hash(*work.imported);
   size.samples.sites = static_cast<double>(work.imported->sites());
-  size.plan = first_plan(config(), schedule, 0, size.samples.sites);
+  size.plan = first_plan(schedule, config().cluster, 0, size.samples.sites);
   size.plan.temperatures =
       config().temperature_tasks.empty() ? config().temperatures : config().temperature_tasks[0];
   work.point.sizes.push_back(std::move(size));

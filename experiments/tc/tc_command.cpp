@@ -35,7 +35,9 @@ STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
   [run]       device = "auto"   threads = 0   checkpoint = "5min"   time_limit = "none"
 
 (one key per line, or several lines: it is TOML.) p also takes {from, to, per_decade};
-temperatures a list or {from, to, count}; local as --local of
+temperatures a list or {from, to, count}; schedule and cluster
+one value or a list with one for each p (schedule = ["4:1", "16:1"], cluster =
+["swendsen-wang", "wolff"]); local as --local of
 'rewise run', or auto (glauber in one dimension); sizes edges or lists of extents; graphs one
 number or one per size. At p = 0 the "graphs" are independent runs. device auto, cpu,
 cuda, cuda:N, or cuda:0,1 and so on: one task at a time on each of these GPUs.
@@ -154,7 +156,7 @@ TcMethod method_of(const StudyConfig& config) {
 }
 
 ExitCode run_tc(const StudyOptions& options) {
-  const StudyConfig config = configure(options);
+  const StudyConfig config = one_per_p(configure(options), options.study);
   check_tc_config(config, options.study);
   const auto text = [&](const Json& summary) {
     if (options.json) return summary.dump(2) + "\n";

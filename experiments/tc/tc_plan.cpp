@@ -110,11 +110,11 @@ Schedule automatic_schedule(double p, double sites) {
   return {1, static_cast<std::uint32_t>(std::max(1.0, std::round(std::sqrt(sites) / 128)))};
 }
 
-SizePlan first_plan(const StudyConfig& config, const std::optional<Schedule>& schedule, double p,
-                    double sites) {
+SizePlan first_plan(const std::optional<Schedule>& schedule,
+                    const std::optional<ClusterUpdate>& cluster, double p, double sites) {
   SizePlan plan;
   plan.schedule = schedule.value_or(automatic_schedule(p, sites));
-  plan.cluster = config.cluster.value_or(ClusterUpdate::wolff);
+  plan.cluster = cluster.value_or(ClusterUpdate::wolff);
   return plan;
 }
 

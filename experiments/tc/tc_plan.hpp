@@ -73,9 +73,9 @@ std::vector<double> window_temperatures(double centre, double half_width, int co
 // clusters do not grow.
 Schedule automatic_schedule(double p, double sites);
 
-// The configuration's schedule and cluster update, or what holds until tuning has said more.
-SizePlan first_plan(const StudyConfig& config, const std::optional<Schedule>& schedule, double p,
-                    double sites);
+// A point's schedule and cluster update, or what holds until tuning has said more.
+SizePlan first_plan(const std::optional<Schedule>& schedule,
+                    const std::optional<ClusterUpdate>& cluster, double p, double sites);
 
 // From tau_int of m^2 in cycles: equilibration 12 tau, then a measurement each tau. Where graphs
 // differ, 20 measurements in 32 replicas leave a thermal error of U per graph of about half the

@@ -441,7 +441,6 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   };
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
-  one(config.schedules.size(), "sampling.schedule");
   if (!config.files.empty()) {
     throw Error(
         ExitCode::usage,

@@ -11,9 +11,11 @@ namespace rewise {
 
 TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)
     : TaskRunner(study, stop, progress), sizes_(config().sizes) {
-  for (const double p : config().p) {
+  for (std::size_t i = 0; i < config().p.size(); ++i) {
     TcPoint point;
-    point.data.p = p;
+    point.data.p = config().p[i];
+    point.schedule = config().schedule_of(i);
+    point.cluster = config().cluster_of(i);
     points.push_back(std::move(point));
   }
 }
@@ -90,7 +92,7 @@ std::uint32_t TcTasks::first_graphs(std::size_t size) const {
 }
 
 SizePlan TcTasks::first_plan(const TcPoint& point, std::size_t size) {
-  return rewise::first_plan(config(), config().schedule, point.data.p, site_count(extents(size)));
+  return rewise::first_plan(point.schedule, point.cluster, point.data.p, site_count(extents(size)));
 }
 
 double TcTasks::seconds_of_size(std::size_t size, std::span<const std::size_t> which) {

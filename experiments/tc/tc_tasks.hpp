@@ -13,6 +13,8 @@ namespace rewise {
 // The search for one p.
 struct TcPoint {
   PointData data;
+  std::optional<Schedule> schedule;  // the configuration's at this p; nothing: "auto"
+  std::optional<ClusterUpdate> cluster;
   double centre = 0, half_width = 0;  // of the window in work
   bool wide = false;                  // it holds crossings that lie far apart
   TaskSpeed speed;
@@ -37,7 +39,7 @@ class TcTasks : public TaskRunner {
   // A size of a point that has none of it: what first_plan() says, no samples.
   SizeData new_size(const TcPoint& point, std::size_t size);
 
-  // The configuration's schedule and cluster update, or what holds until tuning has said more.
+  // The point's schedule and cluster update, or what holds until tuning has said more.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
 
   // Under schedule = "auto"; a likely plan of so many measurements.

@@ -69,6 +69,59 @@ TEST_CASE("the cluster update is open where the schedule is") {
   CHECK_THROWS_AS(cluster("cluster = \"auto\"\nschedule = \"1:8\"\n"), Error);
 }
 
+TEST_CASE("tc takes schedules and cluster updates one by one for each p, in whatever order") {
+  const auto read = [](const std::string& sampling) {
+    return one_per_p(parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml"), "s.toml");
+  };
+  constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
+  // kLeast has p = 0.1 before 0.
+  const StudyConfig both =
+      read("schedule = [\"16:1\", \"4:1\"]\ncluster = [\"wolff\", \"swendsen-wang\"]\n");
+  CHECK(both.schedule_of(0) == Schedule{4, 1});
+  CHECK(both.cluster_of(0) == labels);
+  CHECK(both.schedule_of(1) == Schedule{16, 1});
+  CHECK(both.cluster_of(1) == wolff);
+  // What is written has p ascending, and the same for each.
+  const std::string written = to_toml(both);
+  CHECK(written.find("schedule = [\"4:1\", \"16:1\"]") != std::string::npos);
+  const StudyConfig again = one_per_p(parse_study_config(written, "w.toml"), "w.toml");
+  CHECK(again.schedules == both.schedules);
+  CHECK(again.clusters == both.clusters);
+  CHECK(to_toml(again) == written);
+
+  const StudyConfig same = read("schedule = [\"2:1\", \"2:1\"]\ncluster = \"swendsen-wang\"\n");
+  CHECK(same.schedule_of(1) == Schedule{2, 1});
+  CHECK(same.cluster_of(1) == labels);
+  const StudyConfig cluster =
+      read("schedule = \"2:1\"\ncluster = [\"swendsen-wang\", \"wolff\"]\n");
+  CHECK(cluster.schedule_of(0) == Schedule{2, 1});
+  CHECK(cluster.cluster_of(0) == wolff);
+  const StudyConfig tuned = read("cluster = [\"swendsen-wang\", \"wolff\"]\n");
+  CHECK(!tuned.schedule_of(0));
+  CHECK(tuned.cluster_of(1) == labels);
+  // One value is written as it always was.
+  CHECK(to_toml(read("schedule = \"2:1\"\n")).find("schedule = \"2:1\"\n") != std::string::npos);
+
+  for (const std::string& bad :
+       {std::string("schedule = [\"4:1\", \"2:1\", \"1:1\"]\n"),
+        std::string("schedule = [\"4:1\", \"auto\"]\n"), std::string("schedule = []\n"),
+        std::string("cluster = [\"wolff\", \"wolff\", \"wolff\"]\nschedule = \"1:1\"\n"),
+        std::string("cluster = [\"wolff\", \"auto\"]\n"),
+        std::string("cluster = [\"wolff\", \"few-cluster\"]\n"),
+        std::string("cluster = [\"wolff\", 2]\n")}) {
+    INFO(bad);
+    const std::string key = bad.substr(0, bad.find(' '));
+    try {
+      read(bad);
+      FAIL("it is taken");
+    } catch (const Error& error) {
+      INFO(error.what());
+      CHECK(error.exit_code() == ExitCode::usage);
+      CHECK(std::string(error.what()).find("sampling." + key) != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a target begins with fewer graphs, unless they are given") {
   const auto graphs = [](const std::string& rest) {
     return parse_study_config(kLeast + rest, "s.toml").graphs;

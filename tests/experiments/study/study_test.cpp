@@ -131,6 +131,44 @@ TEST_CASE("a tiny study: Tc near the truth, nothing twice, more graphs add to wh
   CHECK(place.files().size() < 60);  // in packs
 }
 
+TEST_CASE("tc with a schedule for each p: every p as in a study of its own") {
+  const Workplace place;
+  const auto text = [](const std::string& p, const std::string& sampling) {
+    return study(16, p) + "[sampling]\nmethod = \"crossings\"\n" + sampling;
+  };
+  place.write("both.toml", text("0.1, 0.05",
+                                "schedule = [\"2:1\", \"1:2\"]\n"
+                                "cluster = [\"swendsen-wang\", \"wolff\"]\n"));
+  place.write("a.toml", text("0.05", "schedule = \"1:2\"\n"));
+  place.write("b.toml", text("0.1", "schedule = \"2:1\"\ncluster = \"swendsen-wang\"\n"));
+  for (const std::string name : {"both", "a", "b"}) {
+    const Output output = place.run("tc " + name + ".toml --no-plots --out " + name);
+    INFO(output.err);
+    REQUIRE(output.status == 0);
+  }
+  const json both = summary_of(place, "both");
+  CHECK(both["sampling"]["schedule"] == json({"1:2", "2:1"}));  // in the order of p
+  CHECK(both["sampling"]["cluster"] == json({"wolff", "swendsen-wang"}));
+  REQUIRE(both["points"].size() == 2);
+  const json alone[] = {summary_of(place, "a")["points"][0], summary_of(place, "b")["points"][0]};
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(both["points"][i]["sizes"] == alone[i]["sizes"]);
+    CHECK(both["points"][i]["tc"] == alone[i]["tc"]);
+  }
+  CHECK(both["points"][0]["sizes"][2]["schedule"] == "1:2");
+  CHECK(both["points"][1]["sizes"][2]["cluster"] == "swendsen-wang");
+  CHECK(place.run("tc both.toml --no-plots --out both").err.find("0 task(s) computed") !=
+        std::string::npos);
+
+  place.write("long.toml", text("0.1", "schedule = [\"2:1\", \"1:2\"]\n"));
+  const Output refused = place.run("tc long.toml --no-plots --out long");
+  CHECK(refused.status == 64);
+  CHECK(refused.err ==
+        "rewise: long.toml: sampling.schedule: 2 values for 1 p (one for all, or one for each)\n");
+  CHECK(place.run("sweep both.toml --no-plots --out sweep").err ==
+        "rewise: both.toml: sampling.cluster: a list is for tc, with one for each p\n");
+}
+
 TEST_CASE("plots and report take one start of Python, and their failure takes no result away") {
   const Workplace place;
   place.write("s.toml",

@@ -157,7 +157,7 @@ TEST_CASE("the fall of U, and the window around it") {
   CHECK(sweep_temperatures(2, 5).front() > 0);
 }
 
-TEST_CASE("tc takes one dimension, rule and schedule, and says so") {
+TEST_CASE("tc takes one dimension and rule, sweep each schedule once, and they say so") {
   Workplace place;
   for (const auto& [lattice, sampling, key] :
        {std::tuple{"dim = [2, 3]\nsizes = [4, 6]\np = [0.1]", "", "lattice.dim"},
@@ -172,4 +172,10 @@ TEST_CASE("tc takes one dimension, rule and schedule, and says so") {
     CHECK(output.err.find(key) != std::string::npos);
     CHECK(lines(output.err) == 1);
   }
+  place.write("s.toml",
+              "[lattice]\ndim = 2\nsizes = [4]\np = [0.1, 0.2, 0.3]\n[sampling]\n"
+              "schedule = [\"1:1\", \"1:2\", \"1:1\"]\n");
+  const Output twice = place.run("sweep s.toml --out study");
+  CHECK(twice.status == 64);
+  CHECK(twice.err == "rewise: s.toml: sampling.schedule: 1:1 is given twice\n");
 }

@@ -131,7 +131,7 @@ TEST_CASE("a task that fails or is held leaves the others of its group alone") {
 TEST_CASE("which tasks run together, and how many fill a device") {
   const auto specs = some_tasks(true);
   CHECK(run_together(specs[0], specs[4]));
-  for (int change = 0; change < 6; ++change) {
+  for (int change = 0; change < 7; ++change) {
     TaskSpec other = specs[0];
     if (change == 0) other.graph.extents = {6, 8};
     if (change == 1) other.engine = EngineKind::single;
@@ -139,6 +139,7 @@ TEST_CASE("which tasks run together, and how many fill a device") {
     if (change == 3) other.replicas = 64;
     if (change == 4) other.schedule = {1, 1};
     if (change == 5) other.local = LocalUpdate::glauber;
+    if (change == 6) other.cluster = ClusterUpdate::swendsen_wang;
     INFO("change " << change);
     CHECK_FALSE(run_together(specs[0], other));
   }
