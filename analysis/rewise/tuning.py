@@ -1,4 +1,4 @@
-"""Which schedule M:W yields decorrelated measurements of m^2 fastest (`rewise tune`)."""
+"""Which schedule M:W gives m^2 and U with the smallest errors after a second (`rewise tune`)."""
 
 import json
 import math
@@ -79,15 +79,16 @@ class Tuning:
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
-        """Dicts, the best first: schedule, cluster, rate (decorrelated m^2 per second), .."""
+        """Dicts, the best first: schedule, cluster, worth (independent measurements of m^2 and
+        U per second), rate (decorrelated measurements of m^2 per second), .."""
         return sorted(self._setting["candidates"], key=lambda c: c["rank"])
 
     def rows(self) -> list[list[str]]:
-        table = [["M:W", "per second", "us/cycle", "tau(m^2)"]]
+        table = [["M:W", "worth", "per second", "us/cycle", "tau(m^2)"]]
         for c in self.candidates:  # those that were dropped early have no numbers
             cycle = value_and_error(c["seconds_per_cycle"])
-            numbers = (value_and_error(c["rate"]), (1e6 * cycle[0], 1e6 * cycle[1]),
-                       value_and_error(c["tau"]["m2"]))
+            numbers = (value_and_error(c["worth"]), value_and_error(c["rate"]),
+                       (1e6 * cycle[0], 1e6 * cycle[1]), value_and_error(c["tau"]["m2"]))
             table.append([_name(c)] + [with_error(*number) if math.isfinite(number[0]) else "-"
                                        for number in numbers])
         return table

@@ -134,6 +134,7 @@ ChosenSchedule settle(const std::filesystem::path& file, const Candidate& rule,
 
 TuneSetting setting_of(const std::filesystem::path& file, const ScheduleWish& wish, double budget) {
   TuneSetting setting = setting_of(wish.spec, wish.any_cluster, wish.options, budget);
+  setting.improved = wish.improved;
   if (wish.neighbour) {
     const auto before =
         file.parent_path() / (schedule_class(*wish.neighbour, wish.any_cluster) + ".json");
@@ -204,7 +205,8 @@ std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::s
           std::find(all.begin(), all.end(),
                     Candidate{parse_schedule(row.at("schedule").get<std::string>(), ""),
                               parse_cluster_update(row.at("cluster").get<std::string>(), "")});
-      const Json& rate = row.at("rate").at("value");
+      // Versions that ranked by the rate knew nothing else.
+      const Json& rate = row.at(row.contains("worth") ? "worth" : "rate").at("value");
       if (at != all.end() && rate.is_number() && !row.at("tau_is_lower_bound").get<bool>()) {
         rates[static_cast<std::size_t>(at - all.begin())] = rate.get<double>();
       }

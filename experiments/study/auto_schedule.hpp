@@ -44,7 +44,8 @@ std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folde
 std::filesystem::path store_schedule(const std::filesystem::path& folder, const TuneResult& result);
 
 struct ScheduleWish {
-  TaskSpec spec;  // of any task of the class, temperatures ascending: the middle one counts
+  TaskSpec spec;          // of any task of the class, temperatures ascending: the middle one counts
+  bool improved = false;  // improved estimators count (TuneSetting)
   bool any_cluster = false;  // weigh Wolff and Swendsen-Wang; else spec.cluster alone
   double work = 0;           // seconds on one core that all the tasks of the class will take, about
   double seconds = 0;        // the same on this machine: its device, or all of its threads

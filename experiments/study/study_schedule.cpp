@@ -22,6 +22,7 @@ void take_schedule(const Study& study, const ClassWork& work, const StopToken& s
   const double on_core = std::max(cuda ? 0 : work.task_seconds, least_cpu_seconds(spec));
   ScheduleWish wish;
   wish.spec = spec;
+  wish.improved = work.improved;
   wish.any_cluster = !study.config().cluster;
   wish.recompute_damaged = study.config().recompute_damaged;
   wish.rule_of_thumb = wish.fallback = {plan.schedule, spec.cluster};

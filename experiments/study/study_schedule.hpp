@@ -14,6 +14,7 @@ struct ClassWork {
   double tasks = 0;                      // about
   double task_seconds = 0;               // of one, as far as earlier tasks have told
   std::vector<std::uint32_t> neighbour;  // extents of the size before; empty where there is none
+  bool improved = false;                 // improved estimators are controls
 };
 
 // Puts the choice in the plan. What the plan says holds where the work is too little to tune on one

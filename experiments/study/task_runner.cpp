@@ -38,8 +38,9 @@ void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
   if (!config().schedule) study_.finish_packs(progress_);  // speeds are about to be measured
   const StudyTask task = cell.task(0, likely, "tune");
   const double graphs = cell.graphs * (config().target_error ? kLikelyGrowth : 1);
-  take_schedule(study_, {task.spec, graphs, task.seconds, cell.smaller}, stop_, progress_,
-                cell.size->plan);
+  take_schedule(study_,
+                {task.spec, graphs, task.seconds, cell.smaller, cell.size->samples.improved}, stop_,
+                progress_, cell.size->plan);
 }
 
 void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure,

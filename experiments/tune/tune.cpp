@@ -179,8 +179,9 @@ void Tuner::make_trials() {
   for (const Candidate& candidate : setting_.candidates) {
     const auto& [sweep, update] = cost[candidate.cluster];
     const double expected = sweep * candidate.schedule.local + update * candidate.schedule.cluster;
-    contenders_.push_back(
-        std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster), expected));
+    contenders_.push_back(std::make_unique<TuneTrial>(candidate, engine_of(candidate.cluster),
+                                                      expected,
+                                                      setting_.improved && setting_.spec.q == 2));
   }
 }
 
@@ -202,10 +203,10 @@ void Tuner::report(const RaceResult& race) {
     result_.rows[race.ranking[r]].rank = static_cast<int>(r) + 1;
   }
   result_.winner = race.ranking.front();
-  const Value best = result_.best().figures.rate;
+  const Value best = result_.best().figures.worth;
   for (std::size_t r = 1; r < race.ranking.size(); ++r) {
     const TuneRow& row = result_.rows[race.ranking[r]];
-    const Value other = row.figures.rate;
+    const Value other = row.figures.worth;
     if (row.place.dropped || !std::isfinite(other.value)) continue;
     if (best.value - other.value < kTied * std::hypot(best.error, other.error)) {
       result_.tied.push_back(race.ranking[r]);

@@ -1,5 +1,6 @@
-// `rewise tune` without its options and output: which schedule M:W yields decorrelated measurements
-// of m^2 fastest, for one graph, temperature, engine and device.
+// `rewise tune` without its options and output: which schedule M:W leaves the least variance of U
+// and N^(1/2) m^2 after a second (TrialFigures::worth), for one graph, temperature, engine and
+// device.
 //
 //   1. Equilibrium: a mixed schedule until the replicas that started hot and cold agree and the
 //      second half of the run is 10 tau long. Candidates go on from there, so none has to find
@@ -26,8 +27,9 @@ struct TuneSetting {
   TaskSpec spec;  // one temperature; schedule, cluster and counts are not looked at
   std::vector<Candidate> candidates;
   EngineOptions options;
-  double budget = 30;  // seconds, the way to equilibrium included
-  RaceRules rules;     // but its budget
+  double budget = 30;     // seconds, the way to equilibrium included
+  RaceRules rules;        // but its budget
+  bool improved = false;  // who asks takes Swendsen-Wang's improved estimators as controls (Ising)
 };
 
 struct TuneRow {

@@ -29,12 +29,16 @@ namespace {
 constexpr const char* kAbout =
     "Find the schedule M:W that decorrelates fastest.\n\n"
     "Measures, for each candidate schedule (M local sweeps, then W cluster updates), the\n"
-    "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2 and of the\n"
-    "configuration, and ranks them by decorrelated measurements of m^2 per second of one\n"
-    "replica, 1 / (2 tau_int x seconds per cycle).";
+    "seconds of a cycle and the autocorrelation times tau_int of e, |m|, m^2, U and of the\n"
+    "configuration, and ranks them by what they are worth for Tc: by how many independent\n"
+    "measurements a second of one replica stands for in the errors of m^2 and U. Beside it\n"
+    "the papers' figure, decorrelated measurements of m^2 per second, 1 / (2 tau_int x\n"
+    "seconds per cycle).";
 constexpr const char* kExamples = R"(
 Times are of one replica; tau_int is 1/2 for white noise, in cycles. "measured": with a
-measurement in each cycle. All candidates go on from one equilibrated state; one whose
+measurement in each cycle. "worth" counts a measurement each tau_int(m^2) and, of
+Swendsen-Wang updates of Ising spins, the improved estimators that 'rewise tc' takes as
+control variates. All candidates go on from one equilibrated state; one whose
 optimistic bound falls below the leader's pessimistic one gets no more time. Several p
 (or temperatures) make a scan: where does the optimum move?
 
@@ -179,6 +183,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
     setting.rules.z = std::numeric_limits<double>::infinity();
   }
   setting.budget = parse_duration(options.budget, "--budget").count();
+  setting.improved = spec.model == ModelKind::ising;
   setting.spec = std::move(spec);
   return setting;
 }

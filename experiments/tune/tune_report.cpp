@@ -22,12 +22,15 @@ Json row_json(const TuneRow& row) {
   json["rank"] = row.rank;
   json["dropped"] = row.place.dropped ? Json(row.place.turns) : Json(nullptr);
   json["rate"] = value_json(f.rate);
+  json["worth"] = value_json(f.worth);
   json["seconds_per_cycle"] = value_json(f.seconds);
   json["seconds_per_cycle_measured"] = value_json(f.seconds_measured);
   json["tau"] = {{"energy", value_json(f.tau_energy)},
                  {"abs_magnetisation", value_json(f.tau_abs_m)},
                  {"m2", value_json(f.tau_m2)},
+                 {"binder", value_json(f.tau_binder)},
                  {"configuration", value_json(f.tau_configuration)}};
+  json["variance_left"] = {{"m2", f.m2_left}, {"binder", f.binder_left}};
   json["tau_is_lower_bound"] = !f.tau_known;
   json["every"] = f.every;
   json["samples"] = f.samples;
@@ -67,7 +70,7 @@ std::vector<std::size_t> by_rank(const TuneResult& result) {
 }
 
 std::string of_best(const TuneResult& result, const TuneRow& row) {
-  const double ratio = row.figures.rate.value / result.best().figures.rate.value;
+  const double ratio = row.figures.worth.value / result.best().figures.worth.value;
   return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-";
 }
 
@@ -109,14 +112,14 @@ Json tune_json(const std::vector<TuneResult>& results) {
 
 std::string winner_text(const TuneResult& result) {
   const TuneRow& best = result.best();
-  std::string text = fmt::format("{}: {} decorrelated measurements of m^2 per second",
-                                 candidate_text(best.candidate), shown(best.figures.rate));
+  std::string text = fmt::format("{}: {} independent measurements of m^2 and U per second",
+                                 candidate_text(best.candidate), shown(best.figures.worth));
   const auto plain = std::find_if(result.rows.begin(), result.rows.end(), [](const TuneRow& row) {
     return row.candidate == Candidate{{1, 1}, ClusterUpdate::wolff};
   });
-  if (plain != result.rows.end() && &*plain != &best && plain->figures.rate.value > 0) {
+  if (plain != result.rows.end() && &*plain != &best && plain->figures.worth.value > 0) {
     text += fmt::format(", {:.2g} times as many as 1:1",
-                        best.figures.rate.value / plain->figures.rate.value);
+                        best.figures.worth.value / plain->figures.worth.value);
   }
   if (!result.tied.empty()) {
     std::vector<std::string> tied;
@@ -136,8 +139,8 @@ std::string tune_table(const TuneResult& result) {
                   to_string(result.spec.engine), result.device, result.threads,
                   result.spec.replicas, to_string(result.spec.local), result.seconds);
   std::vector<std::vector<std::string>> rows{{"M:W", "us/cycle", "measured", "tau(e)", "tau(|m|)",
-                                              "tau(m^2)", "tau(conf)", "per second", "of best",
-                                              ""}};
+                                              "tau(m^2)", "tau(U)", "tau(conf)", "per second",
+                                              "worth", "of best", ""}};
   for (const std::size_t k : by_rank(result)) {
     const TuneRow& row = result.rows[k];
     const TrialFigures& f = row.figures;
@@ -145,8 +148,8 @@ std::string tune_table(const TuneResult& result) {
     rows.push_back({candidate_text(row.candidate), us(f.seconds), us(f.seconds_measured),
                     shown_tau(f.tau_energy, f), shown_tau(f.tau_abs_m, f),
                     (f.tau_known || f.samples < 4 ? "" : "> ") + shown_tau(f.tau_m2, f),
-                    shown_tau(f.tau_configuration, f), shown(f.rate), of_best(result, row),
-                    verdict(result, k)});
+                    shown_tau(f.tau_binder, f), shown_tau(f.tau_configuration, f), shown(f.rate),
+                    shown(f.worth), of_best(result, row), verdict(result, k)});
   }
   out += aligned_table(rows);
   for (const std::string& warning : result.warnings) out += "warning: " + warning + "\n";
@@ -163,12 +166,12 @@ std::string scan_table(const std::vector<TuneResult>& results) {
                                   number_text(result.spec.temperatures.front()),
                                   candidate_text(result.best().candidate)};
     for (const TuneRow& row : result.rows) {
-      const double ratio = row.figures.rate.value / result.best().figures.rate.value;
+      const double ratio = row.figures.worth.value / result.best().figures.worth.value;
       line.push_back(!std::isfinite(ratio) ? "-" : fmt::format("{:.2g}", ratio));
     }
     rows.push_back(std::move(line));
   }
-  return "Decorrelated measurements of m^2 per second, over those of the best:\n\n" +
+  return "Independent measurements of m^2 and U per second, over those of the best:\n\n" +
          aligned_table(rows);
 }
 

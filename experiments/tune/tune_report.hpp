@@ -7,9 +7,12 @@
 //                  "winner": {"schedule", "cluster"}, "tied": [{"schedule", "cluster"}, ..],
 //                  "candidates": [{"schedule", "cluster", "rank", "dropped": turns or null,
 //                      "rate": {"value", "error"},   decorrelated measurements of m^2 per second
+//                      "worth": {..},   independent measurements per second, as far as U and
+//                                       m^2 go: ranks go by it
 //                      "seconds_per_cycle": {..},    of one replica, updates only
 //                      "seconds_per_cycle_measured": {..},   with a measurement in each cycle
-//                      "tau": {"energy", "abs_magnetisation", "m2", "configuration": {..}},  cycles
+//                      "tau": {"energy", "abs_magnetisation", "m2", "binder", "configuration":
+//                      {..}}, cycles "variance_left": {"m2", "binder"},   by improved estimators
 //                      "tau_is_lower_bound", "every", "samples", "seconds"}]}]}
 #pragma once
 
@@ -26,9 +29,9 @@ Json tune_json(const std::vector<TuneResult>& results);
 
 // One setting: candidates by rank, and the winner in a sentence.
 std::string tune_table(const TuneResult& result);
-// Settings side by side: rate of each candidate over that of the setting's best.
+// Settings side by side: worth of each candidate over that of the setting's best.
 std::string scan_table(const std::vector<TuneResult>& results);
-// "1:4: 2.1(1)e+03 decorrelated measurements of m^2 per second, 1.8(1) times as many as 1:1"
+// "1:4: 2.1(1)e+03 independent measurements of m^2 and U per second, 1.8 times as many as 1:1"
 std::string winner_text(const TuneResult& result);
 
 }  // namespace rewise

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <Eigen/Cholesky>
+
 #include <algorithm>
 #include <cmath>
 
@@ -96,18 +98,39 @@ void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
     abs_m_.push_back(std::abs(m));
     m2_.push_back(m * m);
   }
+  if (observation.cluster_quartic_low.empty() || observation.cluster_updates == 0) return;
+  const double updates = static_cast<double>(observation.cluster_updates);
+  for (std::uint32_t r = 0; r < replicas_; ++r) {
+    const double square = static_cast<double>(observation.cluster_size[r]);
+    const double quartic =
+        std::ldexp(static_cast<double>(observation.cluster_quartic_high[r]), 64) +
+        static_cast<double>(observation.cluster_quartic_low[r]);
+    improved_m2_.push_back(square / (updates * std::pow(units.sites, 2)));
+    improved_m4_.push_back(quartic / (updates * std::pow(units.sites, 4)));
+  }
 }
 
 void TuneSeries::halve() {
+  const bool improved = has_improved();
+  std::vector<std::vector<double>*> lists{&energy_, &abs_m_, &m2_};
+  if (improved) lists.insert(lists.end(), {&improved_m2_, &improved_m4_});
   std::vector<std::size_t> kept;  // times
   for (std::size_t k = 0; k < starts_.size(); ++k) {
     const auto begin = static_cast<std::size_t>(starts_[k]);
     const std::size_t end =
         k + 1 < starts_.size() ? static_cast<std::size_t>(starts_[k + 1]) : times();
     starts_[k] = static_cast<Eigen::Index>(kept.size());
-    for (std::size_t t = begin + 1 - (end - begin) % 2; t < end; t += 2) kept.push_back(t);
+    for (std::size_t t = begin + 1 - (end - begin) % 2; t < end; t += 2) {
+      kept.push_back(t);
+      if (t == begin || !improved) continue;
+      for (auto* values : {&improved_m2_, &improved_m4_}) {
+        for (std::size_t r = t * replicas_; r < (t + 1) * replicas_; ++r) {
+          (*values)[r] = ((*values)[r] + (*values)[r - replicas_]) / 2;
+        }
+      }
+    }
   }
-  for (auto* values : {&energy_, &abs_m_, &m2_}) {
+  for (auto* values : lists) {
     for (std::size_t t = 0; t < kept.size(); ++t) {
       const auto from = values->begin() + static_cast<std::ptrdiff_t>(kept[t] * replicas_);
       std::copy_n(from, replicas_, values->begin() + static_cast<std::ptrdiff_t>(t * replicas_));
@@ -117,7 +140,7 @@ void TuneSeries::halve() {
 }
 
 void TuneSeries::clear() {
-  for (auto* values : {&energy_, &abs_m_, &m2_}) values->clear();
+  for (auto* values : {&energy_, &abs_m_, &m2_, &improved_m2_, &improved_m4_}) values->clear();
   starts_.clear();
 }
 
@@ -132,10 +155,76 @@ SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observabl
   return result;
 }
 
-TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected)
+namespace {
+
+// Averages over stretches of so many times, of each replica: [stretch * replica].
+Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
+                             Eigen::Index length) {
+  std::vector<double> means;
+  const auto starts = series.starts();
+  for (std::size_t k = 0; k < starts.size(); ++k) {
+    const Eigen::Index end = k + 1 < starts.size() ? starts[k + 1] : values.rows();
+    for (Eigen::Index t = starts[k]; t + length <= end; t += length) {
+      const Eigen::ArrayXd mean = values.middleRows(t, length).colwise().mean().transpose();
+      means.insert(means.end(), mean.begin(), mean.end());
+    }
+  }
+  return Eigen::Map<Eigen::ArrayXd>(means.data(), static_cast<Eigen::Index>(means.size()));
+}
+
+// The share of the variance of an observable's averages that a fit by those of the controls leaves;
+// all of it where there are few.
+double share_left(const TuneSeries& series, const RealSeries& observable, double tau,
+                  std::span<const RealSeries> controls) {
+  // Beyond which little of an observable's correlations reaches.
+  const auto length = static_cast<Eigen::Index>(std::max(4.0, std::ceil(6 * tau)));
+  Eigen::ArrayXd y = stretch_means(series, observable, length);
+  constexpr Eigen::Index few = 64;
+  const Eigen::Index count = y.size(), k = static_cast<Eigen::Index>(controls.size());
+  if (count < few) return 1;
+  y -= y.mean();
+  Eigen::MatrixXd x(count, k);
+  for (Eigen::Index c = 0; c < k; ++c) {
+    Eigen::ArrayXd one = stretch_means(series, controls[static_cast<std::size_t>(c)], length);
+    one -= one.mean();
+    x.col(c) = one / std::max(std::sqrt(one.square().mean()), 1e-300);
+  }
+  const Eigen::MatrixXd normal = x.transpose() * x;
+  const Eigen::VectorXd fit = normal.ldlt().solve(x.transpose() * y.matrix());
+  const double left = (y.matrix() - x * fit).squaredNorm() / y.square().sum() *
+                      static_cast<double>(count - 1) / static_cast<double>(count - 1 - k);
+  constexpr double least = 0.05;  // less is not believed
+  return std::isfinite(left) ? std::clamp(left, least, 1.0) : 1;
+}
+
+}  // namespace
+
+Value SeriesNoise::tau(double least) const {
+  return {
+      (std::max(least, m2.tau.value) * m2_left + std::max(least, binder.tau.value) * binder_left) /
+          2,
+      (m2.tau.error * m2_left + binder.tau.error * binder_left) / 2};  // of the same series
+}
+
+SeriesNoise series_noise(const TuneSeries& series, bool improved) {
+  const RealSeries m2 = series.m2(), m4 = m2.square();
+  const double square = m2.mean(), fourth = m4.mean();
+  const RealSeries binder = m4 / (square * square) - 2 * fourth / (square * square * square) * m2;
+  SeriesNoise noise;
+  noise.m2 = series_tau(series, series.m2());
+  noise.binder = series_tau(series, {binder.data(), binder.rows(), binder.cols()});
+  if (!improved || !series.has_improved()) return noise;
+  const RealSeries controls[] = {series.improved_m2() - m2, series.improved_m4() - m4};
+  noise.m2_left = share_left(series, m2, noise.m2.tau.value, controls);
+  noise.binder_left = share_left(series, binder, noise.binder.tau.value, controls);
+  return noise;
+}
+
+TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected, bool improved)
     : candidate_(candidate),
       engine_(engine),
       expected_(expected),
+      improved_(improved),
       series_(engine.replicas()),
       correlation_(watched_replicas(engine.sites(), engine.replicas()).size(), kLags),
       watched_(watched_replicas(engine.sites(), engine.replicas())) {}
@@ -143,21 +232,25 @@ TuneTrial::TuneTrial(const Candidate& candidate, TuneEngine& engine, double expe
 Standing TuneTrial::standing() const {
   Standing standing;
   const double replicas = engine_.replicas();
-  if (pieces_.empty() || tau_.tau.value == 0) {
-    // tau is at least half a cycle: never more than one measurement a cycle.
-    standing.most = replicas / (kCheaper * expected_);
+  if (pieces_.empty() || noise_.m2.tau.value == 0) {
+    // tau is at least half a cycle: never more than one measurement a cycle, improved ones of
+    // Swendsen-Wang's as good as a few.
+    constexpr double better = 4;
+    const bool labels = improved_ && candidate_.cluster == ClusterUpdate::swendsen_wang;
+    standing.most = (labels ? better : 1) * replicas / (kCheaper * expected_);
     standing.least_turn = kLeastSamples * expected_;
     return standing;
   }
-  standing.rate = rate();
+  standing.rate = worth();
   const double length = kSoundLength * std::min(1.0, kManyReplicas / replicas);
-  standing.sound = tau_.found && pieces_.size() >= 3 &&
-                   static_cast<double>(series_.times()) >= length * tau_.tau.value;
+  standing.sound = noise_.m2.found && noise_.binder.found && pieces_.size() >= 3 &&
+                   static_cast<double>(series_.times()) >= length * noise_.m2.tau.value;
   standing.least_turn = 2 * sample_seconds();
   if (!standing.sound) {
     standing.rate.error = std::max(standing.rate.error, kUnsoundError * standing.rate.value);
   }
-  if (tau_.known) standing.doubt = standing.rate.error / standing.rate.value;
+  if (noise_.m2.known && noise_.binder.known)
+    standing.doubt = standing.rate.error / standing.rate.value;
   return standing;
 }
 
@@ -241,30 +334,43 @@ double TuneTrial::sample_seconds() const {
 }
 
 void TuneTrial::refresh() {
-  if (series_.longest_stretch() >= 4) tau_ = series_tau(series_, series_.m2());
+  if (series_.longest_stretch() >= 4) noise_ = series_noise(series_, improved_);
+}
+
+void TuneTrial::judge() {
+  if (series_.longest_stretch() >= 4) noise_.m2 = series_tau(series_, series_.m2());
 }
 
 void TuneTrial::adapt() {
   if (series_.longest_stretch() < kEnoughToJudge) return;
-  refresh();
-  if (tau_.tau.value > kMostTau || !tau_.found) {
+  judge();
+  if (noise_.m2.tau.value > kMostTau || !noise_.m2.found) {
     series_.halve();
     every_ *= 2;
-  } else if (tau_.tau.value < kLeastTau && every_ > 1) {
+  } else if (noise_.m2.tau.value < kLeastTau && every_ > 1) {
     series_.clear();
     every_ = std::max<std::uint64_t>(1, every_ / 4);
   } else {
     return;
   }
   correlation_.restart();
-  refresh();
+  judge();
 }
 
 // A short series may give a tau below that of white noise, which would be worth too much.
 Value TuneTrial::rate() const {
   const double every = static_cast<double>(every_);
-  const Value tau{std::max(0.5, tau_.tau.value * every), tau_.tau.error * every};
+  const Value tau{std::max(0.5, noise_.m2.tau.value * every), noise_.m2.tau.error * every};
   return decorrelated_rate(tau, cost(false));
+}
+
+Value TuneTrial::worth() const {
+  const double every = static_cast<double>(every_);
+  const Value tau = noise_.tau(0.5 / every);
+  const Value updates = cost(false), both = cost(true);
+  const double apart = std::max(1.0, std::ceil(noise_.m2.tau.value * every));  // as studies do
+  return decorrelated_rate({tau.value * every, tau.error * every},
+                           {updates.value + (both.value - updates.value) / apart, both.error});
 }
 
 Value TuneTrial::cost(bool measured) const {
@@ -288,11 +394,11 @@ TrialFigures TuneTrial::figures() const {
   if (is_dropped_) return last_;
   TrialFigures f;
   const Value unknown{kUnknown, kUnknown};
-  f.seconds = f.seconds_measured = f.rate = unknown;
-  f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_configuration = unknown;
+  f.seconds = f.seconds_measured = f.rate = f.worth = unknown;
+  f.tau_energy = f.tau_abs_m = f.tau_m2 = f.tau_binder = f.tau_configuration = unknown;
   f.every = every_;
   f.samples = series_.times();
-  if (pieces_.empty() || tau_.tau.value == 0) return f;
+  if (pieces_.empty() || noise_.m2.tau.value == 0) return f;
   const double every = static_cast<double>(every_);
   const auto cycles = [every](Value samples) {
     return Value{samples.value * every, samples.error * every};
@@ -301,9 +407,13 @@ TrialFigures TuneTrial::figures() const {
   f.seconds_measured = cost(true);
   f.tau_energy = cycles(series_tau(series_, series_.energy()).tau);
   f.tau_abs_m = cycles(series_tau(series_, series_.abs_m()).tau);
-  f.tau_m2 = cycles(tau_.tau);
-  f.tau_known = tau_.known;
+  f.tau_m2 = cycles(noise_.m2.tau);
+  f.tau_known = noise_.m2.known;
+  f.tau_binder = cycles(noise_.binder.tau);
   f.rate = rate();
+  f.worth = worth();
+  f.m2_left = noise_.m2_left;
+  f.binder_left = noise_.binder_left;
   const RealSeries curves = correlation_.curves();
   if (curves.rows() > 0) {
     const CurveTau tau = curve_tau(curves, static_cast<double>(correlation_.times()));

@@ -69,7 +69,9 @@ class TuneSeries {
 
   void interrupt();  // the next time begins a stretch
   void add(const Observation& observation, const SampleUnits& units);
-  void halve();  // keeps every second time of each stretch, its last one among them
+  // Keeps every second time of each stretch, its last one among them; improved estimators are those
+  // of the updates since the time kept before.
+  void halve();
   void clear();
   std::size_t times() const { return m2_.size() / replicas_; }
   std::size_t longest_stretch() const;
@@ -79,6 +81,10 @@ class TuneSeries {
   View energy() const { return view(energy_); }
   View abs_m() const { return view(abs_m_); }
   View m2() const { return view(m2_); }
+  // Of Swendsen-Wang's updates before each time (Ising), where every time has them.
+  bool has_improved() const { return !m2_.empty() && improved_m2_.size() == m2_.size(); }
+  View improved_m2() const { return view(improved_m2_); }
+  View improved_m4() const { return view(improved_m4_); }
 
  private:
   View view(const std::vector<double>& values) const {
@@ -86,7 +92,7 @@ class TuneSeries {
             static_cast<Eigen::Index>(replicas_)};
   }
   std::uint32_t replicas_;
-  std::vector<double> energy_, abs_m_, m2_;
+  std::vector<double> energy_, abs_m_, m2_, improved_m2_, improved_m4_;
   std::vector<Eigen::Index> starts_;  // of stretches; the last one may be empty yet
 };
 
@@ -99,21 +105,38 @@ struct SeriesTau {
 };
 SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observable);
 
+// What a study of Tc sees of a series: the noise of N^(1/2) m^2, which is that of m^2, and that of
+// U, to first order m^4/<m^2>^2 - 2 m^2 <m^4>/<m^2>^3; and the shares of their variances, tau_int
+// and all, that improved estimators leave as control variates (analysis/README.md).
+struct SeriesNoise {
+  SeriesTau m2, binder;
+  double m2_left = 1, binder_left = 1;
+
+  // The tau, in samples, of independent measurements as good for both on average; each tau at
+  // least `least`.
+  Value tau(double least) const;
+};
+SeriesNoise series_noise(const TuneSeries& series, bool improved);
+
 // A trial's figures. Times in cycles; seconds per cycle and replica; NaN where not measured.
 struct TrialFigures {
   Value seconds{0, 0};           // updates only
   Value seconds_measured{0, 0};  // and a measurement in each cycle
-  Value tau_energy, tau_abs_m, tau_m2, tau_configuration;
+  Value tau_energy, tau_abs_m, tau_m2, tau_binder, tau_configuration;
   bool tau_known = false;  // false: tau_m2 is a lower bound, maybe far too low
   Value rate{0, 0};        // decorrelated measurements of m^2 per second; tau at least 1/2
+  // Per second, of U and N^(1/2) m^2: independent measurements that leave as much variance, on
+  // average; a second has a measurement in each tau_m2. What schedules are ranked by.
+  Value worth{0, 0};
+  double m2_left = 1, binder_left = 1;  // as SeriesNoise's
   std::uint64_t every = 1, samples = 0;
 };
 
 class TuneTrial final : public Contender {
  public:
   // `expected`: seconds per cycle of all replicas, about (for the first turn's steps and for the
-  // bound before it).
-  TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected);
+  // bound before it). `improved`: improved estimators count.
+  TuneTrial(const Candidate& candidate, TuneEngine& engine, double expected, bool improved = false);
 
   const Candidate& candidate() const { return candidate_; }
   Standing standing() const override;
@@ -129,16 +152,19 @@ class TuneTrial final : public Contender {
   void step(std::size_t count, bool configurations);
   void book(std::size_t count, double seconds, double measuring);
   void close_piece();
+  void judge();  // tau of m^2, for the spacing
   void adapt();
-  void refresh();
+  void refresh();  // all that the standing rests on
   void take_configurations();
   double sample_seconds() const;
   Value cost(bool measured) const;
   Value rate() const;
+  Value worth() const;
 
   Candidate candidate_;
   TuneEngine& engine_;
   double expected_;
+  bool improved_;
   double piece_seconds_ = 0.02;  // a timed piece, at least
   std::uint64_t every_ = 1;
   TuneSeries series_;
@@ -147,7 +173,7 @@ class TuneTrial final : public Contender {
   double watching_seconds_ = 0;         // per look at them
   std::vector<Piece> pieces_;
   Piece open_;
-  SeriesTau tau_;  // of m^2, samples
+  SeriesNoise noise_;  // samples
   bool is_dropped_ = false;
   TrialFigures last_;  // when it was dropped
 };

@@ -53,10 +53,10 @@ def tune(options, dim, p, wheres, *more):
 
 
 def rates(result):
-    """Candidate -> (rate, error), where tau was found: a bound of it would make a rate too high."""
-    return {(c["schedule"], c["cluster"]): (c["rate"]["value"], c["rate"]["error"])
+    """Candidate -> (worth, error), where tau was found: a bound of it would make it too high."""
+    return {(c["schedule"], c["cluster"]): (c["worth"]["value"], c["worth"]["error"])
             for c in result["candidates"]
-            if c["rate"]["value"] is not None and not c["tau_is_lower_bound"]}
+            if c["worth"]["value"] is not None and not c["tau_is_lower_bound"]}
 
 
 def name(candidate):

@@ -115,6 +115,12 @@ class Tuning(InFolder):
         self.assertEqual(len(panel.texts), 10)
         plot_style.plt.close(figure)
 
+    def test_worth_counts_where_there_is_one(self):
+        candidate = {"rate": {"value": 2.0, "error": 0.1}}
+        self.assertEqual(plot_tune.worth(candidate), (2.0, 0.1))
+        candidate["worth"] = {"value": 3.0, "error": 0.2}
+        self.assertEqual(plot_tune.worth(candidate), (3.0, 0.2))
+
     def test_what_is_no_tuning_is_refused(self):
         self.assert_refused(65, "no result of 'rewise tune'", self.write({"format": "other"}))
         self.assert_refused(65, "format version 2",

@@ -1,4 +1,4 @@
-"""Figures of `rewise tune`: decorrelated measurements per second against the schedule, one panel
+"""Figures of `rewise tune`: independent measurements per second against the schedule, one panel
 per setting, and a heat map where the optimum moves with p."""
 
 import math
@@ -16,6 +16,11 @@ def label(candidate):
     """'1:4', or '1:4 SW' with Swendsen-Wang."""
     labels = candidate["cluster"] == "swendsen-wang" and not candidate["schedule"].endswith(":0")
     return candidate["schedule"] + (" SW" if labels else "")
+
+
+def worth(candidate):
+    """(value, error) of what schedules are ranked by; before there was `worth`: the rate."""
+    return value_and_error(candidate.get("worth", candidate["rate"]))
 
 
 def share(candidate):
@@ -38,7 +43,7 @@ def same(candidate, winner):
 
 
 def plot_rates(settings):
-    """The rate of every candidate with its error; filled: kept to the end, open: dropped early,
+    """The worth of every candidate with its error; filled: kept to the end, open: dropped early,
     star: the winner."""
     settings = settings[:MOST_PANELS]
     columns = 1 if len(settings) == 1 else 2
@@ -49,22 +54,22 @@ def plot_rates(settings):
         candidates = sorted(setting["candidates"], key=share)
         for kept in (True, False):
             at = [k for k, c in enumerate(candidates) if (c["dropped"] is None) == kept]
-            rate = np.array([value_and_error(candidates[k]["rate"]) for k in at]).reshape(-1, 2)
+            rate = np.array([worth(candidates[k]) for k in at]).reshape(-1, 2)
             face = {} if kept else {"markerfacecolor": "white"}
             style.points(panel, at, rate[:, 0], rate[:, 1], 0,
                          "measured to the end" if kept else "dropped early", **face)
         best = [k for k, c in enumerate(candidates) if same(c, setting["winner"])][0]
-        panel.plot(best, value_and_error(candidates[best]["rate"])[0], marker="*", markersize=9,
+        panel.plot(best, worth(candidates[best])[0], marker="*", markersize=9,
                    color=style.COLOURS[1], linestyle="none", zorder=5,
                    label=f"best: {label(candidates[best])}")
         panel.set_yscale("log")
-        style.plain_log_ticks(panel.yaxis, [value_and_error(c["rate"])[0] for c in candidates
+        style.plain_log_ticks(panel.yaxis, [worth(c)[0] for c in candidates
                                             if c["rate"]["value"]])
         panel.set_xticks(range(len(candidates)), [label(c) for c in candidates], rotation=90)
         panel.set_xticks([], minor=True)
         panel.set_xlim(-0.6, len(candidates) - 0.4)
         panel.set_xlabel("schedule, sweeps : cluster updates")
-        panel.set_ylabel("decorrelated $m^2$ per s")
+        panel.set_ylabel("$m^2$ and $U$, independent per s")
         panel.set_title(setting_name(setting))
         panel.legend(loc="best")
     return figure, "tune"
@@ -75,13 +80,13 @@ def p_text(p):
 
 
 def plot_scan(settings):
-    """Rates over the best of their row, rows by p; a frame around each row's best."""
+    """Worths over the best of their row, rows by p; a frame around each row's best."""
     columns = sorted({label(c): c for s in settings for c in s["candidates"]}.values(), key=share)
     names = [label(c) for c in columns]
     ratio = np.full((len(settings), len(columns)), np.nan)
     best = []
     for row, setting in enumerate(settings):
-        rates = {label(c): value_and_error(c["rate"])[0] for c in setting["candidates"]}
+        rates = {label(c): worth(c)[0] for c in setting["candidates"]}
         best.append(names.index(label(setting["winner"])))
         for column, name in enumerate(names):
             ratio[row, column] = rates.get(name, np.nan) / rates[names[best[-1]]]
@@ -112,7 +117,7 @@ def plot_scan(settings):
     panel.set_ylabel(style.REWIRED)
     bar = figure.colorbar(image, ax=panel, ticks=[-2, -1, 0])
     bar.ax.set_yticklabels(["0.01", "0.1", "1"])
-    bar.set_label("rate over the best")
+    bar.set_label("worth over the best")
     return figure, "tune-scan"
 
 

@@ -2,6 +2,8 @@
 // user sees. No time is asserted.
 #include "experiments/tune/tune.hpp"
 
+#include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -62,6 +64,9 @@ TEST_CASE("tune: figures hang together, for both engines") {
       if (!std::isfinite(f.rate.value)) continue;
       CHECK(f.rate.value == Approx(1 / (2 * std::max(0.5, f.tau_m2.value) * f.seconds.value)));
       CHECK(f.rate.error > 0);
+      CHECK(f.worth.value > 0);
+      CHECK(f.worth.error > 0);
+      CHECK(f.m2_left == 1);  // who does not say that improved estimators count, has none
       CHECK(f.seconds_measured.value > f.seconds.value);
       CHECK(f.samples >= 4);
     }
@@ -116,6 +121,141 @@ TEST_CASE("tune: tau is that of a plain run, whatever the spacing") {
   CHECK(result.rows[0].figures.every > 1);  // tau of Metropolis is above 14
 }
 
+namespace {
+
+// A long run of 16 x 16 sites at p = 0.1 near Tc, a measurement in each cycle.
+TaskData long_run(const Candidate& candidate, std::uint32_t replicas, std::uint64_t measure,
+                  std::uint64_t seed) {
+  TaskSpec spec;
+  spec.graph = {{16, 16}, 0.1, Rule::rewire, 3};
+  spec.temperatures = {2.78};
+  spec.replicas = replicas;
+  spec.schedule = candidate.schedule;
+  spec.cluster = candidate.cluster;
+  spec.equilibrate = 300;
+  spec.measure = measure;
+  spec.every = 1;
+  spec.seed = seed;
+  TaskRun one;
+  one.engine.threads = 1;
+  return run_task(spec, std::nullopt, one).data;
+}
+
+TuneSeries series_of(const TaskData& data, std::uint32_t updates) {
+  const auto replicas = static_cast<std::uint32_t>(data.magnetisation.replicas());
+  TuneSeries series(replicas);
+  for (std::size_t t = 0; t < data.magnetisation.time(); ++t) {
+    Observation o;
+    o.cluster_updates = updates;
+    for (std::size_t r = 0; r < replicas; ++r) {
+      o.bond_sum.push_back(data.energy.at(0, t, r));
+      o.magnetisation.push_back(data.magnetisation.at(0, t, r));
+      if (data.cluster_quartic_low.empty()) continue;
+      o.cluster_size.push_back(data.cluster_size.at(0, t, r));
+      o.cluster_quartic_low.push_back(data.cluster_quartic_low.at(0, t, r));
+      o.cluster_quartic_high.push_back(data.cluster_quartic_high.at(0, t, r));
+    }
+    series.add(o, 256);
+  }
+  return series;
+}
+
+// Variance of y over its rows, less what a fit by x leaves of it.
+double variance_left(const Eigen::VectorXd& values, const Eigen::MatrixXd& controls) {
+  const Eigen::VectorXd y = values.array() - values.mean();
+  if (controls.cols() == 0) return y.squaredNorm() / static_cast<double>(y.size() - 1);
+  const Eigen::MatrixXd x = controls.rowwise() - controls.colwise().mean();
+  const Eigen::VectorXd fit = x.colPivHouseholderQr().solve(y);
+  return (y - x * fit).squaredNorm() / static_cast<double>(y.size() - 1 - x.cols());
+}
+
+}  // namespace
+
+// What the tuner ranks by, from one series, against the errors of 1024 runs with other seeds (their
+// variances are known to 4%): of m^2, and of U itself, over groups of eight runs (12%). Counted
+// costs stand for seconds.
+TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
+  constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
+  constexpr std::uint32_t runs = 1024, of_group = 8;
+  constexpr std::uint64_t length = 64;
+  struct Measured {
+    Candidate candidate;
+    double told = 0, old = 0, true_variance = 0;  // tau that counts, of m^2; of the runs, in tau
+  };
+  std::vector<Measured> all;
+  for (const Candidate& candidate :
+       {Candidate{{1, 0}, wolff}, Candidate{{4, 1}, wolff}, Candidate{{1, 1}, wolff},
+        Candidate{{4, 1}, labels}, Candidate{{1, 1}, labels}, Candidate{{0, 1}, labels}}) {
+    const bool improved = candidate.cluster == labels;
+    const TuneSeries series =
+        series_of(long_run(candidate, 32, 4000, 5), candidate.schedule.cluster);
+    const SeriesNoise noise = series_noise(series, true);
+    CHECK(series.has_improved() == improved);
+    CHECK((noise.m2_left < 0.95) == improved);
+    CHECK(noise.m2.found);
+    CHECK(noise.binder.found);
+
+    const TuneSeries many =
+        series_of(long_run(candidate, runs, length, 6), candidate.schedule.cluster);
+    const RealSeries m2 = many.m2(), m4 = m2.square();
+    const auto mean = [](const RealSeries& x) -> Eigen::VectorXd {
+      return x.colwise().mean().transpose().matrix();
+    };
+    Eigen::MatrixXd controls(runs, improved ? 2 : 0);
+    if (improved) {
+      controls.col(0) = mean(many.improved_m2() - m2);
+      controls.col(1) = mean(many.improved_m4() - m4);
+    }
+    const auto grouped = [&](const Eigen::VectorXd& x) {
+      return Eigen::VectorXd(x.reshaped(of_group, runs / of_group).colwise().mean());
+    };
+    const Eigen::VectorXd group_m2 = grouped(mean(m2)), group_m4 = grouped(mean(m4));
+    const Eigen::VectorXd binder = 1 - group_m4.array() / (3 * group_m2.array().square());
+    Eigen::MatrixXd group_controls(runs / of_group, controls.cols());
+    for (Eigen::Index c = 0; c < controls.cols(); ++c) {
+      group_controls.col(c) = grouped(controls.col(c));
+    }
+    const RealSeries first_order =
+        m4 / std::pow(m2.mean(), 2) - 2 * m4.mean() / std::pow(m2.mean(), 3) * m2;
+    const auto variance = [](const RealSeries& x) { return (x - x.mean()).square().mean(); };
+    const double n = length;
+    const double tau_m2 = variance_left(mean(m2), controls) * n / (2 * variance(m2));
+    const double tau_binder =
+        9 * of_group * variance_left(binder, group_controls) * n / (2 * variance(first_order));
+    INFO(candidate_text(candidate) << ": m^2 " << tau_m2 << ", U " << tau_binder << "; told "
+                                   << noise.m2.tau.value * noise.m2_left << ", "
+                                   << noise.binder.tau.value * noise.binder_left);
+    // Runs of 64 cut the correlations at their ends: of 2 tau in 64.
+    CHECK(noise.m2.tau.value * noise.m2_left / tau_m2 == Approx(1).margin(4 * 0.05 + 0.05));
+    CHECK(noise.binder.tau.value * noise.binder_left / tau_binder ==
+          Approx(1).margin(4 * 0.13 + 0.05));
+    all.push_back({candidate, noise.tau(0.5).value, noise.m2.tau.value, (tau_m2 + tau_binder) / 2});
+  }
+
+  int better = 0;
+  for (const double update :
+       {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0}) {  // of a cluster update, in sweeps
+    const auto best = [&](double Measured::*tau) -> const Measured& {
+      return *std::min_element(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+        const auto cost = [&](const Measured& m) {
+          return (m.candidate.schedule.local + update * m.candidate.schedule.cluster) * m.*tau;
+        };
+        return cost(a) < cost(b);
+      });
+    };
+    const auto truth = [&](const Measured& m) {
+      return (m.candidate.schedule.local + update * m.candidate.schedule.cluster) * m.true_variance;
+    };
+    const Measured &told = best(&Measured::told), &old = best(&Measured::old),
+                   &right = best(&Measured::true_variance);
+    INFO(update << " sweeps: " << candidate_text(told.candidate) << ", by m^2 alone "
+                << candidate_text(old.candidate) << ", best " << candidate_text(right.candidate));
+    CHECK(truth(told) < 1.1 * truth(right));
+    better += truth(told) < 0.9 * truth(old);
+  }
+  CHECK(better > 0);  // than by tau_int of m^2 alone
+}
+
 TEST_CASE("series: every second time is kept, the last among them") {
   for (const int times : {6, 7}) {
     TuneSeries series(2);
@@ -157,10 +297,38 @@ TEST_CASE("series: stretches keep their ends when every second time goes") {
   const std::vector<Eigen::Index> starts(series.starts().begin(), series.starts().end());
   CHECK(starts == std::vector<Eigen::Index>{0, 2, 4, 5});
   CHECK(series.longest_stretch() == 2);
+  CHECK_FALSE(series.has_improved());
   series.interrupt();
   CHECK(series.longest_stretch() == 2);
   series.clear();
   CHECK(series.longest_stretch() == 0);
+}
+
+TEST_CASE("series: improved estimators of times that go are kept with those that stay") {
+  for (const int times : {6, 7}) {
+    TuneSeries series(1);
+    for (int t = 0; t < times; ++t) {
+      Observation o;
+      o.bond_sum = {0};
+      o.magnetisation = {2};
+      o.cluster_size = {static_cast<std::uint64_t>(32 * t)};
+      o.cluster_quartic_low = {0};
+      o.cluster_quartic_high = {static_cast<std::uint64_t>(t)};
+      o.cluster_updates = 2;
+      series.add(o, 4);
+    }
+    REQUIRE(series.has_improved());
+    CHECK(series.improved_m2()(3, 0) == 3);  // 96 of two updates, 16 sites squared
+    CHECK(series.improved_m4()(3, 0) == std::ldexp(3.0, 64) / 512);
+    series.halve();
+    const int left = (times + 1) / 2;
+    REQUIRE(series.improved_m2().rows() == left);
+    for (int t = 0; t < left; ++t) {
+      const int kept = times - 1 - 2 * (left - 1 - t);
+      CHECK(series.improved_m2()(t, 0) == (kept == 0 ? 0 : kept - 0.5));
+    }
+    CHECK(series.m2()(0, 0) == 0.25);
+  }
 }
 
 // AR(1) series of 64 replicas with tau = 9.5: how much is known of it from how long a stretch. Four
