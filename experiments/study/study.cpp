@@ -90,13 +90,15 @@ class DeviceRoom {
   double used_ = 0;
 };
 
-// Half of it is for engines side by side: what they need is an estimate.
+// Engines side by side have this part of what is free: what they need is an estimate, and those of
+// Wolff updates take more where there is more.
+constexpr double kShareOfFree = 0.7;
+
 std::map<int, DeviceRoom> device_rooms(const std::vector<int>& devices) {
   std::map<int, DeviceRoom> rooms;
-  if (devices.front() < 0) return rooms;
-  static const std::vector<CudaDevice> all = cuda_devices();
-  for (const CudaDevice& device : all) {
-    rooms.try_emplace(device.index, 0.5 * static_cast<double>(device.memory));
+  for (const int device : devices) {
+    if (device < 0 || rooms.contains(device)) continue;
+    rooms.try_emplace(device, kShareOfFree * free_memory(device));
   }
   return rooms;
 }

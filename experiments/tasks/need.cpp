@@ -14,6 +14,7 @@
 #endif
 
 #include "src/base/error.hpp"
+#include "src/bundle/swendsen_wang/label_tile.hpp"
 
 namespace rewise {
 namespace {
@@ -26,7 +27,23 @@ constexpr double kGrowing = 1.5;
 // The graph in numbers.
 struct Sizes {
   double dim = 0, sites = 0, rewired = 0, removed = 0, modified = 0, ends = 0, build = 0;
+  double tiles = 0, open = 0;  // of labels on a device; sites that may be in clusters of several
 };
+
+// `stays`: the part of the lattice's bonds that does; `no_end`: of the sites that shortcuts leave
+// alone.
+void lay_tiles(const std::vector<std::uint32_t>& extents, double stays, double no_end, Sizes& s) {
+  const int dim = static_cast<int>(extents.size());
+  double closed = no_end;
+  s.tiles = 1;
+  for (int k = 0; k < (dim < 2 ? 1 : dim); ++k) {
+    const double extent = dim < 2 ? s.sites : extents[static_cast<unsigned>(k)];
+    const double tiles = bundle::label_tiles(dim, k, static_cast<std::uint64_t>(extent));
+    s.tiles *= tiles;
+    closed *= 1 - std::min(1.0, 2 * tiles / extent) * stays;
+  }
+  s.open = (1 - closed) * s.sites;
+}
 
 Sizes sizes_of(const TaskSpec& spec) {
   Sizes s;
@@ -37,6 +54,9 @@ Sizes sizes_of(const TaskSpec& spec) {
     s.modified = static_cast<double>(spec.imported->modified_sites().size());
     s.ends = static_cast<double>(spec.imported->neighbours().size());
     s.removed = s.dim > 0 ? s.rewired : 0;
+    const auto& extent = spec.imported->lattice().extent;
+    lay_tiles({extent.begin(), extent.begin() + spec.imported->lattice().dim}, 1,
+              s.dim > 0 ? 1 - s.modified / s.sites : 0, s);
     return s;
   }
   s.dim = static_cast<double>(spec.graph.extents.size());
@@ -45,13 +65,19 @@ Sizes sizes_of(const TaskSpec& spec) {
   const double p = spec.graph.p, bonds = s.dim * s.sites;
   const bool add = spec.graph.rule == Rule::add, ends = spec.graph.rule == Rule::rewire;
   const double moved = ends ? 1 - (1 - p / 2) * (1 - p / 2) : p;  // share of the bonds
-  s.rewired = moved * bonds;
-  s.removed = add ? 0 : s.rewired;
+  const bool bare = spec.graph.bare;
+  s.rewired = bare ? 0 : moved * bonds;
+  s.removed = add ? 0 : moved * bonds;
   // A site stays as it is when none of its bonds moves and no moved end comes.
-  const double stays =
-      add ? std::exp(-2 * s.dim * p) : std::pow(1 - moved, 2 * s.dim) * std::exp(-s.dim * p);
-  s.modified = (1 - stays) * s.sites;
+  const double come = bare  ? 0
+                      : add ? 2 * s.dim * p
+                            : s.dim * p,
+               lost = add ? 1 : std::pow(1 - moved, 2 * s.dim);
+  s.modified = (1 - lost * std::exp(-come)) * s.sites;
   s.ends = 2 * s.dim * s.modified + (add ? 2 * s.rewired : 0);
+  // No end of a shortcut is there where none comes and no bond's other end alone was moved.
+  const double left = bare || add ? 1 : std::pow(ends ? 1 - p / 2 * (1 - p / 2) : 1 - p, 2 * s.dim);
+  lay_tiles(spec.graph.extents, add ? 1 : 1 - moved, left * (ends || add ? std::exp(-come) : 1), s);
   // The hash map of shortcuts, of the next power of two.
   const double expected = (ends ? 1.02 : 1.02) * bonds * p;
   if (p > 0) s.build = 9 * std::exp2(std::ceil(std::log2(std::max(2 * expected, 16.0))));
@@ -81,16 +107,18 @@ double bundle_working(const TaskSpec& spec, const Sizes& s, double threads) {
   return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
-// Of cluster updates on a device: of Swendsen-Wang masks and labels, and three words a replica of
-// each site with a bond that leaves its tile; of Wolff planes, tiles and the ends of bonds.
+// Of cluster updates on a device: of Swendsen-Wang masks and labels of tiles, and three or four
+// words a replica of each open site; of Wolff planes, tiles and the ends of bonds.
 double device_working(const TaskSpec& spec, const Sizes& s) {
-  constexpr double leaves[] = {1, 0.01, 0.1, 0.35, 0.7};  // of a tile's sites, by dimension
   const double bundles = static_cast<double>(spec.temperatures.size()) * spec.replicas / 32;
   if (spec.schedule.cluster == 0 && spec.warm_up.cycles == 0) return 0;
-  const double open = std::min(s.sites, leaves[static_cast<int>(s.dim)] * s.sites + s.modified);
   const bool warms =
       spec.warm_up.cycles > 0 && spec.warm_up.cluster == ClusterUpdate::swendsen_wang;
-  const double labels = bundles * (84 * s.sites + 512 * open);
+  const double weights = spec.graph.bare ? s.removed : 0;
+  const double masks = s.dim + (s.rewired > 0 ? 2 : 1), words = weights > 0 ? 4 : 3;
+  const double labels = bundles * (s.tiles * (bundle::kLabelSites * (4 * masks + 64) + 128) +
+                                   128 * words * s.open + 4 * s.rewired) +
+                        256 * s.dim * s.tiles + 40 * s.rewired + 4 * weights;
   if (spec.cluster == ClusterUpdate::swendsen_wang) return labels;
   const double wolff = bundles * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
   return warms ? std::max(labels, wolff) : wolff;
@@ -179,7 +207,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   MemoryNeed need;
   const double state = state_bytes(spec, s), each = std::max(threads, 1);
   need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec);
-  need.graph = 16 * s.rewired + 20 * s.modified + 12 * s.ends;
+  need.graph = 16 * std::max(s.rewired, s.removed) + 20 * s.modified + 12 * s.ends;
   need.build = std::max(s.build, 13 * s.modified);
   if (spec.engine == EngineKind::packed) {
     need.engine = on_device ? 0 : state;

@@ -14,5 +14,6 @@ CudaReport cuda_report() {
 std::vector<CudaDevice> cuda_devices() { return {}; }
 
 double copy_rate(const CudaDevice&) { throw Error(ExitCode::device, cuda_report().reason_none); }
+double free_memory(int) { throw Error(ExitCode::device, cuda_report().reason_none); }
 
 }  // namespace rewise

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_memory.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/cuda/stream.hpp"
 
@@ -78,6 +79,11 @@ std::vector<CudaDevice> cuda_devices() {
   std::vector<CudaDevice> devices = cuda_report().devices;
   std::erase_if(devices, [](const CudaDevice& device) { return !device.reason_unfit.empty(); });
   return devices;
+}
+
+double free_memory(int device) {
+  check_cuda(cudaSetDevice(device), "choosing the device");
+  return static_cast<double>(free_device_memory());
 }
 
 double copy_rate(const CudaDevice& device) {

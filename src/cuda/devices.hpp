@@ -37,6 +37,9 @@ inline double integer_rate(const CudaDevice& device) {
 // tens of ms. Error(device).
 double copy_rate(const CudaDevice& device);
 
+// Bytes that buffers on it could have. Error(device).
+double free_memory(int device);
+
 // Asks the driver; a few hundred ms on the first call.
 CudaReport cuda_report();
 

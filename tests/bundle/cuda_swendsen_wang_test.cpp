@@ -5,6 +5,9 @@
 
 #include "graphs/graph.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_memory.hpp"
+#include "src/cuda/use_device.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -112,6 +115,15 @@ TEST_CASE("Swendsen-Wang of bundles on CUDA makes the CPU's moves on larger latt
   compare(build_graph({{512, 320}, 0.01, Rule::rewire, 3}), spec_of({2.1, 2.43}, 96), {0, 1}, 6);
   compare(build_graph({{64, 48, 40}, 0.1, Rule::rewire, 4}), spec_of({4.6}, 64), {1, 1}, 4);
   compare(build_graph({{100000}, 0.2, Rule::rewire, 5}), spec_of({1.2}, 64), {0, 2}, 3);
+}
+
+// Eight bundles would take some 320 MiB.
+TEST_CASE("Swendsen-Wang of bundles on CUDA takes few at a time where memory is short", "[gpu]") {
+  use_device(0);
+  const DeviceBuffer<std::uint8_t> others(free_device_memory() - (std::size_t{256} << 20));
+  GraphSpec spec{{64, 48, 40}, 0.1, Rule::rewire, 4};
+  spec.bare = true;
+  compare(build_graph(spec), spec_of({4, 4.1, 4.2, 4.3, 4.4, 4.5, 4.6, 4.7}, 32), {1, 1}, 2);
 }
 
 TEST_CASE("Swendsen-Wang of bundles on CUDA makes the CPU's moves on an imported graph", "[gpu]") {

@@ -36,9 +36,8 @@ void cut(const Graph& graph, const Layout& layout, SwendsenWangTiles& tiles) {
   const Lattice& lattice = layout.lattice;
   tiles.count = 1;
   for (unsigned k = 0; k < (kDim < 2 ? 1 : kDim); ++k) {
-    const std::uint64_t length = kDim < 2 ? kLabelSites : label_length<kDim>(static_cast<int>(k));
     const std::uint64_t extent = kDim < 2 ? layout.sites : lattice.extent[k];
-    tiles.along[k] = static_cast<std::uint32_t>((extent + length - 1) / length);
+    tiles.along[k] = label_tiles(kDim, static_cast<int>(k), extent);
     tiles.count *= tiles.along[k];
   }
   tiles.bonds.assign(std::size_t{tiles.count} * kDim * kLabelRows, 0);
@@ -211,20 +210,16 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
                             "temperatures or the size, or take Wolff updates)",
                             device, gib(fixed + each), graphs_.sites(), gib(free)));
   }
-  const std::size_t items = std::size_t{group_} * tiles_.count;
-  const std::size_t masks = label_masks(tiles_.lattice.dim, tiles_.listed_most > 0);
-  using Words = DeviceBuffer<std::uint32_t>;
-  masks_ = Words(items * masks * kLabelSites);
-  label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
-  nodes_ = Words(items * 32);
-  parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
-  key_ = Words(parent_.size());
-  size_ = Words(parent_.size());
-  // At least a word: that there is one says that sites have weights, where no bond leaves a tile,
-  // too.
-  if (weighted_) weight_ = Words(std::max<std::size_t>(parent_.size(), 1));
-  listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
-  sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
+  // Between the question and this others may have taken some of it: fewer at a time then.
+  for (bool made = false; !made;) {
+    try {
+      take_memory();
+      made = true;
+    } catch (const Error&) {
+      if (group_ == 1) throw;
+      group_ = (group_ + 1) / 2;
+    }
+  }
   label_.clear(stream);
   sums_.clear(stream);
   run_.threshold = threshold_.data();
@@ -239,6 +234,28 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   run_.listed_open = listed_open_.data();
   run_.sums = sums_.data();
   check_cuda(cudaStreamSynchronize(stream), "clearing");
+}
+
+// For group_ bundles at a time.
+void SwendsenWangBatch::take_memory() {
+  using Words = DeviceBuffer<std::uint32_t>;
+  for (Words* words : {&masks_, &nodes_, &parent_, &key_, &size_, &weight_, &listed_open_}) {
+    *words = Words();
+  }
+  label_ = {};
+  const std::size_t items = std::size_t{group_} * tiles_.count;
+  const std::size_t masks = label_masks(tiles_.lattice.dim, tiles_.listed_most > 0);
+  masks_ = Words(items * masks * kLabelSites);
+  label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
+  nodes_ = Words(items * 32);
+  parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
+  key_ = Words(parent_.size());
+  size_ = Words(parent_.size());
+  // At least a word: that there is one says that sites have weights, where no bond leaves a tile,
+  // too.
+  if (weighted_) weight_ = Words(std::max<std::size_t>(parent_.size(), 1));
+  listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
+  sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
 }
 
 std::uint32_t SwendsenWangBatch::launches() const {

@@ -36,6 +36,7 @@ class SwendsenWangBatch {
  private:
   void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
   void make_room(int device, cudaStream_t stream);
+  void take_memory();
 
   const DeviceGraphs& graphs_;
   DeviceLabelTiles tiles_;  // of all graphs; without seeds

@@ -33,27 +33,19 @@
 #include "src/base/hd.hpp"
 #include "src/bundle/device_layout.hpp"
 #include "src/bundle/layout.hpp"
+#include "src/bundle/swendsen_wang/label_tile.hpp"
 
 namespace rewise::bundle {
 
-// How Swendsen-Wang updates on the device cut a graph: tiles of 64 rows of 32 sites along x, in two
-// dimensions 32 x 64 sites, in three 32 x 8 x 8, in four 32 x 4 x 4 x 4. A chain and an imported
-// graph are cut into rows of 32 sites that follow each other.
-//
 // Place of a site in its tile: 32 row + x; places ascend with the sites, so the smallest place of a
 // cluster in a tile is its smallest site there. Sites that an open bond joins to another tile, and
 // the ends of open rewired bonds, are open sites: a cluster with one of them is not known as a
 // whole within its tile, and becomes a node of a forest over all tiles. Nodes lie tile by tile,
 // with room for as many as sites that may be open.
 
-inline constexpr std::uint32_t kLabelRows = 64;
-inline constexpr std::uint32_t kLabelSites = 32 * kLabelRows;
-
-// Rows of a tile in direction k >= 1.
 template <int kDim>
 RW_HD constexpr std::uint32_t label_length(int k) {
-  if (k == 0) return 32;
-  return kDim <= 2 ? kLabelRows : kDim == 3 ? 8 : 4;
+  return label_length(kDim, k);
 }
 // From a row to the next in direction k >= 1.
 template <int kDim>

@@ -1,7 +1,11 @@
 // Tasks that fill a CUDA device together leave the data that the CPU leaves of each.
+#include <cuda_runtime_api.h>
+
 #include <filesystem>
 
 #include "experiments/tasks/task_group.hpp"
+#include "src/cuda/check.hpp"
+#include "src/cuda/device_memory.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
 
@@ -78,5 +82,49 @@ TEST_CASE("a group's checkpoints go on in a group, alone and on the CPU", "[gpu]
     const auto data = read_finished(spec, task_paths(place / "", task_id(spec)).finished);
     REQUIRE(data);
     CHECK(content_digest(*data) == content_digest(run_task(spec, {}, run_on(-1)).data));
+  }
+}
+
+// By what is told groups are let run side by side (study.cpp).
+TEST_CASE("Swendsen-Wang groups take about as much of a device's memory as they tell", "[gpu]") {
+  struct Case {
+    std::vector<std::uint32_t> extents;
+    double p;
+    Rule rule;
+    bool bare;
+  };
+  for (const Case& c : std::vector<Case>{{{96, 64, 56}, 0.1, Rule::rewire, true},
+                                         {{96, 64, 56}, 0.1, Rule::rewire, false},
+                                         {{96, 64, 56}, 0.1, Rule::add, true},
+                                         {{60, 60, 60}, 1, Rule::rewire, true},
+                                         {{512, 704}, 0.01, Rule::rewire, false},
+                                         {{512, 704}, 0.3, Rule::swap, false},
+                                         {{400000}, 0.1, Rule::rewire, true},
+                                         {{32, 24, 20, 24}, 0.1, Rule::rewire, true}}) {
+    INFO("dim " << c.extents.size() << " p " << c.p << " rule " << std::string(to_string(c.rule))
+                << " bare " << c.bare);
+    std::vector<TaskJob> jobs;
+    for (std::uint64_t k = 0; k < 4; ++k) {
+      TaskSpec spec;
+      spec.graph = {c.extents, c.p, c.rule, k + 1, c.bare};
+      spec.temperatures = {2.5, 3.5, 4.5};
+      spec.cluster = ClusterUpdate::swendsen_wang;
+      spec.schedule = {1, 1};
+      spec.equilibrate = 1;
+      spec.measure = 2;
+      jobs.push_back({spec, {}, {}, {}});
+    }
+    cudaMemPool_t pool = nullptr;
+    std::uint64_t most = 0;
+    check_cuda(cudaSetDevice(0));
+    check_cuda(current_pool(pool));
+    check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
+    HostThreads none(0);
+    TaskGroup group(std::move(jobs), run_on(0), none);
+    const double told = group.device_bytes();
+    group.run();
+    check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
+    CHECK(static_cast<double>(most) < 1.1 * told);
+    CHECK(static_cast<double>(most) > 0.75 * told);
   }
 }
