@@ -68,6 +68,18 @@ class TcTable(unittest.TestCase):
             self.assertIn("| 0.01 | 2.100(3) | 2.10000(10) | +0.0 | 2.10000(10) | 0.10000(10) |",
                           text)
             self.assertTrue((folder / "out" / "tc-table.png").stat().st_size > 10000)
+            # A table that is there already takes the place of its studies.
+            again = [str(folder / "out" / "tc-table.csv"), "--out", str(folder / "again")]
+            self.assertEqual(tc_table.main(again), 0)
+            self.assertEqual((folder / "again" / "tc-table.md").read_text(), text)
+            both = [str(folder / "out" / "tc-table.csv"), studies[2]]
+            rows = tc_table.rows_of([s for path in both
+                                     for s in tc_table.summaries(pathlib.Path(path))])
+            self.assertEqual((rows[3]["tree"], len(rows)), (4.903, 4))
+            (folder / "other.csv").write_text("p,tc\n0.1,2.8\n")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(tc_table.main([str(folder / "other.csv")]), 65)
+            self.assertIn("columns", said.getvalue())
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 self.assertEqual(tc_table.main([str(folder / "none")]), 65)
             self.assertIn("does not exist", said.getvalue())

@@ -54,6 +54,7 @@ def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
     """Crossings with their errors: filled where the fit used them, open where it left them out;
     gives the abscissa farthest from 0."""
     widest = 0.0
+    none_used = not any(c.get(used, True) for c in group)
     for which in (True, False):
         chosen = [c for c in group if c.get(abscissa) is not None and c.get(used, True) == which]
         x = array([c[abscissa] for c in chosen])
@@ -61,9 +62,10 @@ def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
         if not len(x):
             continue
         face = {} if which else {"markerfacecolor": "white"}
-        known = panel.get_legend_handles_labels()[1]
-        style.points(panel, x, y[:, 0], y[:, 1], index,
-                     label if which else "left out" if "left out" not in known else None, **face)
+        shown = label if which else f"{label}: left out" if none_used else "left out"
+        if shown in panel.get_legend_handles_labels()[1]:
+            shown = None
+        style.points(panel, x, y[:, 0], y[:, 1], index, shown, **face)
         widest = max([widest, *x], key=abs)
     return widest
 

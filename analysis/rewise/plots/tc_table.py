@@ -1,10 +1,11 @@
 """Tc(p) of several studies in one table: CSV, Markdown and a figure.
 
-    python3 -m rewise.plots.tc_table STUDY-FOLDER .. --out FOLDER
+    python3 -m rewise.plots.tc_table STUDY-FOLDER|TABLE.csv .. --out FOLDER
 
-Studies of `rewise tc` (experiments/configs/tc-table-*.toml); several may have the same p. Writes
-tc-table.csv, tc-table.md, tc-table.png and tc-table.pdf: for every p the value of either method,
-their difference in standard errors, the shift from Tc(0) and its local exponents.
+Studies of `rewise tc` (experiments/configs/tc-table-*.toml), and such tables as it wrote before;
+several may have the same p. Writes tc-table.csv, tc-table.md, tc-table.png and tc-table.pdf: for
+every p the value of either method, their difference in standard errors, the shift from Tc(0) and
+its local exponents.
 """
 
 import argparse
@@ -43,6 +44,33 @@ def rows_of(summaries):
                     have[method] = value
     return [row for kind in sorted(regular, key=lambda k: (k[0], RULES.index(k[1])))
             for row in rows_of_kind(kind, at, regular[kind])]
+
+
+def summaries_of_table(path):
+    """Summaries with what rows_of() reads, of a CSV file that as_csv() wrote."""
+    found = {}
+    with open(path, encoding="utf-8", newline="") as lines:
+        table = csv.DictReader(lines)
+        if tuple(table.fieldnames or ()) != COLUMNS:
+            raise files.DataError(f"{path}: its columns are not those of a table of Tc")
+        for row in table:
+            kind = int(row["dim"]), row["rule"]
+            number = {name: float(row[name] or "nan") for name in COLUMNS
+                      if name not in ("dim", "rule", "method")}
+            summary = found.setdefault(kind, {"lattice": {"dim": kind[0], "rule": kind[1]},
+                                              "points": []})
+            if np.isfinite(number["shift"]):
+                error = max(number["shift_error"]**2 - number["tc_error"]**2, 0.0)**0.5
+                summary["best"] = {"tc0": {"value": number["tc"] - number["shift"],
+                                           "error": error}}
+            crossings, tree = ({"value": number[name], "total_error": number[f"{name}_error"]}
+                               for name in ("crossings", "tree"))
+            summary["points"].append({"p": number["p"], "tc": crossings, "tree": {"tc": tree}})
+    return list(found.values())
+
+
+def summaries(path):
+    return summaries_of_table(path) if path.suffix == ".csv" else [files.read_summary(path)]
 
 
 def rows_of_kind(kind, at, regular):
@@ -150,11 +178,12 @@ def draw(rows, folder):
 
 def main(arguments):
     parser = argparse.ArgumentParser(prog="tc_table", description="Tc(p) of several studies.")
-    parser.add_argument("studies", nargs="+", type=pathlib.Path, help="folders of rewise tc")
+    parser.add_argument("studies", nargs="+", type=pathlib.Path,
+                        help="folders of rewise tc, or tables (.csv) that this program wrote")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
     options = parser.parse_args(arguments)
     try:
-        rows = rows_of([files.read_summary(study) for study in options.studies])
+        rows = rows_of([s for study in options.studies for s in summaries(study)])
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "tc-table.csv").write_text(as_csv(rows), encoding="utf-8")
         (options.out / "tc-table.md").write_text(as_markdown(rows), encoding="utf-8")
