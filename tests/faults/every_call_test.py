@@ -47,6 +47,7 @@ SWEEP = ("sweep", "s.toml", "--no-plots", "--out", "study")
 RUN = ("run", "--size", "8", "--p", "0.1", "--temperature", "2.4", "--equilibrate", "5",
        "--measure", "10", "--device", "cpu", "--threads", "1", "--out", "t.h5", "--json")
 TC = ("tc", "t.toml", "--no-plots", "--threads", "1", "--out", "study")
+AHEAD = ("tc", "a.toml", "--no-plots", "--threads", "3", "--out", "study")
 ERRORS = (errno.EIO, errno.EINTR, errno.ENOSPC, errno.EACCES)
 FILES = ("open", "fopen", "read", "write", "fsync", "close", "link", "rename", "unlink", "stat",
          "fstat", "mkdir", "opendir", "readdir", "utimensat", "flock")
@@ -67,6 +68,8 @@ class Place:
         (self.folder / "s.toml").write_text(STUDY)
         (self.folder / "t.toml").write_text(STUDY.replace("[4]", "[4, 6]").replace(
             "[2.5]", "[2.0, 2.5, 3.0]"))
+        (self.folder / "a.toml").write_text(STUDY.replace("[4]", "[4, 6]").replace(
+            "[2.5]", "[2.0, 2.5, 3.0]").replace("equilibrate = 2\n", ""))
 
     def start(self, fault=None, counts=None, limit=None, words=SWEEP, lease="10"):
         # Who could not read /proc leaves leases that nobody knows to be a dead process's.
@@ -232,6 +235,10 @@ class EveryCall(unittest.TestCase):
             numbers = json.loads(done.stdout)
             return (contents(place.folder), numbers["results"], numbers["trajectory_hash"])
         self.refuse_memory(RUN, 60, result)
+
+    def test_tc_whose_threads_are_refused_memory(self):
+        """Graphs are built ahead, equilibrium is searched for by pilots."""
+        self.refuse_memory(AHEAD, 30, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_whose_memory_is_refused(self):
         self.refuse_memory(TC, 30, lambda place, done: (place.result(), done.stdout))
