@@ -166,7 +166,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
     }
     throw;
   }
-  const bool known = result.best().figures.tau_known;
+  const bool known = result.best().figures.worth_known;
   const ChosenSchedule chosen =
       known ? winner_of(result)
             : ChosenSchedule{wish.fallback.schedule, wish.fallback.cluster,
@@ -206,8 +206,10 @@ std::vector<Candidate> shortlist(const std::vector<Candidate>& all, const std::s
                     Candidate{parse_schedule(row.at("schedule").get<std::string>(), ""),
                               parse_cluster_update(row.at("cluster").get<std::string>(), "")});
       // Versions that ranked by the rate knew nothing else.
-      const Json& rate = row.at(row.contains("worth") ? "worth" : "rate").at("value");
-      if (at != all.end() && rate.is_number() && !row.at("tau_is_lower_bound").get<bool>()) {
+      const bool worth = row.contains("worth");
+      const Json& rate = row.at(worth ? "worth" : "rate").at("value");
+      const bool bound = row.at(worth ? "worth_is_upper_bound" : "tau_is_lower_bound").get<bool>();
+      if (at != all.end() && rate.is_number() && !bound) {
         rates[static_cast<std::size_t>(at - all.begin())] = rate.get<double>();
       }
     }

@@ -32,6 +32,7 @@ Json row_json(const TuneRow& row) {
                  {"configuration", value_json(f.tau_configuration)}};
   json["variance_left"] = {{"m2", f.m2_left}, {"binder", f.binder_left}};
   json["tau_is_lower_bound"] = !f.tau_known;
+  json["worth_is_upper_bound"] = !f.worth_known;
   json["every"] = f.every;
   json["samples"] = f.samples;
   json["seconds"] = row.place.seconds;
@@ -149,7 +150,8 @@ std::string tune_table(const TuneResult& result) {
                     shown_tau(f.tau_energy, f), shown_tau(f.tau_abs_m, f),
                     (f.tau_known || f.samples < 4 ? "" : "> ") + shown_tau(f.tau_m2, f),
                     shown_tau(f.tau_binder, f), shown_tau(f.tau_configuration, f), shown(f.rate),
-                    shown(f.worth), of_best(result, row), verdict(result, k)});
+                    (f.worth_known || f.samples < 4 ? "" : "< ") + shown(f.worth),
+                    of_best(result, row), verdict(result, k)});
   }
   out += aligned_table(rows);
   for (const std::string& warning : result.warnings) out += "warning: " + warning + "\n";

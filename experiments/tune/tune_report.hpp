@@ -13,7 +13,8 @@
 //                      "seconds_per_cycle_measured": {..},   with a measurement in each cycle
 //                      "tau": {"energy", "abs_magnetisation", "m2", "binder", "configuration":
 //                      {..}}, cycles "variance_left": {"m2", "binder"},   by improved estimators
-//                      "tau_is_lower_bound", "every", "samples", "seconds"}]}]}
+//                      "tau_is_lower_bound", "worth_is_upper_bound", "every", "samples",
+//                      "seconds"}]}]}
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/decorrelation.hpp"
@@ -157,6 +158,10 @@ SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observabl
 
 namespace {
 
+// What improved estimators leave before it is known, no more than they do mostly (0.4 to 0.6): what
+// a contender is worth is overestimated then, as it is by a short series.
+constexpr double kLikelyLeft = 0.35;
+
 // Averages over stretches of so many times, of each replica: [stretch * replica].
 Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
                              Eigen::Index length) {
@@ -173,15 +178,18 @@ Eigen::ArrayXd stretch_means(const TuneSeries& series, const RealSeries& values,
 }
 
 // The share of the variance of an observable's averages that a fit by those of the controls leaves;
-// all of it where there are few.
-double share_left(const TuneSeries& series, const RealSeries& observable, double tau,
-                  std::span<const RealSeries> controls) {
-  // Beyond which little of an observable's correlations reaches.
-  const auto length = static_cast<Eigen::Index>(std::max(4.0, std::ceil(6 * tau)));
+// nothing where the series is too short to tell.
+std::optional<double> share_left(const TuneSeries& series, const RealSeries& observable, double tau,
+                                 std::span<const RealSeries> controls) {
+  // Beyond which little of an observable's correlations reaches; half of it will do.
+  const double wished = std::max(4.0, std::ceil(6 * tau));
+  const auto longest = static_cast<double>(series.longest_stretch());
+  if (longest < wished / 2) return std::nullopt;
+  const auto length = static_cast<Eigen::Index>(std::min(wished, longest));
   Eigen::ArrayXd y = stretch_means(series, observable, length);
   constexpr Eigen::Index few = 64;
   const Eigen::Index count = y.size(), k = static_cast<Eigen::Index>(controls.size());
-  if (count < few) return 1;
+  if (count < few) return std::nullopt;
   y -= y.mean();
   Eigen::MatrixXd x(count, k);
   for (Eigen::Index c = 0; c < k; ++c) {
@@ -215,8 +223,11 @@ SeriesNoise series_noise(const TuneSeries& series, bool improved) {
   noise.binder = series_tau(series, {binder.data(), binder.rows(), binder.cols()});
   if (!improved || !series.has_improved()) return noise;
   const RealSeries controls[] = {series.improved_m2() - m2, series.improved_m4() - m4};
-  noise.m2_left = share_left(series, m2, noise.m2.tau.value, controls);
-  noise.binder_left = share_left(series, binder, noise.binder.tau.value, controls);
+  const auto m2_left = share_left(series, m2, noise.m2.tau.value, controls);
+  const auto binder_left = share_left(series, binder, noise.binder.tau.value, controls);
+  noise.left_known = m2_left && binder_left;
+  noise.m2_left = m2_left.value_or(kLikelyLeft);
+  noise.binder_left = binder_left.value_or(kLikelyLeft);
   return noise;
 }
 
@@ -243,14 +254,14 @@ Standing TuneTrial::standing() const {
   }
   standing.rate = worth();
   const double length = kSoundLength * std::min(1.0, kManyReplicas / replicas);
-  standing.sound = noise_.m2.found && noise_.binder.found && pieces_.size() >= 3 &&
+  standing.sound = noise_.m2.found && noise_.binder.found && noise_.left_known &&
+                   pieces_.size() >= 3 &&
                    static_cast<double>(series_.times()) >= length * noise_.m2.tau.value;
   standing.least_turn = 2 * sample_seconds();
   if (!standing.sound) {
     standing.rate.error = std::max(standing.rate.error, kUnsoundError * standing.rate.value);
   }
-  if (noise_.m2.known && noise_.binder.known)
-    standing.doubt = standing.rate.error / standing.rate.value;
+  if (worth_known()) standing.doubt = standing.rate.error / standing.rate.value;
   return standing;
 }
 
@@ -412,6 +423,7 @@ TrialFigures TuneTrial::figures() const {
   f.tau_binder = cycles(noise_.binder.tau);
   f.rate = rate();
   f.worth = worth();
+  f.worth_known = worth_known();
   f.m2_left = noise_.m2_left;
   f.binder_left = noise_.binder_left;
   const RealSeries curves = correlation_.curves();

@@ -111,6 +111,7 @@ SeriesTau series_tau(const TuneSeries& series, const TuneSeries::View& observabl
 struct SeriesNoise {
   SeriesTau m2, binder;
   double m2_left = 1, binder_left = 1;
+  bool left_known = true;  // else they are less than what is likely, as a short series' tau is
 
   // The tau, in samples, of independent measurements as good for both on average; each tau at
   // least `least`.
@@ -128,6 +129,7 @@ struct TrialFigures {
   // Per second, of U and N^(1/2) m^2: independent measurements that leave as much variance, on
   // average; a second has a measurement in each tau_m2. What schedules are ranked by.
   Value worth{0, 0};
+  bool worth_known = false;             // false: maybe far too high
   double m2_left = 1, binder_left = 1;  // as SeriesNoise's
   std::uint64_t every = 1, samples = 0;
 };
@@ -160,6 +162,7 @@ class TuneTrial final : public Contender {
   Value cost(bool measured) const;
   Value rate() const;
   Value worth() const;
+  bool worth_known() const { return noise_.m2.known && noise_.binder.known && noise_.left_known; }
 
   Candidate candidate_;
   TuneEngine& engine_;

@@ -56,7 +56,7 @@ def rates(result):
     """Candidate -> (worth, error), where tau was found: a bound of it would make it too high."""
     return {(c["schedule"], c["cluster"]): (c["worth"]["value"], c["worth"]["error"])
             for c in result["candidates"]
-            if c["worth"]["value"] is not None and not c["tau_is_lower_bound"]}
+            if c["worth"]["value"] is not None and not c["worth_is_upper_bound"]}
 
 
 def name(candidate):

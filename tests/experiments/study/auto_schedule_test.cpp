@@ -60,6 +60,12 @@ TEST_CASE("shortlist: promising at the size before, or beside its winner") {
                            row("4:1", "100") + "," + row("1:1", "null") + "," + row("1:64", "50");
   CHECK(texts(file(rows)) == "8:1 4:1 2:1 1:64 ");
   CHECK(texts(file(row("0:1", "3"))) == "1:1024 0:1 ");
+  // Of versions that rank by worth, that counts.
+  std::string worth = file(row("1:0", "49") + "," + row("4:1", "100"));
+  worth.insert(worth.rfind("\"rate\""),
+               R"("worth_is_upper_bound": false, "worth": {"value": 3}, )");
+  worth.insert(worth.find("\"rate\""), R"("worth_is_upper_bound": false, "worth": {"value": 9}, )");
+  CHECK(texts(worth) == "1:0 64:1 ");
   for (const std::string& nothing :
        {std::string(""), std::string("{}"), std::string(R"({"settings": []})"), file(""),
         file(row("1:0", "null")), std::string(R"({"settings": [{"candidates": [{}]}]})")}) {

@@ -194,6 +194,7 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
     CHECK((noise.m2_left < 0.95) == improved);
     CHECK(noise.m2.found);
     CHECK(noise.binder.found);
+    CHECK(noise.left_known);
 
     const TuneSeries many =
         series_of(long_run(candidate, runs, length, 6), candidate.schedule.cluster);
@@ -302,6 +303,16 @@ TEST_CASE("series: stretches keep their ends when every second time goes") {
   CHECK(series.longest_stretch() == 2);
   series.clear();
   CHECK(series.longest_stretch() == 0);
+}
+
+TEST_CASE("series: what improved estimators leave is not known from a short one") {
+  const Candidate labels{{1, 1}, ClusterUpdate::swendsen_wang};
+  for (const std::uint64_t times : {3, 60}) {
+    const SeriesNoise noise = series_noise(series_of(long_run(labels, 64, times, 5), 1), true);
+    CHECK(noise.left_known == (times == 60));
+    CHECK(noise.m2_left < 0.7);  // a bound from below, or about right
+    CHECK(noise.m2_left > 0.3);
+  }
 }
 
 TEST_CASE("series: improved estimators of times that go are kept with those that stay") {
