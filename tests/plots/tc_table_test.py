@@ -51,6 +51,8 @@ class TcTable(unittest.TestCase):
                                (1e-3**2 + 5e-3**2)**0.5 / 2.302585, places=6)
         self.assertEqual(rows[2]["method"], "")
         self.assertNotEqual(rows[1]["exponent"], rows[1]["exponent"])  # no Tc at the next p
+        unknown = dict(FIRST, best={"tc0": None})  # forgets no Tc(0) that another study knows
+        self.assertEqual(tc_table.rows_of([SECOND, unknown])[0]["shift"], first["shift"])
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:

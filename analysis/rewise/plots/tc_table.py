@@ -34,7 +34,9 @@ def rows_of(summaries):
     for summary in summaries:
         lattice = summary["lattice"]
         kind = lattice["dim"], lattice["rule"]
-        regular[kind] = value_and_error((summary.get("best") or {}).get("tc0"))
+        tc0 = value_and_error((summary.get("best") or {}).get("tc0"))
+        if kind not in regular or np.isfinite(tc0[0]):
+            regular[kind] = tc0
         for point in summary["points"]:
             values = {"crossings": whole(point.get("tc")),
                       "tree": whole((point.get("tree") or {}).get("tc"))}
