@@ -24,7 +24,8 @@ constexpr int kPilotTemperatures = 6;
 constexpr std::uint64_t kPilotMeasure = 20, kLeastMeasure = 60, kMostMeasure = 240;
 constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
 constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
-constexpr double kNarrow = 0.0075;                 // and of the last step, at least
+constexpr double kNarrow = 0.0075;                 // and of the last step, unless it adds errors
+constexpr double kOfCurvature = 0.2;               // what its unknown curvature may be of the error
 constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
 constexpr std::uint32_t kGraphs = 64;  // of the last step, about: its lattices are that large
 constexpr std::uint32_t kLeastGraphs = 8;
@@ -122,9 +123,15 @@ std::uint32_t tiled_edge(int dim, std::uint32_t least, std::uint32_t edge) {
   return best;
 }
 
+// Hot and cold starts of bare lattices come together, relatively: xi = 1.5 (3D, p = 0.1) 1.0, 0.01
+// after one update, below 0.005 after two; xi = 9 (2D, p = 0.01) 1.9, 1.2, 0.4, 0.1, 0.05; xi = 25
+// (2D, p = 0.001) after four updates by a factor 0.4 to 0.6 each.
 std::uint64_t equilibration(double length) {
-  return 12 + static_cast<std::uint64_t>(std::ceil(12 * std::pow(std::max(length, 1.0), 0.3)));
+  return 4 + static_cast<std::uint64_t>(std::ceil(8 * std::pow(std::max(length, 1.0), 0.35)));
 }
+
+// Of ln lambda half way between temperatures that are so far apart in u.
+double curvature_error(double width) { return kUnknownCurvature / 8 * width * width; }
 
 double rounded(double temperature) {
   return std::strtod(fmt::format("{:.9g}", temperature).c_str(), nullptr);
@@ -318,14 +325,18 @@ class Search {
     });
   }
 
+  static Eigen::Index controls_of(const Work& work) {
+    const Eigen::Index all = work.rule.rewire ? kBareCounts : 0;
+    return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(work.rows.size()) / 4 - 1, 0, all);
+  }
+
   // As many control variates as the graphs allow, most important first.
   TreeTable table_of(Work& work) const {
     TreeTable table;
     table.temperature = work.temperatures;
     const auto graphs = static_cast<Eigen::Index>(work.rows.size());
     const auto count = static_cast<Eigen::Index>(work.temperatures.size());
-    const Eigen::Index all = work.rule.rewire ? kBareCounts : 0;
-    const Eigen::Index used = std::clamp<Eigen::Index>(graphs / 4 - 1, 0, all);
+    const Eigen::Index used = controls_of(work);
     for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
     table.controls.x.resize(graphs, used);
     table.controls.mu = as_vector(mean_bare_counts(task_of(work, 0).spec.graph)).head(used);
@@ -469,8 +480,13 @@ class Search {
     const double all =
         std::pow(pilot.lambda_error.error, 2) * static_cast<double>(work.rows.size());
     const double of_pilots = std::min(kOfPilots * thermal, (1 - kLeastDisorder) * all);
+    // A low estimate, since lattices can be added, not taken back: a standard deviation below, and
+    // without what fitted control variates add.
+    const auto graphs_of_pilots = static_cast<double>(work.rows.size());
+    const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(work));
+    const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
     const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * work.sites(),
-                 of_lattice = (all - of_pilots) * work.sites();
+                 of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * work.sites();
     work.equilibrate = std::max(work.equilibrate, equilibration(work.data.length));
     const auto measure = [](double updates) {
       return static_cast<std::uint64_t>(
@@ -505,7 +521,11 @@ class Search {
     const double t = root.tc.value, h = 1e-6;
     const double per_u =
         root.slope * h / (tree_coordinate(work.rule, t * (1 + h)) - tree_coordinate(work.rule, t));
-    const double half = std::max({kNarrow, 2 * root.lambda_error.error, missed}) / std::abs(per_u);
+    const double wanted = work.data.asked * std::abs(root.slope),
+                 straight = std::sqrt(kOfCurvature * wanted / curvature_error(1)) / 2;
+    const double half =
+        std::max({std::min(kNarrow / std::abs(per_u), straight),
+                  2 * root.lambda_error.error / std::abs(per_u), missed / std::abs(per_u)});
     const double u = tree_coordinate(work.rule, t);
     work.temperatures = {rounded(tree_temperature(work.rule, u - half)),
                          rounded(tree_temperature(work.rule, u + half))};
@@ -539,7 +559,7 @@ class Search {
     const double size = tree_finite_size(work.edge / point.length);
     const double u0 = tree_coordinate(work.rule, work.temperatures[0]),
                  u1 = tree_coordinate(work.rule, work.temperatures[1]);
-    const double curvature = 0.5 * kUnknownCurvature * 0.25 * (u1 - u0) * (u1 - u0);
+    const double curvature = curvature_error(u1 - u0);
     const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
     point.systematic =
         root.tc.value / slope * std::sqrt(size * size + curvature * curvature + form * form);
@@ -552,8 +572,9 @@ class Search {
     const double statistical = root.tc.error / root.tc.value,
                  left_out = point.systematic / root.tc.value;
     const double room = point.asked * point.asked - left_out * left_out;
-    const double needed =
-        room > 0 ? work.graphs * statistical * statistical / room * 1.15 + 1 : 1e18;
+    // Of more graphs, to which fitted control variates add less.
+    const double unfitted = work.graphs - static_cast<double>(controls_of(work));
+    const double needed = room > 0 ? unfitted * statistical * statistical / room * 1.2 + 1 : 1e18;
     if (needed > static_cast<double>(config_.most_graphs)) {
       point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
                                              config_.most_graphs)
@@ -561,8 +582,10 @@ class Search {
     } else if (point.rounds >= kMostRounds) {
       point.stopped = "it is not reached after the last round";
     } else {
-      // No more than four times as many at a time: errors of few graphs are uncertain.
-      work.graphs = static_cast<std::uint32_t>(std::min(std::ceil(needed), 4.0 * work.graphs));
+      // Errors of few graphs are uncertain: no more than twice or four times as many at a time.
+      const double most = (work.graphs < kGraphs ? 2.0 : 4.0) * work.graphs;
+      work.graphs =
+          static_cast<std::uint32_t>(std::clamp(std::ceil(needed), work.graphs + 1.0, most));
       return;
     }
     keep_lambda(work, root);
