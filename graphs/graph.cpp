@@ -42,13 +42,28 @@ Lattice Lattice::make(const std::vector<std::uint32_t>& extents) {
   return lattice;
 }
 
-Graph::Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec)
-    : lattice_(lattice), spec_(spec), sites_(lattice.sites()), rewired_(std::move(rewired)) {
+Graph::Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec,
+             std::uint64_t bonds)
+    : lattice_(lattice),
+      spec_(spec),
+      sites_(lattice.sites()),
+      bonds_(bonds),
+      rewired_(std::move(rewired)) {
   check_ranges();
-  const auto first_added =
-      std::ranges::lower_bound(rewired_, lattice_.bonds(), {}, &RewiredBond::bond);
-  bonds_ = lattice_.bonds() + static_cast<std::uint64_t>(rewired_.end() - first_added);
+  if (bonds_ == 0) {
+    const auto first_added =
+        std::ranges::lower_bound(rewired_, lattice_.bonds(), {}, &RewiredBond::bond);
+    bonds_ = lattice_.bonds() + static_cast<std::uint64_t>(rewired_.end() - first_added);
+  }
   derive();
+}
+
+Graph::Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec)
+    : Graph(lattice, std::move(rewired), spec, 0) {}
+
+Graph Graph::part(const Lattice& lattice, std::vector<RewiredBond> some, const GraphSpec& spec,
+                  std::uint64_t bonds) {
+  return {lattice, std::move(some), spec, bonds};
 }
 
 Graph::Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<SiteWeight> weights,
@@ -95,7 +110,8 @@ void Graph::check_ranges() {
   if (!std::ranges::is_sorted(rewired_, {}, &RewiredBond::bond)) {
     std::ranges::sort(rewired_, {}, &RewiredBond::bond);
   }
-  // Bonds beyond the lattice's are numbered without holes.
+  // Bonds beyond the lattice's are numbered without holes, but in a part.
+  const bool whole = lattice_.dim == 0 || bonds_ == 0;
   Bond next_added = lattice_.dim > 0 ? lattice_.bonds() : 0;
   for (std::size_t k = 0; k < rewired_.size(); ++k) {
     const RewiredBond& r = rewired_[k];
@@ -107,7 +123,7 @@ void Graph::check_ranges() {
     if (k > 0 && rewired_[k - 1].bond == r.bond) {
       throw Error(ExitCode::data, fmt::format("bond {} is listed twice", r.bond));
     }
-    if (lattice_.dim > 0 && r.bond < lattice_.bonds()) continue;
+    if (!whole || (lattice_.dim > 0 && r.bond < lattice_.bonds())) continue;
     if (r.bond != next_added++) {
       throw Error(ExitCode::data,
                   fmt::format("bond {} is listed, but bond {} is not", r.bond, next_added - 1));

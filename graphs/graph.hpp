@@ -55,6 +55,9 @@ class Graph {
   // `spec` is kept for provenance. Error(data) if a site or bond index is out of range, or a bond
   // occurs twice; all else is for validate() to find.
   Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec);
+  // Some of the rewired bonds of such a graph, and what follows from them alone.
+  static Graph part(const Lattice& lattice, std::vector<RewiredBond> some, const GraphSpec& spec,
+                    std::uint64_t bonds);
   // A lattice without the bonds `removed`, with weights at some sites (each once), both ascending.
   Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<SiteWeight> weights,
         const GraphSpec& spec);
@@ -115,6 +118,9 @@ class Graph {
   void validate() const;
 
  private:
+  // `bonds`: of the whole graph, of which the rewired ones may be some; or 0.
+  Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec,
+        std::uint64_t bonds);
   friend struct GraphPeer;  // lets the tests plant faults for validate() to find
 
   void check_ranges();          // sorts the rewired bonds; refuses what could not be indexed

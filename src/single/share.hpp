@@ -16,11 +16,12 @@
 
 namespace rewise::single {
 
-// Tags of planes on their way to the rank after and before, of far ends, and of labels likewise.
+// Tags of planes on their way to the rank after and before, of far ends, and of labels likewise;
+// and of the graph.
 inline constexpr int kToAfter = ranks::kFirstTag, kToBefore = ranks::kFirstTag + 1,
                      kFar = ranks::kFirstTag + 2, kLabels = ranks::kFirstTag + 3,
                      kFarLabels = ranks::kFirstTag + 4, kEdges = ranks::kFirstTag + 5,
-                     kPass = ranks::kFirstTag + 6;
+                     kPass = ranks::kFirstTag + 6, kBonds = ranks::kFirstTag + 7;
 
 template <class T>
 std::span<std::uint8_t> bytes_of(std::span<T> values) {

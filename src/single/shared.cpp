@@ -222,27 +222,115 @@ void CpuShare::count(std::span<std::uint64_t> sums) {
   }
 }
 
-// What a rank needs of a graph, given all of its rewired bonds: those that end in its slab or were
-// taken off there. Cells beyond the slab may lack neighbours then; nobody asks for these. The whole
-// of rule `add`, whose bonds are numbered without holes, and of a bare lattice.
-Graph graph_of_rank(const GraphSpec& spec, std::span<const RewiredBond> bonds,
-                    const Transport& transport) {
-  if (spec.bare) return build_graph(spec);
-  const Lattice lattice = Lattice::make(spec.extents);
-  const std::uint64_t planes = spec.extents.back(), plane = lattice.sites() / planes;
-  // Slabs on CUDA devices end where tiles do, less than so many planes from where others end.
-  constexpr std::uint64_t kTilePlanes = 64;
-  const Extent own = planes_of(planes, transport.rank(), transport.size());
-  const Extent near{own.first - std::min(own.first, kTilePlanes), own.last + kTilePlanes};
-  const auto here = [&](Site site) {
-    return site >= near.first * plane && site < near.last * plane;
-  };
-  std::vector<RewiredBond> some;
-  for (const RewiredBond& r : bonds) {
-    const bool touches = here(r.a) || here(r.b) || spec.rule == Rule::add;
-    if (touches || here(lattice.home_a(r.bond)) || here(lattice.home_b(r.bond))) some.push_back(r);
+// What a rank needs of a graph: the rewired bonds that end in its slab or were taken off there.
+// Cells beyond the slab may lack neighbours then; nobody asks for these. The whole of a bare
+// lattice.
+
+// Which ranks need what lies in a plane: first to last.
+class NearRanks {
+ public:
+  NearRanks(const GraphSpec& spec, int ranks)
+      : lattice_(Lattice::make(spec.extents)),
+        plane_(lattice_.sites() / spec.extents.back()),
+        first_(spec.extents.back(), ranks),
+        last_(spec.extents.back(), -1) {
+    // Slabs on CUDA devices end where tiles do, less than so many planes from where others end.
+    constexpr std::uint64_t kTilePlanes = 64;
+    const std::uint64_t planes = first_.size();
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Extent own = planes_of(planes, rank, ranks);
+      const std::uint64_t end = std::min(own.last + kTilePlanes, planes);
+      for (std::uint64_t z = own.first - std::min(own.first, kTilePlanes); z < end; ++z) {
+        first_[z] = std::min(first_[z], rank);
+        last_[z] = rank;
+      }
+    }
   }
-  return {lattice, std::move(some), spec};
+
+  const Lattice& lattice() const { return lattice_; }
+  // Calls f(rank), perhaps more than once.
+  template <class F>
+  void for_each(const RewiredBond& r, const F& f) const {
+    const auto of_site = [&](Site site) {
+      const std::uint64_t z = site / plane_;
+      for (int rank = first_[z]; rank <= last_[z]; ++rank) f(rank);
+    };
+    of_site(r.a);
+    of_site(r.b);
+    if (r.bond >= lattice_.bonds()) return;
+    of_site(lattice_.home_a(r.bond));
+    of_site(lattice_.home_b(r.bond));
+  }
+
+ private:
+  const Lattice lattice_;
+  const std::uint64_t plane_;
+  std::vector<int> first_, last_;  // [planes]
+};
+
+// Rank 0, which has the whole graph, keeps its own and sends the others theirs, some at a time.
+Graph own_graph(const Graph& graph, int ranks) {
+  if (graph.spec().bare) return graph;
+  const NearRanks near(graph.spec(), ranks);
+  std::vector<RewiredBond> some;
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    bool own = false;
+    near.for_each(r, [&](int rank) { own = own || rank == 0; });
+    if (own) some.push_back(r);
+  }
+  return Graph::part(near.lattice(), std::move(some), graph.spec(), graph.bonds());
+}
+
+constexpr std::size_t kBondsAtOnce = 1u << 16;
+
+void send_bonds(const Graph& graph, Transport& transport) {
+  if (graph.spec().bare) return;
+  const NearRanks near(graph.spec(), transport.size());
+  std::vector<std::vector<RewiredBond>> some(static_cast<std::size_t>(transport.size()));
+  std::vector<Bond> sent(some.size(), ~Bond{0});  // the last of each rank
+  const auto send = [&](std::size_t rank) {
+    std::uint64_t count = some[rank].size();
+    transport.post_send(static_cast<int>(rank), kBonds, bytes_of(std::span(&count, 1)));
+    if (count > 0) {
+      transport.post_send(static_cast<int>(rank), kBonds, bytes_of(some[rank]));
+    }
+    transport.wait();
+    some[rank].clear();
+  };
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    near.for_each(r, [&](int to) {
+      const auto rank = static_cast<std::size_t>(to);
+      if (to == 0 || sent[rank] == r.bond) return;
+      sent[rank] = r.bond;
+      some[rank].push_back(r);
+      if (some[rank].size() == kBondsAtOnce) send(rank);
+    });
+  }
+  for (std::size_t rank = 1; rank < some.size(); ++rank) {
+    if (!some[rank].empty()) send(rank);
+    send(rank);  // none: the end
+  }
+}
+
+// Receives all of them, even where there is no memory, so that rank 0 gets to hear of it.
+std::vector<RewiredBond> receive_bonds(Transport& transport) {
+  std::vector<RewiredBond> all, some(kBondsAtOnce);
+  bool fits = true;
+  for (;;) {
+    std::uint64_t count = 0;
+    transport.post_receive(0, kBonds, bytes_of(std::span(&count, 1)));
+    transport.wait();
+    if (count == 0) break;
+    transport.post_receive(0, kBonds, bytes_of(std::span(some).first(count)));
+    transport.wait();
+    try {
+      if (fits) all.insert(all.end(), some.begin(), some.begin() + static_cast<long>(count));
+    } catch (const std::bad_alloc&) {
+      fits = false;
+    }
+  }
+  if (!fits) throw std::bad_alloc();
+  return all;
 }
 
 // Of rank 0, made before the engine.
@@ -253,13 +341,14 @@ struct RankGraph {
 // What shares are made of.
 struct Recipe {
   GraphSpec graph;
+  std::uint64_t bonds = 0;  // of the whole graph
   EngineSpec spec;
   LabelMethod label{};
   bool cuda = false;
 
   template <class Stream>
   void pass(Stream& stream) {
-    stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(graph.bare);
+    stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(graph.bare)(bonds);
     stream(spec.model)(spec.q)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
     stream(spec.cluster)(label)(cuda);
   }
@@ -284,14 +373,15 @@ class SharedEngine final : private RankGraph, public SingleEngine, public SavesA
  public:
   SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
                const EngineOptions& options, std::unique_ptr<Crew> crew = nullptr)
-      : RankGraph{graph_of_rank(graph.spec(), graph.rewired_bonds(), transport)},
+      : RankGraph{own_graph(graph, transport.size())},
         SingleEngine(of_rank, spec),
         crew_(std::move(crew)),
         options_(options),
         shares_(transport,
-                written(EngineKind::single,
-                        Recipe{graph.spec(), spec, options.label_method, options.device >= 0}),
+                written(EngineKind::single, Recipe{graph.spec(), graph.bonds(), spec,
+                                                   options.label_method, options.device >= 0}),
                 [&](std::span<const std::uint8_t>) {
+                  send_bonds(graph, transport);
                   const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
                   auto own = make_share(plan, spec_, transport, options.label_method,
                                         options.device >= 0, options);
@@ -389,8 +479,11 @@ std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> bytes, Tr
                                          const RankOptionsOf& options) {
   const auto recipe = read_recipe<Recipe>(bytes);
   struct Part {
-    Part(const Recipe& recipe, const Transport& transport)
-        : graph(graph_of_rank(recipe.graph, rewired_bonds(recipe.graph), transport)),
+    Part(const Recipe& recipe, Transport& transport)
+        : graph(recipe.graph.bare
+                    ? build_graph(recipe.graph)
+                    : Graph::part(Lattice::make(recipe.graph.extents), receive_bonds(transport),
+                                  recipe.graph, recipe.bonds)),
           plan(graph, recipe.spec) {}
     const Graph graph;
     const Plan plan;

@@ -22,7 +22,8 @@ std::unique_ptr<Engine> make_shared_single_engine(ranks::Transport& transport, c
 std::unique_ptr<Engine> make_single_crew(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options, int ranks);
 
-// Any rank's share, as the engine on rank 0 has it made. Each rank builds the graph.
+// Any rank's share, as the engine on rank 0 has it made: of the graph each gets its part from
+// there.
 std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> recipe,
                                          ranks::Transport& transport, const RankOptionsOf& options);
 

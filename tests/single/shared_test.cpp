@@ -49,6 +49,24 @@ TEST_CASE("single over ranks: the trajectory and the sums of one process") {
   CHECK(cases > 400);
 }
 
+TEST_CASE("single over ranks: each keeps some of the bonds of a tall lattice") {
+  int turn = 0;
+  for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
+    const Graph graph = build_graph({{4, 600}, 0.2, rule, 3});
+    const EngineSpec spec = shared_specs()[static_cast<std::size_t>(turn++)];
+    const auto one = make_single_engine(graph, spec, with_threads(1));
+    one->advance({1, 2}, 3);
+    const Seen expected = look(*one);
+    for (const int ranks : {3, 7}) {
+      INFO(to_string(rule) << ", " << ranks << " ranks");
+      with_ranks(ranks, graph, spec, with_threads(1), [&](Engine& engine) {
+        engine.advance({1, 2}, 3);
+        check_seen(look(engine), expected);
+      });
+    }
+  }
+}
+
 TEST_CASE("single over ranks: states go from any number of ranks to any other") {
   const Graph graph = build_graph({{36, 22}, 0.1, Rule::rewire, 5});
   const EngineSpec spec = shared_specs()[3];
