@@ -63,7 +63,11 @@ class Group {
   }
 
   BenchRow time(const BenchUpdate& update, const DeviceLimits& limits) {
-    const auto batch = make(update);
+    std::unique_ptr<EngineBatch> batch = std::move(kept_);
+    if (!batch || !(update == kept_for_)) {
+      batch.reset();  // there may not be room for two
+      batch = make(update);
+    }
     for (const std::size_t k : all_) batch->engine(k).restore(states_[k]);
     const Schedule schedule = schedule_of(update);
     const auto pieces =
@@ -150,7 +154,7 @@ class Group {
                        : bundle ? ClusterUpdate::wolff
                                 : ClusterUpdate::swendsen_wang};
     if (!group_.device.team.empty()) update.label = LabelMethod::kalentev;  // on any lattice
-    const auto batch = make(update);
+    auto batch = make(update);
     const Schedule schedule = packed() ? Schedule{1, 0} : bundle ? Schedule{1, 4} : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);
@@ -161,6 +165,8 @@ class Group {
       batch->engine(k).measure(pending);
       states_.push_back(batch->engine(k).save());
     }
+    kept_ = std::move(batch);
+    kept_for_ = update;
   }
 
   Schedule schedule_of(const BenchUpdate& update) const {
@@ -173,10 +179,11 @@ class Group {
   }
 
   // `repeats` pieces of at least `seconds` each, after a warm-up that finds how many rounds that
-  // takes.
+  // takes. An engine prepares in its first round what it needs.
   template <class F>
   std::vector<Piece> time_pieces(EngineBatch& batch, const F& run) const {
     std::uint64_t rounds = 1;
+    run(rounds);
     for (double taken = 0;;) {
       const double begin = now();
       run(rounds);
@@ -270,8 +277,10 @@ class Group {
   const BenchEffort& effort_;
   const StopToken& stop_;
   std::vector<std::unique_ptr<const Graph>> graphs_;
-  std::vector<std::size_t> all_;     // 0 .. graphs - 1
-  std::vector<EngineState> states_;  // [graphs], equilibrated
+  std::vector<std::size_t> all_;       // 0 .. graphs - 1
+  std::vector<EngineState> states_;    // [graphs], equilibrated
+  std::unique_ptr<EngineBatch> kept_;  // that equilibrated them; the first row has it if it suits
+  BenchUpdate kept_for_;
 };
 
 bool same_task(const BenchRow& a, const BenchRow& b) {

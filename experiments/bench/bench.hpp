@@ -29,6 +29,7 @@ struct BenchUpdate {
   bool sweeps() const { return update && update->local; }
   std::string_view name() const { return update ? to_string(*update) : "mix"; }
   std::string_view method() const { return label ? to_string(*label) : to_string(wolff); }
+  friend bool operator==(const BenchUpdate&, const BenchUpdate&) = default;
 };
 
 struct BenchGroup {
