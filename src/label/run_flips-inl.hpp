@@ -19,26 +19,34 @@ namespace rewise {
 namespace HWY_NAMESPACE {
 
 // What is found of the clusters. [sites + 1] each
+template <class Size>
 struct ClusterFlips {
-  std::uint32_t* size;
+  Size* size;
   std::uint8_t* flip;
+};
+
+// Sites before a site: what sizes are counted by.
+struct PlainSizes {
+  std::uint32_t operator()(std::uint64_t site) const { return static_cast<std::uint32_t>(site); }
 };
 
 // Numbers the clusters in order of their smallest sites, each of which decides by its random bit
 // whether its cluster flips, and counts their sizes. Runs' parents become their clusters' numbers.
-//   Draws  std::uint64_t operator()(first): random bits of the 64 sites from `first` on
-//   Flip   void operator()(first, bits, count): the sites to flip among the next `count`; called in
-//          order of the sites
+//   Draws   std::uint64_t operator()(first): random bits of the 64 sites from `first` on
+//   Flip    void operator()(first, bits, count): the sites to flip among the next `count`; called
+//           in order of the sites
+//   Before  Size operator()(site): the size of all sites before it
 // Returns the number of clusters.
-template <class Draws, class Flip>
-HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips& clusters,
-                                   const Draws& draws_from, const Flip& flip_sites) {
+template <class Size, class Draws, class Flip, class Before = PlainSizes>
+HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips<Size>& clusters,
+                                   const Draws& draws_from, const Flip& flip_sites,
+                                   const Before& before = {}) {
   std::uint32_t* const label = runs.parent.get();
-  std::uint32_t* const size = clusters.size;
+  Size* const size = clusters.size;
   std::uint8_t* const flip = clusters.flip;
   std::uint32_t count = 0, run = 0, open = 0;
-  std::uint64_t open_since = 0;  // the site where the open run starts
-  std::uint64_t flipping = 0;    // does it flip?
+  Size open_since = before(0);  // the size before the open run
+  std::uint64_t flipping = 0;   // does it flip?
   size[0] = 0;
   for (std::uint64_t row = 0; row < runs.rows; ++row) {
     for (std::uint64_t w = 0; w < runs.row_words; ++w) {
@@ -49,8 +57,9 @@ HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips& clu
       for (std::uint64_t starts = runs.words[row * runs.row_words + w].starts; starts != 0;
            starts &= starts - 1) {
         const auto x = static_cast<unsigned>(std::countr_zero(starts));
-        size[open] += static_cast<std::uint32_t>(first + x - open_since);
-        open_since = first + x;
+        const Size here = before(first + x);
+        size[open] += here - open_since;
+        open_since = here;
         const std::uint32_t parent = label[run];
         const bool root = parent == run;
         open = root ? count : label[parent];
@@ -66,7 +75,7 @@ HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips& clu
       flip_sites(first, change, runs.count_in(w));
     }
   }
-  size[open] += static_cast<std::uint32_t>(runs.rows * runs.length - open_since);
+  size[open] += before(runs.rows * runs.length) - open_since;
   return count;
 }
 

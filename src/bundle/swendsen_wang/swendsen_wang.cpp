@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
@@ -186,23 +187,69 @@ struct MaskedBonds {
   }
 };
 
-// Adds the sites' weights to those of their clusters, whose numbers label_masks() has made of the
-// runs' parents.
-void gather_weights(const std::vector<bundle::PlaceWeight>& weights,
-                    bundle::LabelScratch& scratch) {
-  const RunTable::RowWord* words = scratch.runs.words.data();
-  const std::uint32_t* cluster_of = scratch.runs.parent.get();
-  std::uint32_t *weight = scratch.weight.data(), *weighted = scratch.weighted.data();
-  for (const bundle::PlaceWeight& w : weights) {
-    const std::uint32_t cluster = cluster_of[RunTable::run_at(words[w.place / 64], w.place % 64)];
-    *weighted++ = cluster;
-    weight[cluster] += w.weight;
+// cluster_sums() of sizes, or of sizes with weights in the upper half.
+template <class Size>
+HWY_INLINE ClusterSums sum_clusters(const Size* sizes, std::uint32_t count) {
+  constexpr bool weighted = sizeof(Size) == 8;
+  const hn::ScalableTag<std::uint64_t> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto product = [](V a, V b) HWY_ATTR {  // of lower halves; the upper ones are 0
+#if HWY_TARGET == HWY_SCALAR
+    return hn::Mul(a, b);
+#else
+    const hn::Repartition<std::uint32_t, hn::DFromV<V> > halves;
+    return hn::MulEven(hn::BitCast(halves, a), hn::BitCast(halves, b));
+#endif
+  };
+  const V zero = hn::Zero(d), lower = hn::Set(d, 0xFFFFFFFFu);
+  V square = zero, fourth_low = zero, fourth_high = zero, cross = zero, weight_square = zero;
+  ClusterSums sums;
+  WideSum fourth = 0;
+  const auto add_fourth = [&](std::uint64_t n) { fourth += WideSum{n * n} * (n * n); };
+  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
+  std::uint32_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    V n;
+    if constexpr (weighted) {
+      const V both = hn::LoadU(d, sizes + i), weight = hn::ShiftRight<32>(both);
+      n = hn::And(both, lower);
+      cross = hn::Add(cross, product(n, weight));
+      weight_square = hn::Add(weight_square, product(weight, weight));
+    } else {
+      n = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint32_t, decltype(d)>(), sizes + i));
+    }
+    const V n2 = product(n, n);
+    square = hn::Add(square, n2);
+    if (hn::AllTrue(d, hn::Eq(hn::ShiftRight<32>(n2), zero))) {
+      const V n4 = product(n2, n2);
+      fourth_low = hn::Add(fourth_low, hn::And(n4, lower));
+      fourth_high = hn::Add(fourth_high, hn::ShiftRight<32>(n4));
+    } else {
+      for (std::uint32_t j = i; j < i + lanes; ++j)
+        add_fourth(static_cast<std::uint32_t>(sizes[j]));
+    }
   }
+  const auto sum_of = [&](V v) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(d, v)); };
+  sums.square = sum_of(square);
+  sums.cross = sum_of(cross);
+  sums.weight_square = sum_of(weight_square);
+  fourth += WideSum{sum_of(fourth_low)} + (WideSum{sum_of(fourth_high)} << 32);
+  for (; i < count; ++i) {
+    const std::uint64_t n = static_cast<std::uint32_t>(sizes[i]),
+                        weight = weighted ? std::uint64_t{sizes[i]} >> 32 : 0;
+    sums.square += n * n;
+    add_fourth(n);
+    sums.cross += n * weight;
+    sums.weight_square += weight * weight;
+  }
+  sums.quartic = 3 * (WideSum{sums.square} * sums.square) - 2 * fourth;
+  return sums;
 }
 
-std::uint32_t label_masks(const Lattice& lattice, const std::vector<bundle::PlacePair>& listed,
-                          const bundle::OpenBonds& open, std::uint32_t* flips,
-                          bundle::LabelScratch& scratch) {
+ClusterSums label_masks(const Lattice& lattice, const std::vector<bundle::PlacePair>& listed,
+                        const std::uint32_t* weight_before, const bundle::OpenBonds& open,
+                        std::uint32_t* flips, bundle::LabelScratch& scratch) {
+  using bundle::WeightedSize;
   const MaskedBonds bonds{open};
   RunJoiner<MaskedBonds> joiner(lattice, scratch.runs, bonds);
   joiner.join();
@@ -210,13 +257,22 @@ std::uint32_t label_masks(const Lattice& lattice, const std::vector<bundle::Plac
     if ((open.listed[i] >> open.replica & 1u) != 0) joiner.join_places(listed[i].a, listed[i].b);
   }
   MaskWriter out(flips);  // behind what is read
-  const std::uint32_t clusters = flip_runs(
-      scratch.runs, {scratch.size.get(), scratch.flip.get()},
-      [&](std::uint64_t first) HWY_ATTR { return mask_from(flips, first); },
-      [&](std::uint64_t, std::uint64_t bits, std::uint64_t count)
-          HWY_ATTR { out.put(bits, count); });
+  const auto draws = [&](std::uint64_t first) HWY_ATTR { return mask_from(flips, first); };
+  const auto flip = [&](std::uint64_t, std::uint64_t bits, std::uint64_t count)
+                        HWY_ATTR { out.put(bits, count); };
+  ClusterSums sums;
+  if (weight_before == nullptr) {
+    const ClusterFlips<std::uint32_t> found{scratch.size.get(), scratch.flip.get()};
+    sums = sum_clusters(found.size, flip_runs(scratch.runs, found, draws, flip));
+  } else {
+    const ClusterFlips<WeightedSize> found{scratch.weighted.data(), scratch.flip.get()};
+    const auto before = [weight_before](std::uint64_t site) {
+      return site | WeightedSize{weight_before[site]} << 32;
+    };
+    sums = sum_clusters(found.size, flip_runs(scratch.runs, found, draws, flip, before));
+  }
   out.close();
-  return clusters;
+  return sums;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -226,7 +282,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rewise {
 HWY_EXPORT(label_masks);
-HWY_EXPORT(gather_weights);
 }  // namespace rewise
 
 namespace rewise::bundle {
@@ -281,49 +336,24 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     b.push_back(l.slot(r.b));
     ends.push_back({runs.place(r.a), runs.place(r.b)});
   }
-  for (const SiteWeight& w : graph.weights()) weights.push_back({runs.place(w.site), w.weight});
+  if (!graph.weights().empty()) {
+    weight_before.assign(std::size_t{sites} + 1, 0);
+    for (const SiteWeight& w : graph.weights()) weight_before[w.site + 1] = w.weight;
+    std::partial_sum(weight_before.begin(), weight_before.end(), weight_before.begin());
+  }
   const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
   bond.resize(padded, 0);
   a.resize(padded, kGuard);
   b.resize(padded, kGuard);
 }
 
-namespace {
-
-// Cost: a step per site with a weight, and one more, or one per cluster where these are fewer.
-void add_weights(const std::vector<PlaceWeight>& weights, std::uint64_t sites,
-                 std::uint32_t clusters, LabelScratch& scratch, ClusterSums& sums) {
-  if (weights.empty()) return;
-  scratch.weight.resize(sites + 1);
-  scratch.weighted.resize(weights.size());
-  HWY_DYNAMIC_DISPATCH(gather_weights)(weights, scratch);
-  const std::uint32_t* size = scratch.size.get();
-  std::uint32_t* weight = scratch.weight.data();
-  std::uint64_t cross = 0, square = 0;
-  const auto take = [&](std::uint32_t cluster) {
-    const std::uint64_t w = std::exchange(weight[cluster], 0u);
-    cross += w * size[cluster];
-    square += w * w;
-  };
-  if (clusters < 4 * weights.size()) {
-    for (std::uint32_t cluster = 0; cluster < clusters; ++cluster) take(cluster);
-  } else {
-    for (const std::uint32_t cluster : scratch.weighted) take(cluster);
-  }
-  sums.cross = cross;
-  sums.weight_square = square;
-}
-
-}  // namespace
-
 ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
-                           const std::vector<PlaceWeight>& weights, const OpenBonds& open,
+                           const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
                            std::uint32_t* flips, LabelScratch& scratch) {
-  const std::uint32_t clusters =
-      HWY_DYNAMIC_DISPATCH(label_masks)(lattice, listed, open, flips, scratch);
-  ClusterSums sums = cluster_sums({scratch.size.get(), clusters});
-  add_weights(weights, scratch.runs.rows * scratch.runs.length, clusters, scratch, sums);
-  return sums;
+  const bool weighted = !weight_before.empty();
+  if (weighted) scratch.weighted.resize(weight_before.size());
+  return HWY_DYNAMIC_DISPATCH(label_masks)(
+      lattice, listed, weighted ? weight_before.data() : nullptr, open, flips, scratch);
 }
 
 void SwendsenWangUpdate::prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const {
@@ -374,7 +404,7 @@ void SwendsenWangUpdate::run(const Address& at, Threshold bond, std::uint32_t co
       OpenBonds open{{}, scratch.open.data(), r};
       for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(k);
       scratch.sums[r] +=
-          label_and_flip(g.layout.lattice, g.ends, g.weights, open, plane(g.dim), labeller);
+          label_and_flip(g.layout.lattice, g.ends, g.weight_before, open, plane(g.dim), labeller);
       ahead[r] = n + 1;
       watch.ends(g.sites);
     }

@@ -33,11 +33,8 @@ struct PlacePair {
   std::uint64_t a, b;
 };
 
-// A site's weight; place as RunTable::place().
-struct PlaceWeight {
-  std::uint64_t place;
-  std::uint32_t weight;
-};
+// Sites, and their weights in the upper half.
+using WeightedSize = std::uint64_t;
 
 // Open bonds of one replica; masks in site order, two words longer than the sites need.
 struct OpenBonds {
@@ -56,14 +53,14 @@ struct LabelScratch {
   RunTable runs;
   std::unique_ptr<std::uint32_t[]> size;  // [sites + 1] of a cluster
   std::unique_ptr<std::uint8_t[]> flip;   // [sites + 1] of a cluster
-  std::vector<std::uint32_t> weight;      // [sites + 1] of a cluster; zero between calls
-  std::vector<std::uint32_t> weighted;    // [weights] cluster of each
+  std::vector<WeightedSize> weighted;     // instead of size where sites have weights
 };
 
 // `flips` holds a random bit per site, which decides for a cluster if the site is its smallest, and
-// becomes the mask of the sites that flip. listed: the ends of the listed bonds.
+// becomes the mask of the sites that flip. listed: the ends of the listed bonds; weight_before:
+// as of SwendsenWangGeometry.
 ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
-                           const std::vector<PlaceWeight>& weights, const OpenBonds& open,
+                           const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
                            std::uint32_t* flips, LabelScratch& scratch);
 
 // Bit planes in site order: plane k of replica r is [(k * 32 + r) * plane_words], bit s % 32 of
@@ -77,10 +74,11 @@ struct SwendsenWangGeometry {
   std::uint32_t plane_words = 0;       // 32-bit words per plane, padded to kGuard and two more
   std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
   // Rewired bonds and those of an imported graph.
-  std::vector<std::uint32_t> bond;   // [padded] index
-  std::vector<Slot> a, b;            // [padded] slots of its ends; padding joins a slot with itself
-  std::vector<PlacePair> ends;       // [bonds]
-  std::vector<PlaceWeight> weights;  // of a bare lattice
+  std::vector<std::uint32_t> bond;  // [padded] index
+  std::vector<Slot> a, b;           // [padded] slots of its ends; padding joins a slot with itself
+  std::vector<PlacePair> ends;      // [bonds]
+  // [sites + 1] of all sites before one, modulo 2^32, where some have weights; else empty.
+  std::vector<std::uint32_t> weight_before;
 };
 
 // Working memory of one bundle in progress.

@@ -42,7 +42,7 @@ void join_runs(const Plan& plan, SwendsenWangScratch& scratch, const std::uint8_
 std::uint32_t flip_clusters_of(SwendsenWangScratch& scratch, std::uint8_t* spins) {
   const std::uint64_t* draws = scratch.flip_draws.data();
   return flip_runs(
-      scratch.runs, {scratch.size.get(), scratch.flip.get()},
+      scratch.runs, ClusterFlips<std::uint32_t>{scratch.size.get(), scratch.flip.get()},
       [&](std::uint64_t site) HWY_ATTR {
         const std::uint64_t* word = draws + site / 64;
         const std::uint64_t shift = site % 64;
