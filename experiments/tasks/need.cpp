@@ -90,7 +90,8 @@ double bundle_engine(const TaskSpec& spec, const Sizes& s) {
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
   if (spec.schedule.cluster == 0) return bytes;
   if (spec.cluster == ClusterUpdate::swendsen_wang) {
-    return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired;
+    return bytes + s.dim * s.sites / 8 + kGrowing * 28 * s.rewired +
+           (spec.graph.bare ? 4 * s.sites : 0);
   }
   return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
@@ -102,7 +103,9 @@ double bundle_working(const TaskSpec& spec, const Sizes& s, double threads) {
   double bytes = at_once * 4 * s.modified;
   if (spec.schedule.cluster == 0) return bytes;
   if (spec.cluster == ClusterUpdate::swendsen_wang) {
-    return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) + threads * 5 * s.sites;
+    const double label = spec.graph.bare ? 13 : 5;  // bytes of a site
+    return bytes + at_once * (4 * (s.dim + 1) * s.sites + 4 * s.rewired) +
+           threads * label * s.sites;
   }
   return bytes + threads * 4 * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
