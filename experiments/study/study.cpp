@@ -111,7 +111,7 @@ class Batch {
  public:
   Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
         const StudyConfig& config, int threads, std::map<std::string, std::uint64_t>& measured,
-        GraphsAhead* graphs, Progress& progress, const TaskHandler& handle)
+        Progress& progress, const TaskHandler& handle)
       : folder_(folder),
         tasks_(tasks),
         run_(std::move(run)),
@@ -119,7 +119,6 @@ class Batch {
         progress_(progress),
         handle_(handle),
         measured_(measured),
-        graphs_(graphs),
         host_(host_threads(threads)) {
     pending_.resize(tasks.size());
     std::iota(pending_.begin(), pending_.end(), std::size_t{0});
@@ -334,7 +333,6 @@ class Batch {
     job.recompute_damaged = config_.recompute_damaged;
     job.keep_state = config_.keep_states && task.extends;
     job.on_graph = task.on_graph;
-    if (graphs_ != nullptr) job.built = [this, &task] { return graphs_->take(task.spec.graph); };
     job.done = [this, index, reported](TaskResult&& result) {
       guarded([&] { book(index, *reported, std::move(result)); });
     };
@@ -411,7 +409,6 @@ class Batch {
   Progress& progress_;
   const TaskHandler& handle_;
   std::map<std::string, std::uint64_t>& measured_;
-  GraphsAhead* const graphs_;
   std::mutex mutex_;
   std::vector<std::size_t> pending_;     // taken from the back
   std::size_t workers_ = 1, share_ = 1;  // of a worker
@@ -554,18 +551,6 @@ std::string Study::pack_groups(const std::set<std::string>& names) const {
   return "";
 }
 
-void Study::build_ahead(const std::vector<TaskSpec>& tasks) {
-  // One thread has nothing to spare. A core in four: engines' threads, files and sums have the
-  // rest.
-  if (threads_ < 2) return;
-  if (!graphs_) {
-    constexpr double most = 2.0 * (1u << 30), share = 0.125;
-    const double bytes = host_threads(1) > 0 ? std::min(most, share * memory_room().bytes) : 0;
-    graphs_.emplace(static_cast<std::size_t>((threads_ + 3) / 4), bytes);
-  }
-  graphs_->ask(tasks);
-}
-
 void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                 const TaskHandler& handle) {
   if (tasks.empty()) return;
@@ -589,8 +574,7 @@ void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& p
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config().checkpoint;
-  Batch batch(folder(), tasks, run, config(), threads_, measured_, graphs_ ? &*graphs_ : nullptr,
-              progress, handle);
+  Batch batch(folder(), tasks, run, config(), threads_, measured_, progress, handle);
   batch.work(workers);
   computed_ += batch.computed();
   // Of a job's ranks the one that marks the study finished, so that nothing changes after that.

@@ -13,7 +13,6 @@
 #include <functional>
 #include <future>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,7 +20,6 @@
 #include "experiments/configuration/config.hpp"
 #include "experiments/console/progress.hpp"
 #include "experiments/study/study_state.hpp"
-#include "experiments/tasks/graphs_ahead.hpp"
 #include "experiments/tasks/task.hpp"
 
 namespace rewise {
@@ -63,9 +61,6 @@ class Study {
   void run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
            const TaskHandler& handle);
 
-  // Tasks of later runs, whose graphs may be built by then: nothing else is done for them.
-  void build_ahead(const std::vector<TaskSpec>& tasks);
-
   // Finished tasks are packed into common files while the next ones run: waits for the last of
   // them.
   void finish_packs(Progress& progress);
@@ -91,7 +86,6 @@ class Study {
       groups_;  // ids of what was asked for, by task_group()
   bool told_memory_ = false;
   std::future<std::string> packing_;  // of pack_groups(), which reads groups_
-  std::optional<GraphsAhead> graphs_;
 };
 
 // A seed of its own for every purpose, from the study's seed and words that name the purpose;

@@ -48,9 +48,6 @@ class TaskRunner {
   // As Study::run; tasks that say whose they are tell how fast they were.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
 
-  // As Study's.
-  void build_ahead(const std::vector<TaskSpec>& tasks) { study_.build_ahead(tasks); }
-
   // The schedule under schedule = "auto" (study_schedule.hpp), for as many cycles as `likely` says.
   void tune(const SizeCell& cell, SizePlan likely);
 

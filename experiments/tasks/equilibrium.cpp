@@ -10,6 +10,7 @@
 namespace rewise {
 namespace {
 
+constexpr std::uint32_t kPilots = 4;  // graphs
 constexpr std::size_t kPilotTemperatures = 3;
 constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 12, 16, 24, 32, ..
 constexpr std::uint64_t kFirstLength = 64;   // cycles of a pilot, at first

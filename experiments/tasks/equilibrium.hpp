@@ -27,9 +27,6 @@
 
 namespace rewise {
 
-// Graphs that pilots run on, at most.
-inline constexpr std::uint32_t kPilots = 4;
-
 // One size at one p (of `tc`: of a point) whose times are to be found.
 struct EquilibriumSearch {
   SizePlan* plan = nullptr;  // temperatures, schedule and cluster in; times out

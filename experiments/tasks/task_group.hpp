@@ -27,8 +27,6 @@ struct TaskJob {
   // smaller, and a task that is asked for more begins anew, with the same numbers.
   bool keep_state = true;
   std::function<void(const Graph& graph)> on_graph = {};  // sees the graph before it runs
-  // The graph, where it was built before (graphs_ahead.hpp); nothing: the task builds it.
-  std::function<std::shared_ptr<const Graph>()> built = {};
   // Takes the result, on any thread, when the task's files are written and its lease is released.
   // Throws nothing.
   std::function<void(TaskResult&& result)> done = {};

@@ -124,11 +124,8 @@ void TaskMember::claim() {
     }
   }
   if (needs_graph(spec())) {
-    if (job_.built) graph_ = job_.built();
-    if (graph_ == nullptr) {
-      const profile::Span span(profile::Work::graph);
-      graph_ = task_graph(spec());
-    }
+    const profile::Span span(profile::Work::graph);
+    graph_ = task_graph(spec());
     if (job_.on_graph) job_.on_graph(*graph_);
     if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
   }

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <span>
 
 #include "analysis/scaling/crossing.hpp"
 #include "analysis/scaling/extrapolation.hpp"
@@ -243,8 +242,6 @@ class Search {
   // Size k of these points, up to the graphs that it begins with.
   void grow(std::size_t k, const Who& who) {
     tasks_.progress().stage(extents_text(tasks_.extents(k)));
-    const std::size_t soon[] = {k, std::min(k + 1, config_.sizes.size() - 1)};
-    tasks_.build_ahead(std::span(soon).first(soon[1] > k ? 2 : 1), who);
     for (const auto i : who) open_size(i, k);
     choose_plan(k, who);
     const std::uint32_t graphs = tasks_.first_graphs(k);

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "experiments/console/options.hpp"
-#include "experiments/tasks/equilibrium.hpp"
 
 namespace rewise {
 
@@ -71,23 +70,6 @@ std::vector<SizeCell> TcTasks::cells(std::span<const std::size_t> which, std::si
   std::vector<SizeCell> all;
   for (const std::size_t i : which) all.push_back(cell(i, size, graphs));
   return all;
-}
-
-void TcTasks::build_ahead(std::span<const std::size_t> sizes, std::span<const std::size_t> which) {
-  std::vector<TaskSpec> specs;
-  for (const std::size_t size : sizes) {
-    for (const std::string purpose : {"pilot", "graph"}) {
-      const std::uint32_t graphs = purpose == "graph"     ? first_graphs(size)
-                                   : config().equilibrate ? 1
-                                                          : kPilots;
-      for (std::uint32_t g = 0; g < graphs; ++g) {
-        for (const std::size_t i : which) {
-          specs.push_back(task_of(points[i], size, g, {}, purpose).spec);
-        }
-      }
-    }
-  }
-  TaskRunner::build_ahead(specs);
 }
 
 void TcTasks::tune(std::size_t point, std::size_t size, std::uint64_t measure) {

@@ -42,9 +42,6 @@ class TcTasks : public TaskRunner {
   // The point's schedule and cluster update, or what holds until tuning has said more.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
 
-  // Has graphs of these sizes of these points built by the time that they are asked for.
-  void build_ahead(std::span<const std::size_t> sizes, std::span<const std::size_t> which);
-
   // Under schedule = "auto"; a likely plan of so many measurements.
   void tune(std::size_t point, std::size_t size, std::uint64_t measure);
 

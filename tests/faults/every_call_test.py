@@ -47,7 +47,7 @@ SWEEP = ("sweep", "s.toml", "--no-plots", "--out", "study")
 RUN = ("run", "--size", "8", "--p", "0.1", "--temperature", "2.4", "--equilibrate", "5",
        "--measure", "10", "--device", "cpu", "--threads", "1", "--out", "t.h5", "--json")
 TC = ("tc", "t.toml", "--no-plots", "--threads", "1", "--out", "study")
-AHEAD = ("tc", "a.toml", "--no-plots", "--threads", "3", "--out", "study")
+THREADS = ("tc", "a.toml", "--no-plots", "--threads", "3", "--out", "study")
 ERRORS = (errno.EIO, errno.EINTR, errno.ENOSPC, errno.EACCES)
 FILES = ("open", "fopen", "read", "write", "fsync", "close", "link", "rename", "unlink", "stat",
          "fstat", "mkdir", "opendir", "readdir", "utimensat", "flock")
@@ -237,8 +237,8 @@ class EveryCall(unittest.TestCase):
         self.refuse_memory(RUN, 60, result)
 
     def test_tc_whose_threads_are_refused_memory(self):
-        """Graphs are built ahead, equilibrium is searched for by pilots."""
-        self.refuse_memory(AHEAD, 30, lambda place, done: (place.result(), done.stdout))
+        """Equilibrium is searched for by pilots."""
+        self.refuse_memory(THREADS, 30, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_whose_memory_is_refused(self):
         self.refuse_memory(TC, 30, lambda place, done: (place.result(), done.stdout))
