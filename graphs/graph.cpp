@@ -10,6 +10,7 @@
 #include <bit>
 #include <limits>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "src/base/error.hpp"
@@ -258,7 +259,10 @@ namespace {
 // Feeds numbers to the hash as little-endian bytes, whatever the machine.
 class Hasher {
  public:
-  Hasher() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
+  Hasher() : state_(XXH3_createState(), &XXH3_freeState) {
+    if (!state_) throw std::bad_alloc();
+    XXH3_64bits_reset(state_.get());
+  }
   template <class T>
   void add(T value) {
     unsigned char bytes[sizeof(T)];

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <memory>
+#include <new>
 #include <thread>
 
 #include "experiments/console/build_info.hpp"
@@ -25,6 +26,7 @@ ranks::Transport* sharing = nullptr;
 std::string build_identity() {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
                                                                       &XXH3_freeState);
+  if (!hash) throw std::bad_alloc();
   XXH3_64bits_reset(hash.get());
   std::ifstream program("/proc/self/exe", std::ios::binary);
   for (std::vector<char> piece(std::size_t{1} << 20); program;) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "src/base/error.hpp"
 
@@ -255,6 +256,7 @@ void EngineBase::hash_part(std::size_t part, const std::function<void(Bytes)>& h
 std::uint64_t EngineBase::trajectory_hash() const {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
                                                                       &XXH3_freeState);
+  if (!hash) throw std::bad_alloc();
   XXH3_64bits_reset(hash.get());
   for (std::size_t part = 0; part < parts(); ++part) {
     hash_part(part,

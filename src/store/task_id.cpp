@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <type_traits>
 
@@ -20,7 +21,8 @@ namespace {
 class Hasher {
  public:
   Hasher() : state_(XXH3_createState(), XXH3_freeState) {
-    if (!state_ || XXH3_128bits_reset(state_.get()) != XXH_OK) {
+    if (!state_) throw std::bad_alloc();
+    if (XXH3_128bits_reset(state_.get()) != XXH_OK) {
       throw Error(ExitCode::internal, "cannot set up a digest");
     }
   }

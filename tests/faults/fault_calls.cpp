@@ -9,7 +9,8 @@
 //
 // NAME is one of kNames. A close() that fails has closed the file all the same, as on Linux.
 // "malloc" is every way to memory, operator new too, from the beginning of main() on; but for what
-// HDF5 takes, by itself or through the C library: HDF5 1.10 does not survive it.
+// HDF5 takes, by itself or through the C library, and libgomp: HDF5 1.10 does not survive it, and
+// libgomp ends the process with a word and a status of its own.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -111,14 +112,14 @@ bool fails(Name name) {
   return true;
 }
 
-// Where the code of HDF5, and of the C library that it calls, lies.
+// Where the code of HDF5, of the C library that it calls, and of libgomp lies.
 struct Range {
   std::uintptr_t begin = 0, end = 0;
 };
-std::array<Range, 2> spared;
+std::array<Range, 3> spared;
 int find_spared(dl_phdr_info* library, std::size_t, void*) {
   for (std::size_t which = 0; which < spared.size(); ++which) {
-    constexpr std::array<const char*, 2> names{"/libhdf5", "/libc.so"};
+    constexpr std::array<const char*, 3> names{"/libhdf5", "/libc.so", "/libgomp"};
     if (std::strstr(library->dlpi_name, names[which]) == nullptr || spared[which].end != 0)
       continue;
     for (int k = 0; k < library->dlpi_phnum; ++k) {
