@@ -205,7 +205,7 @@ class Search {
     std::vector<TreePoint> points;
     for (const Work& work : works_) {
       points.push_back(work.data);
-      if (!work.done && work.data.rounds == 0) {
+      if (!work.done && work.data.edge == 0) {
         points.back().reasons.push_back("stopped before the bare lattices of the last step");
       }
     }
@@ -537,6 +537,7 @@ class Search {
     TreePoint& point = work.data;
     ++point.rounds;
     if (!root.ok || off_centre(work, root)) {
+      point.edge = 0;
       if (++work.moves > kMostMoves)
         return fail(work, "the window does not settle around the root");
       if (!root.ok) {

@@ -31,7 +31,8 @@ struct TreePoint {
   double p = 0;
   std::string none;  // why the condition does not apply to this p; "": it does
   TreeForm form = TreeForm::whole;
-  std::uint32_t edge = 0, graphs = 0;  // of the lattices of the last step
+  // Of the lattices of the last step; 0 where there was none, or its root lay beside its window.
+  std::uint32_t edge = 0, graphs = 0;
   std::uint64_t equilibrate = 0, measure = 0;
   int rounds = 0;
   TreeRoot root;      // of the last step; before that, of the pilots
@@ -44,7 +45,8 @@ struct TreePoint {
   std::vector<TreeLambda> lambda;    // ascending in temperature
   std::optional<double> exact;       // in one dimension
 
-  bool accepted() const { return none.empty() && root.ok && reasons.empty(); }
+  // Roots of pilots are none: their lattices are too small.
+  bool accepted() const { return none.empty() && root.ok && edge > 0 && reasons.empty(); }
   Value total() const;
 };
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "experiments/tc/tree_search.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
 
@@ -96,4 +97,17 @@ TEST_CASE("tc refuses the tree condition where it does not hold") {
   const Output word = place.run("tc w.toml --out study --no-plots");
   CHECK(word.status == 64);
   CHECK(word.err.find("sampling.method") != std::string::npos);
+}
+
+TEST_CASE("a root that no lattice of the last step confirms is no Tc") {
+  // A study that was stopped while a last step's root lay beside its window: the pilots' root stands.
+  rewise::TreePoint point;
+  point.root.ok = true;
+  point.root.tc = {2.5, 1e-5};
+  point.rounds = 1;
+  CHECK_FALSE(point.accepted());
+  point.edge = 64;
+  CHECK(point.accepted());
+  point.reasons = {"contradicted"};
+  CHECK_FALSE(point.accepted());
 }
