@@ -100,7 +100,8 @@ TEST_CASE("tc refuses the tree condition where it does not hold") {
 }
 
 TEST_CASE("a root that no lattice of the last step confirms is no Tc") {
-  // A study that was stopped while a last step's root lay beside its window: the pilots' root stands.
+  // A study that was stopped while a last step's root lay beside its window: the pilots' root
+  // stands.
   rewise::TreePoint point;
   point.root.ok = true;
   point.root.tc = {2.5, 1e-5};
