@@ -14,8 +14,9 @@
 // and are added up by the rank that has the smallest label, on the urgent stream beside the next
 // tiles, as all that the next labels do not wait for. Between peers all of this is queued, and
 // kernels read what other ranks have where it lies: the host waits for no device within a batch of
-// updates. From one update of a run to the next the spins stay in the form of that path; halo and
-// far ends follow at the end.
+// updates. Where no bond is rewired, the next update's bonds are drawn beside what goes between
+// slabs, as many as there is time for. From one update of a run to the next the spins stay in the
+// form of that path; halo and far ends follow at the end.
 //
 // By the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
 // within the slab on the device (slab_labels_cuda.hpp), then between slabs, pass by pass, on hosts.
@@ -67,6 +68,7 @@ class CudaShare final : public SingleShare {
   ~CudaShare() override {
     team_.finish();
     cudaStreamSynchronize(urgent_.get());
+    cudaStreamSynchronize(beside_.get());
   }
 
   std::string device() const override { return "cuda"; }
@@ -121,6 +123,7 @@ class CudaShare final : public SingleShare {
     urgent_done_.record(urgent_.get());
     urgent_done_.hold(stream());
   }
+  void prepare_ahead();
   unsigned long long* pairs();
   unsigned long long* parts(std::uint64_t who, std::uint32_t update);
   void size_parts(std::uint32_t update);
@@ -130,8 +133,8 @@ class CudaShare final : public SingleShare {
   const DeviceTeam team_;  // the device
   const std::uint64_t stride_;
   const Lattice& lattice_;
-  const CudaStream urgent_;
-  const CudaEvent urgent_done_, done_;
+  const CudaStream urgent_, beside_;
+  const CudaEvent urgent_done_, done_, joined_done_, ahead_done_;
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
@@ -183,6 +186,8 @@ class CudaShare final : public SingleShare {
   DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
   DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
   std::uint64_t most_labels_ = 0;
+  DeviceBuffer<std::uint32_t> ahead_drawn_, ahead_bands_, ahead_stop_;  // as ahead_
+  BondsAhead ahead_;
   std::unique_ptr<DeviceMail> mail_;  // goes first
 };
 
@@ -239,6 +244,7 @@ std::string CudaShare::why_no_clusters() const {
 void CudaShare::check_memory() const {
   const DevicePlan plan = DeviceGraph::outline(*plan_);
   const auto systems = static_cast<std::uint32_t>(systems_);
+  const auto dim = static_cast<std::uint64_t>(lattice_.dim);
   std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
                        systems_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
   const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
@@ -248,6 +254,7 @@ void CudaShare::check_memory() const {
     // What goes between slabs, in words of 8 bytes, the table of labels most of it.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
+    if (plan_->rewired.empty()) need += systems_ * own_.size() * dim / 8;  // drawn ahead
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
   }
   team_.use(0);
@@ -466,6 +473,7 @@ void CudaShare::prepare_clusters() {
   parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
   adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
   adopted_count_.clear(stream());
+  if (plan_->rewired.empty()) prepare_ahead();
   team_.wait();
   const auto lend = [&](auto& buffer) {
     mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
@@ -473,6 +481,19 @@ void CudaShare::prepare_clusters() {
   lend(ends_out_);
   lend(pairs_);
   lend(parts_);
+}
+
+void CudaShare::prepare_ahead() {
+  int multiprocessors = 0;
+  check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
+                                    team_.devices().front()));
+  const std::uint32_t warps = kAheadBands * 2 * static_cast<std::uint32_t>(multiprocessors);
+  ahead_drawn_ = DeviceBuffer<std::uint32_t>(systems_ * fused_->labels(0).stride * kAheadBands *
+                                             BondsAhead::band_words(lattice_.dim));
+  ahead_bands_ = DeviceBuffer<std::uint32_t>(warps);
+  ahead_stop_ = DeviceBuffer<std::uint32_t>(1);
+  ahead_stop_.clear(stream());
+  ahead_ = {ahead_drawn_.data(), ahead_bands_.data(), ahead_stop_.data(), FastDiv(warps)};
 }
 
 CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
@@ -581,10 +602,21 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   part_sums_.clear(stream());
   border_sums_.clear(stream());
   const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // that have other slabs
+  const bool draws_ahead = systems > 0 && ahead_.drawn != nullptr;
+  FusedLabels to_tiles = labels;
+  to_tiles.ahead = ahead_;
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
-    launch_fused_tiles(plan, labels, tiles, n, stream());
+    if (n > 0 && draws_ahead) ahead_done_.hold(stream());
+    launch_fused_tiles(plan, to_tiles, tiles, n, stream());
     launch_fused_join(joined_, labels, on_device_, n, stream());
+    if (draws_ahead && n + 1 < updates) {
+      joined_done_.record(stream());
+      joined_done_.hold(beside_.get());
+      ++tiles.step;
+      launch_fused_ahead(plan, to_tiles, tiles, beside_.get());
+      ahead_done_.record(beside_.get());
+    }
     if (n > 0 && systems > 0) size_parts(n - 1);
     for (std::uint64_t who = 0; who < systems; ++who) join_slabs(who, n);
   }
@@ -602,8 +634,10 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
 
 void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
   const DevicePlan& plan = graph_->plan();
-  const FusedLabels& labels = fused_->labels(0);
+  FusedLabels labels = fused_->labels(0);
+  labels.ahead = ahead_;  // which it ends
   const auto of_system = static_cast<std::uint32_t>(who);
+  const bool ends_draws = ahead_.drawn != nullptr && who + 1 == systems_;
   launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_out_.data(),
                      stream());
   follow_urgent();
@@ -612,7 +646,7 @@ void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
                       {pairs(), met_.data(), static_cast<std::uint32_t>(met_.size())}, stream());
   exchange_lists(who, update, true);
   launch_border_unite(plan, labels, slab_, update, of_system, pairs_lists_, {table_.data()},
-                      adopted(who), stream());
+                      adopted(who), ends_draws ? on_device_.step + 1 : 0, stream());
   urgent_follows();
   launch_clear_table(pairs_lists_, {table_.data()}, urgent_.get());
   met_.clear(urgent_.get());
@@ -692,7 +726,7 @@ std::vector<CudaShare::Address> CudaShare::reached(std::span<const Message> out,
 // Of the update before, as the lists in hand have them.
 void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
   if (update == 0) return;
-  launch_border_sums(slab_, parts_lists_, {table_.data()},
+  launch_border_sums(static_cast<std::uint32_t>(transport_.rank()), parts_lists_, {table_.data()},
                      border_sums_.data() + 3 * ((update - 1) * systems_ + who), urgent_.get());
   launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
 }

@@ -413,17 +413,16 @@ struct FusedTileMemory {
   std::uint32_t square, fourth_low, fourth_high;  // of closed clusters, fourth in 22 bits each
 };
 
-// The bonds of the band's sites: a round of the warp is two blocks of 64 slots, four ballots their
-// masks.
-template <int kDim, unsigned kWarps>
-__device__ __forceinline__ void draw_bonds(std::uint32_t (&drawn)[kTileLanes][2][kDim],
+// The bonds of the sites of a band, which begins with row `top`: a round of the warp is two blocks
+// of 64 slots, four ballots their masks. drawn: of the band.
+template <int kDim, unsigned kRows>
+__device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsigned top,
                                            const TileWord& word, const DrawKey& key,
                                            Threshold bond) {
-  constexpr unsigned kRows = kTileLanes / kWarps;
-  const unsigned lane = threadIdx.x % 32, top = kRows * (threadIdx.x / 32);
+  const unsigned lane = threadIdx.x % 32;
   const auto last = static_cast<std::uint32_t>(bond - 1);  // draws up to it happen
   const std::uint32_t never = bond == 0 ? 0 : ~0u;
-  auto* out = reinterpret_cast<uint2*>(drawn[top]);
+  auto* out = reinterpret_cast<uint2*>(drawn);
 #pragma unroll 4
   for (unsigned n = 0; n < kRows * kDim / 2; ++n) {
     const unsigned block = 2 * n + lane / kCallsPerBlock;  // in the band
@@ -443,6 +442,23 @@ __device__ __forceinline__ void draw_bonds(std::uint32_t (&drawn)[kTileLanes][2]
   }
 }
 
+// The band of a tile that a warp draws ahead.
+template <int kDim>
+struct AheadBand {
+  static constexpr unsigned kRows = kTileLanes / kAheadBands, kWords = 2 * kDim * kRows;
+  std::uint32_t number;  // of all bands
+
+  __device__ __forceinline__ AheadBand(std::uint32_t tile, unsigned band)
+      : number(kAheadBands * tile + band) {}
+  __device__ __forceinline__ std::uint32_t* words(const BondsAhead& ahead) const {
+    return ahead.drawn + std::size_t{number} * kWords;
+  }
+  __device__ __forceinline__ bool drawn(const BondsAhead& ahead) const {
+    const std::uint32_t turn = ahead.warps.quotient(number);
+    return turn < ahead.done[number - turn * ahead.warps.divisor];
+  }
+};
+
 template <int kDim, unsigned kWarps, class Model>
 class FusedTile {
  public:
@@ -460,11 +476,16 @@ class FusedTile {
   __device__ __forceinline__ const TileWord& word() const { return word_; }
 
   // Step 1, and what clusters draw as if every site were a root. The block waits before step 2.
-  __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond) {
+  // kAhead: `index`, the tile's number in the launch, finds the bonds that are drawn already.
+  template <bool kAhead>
+  __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond,
+                                       std::uint32_t index) {
     if (threadIdx.x == 0) {
       memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
     }
-    draw_bonds<kDim, kWarps>(memory_.drawn, word_, key, bond);
+    if (!kAhead || !take_ahead(index)) {
+      draw_bonds<kDim, kBandRows>(memory_.drawn + row(0), row(0), word_, key, bond);
+    }
     model.template draw_sites<kWarps>(memory_.draws, word_, key);
   }
 
@@ -521,6 +542,19 @@ class FusedTile {
   static constexpr std::uint32_t kFourthUnit = 1u << 22;
 
   __device__ __forceinline__ unsigned row(unsigned j) const { return kBandRows * warp_ + j; }
+
+  // The bonds of the warp's rows, if they are drawn.
+  __device__ __forceinline__ bool take_ahead(std::uint32_t index) const {
+    using Band = AheadBand<kDim>;
+    static_assert(Band::kRows % kBandRows == 0);
+    const Band band(index, row(0) / Band::kRows);
+    if (!band.drawn(labels_.ahead)) return false;
+    const std::uint32_t* words = band.words(labels_.ahead) + 2 * kDim * (row(0) % Band::kRows);
+    auto* out = reinterpret_cast<std::uint32_t*>(memory_.drawn[row(0)]);
+#pragma unroll
+    for (unsigned k = lane_; k < 2 * kDim * kBandRows; k += 32) out[k] = words[k];
+    return true;
+  }
 
   __device__ __forceinline__ std::uint32_t& at(std::uint32_t place) const {
     return *reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(memory_.forest) + place);
@@ -864,15 +898,21 @@ __device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& fin
   finder.finish();
 }
 
-template <int kDim, bool kFirst, unsigned kWarps, class Model>
+// Where a tile's spins and bonds come from: the first update of a run, a later one, a later one
+// whose bonds may be drawn already.
+enum class TileStart { bytes, labels, labels_ahead };
+
+template <int kDim, TileStart kStart, unsigned kWarps, class Model>
 __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan& plan,
                                            const FusedLabels& labels, const DeviceSystems& systems,
                                            std::uint32_t update, std::uint32_t who,
                                            std::uint32_t number,
                                            TileMemory<kDim, kWarps, Model>& memory) {
+  constexpr bool kFirst = kStart == TileStart::bytes;
   const FusedSystem system(labels, who, update), before(labels, who, update + 1);
   FusedTile<kDim, kWarps, Model> tile(labels, number, memory.tile);
-  tile.draw(model, systems.key(who), plan.bond[systems.temperature(who)]);
+  tile.template draw<kStart == TileStart::labels_ahead>(
+      model, systems.key(who), plan.bond[systems.temperature(who)], blockIdx.x);
   wait_for_kernel_before();
   RootFinder<kWarps, Model> finder(model, before, {systems.seed, who, systems.step - 1},
                                    number * labels.capacity, memory.roots);
@@ -892,7 +932,7 @@ __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan&
   }
 }
 
-template <int kDim, bool kFirst, unsigned kWarps, class Model>
+template <int kDim, TileStart kStart, unsigned kWarps, class Model>
 __global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
     label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
                 const __grid_constant__ FusedLabels labels,
@@ -901,7 +941,36 @@ __global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
   __shared__ TileMemory<kDim, kWarps, Model> memory;
   let_next_kernel_begin();
   const auto [who, tile] = tiles.place(blockIdx.x);
-  label_tile<kDim, kFirst>(model, plan, labels, systems, update, who, tile, memory);
+  label_tile<kDim, kStart>(model, plan, labels, systems, update, who, tile, memory);
+}
+
+// A warp per band, in strides; few, so that the kernels beside have room.
+template <int kDim>
+__global__ void __launch_bounds__(32 * kAheadBands)
+    draw_ahead(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
+               const __grid_constant__ DeviceSystems systems,
+               const __grid_constant__ SystemBlocks tiles, std::uint32_t count) {
+  using Band = AheadBand<kDim>;
+  __shared__ std::uint32_t drawn[kAheadBands][Band::kRows][2][kDim];
+  const BondsAhead& ahead = labels.ahead;
+  const unsigned lane = threadIdx.x % 32, band = threadIdx.x / 32;
+  auto* of_warp = drawn[band];
+  const auto* words = reinterpret_cast<const std::uint32_t*>(of_warp);
+  std::uint32_t done = 0, stop = ~systems.step;
+  for (std::uint32_t index = blockIdx.x; index < count && stop != systems.step;
+       index += gridDim.x, ++done) {
+    stop = *reinterpret_cast<const volatile std::uint32_t*>(ahead.stop);
+    const auto [who, tile] = tiles.place(index);
+    const TileWord word = tile_word<kDim>(labels.common.tiles, labels.common.geometry, tile, lane);
+    draw_bonds<kDim, Band::kRows>(of_warp, Band::kRows * band, word, systems.key(who),
+                                  plan.bond[systems.temperature(who)]);
+    __syncwarp();
+    std::uint32_t* out = Band(index, band).words(ahead);
+#pragma unroll
+    for (unsigned k = lane; k < Band::kWords; k += 32) out[k] = words[k];
+    __syncwarp();
+  }
+  if (lane == 0) ahead.done[kAheadBands * blockIdx.x + band] = done;
 }
 
 template <int kDim, unsigned kWarps, class Model>
@@ -960,8 +1029,10 @@ void launch_tiles(const DevicePlan& plan, const FusedLabels& labels, const Devic
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       const auto kernel = [&]<unsigned kWarps>() {
-        return update == 0 ? label_tiles<kDim, true, kWarps, Model>
-                           : label_tiles<kDim, false, kWarps, Model>;
+        if (update == 0) return label_tiles<kDim, TileStart::bytes, kWarps, Model>;
+        return labels.ahead.drawn == nullptr
+                   ? label_tiles<kDim, TileStart::labels, kWarps, Model>
+                   : label_tiles<kDim, TileStart::labels_ahead, kWarps, Model>;
       };
       launch_for_tiles(labels, systems, stream, kernel, Model(plan), plan, labels, systems, update);
     }
@@ -1307,45 +1378,57 @@ __global__ void __launch_bounds__(kThreads)
   OpenTable(table, lists).clear();
 }
 
-// The sets of labels; where those of the slab are in the table is listed.
+// The sets of labels; those of the slab are listed, with where they are in the table and in the
+// forest.
+template <int kDim>
 __global__ void __launch_bounds__(kThreads)
-    unite_labels(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists pairs,
+    unite_labels(const __grid_constant__ FusedLabels all, std::uint32_t update, std::uint32_t who,
+                 const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists pairs,
                  const __grid_constant__ LabelTable table,
                  const __grid_constant__ AdoptedLabels adopted) {
+  const FusedSystem system(all, who, update);
   const OpenTable labels(table, pairs);
   for_list(pairs, [&](bool any, unsigned long long pair) {
     OpenTable::Entry a{}, b{};
+    bool own_a = false, own_b = false;
+    std::uint32_t node_a = 0, node_b = 0;  // roots; on their way while sets are joined
+    const auto enter = [&](unsigned which, OpenTable::Entry& entry, bool& own,
+                           std::uint32_t& node) {
+      const Site label = label_of(pair, which);
+      entry = labels.enter(label, [](std::uint32_t slot) { return slot; });
+      own = entry.is_new && slab.has(label);
+      if (own) node = node_of<kDim>(all, system, label).node;
+    };
     if (any) {
-      const auto itself = [](std::uint32_t slot) { return slot; };
-      a = labels.enter(label_of(pair, 0), itself);
-      b = labels.enter(label_of(pair, 1), itself);
+      enter(0, a, own_a, node_a);
+      enter(1, b, own_b, node_b);
       labels.unite(a, b);
     }
-    const bool own_a = a.is_new && slab.has(label_of(pair, 0));
-    const bool own_b = b.is_new && slab.has(label_of(pair, 1));
     std::uint32_t place = take_places((own_a ? 1u : 0u) + (own_b ? 1u : 0u), adopted.count);
-    if (own_a) adopted.smallest[place++] = a.slot;
-    if (own_b) adopted.smallest[place] = b.slot;
+    const auto list = [&](std::uint32_t slot, std::uint32_t node) {
+      adopted.smallest[place] = slot;
+      adopted.node[place++] = node;
+    };
+    if (own_a) list(a.slot, node_a);
+    if (own_b) list(b.slot, node_b);
   });
 }
 
-template <int kDim>
 __global__ void __launch_bounds__(kThreads)
     adopt_labels(const __grid_constant__ FusedLabels labels, std::uint32_t update,
                  std::uint32_t who, const __grid_constant__ LabelTable table,
-                 const __grid_constant__ AdoptedLabels adopted) {
+                 const __grid_constant__ AdoptedLabels adopted, std::uint32_t ended) {
   let_next_kernel_begin();
+  wait_for_kernel_before();
+  if (ended > 0 && blockIdx.x == 0 && threadIdx.x == 0) *labels.ahead.stop = ended;
   const KeyedForest sets{table.slots};
   const FusedSystem system(labels, who, update);
   const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
   for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
-    const std::uint32_t slot = adopted.smallest[k];
-    const Site label = KeyedForest::key(table.slots[slot]);
+    const std::uint32_t node = adopted.node[k];
     KeyedForest::Word root;
-    sets.root(slot, root);
-    const std::uint32_t node = node_of<kDim>(labels, system, label).node;  // a root
+    sets.root(adopted.smallest[k], root);
     system.forest.words[node] = KeyedForest::make(node, KeyedForest::key(root));
-    adopted.node[k] = node;
     adopted.smallest[k] = KeyedForest::key(root);
   }
 }
@@ -1391,7 +1474,7 @@ __global__ void __launch_bounds__(kThreads)
 // cluster: a warp adds up those of a label that it has, and over all its words those of the label
 // that it has most of first.
 __global__ void __launch_bounds__(kThreads)
-    add_parts(const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists parts,
+    add_parts(std::uint32_t rank, const __grid_constant__ RankLists parts,
               const __grid_constant__ LabelTable table, unsigned long long* sums) {
   const OpenTable totals(table, parts);
   const unsigned lane = threadIdx.x % 32;
@@ -1408,7 +1491,7 @@ __global__ void __launch_bounds__(kThreads)
   Site favourite = kNoLabel;  // of the warp
   std::uint32_t of_favourite = 0;
   for_list(parts, [&](bool any, unsigned long long part) {
-    const bool own = any && slab.has(label_of(part, 0));
+    const bool own = any && (label_of(part, 0) * 0x9E3779B1u >> 16) % parts.ranks == rank;
     const Site label = own ? label_of(part, 0) : kNoLabel;
     const std::uint32_t peers = __match_any_sync(~0u, label);
     const std::uint32_t size = __reduce_add_sync(peers, own ? static_cast<std::uint32_t>(part) : 0);
@@ -1518,13 +1601,27 @@ void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStr
 
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
-                         const LabelTable& table, const AdoptedLabels& adopted,
+                         const LabelTable& table, const AdoptedLabels& adopted, std::uint32_t ended,
                          cudaStream_t stream) {
-  launch(unite_labels, cover_lists(pairs, kMostBlocks), stream, slab, pairs, table, adopted);
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      launch(adopt_labels<kDim>, cover_at_most(adopted.most, kMostBlocks), stream, labels, update,
-             who, table, adopted);
+      launch(unite_labels<kDim>, cover_lists(pairs, kMostBlocks), stream, labels, update, who, slab,
+             pairs, table, adopted);
+    }
+  });
+  LaunchShape shape = cover_at_most(adopted.most, kMostBlocks);
+  shape.early = labels.early;
+  launch(adopt_labels, shape, stream, labels, update, who, table, adopted, ended);
+}
+
+void launch_fused_ahead(const DevicePlan& plan, const FusedLabels& labels,
+                        const DeviceSystems& systems, cudaStream_t stream) {
+  with_dim(plan.lattice.dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) {
+      const SystemBlocks tiles = systems.blocks(labels.common.tiles.count);
+      launch(draw_ahead<kDim>,
+             {.blocks = labels.ahead.warps.divisor / kAheadBands, .threads = 32 * kAheadBands},
+             stream, plan, labels, systems, tiles, tiles.count());
     }
   });
 }
@@ -1536,9 +1633,9 @@ void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::u
          adopted, parts, sums);
 }
 
-void launch_border_sums(const SlabBorders& slab, const RankLists& parts, const LabelTable& table,
+void launch_border_sums(std::uint32_t rank, const RankLists& parts, const LabelTable& table,
                         unsigned long long* sums, cudaStream_t stream) {
-  launch(add_parts, cover_lists(parts, kFewBlocks), stream, slab, parts, table, sums);
+  launch(add_parts, cover_lists(parts, kFewBlocks), stream, rank, parts, table, sums);
 }
 
 }  // namespace rewise::single
