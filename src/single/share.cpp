@@ -1,6 +1,7 @@
 #include "src/single/share.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "graphs/graph.hpp"
 
@@ -91,6 +92,14 @@ std::vector<SingleShare::Joining> SingleShare::joining_bonds() const {
     } else {
       other.to.push_back(r);
     }
+  }
+  // Both ranks have them in this order.
+  const auto by_a = [](const RewiredSlot& x, const RewiredSlot& y) {
+    return std::pair(x.a, x.slot) < std::pair(y.a, y.slot);
+  };
+  for (Joining& other : joining) {
+    std::sort(other.from.begin(), other.from.end(), by_a);
+    std::sort(other.to.begin(), other.to.end(), by_a);
   }
   return joining;
 }

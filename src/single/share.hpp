@@ -64,7 +64,7 @@ class SingleShare : public Share {
     int rank;
     std::vector<Site> sent[2], received[2];
   };
-  // Rewired bonds between this rank and another.
+  // Rewired bonds between this rank and another, by their ends a.
   struct Joining {
     std::vector<RewiredSlot> from;  // a is here
     std::vector<RewiredSlot> to;    // b is here: what is asked for

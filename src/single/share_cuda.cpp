@@ -25,6 +25,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
+#include <utility>
 
 #include "src/base/error.hpp"
 #include "src/cuda/device_team.hpp"
@@ -158,7 +160,8 @@ class CudaShare final : public SingleShare {
   std::vector<Joining> joining_;                 // [ranks]
   SlabBorders slab_;
   DeviceBuffer<RewiredSlot> inside_, told_, asked_;  // both ends here; one
-  DevicePlan joined_;                                // with the former alone
+  DeviceBuffer<std::uint32_t> told_places_;
+  DevicePlan joined_;  // with the former alone
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
   DeviceBuffer<std::uint64_t> ends_first_;        // as RankEnds
   DeviceBuffer<unsigned long long> pairs_, met_;  // of this slab's borders; pairs [2], in turns
@@ -435,6 +438,13 @@ void CudaShare::prepare_clusters() {
     told.insert(told.end(), with.to.begin(), with.to.end());
     asked.insert(asked.end(), with.from.begin(), with.from.end());
   }
+  std::vector<std::uint32_t> places(told.size());
+  std::iota(places.begin(), places.end(), 0u);
+  std::sort(places.begin(), places.end(), [&](std::uint32_t x, std::uint32_t y) {
+    return std::pair(told[x].b, x) < std::pair(told[y].b, y);
+  });
+  std::vector<RewiredSlot> by_end;
+  for (const std::uint32_t place : places) by_end.push_back(told[place]);
   std::vector<RewiredSlot> inside;
   for (const RewiredSlot& r : plan_->rewired) {
     if (has(r.a) && has(r.b)) inside.push_back(r);
@@ -443,12 +453,14 @@ void CudaShare::prepare_clusters() {
   joined_ = graph_->plan();
   joined_.rewired = inside_.data();
   joined_.rewired_count = inside.size();
-  told_ = DeviceBuffer<RewiredSlot>(told, stream());
+  told_ = DeviceBuffer<RewiredSlot>(by_end, stream());
+  told_places_ = DeviceBuffer<std::uint32_t>(places, stream());
   asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
   team_.wait();
   part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
   border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
-  slab_ = {own_.first, own_.last, plane_, told_.data(), told.size(), asked_.data(), asked.size()};
+  slab_ = {own_.first,          own_.last,   plane_,        told_.data(),
+           told_places_.data(), told.size(), asked_.data(), asked.size()};
   most_labels_ = slab_.ends_in() + slab_.ends_out();
   if (transport_.size() == 1) return;
   ends_out_ = DeviceBuffer<unsigned long long>(slab_.ends_out());

@@ -1189,16 +1189,18 @@ __global__ void __launch_bounds__(kThreads)
                 unsigned long long* ends) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   auto site = static_cast<Site>(slab.first + k);
+  std::uint64_t place = k;
   bool drawn = true;
   if (k >= slab.plane && k < slab.ends_out()) {
     const RewiredSlot bond = slab.told[k - slab.plane];
     site = bond.b;
+    place = slab.plane + slab.told_place[k - slab.plane];
     drawn = rewired_drawn(plan, systems, who, bond);
   }
   wait_for_kernel_before();
   if (k >= slab.ends_out()) return;
   const FusedSystem system(labels, who, update);
-  ends[k] = drawn ? end_at<kDim, kPotts>(labels, system, systems.system(who), site) : 0;
+  ends[place] = drawn ? end_at<kDim, kPotts>(labels, system, systems.system(who), site) : 0;
 }
 
 // The first of the next places of a list for a thread that takes two at most: counted once for a

@@ -136,7 +136,10 @@ void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32
 struct SlabBorders {
   std::uint64_t first = 0, last = 0;  // its sites
   std::uint64_t plane = 0;            // sites of a plane
-  const RewiredSlot* told = nullptr;  // [told_count] rewired bonds that begin elsewhere, end here
+  // [told_count] rewired bonds that begin elsewhere and end here, by their ends here, so that
+  // memory is read in its order; and the place of each among those that are told.
+  const RewiredSlot* told = nullptr;
+  const std::uint32_t* told_place = nullptr;
   std::uint64_t told_count = 0;
   const RewiredSlot* asked =
       nullptr;  // [asked_count] rewired bonds that begin here and end elsewhere
