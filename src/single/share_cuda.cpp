@@ -11,10 +11,10 @@
 // the labels that it joins. These pairs go to all ranks, each of which unites all of them on its
 // device, the quicker way where rewired bonds make millions of them: its clusters of several slabs
 // get the smallest label of all. The sites of their parts follow with the pairs of the next update,
-// and are added up by the rank that has the smallest label, on the urgent stream beside the next
-// tiles, as all that the next labels do not wait for. Between peers all of this is queued, and
-// kernels read what other ranks have where it lies: the host waits for no device within a batch of
-// updates. Where no bond is rewired, the next update's bonds are drawn beside what goes between
+// and are added up, each cluster's by the rank that its label picks, on the urgent stream beside
+// the next tiles, as all that the next labels do not wait for. Between peers all of this is queued,
+// and kernels read what other ranks have where it lies: the host waits for no device within a batch
+// of updates. Where no bond is rewired, the next update's bonds are drawn beside what goes between
 // slabs, as many as there is time for. From one update of a run to the next the spins stay in the
 // form of that path; halo and far ends follow at the end.
 //
