@@ -29,13 +29,10 @@ constexpr double kErrors = 4;                      // and over the error, else i
 constexpr double kOfCurvature = 0.2;               // what its unknown curvature may be of the error
 constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
 constexpr std::uint32_t kGraphs = 64;  // of the last step, about: its lattices are that large
-constexpr std::uint32_t kLeastGraphs =
-    8;  // for their spread to tell an error; twice as many small ones
+constexpr std::uint32_t kLeastGraphs = 8;  // and twice as many where they are small
 // Thermal variance of ln lambda where it is 1, over that of ln X_MM at one T: of a cubic through
 // six temperatures, and of a straight line through two.
 constexpr double kOfPilots = 0.4, kOfLast = 0.5;
-constexpr Eigen::Index kControls[] = {1, 3, 5, 8};  // as many as these
-constexpr double kGain = 0.9;  // part of the error that is left where more are worth it, at most
 constexpr double kLeastDisorder = 0.1;        // share of the pilots' variance, which is uncertain
 constexpr double kMostSites = 1u << 22;       // of a lattice, unless xi asks for more
 constexpr double kLimitSites = 2147483584.0;  // of the bundle engine
@@ -153,8 +150,7 @@ struct Work {
   std::uint64_t equilibrate = 0, measure = 0;
   std::vector<double> temperatures;
   std::uint32_t graphs = 0;
-  std::vector<Row> rows;      // [graphs]
-  Eigen::Index controls = 0;  // that `fit` goes by
+  std::vector<Row> rows;  // [graphs]
   TreeFit fit;
   TreeRoot pilot;  // of the last pilots that found a root
   TaskSpeed speed;
@@ -330,14 +326,23 @@ class Search {
     });
   }
 
-  // With as many control variates as the graphs allow, most important first.
+  // As many control variates as the graphs allow; of small p the number of removed bonds alone:
+  // pairs of them are too rare to tell (at p = 0.001 eight make the variance four times that of
+  // one).
+  static Eigen::Index controls_of(const Work& work) {
+    const Eigen::Index all = !work.rule.rewire                     ? 0
+                             : work.data.form == TreeForm::small_p ? 1
+                                                                   : kBareCounts;
+    return std::clamp<Eigen::Index>(static_cast<Eigen::Index>(work.rows.size()) / 4 - 1, 0, all);
+  }
+
+  // With control variates, most important first.
   TreeTable table_of(Work& work) const {
     TreeTable table;
     table.temperature = work.temperatures;
     const auto graphs = static_cast<Eigen::Index>(work.rows.size());
     const auto count = static_cast<Eigen::Index>(work.temperatures.size());
-    const Eigen::Index all = work.rule.rewire ? kBareCounts : 0;
-    const Eigen::Index used = std::clamp<Eigen::Index>(graphs / 4 - 1, 0, all);
+    const Eigen::Index used = controls_of(work);
     for (auto* x : {&table.mm, &table.md, &table.dd, &table.bond}) x->resize(graphs, count);
     table.controls.x.resize(graphs, used);
     table.controls.mu = as_vector(mean_bare_counts(task_of(work, 0).spec.graph)).head(used);
@@ -384,32 +389,9 @@ class Search {
   void decide(Work& work) {
     if (!in_equilibrium(work)) return;
     const TreeTable table = table_of(work);
-    const TreeRoot root = root_of(work, table);
+    const TreeRoot root = tree_root(work.rule, table, work.data.form, work.fit);
     if (work.last) return decide_last(work, root);
     decide_pilot(work, root, table);
-  }
-
-  // By the first few control variates; by more where these take off more than they add, being
-  // fitted: at p = 0.001 pairs of removed bonds are too rare to tell.
-  TreeRoot root_of(Work& work, const TreeTable& table) const {
-    work.controls = std::min<Eigen::Index>(kControls[0], table.controls.x.cols());
-    const auto by = [&](Eigen::Index count) {
-      TreeTable some = table;
-      some.controls.x = table.controls.x.leftCols(count).eval();
-      some.controls.mu = table.controls.mu.head(count).eval();
-      return tree_root(work.rule, some, work.data.form, work.fit);
-    };
-    TreeRoot best = by(work.controls);
-    for (const Eigen::Index count : kControls) {
-      if (count <= work.controls || count > table.controls.x.cols()) continue;
-      TreeRoot root = by(count);
-      if (!root.ok || (best.ok && root.lambda_error.error > kGain * best.lambda_error.error)) {
-        continue;
-      }
-      best = std::move(root);
-      work.controls = count;
-    }
-    return best;
   }
 
   // Moves and narrows the range, enlarges the lattice, or goes on to the last step.
@@ -507,7 +489,7 @@ class Search {
     // A low estimate, since lattices can be added, not taken back: a standard deviation below, and
     // without what fitted control variates add.
     const auto graphs_of_pilots = static_cast<double>(work.rows.size());
-    const double unfitted = graphs_of_pilots - static_cast<double>(work.controls);
+    const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(work));
     const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
     const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * work.sites(),
                  of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * work.sites();
@@ -598,7 +580,7 @@ class Search {
                  left_out = point.systematic / root.tc.value;
     const double room = point.asked * point.asked - left_out * left_out;
     // Of more graphs, to which fitted control variates add less.
-    const double unfitted = work.graphs - static_cast<double>(work.controls);
+    const double unfitted = work.graphs - static_cast<double>(controls_of(work));
     const double needed = room > 0 ? unfitted * statistical * statistical / room * 1.2 + 1 : 1e18;
     if (needed > static_cast<double>(config_.most_graphs)) {
       point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
