@@ -28,7 +28,7 @@ constexpr double kNarrow = 0.0075;                 // and of the last step, unle
 constexpr double kErrors = 4;                      // and over the error, else its slope is unknown
 constexpr double kOfCurvature = 0.2;               // what its unknown curvature may be of the error
 constexpr double kUnknownCurvature = 0.5;          // of ln lambda in u, where pilots leave it open
-constexpr std::uint32_t kGraphs = 64;  // of the last step, about: its lattices are that large
+constexpr std::uint32_t kGraphs = 64;      // of the last step, about: its lattices are that large
 constexpr std::uint32_t kLeastGraphs = 8;  // and twice as many where they are small
 // Thermal variance of ln lambda where it is 1, over that of ln X_MM at one T: of a cubic through
 // six temperatures, and of a straight line through two.
