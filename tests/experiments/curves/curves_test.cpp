@@ -128,9 +128,14 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
     }
   }
   for (const char* name : {"seconds_hot_error", "seconds_cold_error", "step_seconds_hot_error"}) {
-    for (const auto& error : curves[0]["columns"][name]) CHECK(error > 0);  // of three timings
+    int spread = 0;  // of three timings, which a clock may tell as equal
+    for (const auto& error : curves[0]["columns"][name]) {
+      CHECK(error >= 0);
+      spread += error > 0 ? 1 : 0;
+    }
+    CHECK(spread > 20);
   }
-  CHECK(row(set, "1:0").at("last_step_seconds").at("error") > 0);
+  CHECK(row(set, "1:0").at("last_step_seconds").at("error") >= 0);
   CHECK(row(set, "1:0").at("equilibrium_steps").at("value") < 200);
   CHECK(row(set, "1:0").at("steps_to_5%").at("value") > 1);
   CHECK(row(set, "1:0").at("steps_to_5%").at("value") <
