@@ -12,6 +12,7 @@
 #include "experiments/study/task_runner.hpp"
 #include "graphs/bare.hpp"
 #include "src/base/error.hpp"
+#include "src/bundle/swendsen_wang/label_tile.hpp"
 
 namespace rewise {
 namespace {
@@ -104,13 +105,12 @@ std::uint32_t least_edge(int dim) {
   return edges[dim];
 }
 
-// The part of a lattice's labelled tiles (32 x 64 sites, 32 x 8 x 8, 32 x 4 x 4 x 4) that it fills.
+// The part of the tiles that a device labels (label_tile.hpp) which a lattice fills.
 double filled_tiles(int dim, std::uint32_t edge) {
-  constexpr std::uint32_t across[] = {0, 1, 64, 8, 4};
   double part = 1;
   for (int k = 0; k < dim && dim > 1; ++k) {
-    const std::uint32_t length = k == 0 ? 32 : across[dim];
-    part *= static_cast<double>(edge) / ((edge + length - 1) / length * length);
+    part *= static_cast<double>(edge) /
+            (bundle::label_tiles(dim, k, edge) * bundle::label_length(dim, k));
   }
   return part;
 }
