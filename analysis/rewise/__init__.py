@@ -13,7 +13,13 @@ they are first used.
 """
 
 import importlib
+import os
 from typing import TYPE_CHECKING
+
+# Threads that wait for others sleep soon, as the program's do (experiments/main.cpp); libgomp reads
+# this when it is loaded, with _core.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same when it runs
     from ._core import devices as devices

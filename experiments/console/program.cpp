@@ -171,18 +171,29 @@ void require_address_space() {
 }
 
 std::terminate_handler terminate_before = nullptr;
+thread_local bool memory_was_refused = false;
+
+[[noreturn]] void refuse_memory() {
+  memory_was_refused = true;
+  throw std::bad_alloc();
+}
 
 // Memory that is refused where no exception may leave (threads of a parallel region, the standard
 // library's own noexcept functions) is no crash. Files are whole, and leases those of a dead
 // process.
 [[noreturn]] void end_without_memory() {
+  // Of an exception that a noexcept function was inlined around there is nothing but the number.
+  bool refused = memory_was_refused && std::uncaught_exceptions() > 0;
   try {
     if (std::current_exception() != nullptr) throw;
   } catch (const std::bad_alloc&) {
+    refused = true;
+  } catch (...) {
+  }
+  if (refused) {
     constexpr std::string_view message = "rewise: not enough memory\n";
     static_cast<void>(write_or_lose(nullptr, message.data(), message.size()));
     ::_exit(static_cast<int>(ExitCode::device));
-  } catch (...) {
   }
   terminate_before();
   std::abort();
@@ -301,6 +312,7 @@ int program_main(int argc, char** argv) {
   occupy_standard_descriptors();
   let_messages_be_lost();
   terminate_before = std::set_terminate(end_without_memory);
+  std::set_new_handler(refuse_memory);
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
   int status = 0;
   try {

@@ -134,18 +134,11 @@ class Batch {
     take_finished();
     workers_ = workers.size();
     share_ = (pending_.size() + workers_ - 1) / workers_;
-    std::vector<std::thread> threads;
-    for (std::size_t k = 1; k < workers.size(); ++k) {
-      try {
-        threads.emplace_back([this, device = workers[k]] { loop(device); });
-      } catch (const std::system_error& error) {  // the numbers do not depend on how many there are
-        progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers.size(),
-                                   error.code().message()));
-        break;
-      }
+    {
+      std::vector<std::jthread> threads;
+      guarded([&] { start(threads, workers); });
+      loop(workers.front());
     }
-    loop(workers.front());
-    for (auto& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
   }
 
@@ -166,6 +159,19 @@ class Batch {
       });
     });
     std::erase_if(pending_, [&](std::size_t k) { return found[k] != 0; });
+  }
+
+  // The other workers. The numbers do not depend on how many there are.
+  void start(std::vector<std::jthread>& threads, const std::vector<int>& workers) {
+    for (std::size_t k = 1; k < workers.size(); ++k) {
+      try {
+        threads.emplace_back([this, device = workers[k]] { loop(device); });
+      } catch (const std::system_error& error) {
+        progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers.size(),
+                                   error.code().message()));
+        return;
+      }
+    }
   }
 
   void loop(int device) {

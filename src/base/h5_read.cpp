@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "src/base/h5.hpp"
@@ -18,20 +19,35 @@ namespace {
 constexpr std::uint64_t kMaxChunk = 1ULL << 26;  // bytes: each chunk is unpacked whole
 constexpr std::size_t kMaxNames = 10'000;        // attributes or links of one group
 
-// `list` is a vector of names; -1 ends the iteration as failed.
-int add_name(const char* name, void* list) {
-  auto& names = *static_cast<std::vector<std::string>*>(list);
-  if (names.size() == kMaxNames) return -1;
-  names.emplace_back(name);
-  return 0;
+struct Names {
+  std::vector<std::string> list;
+  bool no_memory = false;
+
+  std::vector<std::string> sorted() && {
+    std::sort(list.begin(), list.end());
+    return std::move(list);
+  }
+};
+
+// -1 ends the iteration as failed. No exception may pass the library, which would stay locked.
+int add_name(const char* name, void* result) {
+  auto& names = *static_cast<Names*>(result);
+  if (names.list.size() == kMaxNames) return -1;
+  try {
+    names.list.emplace_back(name);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    names.no_memory = true;
+    return -1;
+  }
 }
 
-herr_t add_attribute(hid_t, const char* name, const H5A_info_t*, void* list) {
-  return add_name(name, list);
+herr_t add_attribute(hid_t, const char* name, const H5A_info_t*, void* names) {
+  return add_name(name, names);
 }
 
-herr_t add_link(hid_t, const char* name, const H5L_info_t*, void* list) {
-  return add_name(name, list);
+herr_t add_link(hid_t, const char* name, const H5L_info_t*, void* names) {
+  return add_name(name, names);
 }
 
 // The memory type for one fixed-length text of at most `max_size` bytes, and room for it.
@@ -116,22 +132,22 @@ bool Group::has_attribute(const std::string& name) const {
 
 std::vector<std::string> Group::attribute_names() const {
   quiet();
-  std::vector<std::string> names;
+  Names names;
   if (H5Aiterate2(id_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_attribute, &names) < 0) {
+    if (names.no_memory) throw std::bad_alloc();
     unfit("cannot list attributes");
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return std::move(names).sorted();
 }
 
 std::vector<std::string> Group::names() const {
   quiet();
-  std::vector<std::string> names;
+  Names names;
   if (H5Literate(id_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_link, &names) < 0) {
+    if (names.no_memory) throw std::bad_alloc();
     unfit("cannot list a group");
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return std::move(names).sorted();
 }
 
 Id Group::open_attribute(const std::string& name) const {

@@ -1,0 +1,93 @@
+// Memory that is refused to C++ code in the middle of a library: what may not end there.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "experiments/console/json_output.hpp"
+#include "src/base/h5.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+// Of this thread's calls of operator new the one after so many, and all later ones if for ever.
+thread_local long calls_left = -1;
+thread_local bool for_ever = false, was_refused = false;
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (calls_left == 0) {
+    was_refused = true;
+    if (!for_ever) calls_left = -1;
+    throw std::bad_alloc();
+  }
+  if (calls_left > 0) --calls_left;
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+using namespace rewise;
+
+namespace {
+
+// f() with every one of its calls refused in turn: true, or std::bad_alloc. How many there are.
+template <class F>
+long refuse_each(bool and_later, const F& f) {
+  for (long k = 0;; ++k) {
+    bool right = true;
+    was_refused = false;
+    for_ever = and_later;
+    calls_left = k;
+    try {
+      right = f();
+    } catch (const std::bad_alloc&) {
+    }
+    calls_left = -1;
+    if (!right) FAIL("another result without call " << k);
+    if (!was_refused) return k;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("HDF5 is not left locked by names that there is no memory for") {
+  h5::File file = h5::File::create();
+  h5::Group root = file.root();
+  for (int k = 0; k < 5; ++k) {
+    const std::string name = "an attribute or a group of a long name, number " + std::to_string(k);
+    root.set(name, std::uint64_t{7});
+    root.create_group(name);
+  }
+  for (const bool and_later : {false, true}) {
+    CHECK(refuse_each(and_later, [&] { return root.names().size() == 5; }) > 5);
+    CHECK(refuse_each(and_later, [&] { return root.attribute_names().size() == 5; }) > 5);
+  }
+  std::size_t seen = 0;
+  std::thread([&] { seen = root.names().size() + root.attribute_names().size(); }).join();
+  CHECK(seen == 10);
+}
+
+// The library takes memory to destroy a container that is not empty, too: not in here.
+TEST_CASE("JSON values that become containers, and have no memory for it") {
+  for (const bool and_later : {false, true}) {
+    std::vector<Json> results;
+    results.reserve(1000);
+    const auto build = [&] {
+      Json& list = results.emplace_back(Json::array());
+      Json& json = results.emplace_back();
+      json["nested"]["deeper"]["deepest"] = 1;
+      Json& texts = results.emplace_back();
+      texts.push_back("a text that is too long to be kept in place");
+      list.push_back(2);
+      return json.dump() == R"({"nested":{"deeper":{"deepest":1}}})" && texts.size() == 1;
+    };
+    CHECK(refuse_each(and_later, build) > 8);
+    results.clear();
+    for (const KeptForJson& kept : kept_for_json) CHECK_FALSE(kept.taken);
+  }
+}
