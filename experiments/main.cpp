@@ -17,7 +17,12 @@ namespace {
 // four times as long as one after the other. It reads how long only when it is loaded.
 void let_waiting_threads_sleep(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
-  if (::setenv("GOMP_SPINCOUNT", "1000", 1) == 0) ::execv("/proc/self/exe", argv);
+  // By its own name, which ps and top show.
+  char program[4096];
+  const auto length = ::readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0 || ::setenv("GOMP_SPINCOUNT", "1000", 1) != 0) return;
+  program[length] = '\0';
+  ::execv(program, argv);
 }
 
 }  // namespace

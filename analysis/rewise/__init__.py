@@ -16,11 +16,6 @@ import importlib
 import os
 from typing import TYPE_CHECKING
 
-# Threads that wait for others sleep soon, as the program's do (experiments/main.cpp); libgomp reads
-# this when it is loaded, with _core.
-if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-
 if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same when it runs
     from ._core import devices as devices
     from .device_spins import DeviceSpins as DeviceSpins, DeviceSums as DeviceSums
@@ -36,6 +31,11 @@ if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same whe
     from .simulation import Simulation as Simulation, simulate as simulate
     from .study import Study as Study, tc as tc
     from .tuning import Tuning as Tuning, tune as tune
+
+# Threads that wait for others sleep soon, as the program's do (experiments/main.cpp); libgomp reads
+# this when it is loaded, with _core.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 _FROM = {
     "errors": ("Error", "UsageError", "DataError", "DeviceError", "HeldError", "FileError",

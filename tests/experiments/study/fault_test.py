@@ -390,7 +390,7 @@ class Others(Study):
         ranks = [int(pid) for pid in children
                  if "rewise" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
         if not ranks:
-            job.kill()
+            job.terminate()  # and its ranks with it
             self.end(job)
             self.skipTest("this mpirun starts its processes elsewhere")
         os.kill(ranks[-1], signal.SIGKILL)
