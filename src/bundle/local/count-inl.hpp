@@ -15,23 +15,35 @@ namespace rewise::bundle {
 namespace HWY_NAMESPACE {
 using namespace rewise::HWY_NAMESPACE;
 
-// Binary planes of the number of set bits among K words: 2, 4, 6 or 8.
+// Binary planes of the number of set bits among K words: 1 to 8.
 template <int K>
 struct Planes {
-  static constexpr int kCount = K == 2 ? 2 : K < 8 ? 3 : 4;
+  static constexpr int kCount = K < 4 ? 2 : K < 8 ? 3 : 4;
   V32 p0, p1, p2, p3;
 
   HWY_INLINE explicit Planes(const V32* x) {
     p2 = p3 = hn::Zero(D32());
-    if constexpr (K == 2) {
+    if constexpr (K == 1) {
+      p0 = x[0];
+      p1 = hn::Zero(D32());
+    } else if constexpr (K == 2) {
       p0 = hn::Xor(x[0], x[1]);
       p1 = hn::And(x[0], x[1]);
+    } else if constexpr (K == 3) {
+      p0 = xor3(x[0], x[1], x[2]);
+      p1 = majority(x[0], x[1], x[2]);
     } else if constexpr (K == 4) {
       const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
       p0 = hn::Xor(s, x[3]);
       const V32 c2 = hn::And(s, x[3]);
       p1 = hn::Xor(c, c2);
       p2 = hn::And(c, c2);
+    } else if constexpr (K == 5) {
+      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
+      p0 = xor3(s, x[3], x[4]);
+      const V32 e = majority(s, x[3], x[4]);
+      p1 = hn::Xor(c, e);
+      p2 = hn::And(c, e);
     } else if constexpr (K == 6) {
       const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
       const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
@@ -39,6 +51,13 @@ struct Planes {
       const V32 f = hn::And(s, t);
       p1 = xor3(c, e, f);
       p2 = majority(c, e, f);
+    } else if constexpr (K == 7) {
+      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
+      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
+      p0 = xor3(s, t, x[6]);
+      const V32 g = majority(s, t, x[6]);
+      p1 = xor3(c, e, g);
+      p2 = majority(c, e, g);
     } else {
       const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
       const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);

@@ -1,6 +1,7 @@
 #include "src/bundle/local/local.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/bundle/local/local.cpp"
@@ -13,12 +14,12 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::bundle {
 namespace HWY_NAMESPACE {
 
-// One vector of sites of an even degree K, given the disagreement words x[K].
+// One vector of sites of degree K, at most 8, given the disagreement words x[K].
 template <int K, bool kDownhill>
-HWY_INLINE V32 flips_regular(const V32* x, V32 item, const DegreeTable& table,
-                             const CallTable& calls) {
-  // Metropolis: the K / 2 smallest disagreements cost energy; Glauber: every one is a class.
-  constexpr unsigned kClasses = kDownhill ? K / 2 : K + 1;
+HWY_INLINE V32 flips_of_degree(const V32* x, V32 item, const DegreeTable& table,
+                               const CallTable& calls) {
+  // Metropolis: less than K / 2 disagreements cost energy; Glauber: every one is a class.
+  constexpr unsigned kClasses = kDownhill ? (K + 1) / 2 : K + 1;
   const Planes<K> planes(x);
   V32 mask[kClasses];
   V32 undecided = hn::Zero(D32());
@@ -60,20 +61,26 @@ struct AnyCount {
   }
 };
 
-// Flips of one vector of modified cells starting at cell i. Hubs have many classes; only those that
-// occur cost digits.
-HWY_INLINE V32 flips_modified(const ModifiedGroup& group, const DegreeTable& table,
-                              const CallTable& calls, const std::uint32_t* spins, V32 own,
-                              std::uint32_t i) {
+// Words of other cells that a vector of modified cells names, from cell i of a column on.
+HWY_INLINE V32 gather(const std::uint32_t* spins, const Slot* column, std::uint32_t i) {
   const D32 d;
   const hn::RebindToSigned<D32> ds;
+  return hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, column + i)));
+}
+
+// Modified cells of any degree, from cell i on. Hubs have many classes; only those that occur cost
+// digits.
+HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table,
+                         const CallTable& calls, const std::uint32_t* spins, V32 own,
+                         std::uint32_t i) {
+  const D32 d;
   AnyCount count;
   while (group.degree >> count.planes) {
     count.plane[count.planes++] = hn::Zero(d);
   }
   for (std::uint32_t j = 0; j < group.degree; ++j) {
-    const Slot* column = group.neighbour.data() + std::size_t{j} * group.padded + i;
-    count.add(hn::Xor(own, hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, column)))));
+    const Slot* column = group.neighbour.data() + std::size_t{j} * group.padded;
+    count.add(hn::Xor(own, gather(spins, column, i)));
   }
   // Classes in blocks, so that a hub of any degree works; all classes of a cell share its draws.
   constexpr unsigned kBlock = 32;
@@ -107,17 +114,50 @@ HWY_INLINE V32 flips_modified(const ModifiedGroup& group, const DegreeTable& tab
   return hn::Or(drawn, certain);
 }
 
+// Degree K, or any by 0.
+template <int K, bool kDownhill>
+void update_cells(const ModifiedGroup& group, const DegreeTable& table, const CallTable& calls,
+                  const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
+                  std::uint32_t* fresh) {
+  const D32 d;
+  for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
+    const V32 own = gather(spins, group.slot.data(), i);
+    V32 flips;
+    if constexpr (K == 0) {
+      flips = flips_hub(group, table, calls, spins, own, i);
+    } else {
+      V32 x[K];
+      for (std::size_t j = 0; j < K; ++j) {
+        x[j] = hn::Xor(own, gather(spins, group.neighbour.data() + j * group.padded, i));
+      }
+      flips = flips_of_degree<K, kDownhill>(x, hn::LoadU(d, group.site.data() + i), table, calls);
+    }
+    hn::StoreU(hn::Xor(own, flips), d, fresh + i);
+  }
+}
+
+template <bool kDownhill>
+auto update_of_degree(std::uint32_t degree) {
+  constexpr auto any = update_cells<0, kDownhill>;
+  constexpr decltype(any) by_degree[] = {any,
+                                         update_cells<1, kDownhill>,
+                                         update_cells<2, kDownhill>,
+                                         update_cells<3, kDownhill>,
+                                         update_cells<4, kDownhill>,
+                                         update_cells<5, kDownhill>,
+                                         update_cells<6, kDownhill>,
+                                         update_cells<7, kDownhill>,
+                                         update_cells<8, kDownhill>};
+  return degree < std::size(by_degree) ? by_degree[degree] : any;
+}
+
 void UpdateModified(const ModifiedGroup& group, const LocalTables& tables, const Address& at,
                     const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                     std::uint32_t* fresh) {
-  const D32 d;
-  const hn::RebindToSigned<D32> ds;
   const CallTable calls(at.seed, tables.stream, at.who, at.step);
-  const DegreeTable& table = tables.of(group.degree);
-  for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
-    const V32 own = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, group.slot.data() + i)));
-    hn::StoreU(hn::Xor(own, flips_modified(group, table, calls, spins, own, i)), d, fresh + i);
-  }
+  const auto update =
+      (tables.downhill ? update_of_degree<true> : update_of_degree<false>)(group.degree);
+  update(group, tables.of(group.degree), calls, spins, first, last, fresh);
 }
 
 template <int kDim, bool kDownhill>
@@ -137,7 +177,7 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
       const V32 own = hn::LoadU(d, own_row + h);
       V32 x[kDegree];
       for (int k = 0; k < kDegree; ++k) x[k] = hn::Xor(own, place.neighbour(other_field, k, h));
-      return hn::Xor(own, flips_regular<kDegree, kDownhill>(x, place.items(h), table, calls));
+      return hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, place.items(h), table, calls));
     };
     // The last vector may overlap the one before: made from old words, stored after it.
     const std::uint32_t whole = layout.half_row / lanes * lanes;
@@ -168,7 +208,7 @@ void update_by_table(const Layout& layout, const LocalTables& tables, const Addr
       x[k] = hn::Xor(own, hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, slots))));
     }
     const V32 item = hn::LoadU(d, layout.table_site[c].data() + i);
-    hn::StoreU(hn::Xor(own, flips_regular<kDegree, kDownhill>(x, item, degree_table, calls)), d,
+    hn::StoreU(hn::Xor(own, flips_of_degree<kDegree, kDownhill>(x, item, degree_table, calls)), d,
                own_words + i);
   }
 }
