@@ -14,6 +14,7 @@
 #endif
 
 #include "src/base/error.hpp"
+#include "src/bundle/bundle.hpp"
 #include "src/bundle/swendsen_wang/label_tile.hpp"
 
 namespace rewise {
@@ -95,6 +96,14 @@ double bundle_engine(const TaskSpec& spec, const Sizes& s) {
   }
   return bytes + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
+}
+
+// With all cells listed where the engine may do so.
+Sizes listed(Sizes s) {
+  if (s.dim == 0 || s.modified <= kListEveryCell * s.sites) return s;
+  s.ends += 2 * s.dim * (s.sites - s.modified);
+  s.modified = s.sites;
+  return s;
 }
 
 double bundle_working(const TaskSpec& spec, const Sizes& s, double threads) {
@@ -223,8 +232,9 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
     return need;
   }
   const bool single = spec.engine == EngineKind::single;
-  need.engine = single ? single_engine(spec, s) : bundle_engine(spec, s);
-  need.working = single ? single_working(spec, s, each) : bundle_working(spec, s, each);
+  const Sizes cells = on_device ? s : listed(s);
+  need.engine = single ? single_engine(spec, s) : bundle_engine(spec, cells);
+  need.working = single ? single_working(spec, s, each) : bundle_working(spec, cells, each);
   need.saving = (keeps_file ? 3 : 1) * state + (single ? 1 : 8) * s.sites;
   if (on_device) {
     need.device = 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired;

@@ -14,6 +14,10 @@ namespace rewise {
 std::unique_ptr<Engine> make_bundle_engine(const Graph& graph, const EngineSpec& spec,
                                            const EngineOptions& options);
 
+// On a CPU a listed cell takes as long as two of a row: where more than this share of the cells are
+// modified, all are listed (layout.hpp).
+inline constexpr double kListEveryCell = 0.5;
+
 struct BundleTask {
   const Graph& graph;
   EngineSpec spec;

@@ -73,11 +73,11 @@ void for_each_word(const Layout& layout, const F& f) {
 
 }  // namespace
 
-BundleEngine::BundleEngine(const Graph& graph, const EngineSpec& spec)
+BundleEngine::BundleEngine(const Graph& graph, const EngineSpec& spec, bool every_cell)
     : EngineBase("bundle", checked(graph, spec), graph.sites(), graph.bonds(),
                  spec.betas.size() * spec.replicas / kReplicas, 4 * graph.sites()),
       graph_(graph),
-      layout_(graph),
+      layout_(graph, every_cell),
       groups_(spec.replicas / kReplicas),
       bundles_(static_cast<std::uint32_t>(parts())),
       places_(bundles_) {

@@ -22,7 +22,7 @@ struct EngineView {
 
 class BundleEngine : public EngineBase {
  public:
-  BundleEngine(const Graph& graph, const EngineSpec& spec);
+  BundleEngine(const Graph& graph, const EngineSpec& spec, bool every_cell = false);
 
   EngineView view() const { return {graph_, layout_, spec_, tables_, bond_, groups_, bundles_}; }
 

@@ -25,6 +25,11 @@
 namespace rewise::bundle {
 namespace {
 
+bool most_are_modified(const Graph& graph) {
+  return static_cast<double>(graph.modified_sites().size()) >
+         kListEveryCell * static_cast<double>(graph.sites());
+}
+
 // Time spent by one thread.
 struct Clock {
   double local = 0, cluster = 0;
@@ -35,7 +40,7 @@ struct Clock {
 class CpuEngine final : public BundleEngine {
  public:
   CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-      : BundleEngine(graph, spec),
+      : BundleEngine(graph, spec, most_are_modified(graph)),
         options_(options),
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
         words_(bundles_),

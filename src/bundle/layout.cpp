@@ -55,18 +55,26 @@ void lay_tables(Layout& layout) {
   }
 }
 
+// Members by their place among the modified cells or, with every cell, their sites.
 void group_modified(Layout& layout, const Graph& graph) {
   const auto cells = graph.modified_sites();
   const auto offsets = graph.offsets();
   layout.modified_cells = cells.size();
+  StopCheck check;
   std::map<std::pair<int, std::uint32_t>, std::vector<std::uint32_t>> groups;
-  for (int colour = 0; colour < graph.colours(); ++colour) {
-    for (const std::uint32_t m : graph.modified_of_colour(colour)) {
-      const auto degree = static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]);
-      groups[{colour, degree}].push_back(m);
+  if (layout.every_cell) {
+    for (Site site = 0; site < layout.sites; ++site) {
+      check();
+      groups[{graph.colour(site), graph.degree(site)}].push_back(site);
+    }
+  } else {
+    for (int colour = 0; colour < graph.colours(); ++colour) {
+      for (const std::uint32_t m : graph.modified_of_colour(colour)) {
+        const auto degree = static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]);
+        groups[{colour, degree}].push_back(m);
+      }
     }
   }
-  StopCheck check;
   for (const auto& [key, members] : groups) {
     ModifiedGroup group;
     group.colour = key.first;
@@ -78,12 +86,19 @@ void group_modified(Layout& layout, const Graph& graph) {
     group.neighbour.resize(std::size_t{group.degree} * group.padded);
     for (std::uint32_t i = 0; i < group.padded; ++i) {
       check();
-      const std::uint32_t m = members[i < group.cells ? i : 0];
-      group.site[i] = cells[m];
-      group.slot[i] = layout.slot(cells[m]);
-      for (std::uint32_t j = 0; j < group.degree; ++j) {
-        group.neighbour[std::size_t{j} * group.padded + i] =
-            layout.slot(graph.neighbours()[offsets[m] + j]);
+      const std::uint32_t member = members[i < group.cells ? i : 0];
+      const Site site = layout.every_cell ? member : cells[member];
+      group.site[i] = site;
+      group.slot[i] = layout.slot(site);
+      std::size_t at = i;
+      const auto add = [&](Site neighbour) {
+        group.neighbour[at] = layout.slot(neighbour);
+        at += group.padded;
+      };
+      if (layout.every_cell) {
+        graph.for_each_neighbour(site, [&](Site neighbour, Bond) { add(neighbour); });
+      } else {
+        for (auto k = offsets[member]; k < offsets[member + 1]; ++k) add(graph.neighbours()[k]);
       }
     }
     layout.modified.push_back(std::move(group));
@@ -115,8 +130,11 @@ void list_bonds(Layout& layout, const Graph& graph) {
 
 }  // namespace
 
-Layout::Layout(const Graph& graph)
-    : lattice(graph.lattice()), sites(graph.sites()), colours(graph.colours()) {
+Layout::Layout(const Graph& graph, bool every)
+    : lattice(graph.lattice()),
+      sites(graph.sites()),
+      colours(graph.colours()),
+      every_cell(every || graph.modified_sites().size() == graph.sites()) {
   if (lattice.dim > 0) {
     const std::uint64_t block = round_up(sites / 2) + std::uint64_t{kGuard};
     colour_base[0] = kGuard;

@@ -8,8 +8,9 @@
 // Graphs without a lattice: slot(site) = guard + site.
 //
 // Modified cells are grouped by colour and degree, neighbours column-wise, so that a vector of
-// cells gathers its j-th neighbours together. Memory: 8 bytes per lattice row, 8 + 4 k bytes per
-// modified cell, 32 per rewired bond.
+// cells gathers its j-th neighbours together. Where most cells are modified, a CPU's engine lists
+// all of them: rows that are updated only to be written over are work for nothing. Memory: 8 bytes
+// per lattice row, 8 + 4 k bytes per modified cell, 32 per rewired bond.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ struct BondList {
 };
 
 struct Layout {
-  explicit Layout(const Graph& graph);
+  explicit Layout(const Graph& graph, bool every_cell = false);
 
   Lattice lattice;  // dim 0: no lattice
   std::uint64_t sites = 0;
@@ -52,6 +53,7 @@ struct Layout {
   std::vector<std::uint32_t> row_neighbour;  // [rows][2 (dim - 1)]: forward, backward by direction
   int colours = 2;
   std::vector<ModifiedGroup> modified;  // ordered by colour, then degree
+  bool every_cell;                      // `modified` has all cells
   std::uint64_t modified_cells = 0;
   BondList rewired;  // the rewired bonds where they are now
   BondList removed;  // the lattice bonds that are gone, at their lattice places

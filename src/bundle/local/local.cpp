@@ -266,13 +266,11 @@ void share_modified(const Layout& layout, int colour, const ThreadTeam& team, st
   }
 }
 
-// The regular part of a colour: rows, and their words.
+// The rows of a colour, and their words.
 struct Regular {
   explicit Regular(const Layout& layout)
       : words(layout.by_table ? kGuard : layout.half_row),
-        rows(layout.lattice.dim == 0 || layout.modified_cells == layout.sites ? 0
-             : layout.by_table ? layout.table_stride / kGuard
-                               : layout.rows) {}
+        rows(layout.by_table ? layout.table_stride / kGuard : layout.rows) {}
   std::uint32_t words, rows;
 };
 
@@ -329,7 +327,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
   const std::size_t room = modified_room(layout);
   const Regular regular(layout);
   const bool may_stop = watch.active() && room >= watch.grain();
-  const auto block = watch.active() && regular.rows > 0
+  const auto block = watch.active() && !layout.every_cell
                          ? static_cast<std::uint32_t>(kBlock * watch.grain() / regular.words + 1)
                          : regular.rows;
   for (; place.colour < static_cast<std::uint32_t>(layout.colours); place = {place.colour + 1, 0}) {
@@ -341,7 +339,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
     } else {
       team.barrier();
     }
-    std::uint32_t row = place.row;
+    std::uint32_t row = layout.every_cell ? regular.rows : place.row;
     bool stopped = false;
     while (row < regular.rows && !stopped) {
       const std::uint32_t count = std::min(block, regular.rows - row);
@@ -351,14 +349,14 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
       watch.add(std::uint64_t{count} * regular.words);
       stopped = row < regular.rows && team.ends(watch);
     }
-    if (regular.rows > 0) team.barrier();
+    if (!layout.every_cell) team.barrier();
     write_aside(layout, colour, team, fresh, spins, place.row, row, regular);
     team.barrier();
     if (stopped) {
       place.row = row;
       return false;
     }
-    if (regular.rows == 0) watch.add(room);
+    if (layout.every_cell) watch.add(room);
   }
   place = {};
   return true;

@@ -1,0 +1,83 @@
+// A bundle's sweep of rows with modified cells aside, and one that lists every cell: the same
+// words, also where the latter goes on where the former was stopped, as a checkpoint may ask for.
+#include <algorithm>
+#include <atomic>
+
+#include "graphs/graph.hpp"
+#include "src/bundle/local/local.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+using namespace rewise::bundle;
+
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+struct Sweeper {
+  Sweeper(const Graph& graph, bool every_cell, LocalUpdate update)
+      : layout(graph, every_cell),
+        tables{{}, local_stream(update), certain_downhill(update)},
+        aside(modified_room(layout)) {
+    for (std::uint32_t k = 0; k <= std::max(graph.max_degree(), 8u); ++k) {
+      tables.by_degree.emplace_back(k, 0.4, update);
+    }
+  }
+  void sweep(Words& words, SweepPlace place) {
+    const EngineOptions options;
+    std::atomic<bool> stopped{false};
+    StopWatch watch(options, stopped);
+    REQUIRE(local_sweep(layout, tables, {7, 3, 5}, {}, watch, aside.data(), words.data(), place));
+  }
+
+  const Layout layout;
+  LocalTables tables;
+  Words aside;
+};
+
+}  // namespace
+
+TEST_CASE("sweeps of rows and of listed cells make the same words") {
+  const std::vector<std::uint32_t> extents =
+      GENERATE(std::vector<std::uint32_t>{8, 6}, std::vector<std::uint32_t>{36, 10},
+               std::vector<std::uint32_t>{32, 4, 6}, std::vector<std::uint32_t>{200},
+               std::vector<std::uint32_t>{4, 4, 4, 6});
+  const double p = GENERATE(0.0, 0.2, 1.0);
+  const auto update = GENERATE(LocalUpdate::metropolis, LocalUpdate::glauber);
+  const Graph graph = build_graph({extents, p, Rule::rewire, 11});
+  Sweeper rows(graph, false, update), every(graph, true, update);
+  REQUIRE(rows.layout.every_cell == (graph.modified_sites().size() == graph.sites()));
+  Words start(rows.layout.words);
+  std::uint32_t x = 1;
+  for (auto& word : start) word = x = 1664525 * x + 1013904223;
+  Words whole = start, listed = start;
+  rows.sweep(whole, {});
+  every.sweep(listed, {});
+  const auto same = [&](const Words& words) {
+    for (Site site = 0; site < graph.sites(); ++site) {
+      const Slot slot = rows.layout.slot(site);
+      if (words[slot] != whole[slot]) return false;
+    }
+    return true;
+  };
+  CHECK(same(listed));
+  // Stopped in one of the colours, after some of its rows.
+  const Layout& layout = rows.layout;
+  const std::uint32_t unit = layout.by_table ? kGuard : layout.half_row;
+  for (std::uint32_t colour = 0; colour < 2; ++colour) {
+    const std::uint32_t row = layout.by_table ? 1 : layout.rows / 2;
+    Words words = start;
+    for (Site site = 0; site < graph.sites(); ++site) {
+      const Slot slot = layout.slot(site);
+      const auto of = static_cast<std::uint32_t>(graph.colour(site));
+      if (of < colour || (of == colour && slot < layout.colour_base[colour] + row * unit)) {
+        words[slot] = whole[slot];
+      }
+    }
+    Words on = words;
+    rows.sweep(words, {colour, row});
+    every.sweep(on, {colour, row});
+    CHECK(same(words));
+    CHECK(same(on));
+  }
+}
