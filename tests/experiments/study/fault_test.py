@@ -379,6 +379,17 @@ class Others(Study):
             self.assertEqual(part.read(), held)
         self.check_same("study", expected)
 
+    def test_a_process_that_began_anew_has_its_name_and_short_waits(self):
+        process = self.start(toml=self.write("long.toml", measure=2000000))
+        self.wait_for("*.lease", process)
+        proc = pathlib.Path(f"/proc/{process.pid}")
+        name, variables = (proc / "comm").read_text(), (proc / "environ").read_bytes()
+        process.terminate()
+        self.assertEqual(self.end(process)[0], 75)
+        self.assertEqual(name, pathlib.Path(OPTIONS.program).name[:15] + "\n")
+        if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+            self.assertIn(b"GOMP_SPINCOUNT=1000", variables.split(b"\0"))
+
     def test_a_killed_rank_ends_the_job_and_a_rerun_resumes(self):
         if shutil.which("mpirun") is None:
             self.skipTest("mpirun is not installed")
