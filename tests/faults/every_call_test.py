@@ -75,7 +75,7 @@ class Place:
         # Who could not read /proc leaves leases that nobody knows to be a dead process's.
         environment = dict(os.environ, REWISE_LEASE_SECONDS=lease)
         if fault or counts:
-            environment["LD_PRELOAD"] = OPTIONS.library
+            environment["LD_PRELOAD"] = OPTIONS.fault_calls
         if fault:
             environment["REWISE_FAULT"] = fault
         if counts:
@@ -337,7 +337,7 @@ if __name__ == "__main__":
         tempfile.tempdir = "/dev/shm"
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=lambda text: str(pathlib.Path(text).resolve()))
-    parser.add_argument("library", type=lambda text: str(pathlib.Path(text).resolve()))
+    parser.add_argument("fault_calls", type=lambda text: str(pathlib.Path(text).resolve()))
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.set_defaults(all=os.environ.get("REWISE_EVERY_CALL", "") not in ("", "0"))

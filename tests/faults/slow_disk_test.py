@@ -54,7 +54,7 @@ class SlowDisk(unittest.TestCase):
     def start(self, name, fault=None):
         environment = dict(os.environ)
         if fault:
-            environment.update(LD_PRELOAD=OPTIONS.library, REWISE_FAULT=fault)
+            environment.update(LD_PRELOAD=OPTIONS.fault_calls, REWISE_FAULT=fault)
         return subprocess.Popen([OPTIONS.program, "sweep", "s.toml", "--no-plots", "--out", name],
                                 cwd=self.place, env=environment, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -159,7 +159,7 @@ class SlowDisk(unittest.TestCase):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=lambda text: str(pathlib.Path(text).resolve()))
-    parser.add_argument("library", type=lambda text: str(pathlib.Path(text).resolve()))
+    parser.add_argument("fault_calls", type=lambda text: str(pathlib.Path(text).resolve()))
     parser.add_argument("--kills", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     OPTIONS, tests = parser.parse_known_args(namespace=OPTIONS)
