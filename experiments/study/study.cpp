@@ -475,11 +475,13 @@ std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on
       });
   const std::size_t least = on_cpu ? 1 : devices;
   if (!on_cpu) {  // groups that run, are prepared and are written; a quarter of what is left
-    const double group =
-        need_of(*largest, 1).most() *
-        static_cast<double>(std::min(group_size(largest->spec).most, tasks.size()));
+    const double each = need_of(*largest, 1).of_task();
+    const auto group = [&] {  // no more than a worker's share
+      const std::size_t share = (tasks.size() + workers.size() - 1) / workers.size();
+      return each * static_cast<double>(std::min(group_size(largest->spec).most, share));
+    };
     while (workers.size() > least &&
-           3 * static_cast<double>(workers.size()) * group > 0.25 * memory_room().bytes) {
+           3 * static_cast<double>(workers.size()) * group() > 0.25 * memory_room().bytes) {
       workers.pop_back();
     }
   }

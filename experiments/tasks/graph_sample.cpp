@@ -1,6 +1,7 @@
 #include "experiments/tasks/graph_sample.hpp"
 
 #include <cmath>
+#include <deque>
 
 #include "experiments/tasks/task_results.hpp"
 #include "graphs/moments.hpp"
@@ -64,10 +65,11 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.halves = halves_of(data, 0, data.energy.time());
   sample.cluster_fraction.resize(count);
   std::vector<MultiHistogram::Input> inputs;
+  std::deque<IntSeries> series;  // that they refer to
   for (std::size_t k = 0; k < data.temperature.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
-    const auto bond_sums = view_temperature(data.energy, k);
-    const auto magnetisations = view_temperature(data.magnetisation, k);
+    const IntSeries& bond_sums = series.emplace_back(series_at(data.energy, k));
+    const IntSeries& magnetisations = series.emplace_back(series_at(data.magnetisation, k));
     sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, units).transpose();
     sample.m2_pair(row) = pair_of_m2(bond_sums, magnetisations, units);
     sample.tau(row) = tau_of_m2(data, k).value;

@@ -34,8 +34,8 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
   halves.variance.resize(temperatures, 3);
   for (Eigen::Index t = 0; t < temperatures; ++t) {
     const auto at = static_cast<std::size_t>(t);
-    const auto bond_sums = view_temperature(data.energy, at);
-    const auto magnetisations = view_temperature(data.magnetisation, at);
+    const auto bond_sums = series_at(data.energy, at);
+    const auto magnetisations = series_at(data.magnetisation, at);
     Eigen::ArrayX3d means(replicas, 3);  // of each replica
     for (Eigen::Index r = 0; r < replicas; ++r) {
       const Eigen::ArrayXd e =

@@ -161,12 +161,17 @@ double state_bytes(const TaskSpec& spec, const Sizes& s) {
   return s.sites * systems * (spec.engine == EngineKind::single ? 1 : 0.125);
 }
 
-double series_bytes(const TaskSpec& spec) {
+double values_of_series(const TaskSpec& spec) {
+  return static_cast<double>(spec.temperatures.size()) * spec.replicas *
+         static_cast<double>(spec.measure);
+}
+
+// Of each value in a file.
+double file_series_bytes(const TaskSpec& spec) {
   const double kinds = spec.schedule.cluster == 0                     ? 2
                        : spec.cluster == ClusterUpdate::swendsen_wang ? 5
                                                                       : 3;
-  return 8 * kinds * static_cast<double>(spec.temperatures.size()) * spec.replicas *
-         static_cast<double>(spec.measure);
+  return 8 * kinds * values_of_series(spec);
 }
 
 // The number after a key in a file of "key: number kB" lines, in bytes.
@@ -210,15 +215,34 @@ void tighten_by_control_group(MemoryRoom& room) {
 
 }  // namespace
 
-double MemoryNeed::most() const {
-  return kProcess + graph + series + std::max(build, engine + std::max(working, saving));
+double MemoryNeed::of_task() const {
+  return graph + series + std::max(build, engine + std::max(working, saving));
+}
+
+double MemoryNeed::most() const { return kProcess + of_task(); }
+
+double series_bytes(const TaskSpec& spec) {
+  const Sizes s = sizes_of(spec);
+  const double bonds = spec.imported != nullptr ? static_cast<double>(spec.imported->bonds())
+                                                : s.dim * s.sites + s.rewired - s.removed;
+  const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
+  // As many as the largest possible one needs.
+  const auto bytes = [](double most) { return most < 1 << 15 ? 2 : most < 1u << 31 ? 4 : 8; };
+  double each = bytes(bonds) + bytes(s.sites * (spec.q - 1));
+  if (spec.schedule.cluster > 0) {
+    each += bytes(updates * s.sites * (spec.cluster == ClusterUpdate::wolff ? 1 : s.sites));
+    if (spec.cluster == ClusterUpdate::swendsen_wang) each += 16;
+  }
+  return each * values_of_series(spec);
 }
 
 MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool keeps_file) {
   const Sizes s = sizes_of(spec);
   MemoryNeed need;
   const double state = state_bytes(spec, s), each = std::max(threads, 1);
-  need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec);
+  // And what one temperature's energies and magnetisations become when they are evaluated.
+  need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec) +
+                56 * values_of_series(spec) / static_cast<double>(spec.temperatures.size());
   need.graph = 16 * std::max(s.rewired, s.removed) + 20 * s.modified + 12 * s.ends;
   need.build = std::max(s.build, 13 * s.modified);
   if (spec.engine == EngineKind::packed) {
@@ -247,7 +271,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
 
 double disk_need(const TaskSpec& spec) {
   const Sizes s = sizes_of(spec);
-  return 64 * 1024 + state_bytes(spec, s) + series_bytes(spec) + 16 * s.rewired;
+  return 64 * 1024 + state_bytes(spec, s) + file_series_bytes(spec) + 16 * s.rewired;
 }
 
 MemoryRoom memory_room() {
@@ -283,7 +307,7 @@ std::string need_text(const MemoryNeed& need) {
 
 std::string check_memory(const MemoryNeed& need, std::size_t tasks) {
   const MemoryRoom room = memory_room();
-  const double most = kProcess + (need.most() - kProcess) * static_cast<double>(tasks);
+  const double most = kProcess + need.of_task() * static_cast<double>(tasks);
   const std::string many = tasks > 1 ? fmt::format("{} tasks at a time, each ", tasks) : "";
   if (most > room.bytes) {
     throw Error(ExitCode::device,

@@ -20,9 +20,12 @@ struct MemoryNeed {
   double series = 0;
   double device = 0;  // on a CUDA device, with engine and working on it
 
-  double most() const;  // at a time, on the host
+  double of_task() const;  // at a time, on the host
+  double most() const;     // with the program itself
 };
 
+// Of its series in memory, about: at most.
+double series_bytes(const TaskSpec& spec);
 MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool keeps_file);
 // Bytes of its file, uncompressed.
 double disk_need(const TaskSpec& spec);

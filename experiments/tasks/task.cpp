@@ -112,17 +112,14 @@ double site_count(const TaskSpec& spec) {
                                   : site_count(spec.graph.extents);
 }
 
-void append(TaskData& data, const Schedule& schedule, const Observation& some,
-            std::uint64_t expected) {
+void append(TaskData& data, const Schedule& schedule, const Samples& some, std::uint64_t expected) {
   constexpr std::size_t most = std::size_t{1} << 25;  // values of a series that are reserved
   const std::size_t each = data.temperature.size() * data.replicas;
   const auto add = [&](auto& series, const auto& values) {
     if (values.empty()) return;
     // A series that grows is copied, and takes twice the memory meanwhile.
     if (series.empty()) series.reserve(std::min<std::size_t>(expected, most / each));
-    for (std::size_t first = 0; first < values.size(); first += each) {
-      series.append(std::span(values).subspan(first, each));
-    }
+    series.append(values);
   };
   add(data.energy, some.bond_sum);
   add(data.magnetisation, some.magnetisation);

@@ -19,6 +19,7 @@
 
 #include "analysis/series/moments.hpp"
 #include "src/base/error.hpp"
+#include "src/engine/batch.hpp"
 #include "src/engine/registry.hpp"
 #include "src/store/signals.hpp"
 #include "src/store/task_file.hpp"
@@ -80,9 +81,8 @@ inline SampleUnits sample_units(double sites, std::uint32_t q) { return {sites, 
 // Of its graph, built or imported.
 double site_count(const TaskSpec& spec);
 
-// A measurement, or several one behind the other in every list of `some`; `expected`: how many
-// there will be, where that is known.
-void append(TaskData& data, const Schedule& schedule, const Observation& some,
+// `expected`: how many measurements there will be, where that is known.
+void append(TaskData& data, const Schedule& schedule, const Samples& some,
             std::uint64_t expected = 0);
 
 // Provenance of what an engine has made: where its trajectory stands, where and by what it ran.

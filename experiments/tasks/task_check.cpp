@@ -40,10 +40,12 @@ void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
 // In [least, most], all of them.
 template <class T>
 void check_range(const Series<T>& series, T least, T most, const char* name) {
-  for (const T value : series.values()) {
-    if (value >= least && value <= most) continue;
-    unfit(fmt::format("{} = {} is not within {}..{}", name, value, least, most));
-  }
+  series.values().visit([&](const auto& values) {
+    for (const T value : values) {
+      if (value >= least && value <= most) continue;
+      unfit(fmt::format("{} = {} is not within {}..{}", name, value, least, most));
+    }
+  });
 }
 
 void check_sums(const TaskData& task, const TaskSpec& spec) {

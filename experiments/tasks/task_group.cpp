@@ -23,16 +23,17 @@
 namespace rewise {
 namespace {
 
-// From so many replicas on all host threads append what was measured.
-constexpr std::size_t kManyTaken = 1 << 12;
+// From so many replicas on some host threads append what was measured; more of them would wait for
+// each other longer than they copy.
+constexpr std::size_t kManyTaken = 1 << 12, kAppending = 4;
 // What keeps a device busy: words of a sweep, bundles of 32 clusters that grow at once (an H200
 // takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
 // Memory bounds the latter; and a group's series.
 constexpr double kFillingWords = 1 << 22, kFillingBundles = 32, kMostWords = 1 << 26;
 constexpr double kWorthwhile = 16;  // sweeps are no slower in groups that fill this part of it
 // From so much on files are written for as long as the engines take, about.
-constexpr double kLargeSeries = 256.0 * (1 << 20);
-constexpr double kMostSeries = 2.0 * (1 << 30);  // bytes
+constexpr double kLargeSeries = 64.0 * (1 << 20);  // bytes
+constexpr double kMostSeries = 2.0 * (1 << 30);    // bytes
 
 }  // namespace
 
@@ -230,12 +231,17 @@ void TaskGroup::Members::advance(const Step& step, Company& company) {
     const profile::Span span(profile::Work::engine);
     if (step.measured) {
       SampleSink sink;
-      sink.take = [&](std::size_t i, const Observation& some, std::size_t) {
+      sink.take = [&](std::size_t i, const Samples& some) {
         TaskMember& member = *running_[company.who[i]];
         member.guarded([&] { member.append(some); });
       };
       if (replicas >= kManyTaken) {
-        sink.for_each = [this](std::size_t jobs, const auto& f) { host_.for_each(jobs, f); };
+        sink.for_each = [this](std::size_t jobs, const auto& f) {
+          const std::size_t parts = std::min(jobs, kAppending);
+          host_.for_each(parts, [&](std::size_t part) {
+            for (std::size_t k = part; k < jobs; k += parts) f(k);
+          });
+        };
       }
       times = batch_->sample(company.who, schedule, step.cycles, company.count, sink);
     } else {
@@ -290,7 +296,7 @@ double filling_bundles(double sites) {
 GroupSize group_size(const TaskSpec& spec) {
   if (spec.engine != EngineKind::bundle || spec.imported != nullptr) return {};
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  const double series = replicas * static_cast<double>(spec.measure) * 24;
+  const double series = series_bytes(spec);
   const double filling = filling_bundles(site_count(spec));
   const double tasks = std::ceil(filling / (replicas / 32));
   const auto count = [](double wanted) {

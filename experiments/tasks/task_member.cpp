@@ -183,7 +183,7 @@ Step TaskMember::next(std::uint64_t budget, std::size_t& count) const {
   return {left, true};
 }
 
-void TaskMember::append(const Observation& some) {
+void TaskMember::append(const Samples& some) {
   if (open_ && !equilibrating()) rewise::append(data_, spec().schedule, some, spec().measure);
 }
 
@@ -288,10 +288,11 @@ void TaskMember::save_apart(const SavesApart& engine) {
 }
 
 double TaskMember::bytes() const {
-  double values = 0;
-  data_.for_each_series(
-      [&](const auto& series) { values += static_cast<double>(series.values().size()); });
-  return 8 * values + static_cast<double>(data_.state.bytes.size()) +
+  double series = 0;
+  data_.for_each_series([&](const auto& one) {
+    series += static_cast<double>(one.values().size()) * one.values().bytes_each();
+  });
+  return series + static_cast<double>(data_.state.bytes.size()) +
          16 * static_cast<double>(data_.graph.rewired());
 }
 

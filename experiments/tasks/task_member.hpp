@@ -66,7 +66,7 @@ class TaskMember {
   // The next step, where `budget` cycles are enough for one call of the engine, and how many times.
   Step next(std::uint64_t budget, std::size_t& count) const;
   // What its engine has measured, some of it or all, before it takes the cycles.
-  void append(const Observation& some);
+  void append(const Samples& some);
   void take(std::uint64_t cycles);
   void spend(double seconds) { seconds_ += seconds; }
 

@@ -15,8 +15,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-using View = Eigen::Map<const IntSeries, 0, Eigen::OuterStride<>>;
-
 Value tau_of(const RealSeries& series, double every) {
   if (series.rows() < 2) return {kNan, kNan};
   const Value tau = gamma_method(series).tau;
@@ -40,8 +38,8 @@ Agreement compare_halves(const TaskData& task, const RealSeries& abs_m) {
 }
 
 TemperatureResult result_at(const TaskData& task, std::size_t k) {
-  const View bond_sums = view_temperature(task.energy, k);
-  const View magnetisations = view_temperature(task.magnetisation, k);
+  const IntSeries bond_sums = series_at(task.energy, k);
+  const IntSeries magnetisations = series_at(task.magnetisation, k);
   const auto sites = static_cast<double>(task.graph.sites);
   const double every = configured(task, "sampling.every", 1);
 
@@ -77,11 +75,15 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
 
 }  // namespace
 
-View view_temperature(const Series<std::int64_t>& series, std::size_t temperature) {
-  const auto replicas = static_cast<Eigen::Index>(series.replicas());
-  return {series.values().data() + temperature * series.replicas(),
-          static_cast<Eigen::Index>(series.time()), replicas,
-          Eigen::OuterStride<>(replicas * static_cast<Eigen::Index>(series.temperatures()))};
+IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature) {
+  const std::size_t replicas = series.replicas();
+  IntSeries out(static_cast<Eigen::Index>(series.time()), static_cast<Eigen::Index>(replicas));
+  for (std::size_t t = 0; t < series.time(); ++t) {
+    series.measurement(t)
+        .subspan(temperature * replicas, replicas)
+        .copy_to(out.data() + t * replicas);
+  }
+  return out;
 }
 
 std::vector<TemperatureResult> results_of(const TaskData& task) {
@@ -92,8 +94,7 @@ std::vector<TemperatureResult> results_of(const TaskData& task) {
 
 Value tau_of_m2(const TaskData& task, std::size_t temperature) {
   const RealSeries m2 =
-      (view_temperature(task.magnetisation, temperature).cast<double>() / units_of(task).order)
-          .square();
+      (series_at(task.magnetisation, temperature).cast<double>() / units_of(task).order).square();
   return tau_of(m2, configured(task, "sampling.every", 1));
 }
 
@@ -157,8 +158,7 @@ Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperatur
   const Eigen::ArrayXXd improved = cluster_rows(task, temperature, 1);
   if (improved.cols() < 2) return {};
   const Eigen::ArrayXXd m2 =
-      (view_temperature(task.magnetisation, temperature).cast<double>() / units_of(task).order)
-          .square();
+      (series_at(task.magnetisation, temperature).cast<double>() / units_of(task).order).square();
   Eigen::ArrayX2d difference(improved.rows(), 2);
   difference.col(0) = improved.col(0) - m2.colwise().mean().transpose();
   difference.col(1) = improved.col(1) - m2.square().colwise().mean().transpose();
@@ -196,7 +196,7 @@ Series<T> joined(const std::vector<TaskData>& tasks, const std::vector<Temperatu
       const auto from = (tasks[places[k].task].*series)
                             .measurement(t)
                             .subspan(places[k].number * replicas, replicas);
-      std::copy(from.begin(), from.end(), row.begin() + static_cast<std::ptrdiff_t>(k * replicas));
+      from.copy_to(row.data() + k * replicas);
     }
     all.append(row);
   }

@@ -48,9 +48,8 @@ struct TemperatureResult {
   Value of(std::string_view name) const { return observables[observable(name)]; }
 };
 
-// The series of one temperature, [time, replica], without copying.
-Eigen::Map<const IntSeries, 0, Eigen::OuterStride<>> view_temperature(
-    const Series<std::int64_t>& series, std::size_t temperature);
+// The series of one temperature, [time, replica].
+IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
 

@@ -38,8 +38,7 @@ MomentRows scan_moments(const TaskData& data) {
   MomentRows rows(static_cast<Eigen::Index>(data.temperature.size()), kMomentCount);
   for (std::size_t t = 0; t < data.temperature.size(); ++t) {
     rows.row(static_cast<Eigen::Index>(t)) =
-        mean_moments(view_temperature(data.energy, t), view_temperature(data.magnetisation, t),
-                     units_of(data))
+        mean_moments(series_at(data.energy, t), series_at(data.magnetisation, t), units_of(data))
             .transpose();
   }
   return rows;

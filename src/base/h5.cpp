@@ -52,19 +52,44 @@ struct PackedChunk {
   bool deflated = true;
 };
 
-// `count` elements, from number `first` on, of a chunk of so many: the first bytes of all elements
-// lie before the second ones, ..
-void shuffle(const std::byte* values, std::size_t element, std::size_t first, std::size_t count,
+// Values in memory, and what they become: elements of as many bytes or more, of which the ones
+// beyond are the sign's.
+struct Values {
+  const std::byte* data;
+  std::size_t bytes, element;
+  bool has_sign;
+};
+
+// `count` values of `bytes` bytes, from number `first` on, of a chunk of elements: the first bytes
+// of all elements lie before the second ones, ..
+template <std::size_t bytes>
+void shuffle(const std::byte* values, const Values& of, std::size_t first, std::size_t count,
              std::span<std::byte> chunk) {
-  const std::size_t elements = chunk.size() / element;
-  for (std::size_t b = 0; b < element; ++b) {
-    std::byte* const to = chunk.data() + b * elements + first;
-    for (std::size_t k = 0; k < count; ++k) to[k] = values[k * element + b];
+  const std::size_t elements = chunk.size() / of.element;
+  const auto plane = [&](std::size_t b) { return chunk.data() + b * elements + first; };
+  for (std::size_t b = 0; b < bytes; ++b) {
+    std::byte* const to = plane(b);
+    for (std::size_t k = 0; k < count; ++k) to[k] = values[k * bytes + b];
   }
+  if (bytes == of.element) return;
+  std::byte* const sign = plane(bytes);
+  for (std::size_t k = 0; k < count; ++k) {
+    const bool negative =
+        of.has_sign && (values[k * bytes + bytes - 1] & std::byte{0x80}) != std::byte{0};
+    sign[k] = negative ? std::byte{0xff} : std::byte{0};
+  }
+  for (std::size_t b = bytes + 1; b < of.element; ++b) std::copy_n(sign, count, plane(b));
 }
 
-std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t element,
-                                     const std::vector<std::uint64_t>& dims,
+void shuffle(const std::byte* values, const Values& of, std::size_t first, std::size_t count,
+             std::span<std::byte> chunk) {
+  if (of.bytes == 8) return shuffle<8>(values, of, first, count, chunk);
+  if (of.bytes == 4) return shuffle<4>(values, of, first, count, chunk);
+  if (of.bytes == 2) return shuffle<2>(values, of, first, count, chunk);
+  shuffle<1>(values, of, first, count, chunk);
+}
+
+std::vector<PackedChunk> pack_chunks(const Values& values, const std::vector<std::uint64_t>& dims,
                                      const Packing& packing) {
   const std::size_t rank = dims.size();
   const Place extents(dims.begin(), dims.end()), ones(rank, 1);
@@ -85,7 +110,7 @@ std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t elemen
     return false;
   };
   std::vector<PackedChunk> packed;
-  std::vector<std::byte> shuffled(element * elements);
+  std::vector<std::byte> shuffled(values.element * elements);
   Place offset(rank, 0);
   do {
     std::fill(shuffled.begin(), shuffled.end(), std::byte{0});  // what is beyond the array
@@ -98,7 +123,7 @@ std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t elemen
         from += (offset[i] + row[i]) * strides[i];
         to = to * chunk[i] + row[i];
       }
-      shuffle(values + element * from, element, to, within[rank - 1], shuffled);
+      shuffle(values.data + values.bytes * from, values, to, within[rank - 1], shuffled);
     } while (next(row, ones, within, rank - 1));
     packed.push_back({offset, deflated(shuffled, packing.level)});
     if (packed.back().bytes.empty()) packed.back() = {offset, shuffled, false};
@@ -107,14 +132,13 @@ std::vector<PackedChunk> pack_chunks(const std::byte* values, std::size_t elemen
 }
 
 // The library, which does one thing at a time whatever the number of threads, only takes them.
-void write_chunks(hid_t dataset, const std::string& name, const std::byte* values,
-                  std::size_t element, const std::vector<std::uint64_t>& dims,
-                  const Packing& packing) {
+void write_chunks(hid_t dataset, const std::string& name, const Values& values,
+                  const std::vector<std::uint64_t>& dims, const Packing& packing) {
   constexpr std::uint32_t not_deflated = 2;  // the second filter
   std::vector<PackedChunk> packed;
   {
     const Pause pause;
-    packed = pack_chunks(values, element, dims, packing);
+    packed = pack_chunks(values, dims, packing);
   }
   for (const PackedChunk& chunk : packed) {
     if (H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.deflated ? 0 : not_deflated, chunk.offset.data(),
@@ -251,7 +275,7 @@ void Group::set_raw(const std::string& name, Kind kind, const void* values, std:
   }
 }
 
-void Group::write_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
+void Group::write_raw(const std::string& name, Kind kind, const Values& values, std::size_t size,
                       const std::vector<std::uint64_t>& dims, const Packing& packing) {
   quiet();
   std::uint64_t product = 1;
@@ -261,7 +285,9 @@ void Group::write_raw(const std::string& name, Kind kind, const void* values, st
   bool good = list.valid() && H5Pset_obj_track_times(list.get(), false) >= 0;
   // A chunk may not be larger than the array, so an empty array has none.
   const bool packed = !packing.chunk.empty() && packing.level > 0 && size > 0;
-  if (!packed && !packing.strides.empty() && size > 0) failed(fmt::format("lay out {}", name));
+  const std::size_t element = H5Tget_size(memory_type(kind));
+  const bool plain = packing.strides.empty() && values.bytes == element;
+  if (!packed && !plain && size > 0) failed(fmt::format("lay out {}", name));
   if (good && !packing.chunk.empty() && size > 0) {
     const std::vector<hsize_t> chunk(packing.chunk.begin(), packing.chunk.end());
     good = H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data()) >= 0;
@@ -276,11 +302,13 @@ void Group::write_raw(const std::string& name, Kind kind, const void* values, st
                               list.get(), H5P_DEFAULT),
                    H5Dclose);
   if (packed && dataset.valid()) {
-    return write_chunks(dataset.get(), name, static_cast<const std::byte*>(values),
-                        H5Tget_size(memory_type(kind)), dims, packing);
+    return write_chunks(
+        dataset.get(), name,
+        {static_cast<const std::byte*>(values.data), values.bytes, element, kind == Kind::i64},
+        dims, packing);
   }
   if (!dataset.valid() || (size > 0 && H5Dwrite(dataset.get(), memory_type(kind), H5S_ALL, H5S_ALL,
-                                                H5P_DEFAULT, values) < 0)) {
+                                                H5P_DEFAULT, values.data) < 0)) {
     failed(fmt::format("write {}", name));
   }
 }

@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/narrow.hpp"
+
 namespace rewise::h5 {
 
 enum class Kind { i64, u64, u32, u8, f64 };
@@ -98,7 +100,14 @@ class Group {
   template <class T>
   void write(const std::string& name, std::span<const T> values,
              const std::vector<std::uint64_t>& dims, const Packing& packing = {}) {
-    write_raw(name, KindOf<T>::value, values.data(), values.size(), dims, packing);
+    write_raw(name, KindOf<T>::value, {values.data(), sizeof(T)}, values.size(), dims, packing);
+  }
+  // Packed as values of eight bytes.
+  template <class T>
+  void write_narrow(const std::string& name, const NarrowSpan<T>& values,
+                    const std::vector<std::uint64_t>& dims, const Packing& packing) {
+    write_raw(name, KindOf<T>::value, {values.data(), values.bytes_each()}, values.size(), dims,
+              packing);
   }
   void write_text(const std::string& name, std::string_view value);  // a scalar dataset, any length
 
@@ -144,7 +153,11 @@ class Group {
 
   void set_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                bool scalar);
-  void write_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
+  struct Values {
+    const void* data;
+    std::size_t bytes;  // each
+  };
+  void write_raw(const std::string& name, Kind kind, const Values& values, std::size_t size,
                  const std::vector<std::uint64_t>& dims, const Packing& packing);
   void require_hard_link(const std::string& name) const;
   Id open_attribute(const std::string& name) const;

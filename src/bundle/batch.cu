@@ -1,4 +1,7 @@
 #include "src/bundle/batch_cuda.hpp"
+
+#include <algorithm>
+
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {
@@ -16,6 +19,30 @@ __global__ void put_bundle(std::uint32_t* packed, std::uint32_t words, int vec,
                            const std::uint32_t* apart) {
   const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
   if (slot < words) packed[std::size_t{slot} * static_cast<unsigned>(vec)] = apart[slot];
+}
+
+// A value per thread; blockIdx.y: slot and kind, blockIdx.z: graph.
+__global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units,
+                        const std::int64_t* bonds, unsigned long long* counts, std::byte* sums) {
+  const std::uint32_t r = blockIdx.x * blockDim.x + threadIdx.x, graph = blockIdx.z;
+  if (r >= layout.replicas) return;
+  const std::uint32_t slot = blockIdx.y / layout.kinds, kind = blockIdx.y % layout.kinds;
+  unsigned long long& count =
+      counts[(std::size_t{blockIdx.y} * layout.graphs + graph) * layout.replicas + r];
+  units.bonds = bonds[graph];
+  const std::int64_t value = kind == 0   ? units.bond_sum(count)
+                             : kind == 1 ? units.magnetisation(count)
+                                         : static_cast<std::int64_t>(count);
+  count = 0;
+  std::byte* const first = sums + layout.place(graph, kind);
+  const std::size_t at = std::size_t{slot} * layout.replicas + r;
+  if (layout.bytes[kind] == 2) {
+    reinterpret_cast<std::int16_t*>(first)[at] = static_cast<std::int16_t>(value);
+  } else if (layout.bytes[kind] == 4) {
+    reinterpret_cast<std::int32_t*>(first)[at] = static_cast<std::int32_t>(value);
+  } else {
+    reinterpret_cast<std::int64_t*>(first)[at] = value;
+  }
 }
 
 }  // namespace
@@ -36,6 +63,14 @@ void launch_take_bundle(const std::uint32_t* packed, std::uint32_t words, int ve
 void launch_put_bundle(std::uint32_t* packed, std::uint32_t words, int vec,
                        const std::uint32_t* apart, cudaStream_t stream) {
   launch(put_bundle, cover(words), stream, packed, words, vec, apart);
+}
+
+void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,
+                    unsigned long long* counts, std::byte* sums, cudaStream_t stream) {
+  LaunchShape shape = cover(layout.replicas, std::min(layout.replicas, 256u));
+  shape.blocks_y = layout.slots * layout.kinds;
+  shape.blocks_z = layout.graphs;
+  launch(lay_out, shape, stream, layout, units, bonds, counts, sums);
 }
 
 }  // namespace rewise::bundle

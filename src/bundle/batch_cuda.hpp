@@ -1,10 +1,14 @@
 // Small kernels around the updates: the step counter on the device, from which captured cycles take
-// their step numbers, and the words of one bundle apart from those that lie beside it.
+// their step numbers; the words of one bundle apart from those that lie beside it; and what several
+// measurements have counted as the series have it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <cuda_runtime_api.h>
+
+#include "src/engine/sum_units.hpp"
 
 namespace rewise::bundle {
 
@@ -16,5 +20,25 @@ void launch_take_bundle(const std::uint32_t* packed, std::uint32_t words, int ve
                         std::uint32_t* apart, cudaStream_t stream);
 void launch_put_bundle(std::uint32_t* packed, std::uint32_t words, int vec,
                        const std::uint32_t* apart, cudaStream_t stream);
+
+// Counts of some measurements, [slots][kinds][graphs * replicas], and the sums that they become:
+// of each graph and kind those of all slots, [slots][replicas], one behind the other in so few
+// bytes that all fit.
+struct SumLayout {
+  static constexpr std::uint32_t kMostKinds = 7;
+  std::uint32_t graphs, replicas;   // of each
+  std::uint32_t slots, kinds;       // 0: unequal bonds, 1: spins up; the rest as they are
+  std::uint32_t bytes[kMostKinds];  // of a value: 2, 4 or 8
+  std::uint32_t bytes_before[kMostKinds + 1];  // of a replica's values of the kinds before
+
+  RW_HD std::size_t place(std::size_t graph, std::size_t kind) const {
+    return (graph * bytes_before[kinds] + bytes_before[kind]) * replicas * slots;
+  }
+  std::size_t bytes_in_all() const { return place(graphs, 0); }
+};
+
+// `bonds`: [graphs], in place of those of `units`. Clears the counts.
+void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,
+                    unsigned long long* counts, std::byte* sums, cudaStream_t stream);
 
 }  // namespace rewise::bundle

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -19,9 +20,9 @@ namespace {
 constexpr std::uint32_t kMostCycles = 64;  // of one replay, a power of 4
 constexpr std::uint32_t kMostSteps = 64;   // of one replay; the cluster updates of a cycle are one
 constexpr std::size_t kMostCaptured = 64;
-constexpr std::uint64_t kMostQueued = 512;  // launches of a captured group of measurements, about
-// Kinds of sums, and measurements of a group: many of few replicas.
-constexpr std::size_t kMostKinds = 7, kLeastSlots = 16, kMostSlots = 64, kManySums = 1 << 18;
+constexpr std::uint64_t kMostQueued = 1024;  // launches of a captured group of measurements, about
+// Measurements of a group: many of few replicas.
+constexpr std::size_t kLeastSlots = 16, kMostSlots = 64, kManySums = 1 << 19;
 
 std::size_t slots_for(std::uint64_t replicas) {
   return std::clamp<std::size_t>(kManySums / replicas, kLeastSlots, kMostSlots);
@@ -31,7 +32,7 @@ std::size_t slots_for(std::uint64_t replicas) {
 // per 4 MiB, and giving it back waits for the device.
 class PinnedStock {
  public:
-  using Buffer = PinnedBuffer<unsigned long long>;
+  using Buffer = PinnedBuffer<std::byte>;
 
   Buffer take(std::size_t size) {
     const std::lock_guard lock(mutex_);
@@ -95,6 +96,11 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   graphs_ = std::make_unique<DeviceGraphs>(engines_, stream_.get());
   replicas_ = std::size_t{graphs()} * graphs_->bundles() * kReplicas;
   slots_ = slots_for(replicas_);
+  std::vector<std::int64_t> bonds;
+  for (const EngineView& e : engines_) bonds.push_back(static_cast<std::int64_t>(e.graph.bonds()));
+  most_bonds_ = *std::max_element(bonds.begin(), bonds.end());
+  bonds_ = DeviceBuffer<std::int64_t>(bonds, stream_.get());
+  stream_.wait();
   spins_ = DeviceBuffer<std::uint32_t>(graphs() * graphs_->words());
   step_ = DeviceBuffer<std::uint32_t>(1);
   apart_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
@@ -123,7 +129,7 @@ void DeviceBatch::check_memory() const {
     need += 2 * spins + graph;
     replicas += e.bundles * kReplicas;
   }
-  need += replicas * 2 * slots_for(replicas) * kMostKinds * 8;
+  need += replicas * 2 * slots_for(replicas) * SumLayout::kMostKinds * 16;
   need += engines_.front().layout.sites * 4;
   const std::size_t free = free_device_memory();
   if (need > free) {
@@ -183,6 +189,7 @@ void DeviceBatch::prepare_clusters(const GraphRange& range, std::uint64_t update
   }
   if (!wolff_) {
     wolff_ = std::make_unique<DeviceWolffBatch>(engines_, *graphs_, options_, stream_.get());
+    flipped_.assign(replicas_, 0);
   }
   wolff_->count(range, updates);
 }
@@ -285,18 +292,16 @@ void DeviceBatch::make_shelves() {
   captured_.clear();  // which have the places of the sums
   kinds_ = kinds();
   for (Shelf& shelf : shelves_) {
-    pinned_stock().give(std::move(shelf.fetched));
-    shelf.sums = DeviceBuffer<unsigned long long>(place(slots_, 0));
-    shelf.fetched = pinned_stock().take(shelf.sums.size());
-    shelf.sums.clear(stream_.get());
+    shelf.counts = DeviceBuffer<unsigned long long>(place(slots_, 0));
+    shelf.counts.clear(stream_.get());
   }
 }
 
 void DeviceBatch::queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf) {
   const std::size_t first = std::size_t{range.first} * graphs_->bundles() * kReplicas;
   DeviceMeasurement m = graphs_->measurement(range, spins_.data());
-  m.disagreeing = shelves_[shelf].sums.data() + place(slot, 0) + first;
-  m.up = shelves_[shelf].sums.data() + place(slot, 1) + first;
+  m.disagreeing = shelves_[shelf].counts.data() + place(slot, 0) + first;
+  m.up = shelves_[shelf].counts.data() + place(slot, 1) + first;
   launch_measure(graphs_->lattice(range), m, stream_.get());
   queue_clusters(range, slot, shelf);
 }
@@ -309,7 +314,7 @@ void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std:
       swendsen_wang_ ? swendsen_wang_->sums() : wolff_->flipped();
   const auto close = [&](std::size_t kind, std::size_t count) {
     unsigned long long* from = sums.data() + kind * replicas_ + first;
-    check_cuda(cudaMemcpyAsync(shelves_[shelf].sums.data() + place(slot, 2 + kind) + first, from,
+    check_cuda(cudaMemcpyAsync(shelves_[shelf].counts.data() + place(slot, 2 + kind) + first, from,
                                count, cudaMemcpyDeviceToDevice, stream_.get()),
                "copying cluster sums");
     check_cuda(cudaMemsetAsync(from, 0, count, stream_.get()), "clearing");
@@ -332,10 +337,11 @@ void DeviceBatch::close_clusters(const GraphRange& range) {
   queue_clusters(range, 0, 0);
 }
 
-DeviceBatch::Sums DeviceBatch::fetch() {
+DeviceBatch::Sums DeviceBatch::fetch(std::uint64_t updates) {
   begin_group(0);
-  end_group(1, 0);
-  const Sums sums = take_group(1, 0).front();
+  end_group(1, 0, updates);
+  const Sums sums = take_group(0);
+  for (std::size_t graph = 0; graph < graphs(); ++graph) take_flipped(graph, sums);
   end_groups();
   return sums;
 }
@@ -366,32 +372,73 @@ void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Sche
   }
 }
 
-void DeviceBatch::end_group(std::size_t slots, std::size_t shelf) {
+void DeviceBatch::end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates) {
   Shelf& on = shelves_[shelf];
   on.ended.record(stream_.get());
-  const std::size_t size = place(slots, 0);
-  on.sums.copy_out(on.fetched.view().first(size), stream_.get());
-  check_cuda(cudaMemsetAsync(on.sums.data(), 0, size * 8, stream_.get()), "clearing");
+  on.layout = layout(slots, updates);
+  const std::size_t bytes = on.layout.bytes_in_all();
+  if (on.sums.size() < bytes) {
+    const PooledMemory pooled;
+    stream_.wait();
+    on.sums = DeviceBuffer<std::byte>(bytes);
+  }
+  if (on.fetched.size() < bytes) {
+    pinned_stock().give(std::move(on.fetched));
+    on.fetched = pinned_stock().take(bytes);
+  }
+  const SumUnits units{0, static_cast<std::int64_t>(graphs_->sites()), 2,
+                       bond_energy(ModelKind::ising)};
+  launch_lay_out(on.layout, units, bonds_.data(), on.counts.data(), on.sums.data(), stream_.get());
+  on.sums.copy_out(on.fetched.view().first(bytes), stream_.get());
   on.copied.record(stream_.get());
   if (busy_) ended_.record(stream_.get());
 }
 
-std::vector<DeviceBatch::Sums> DeviceBatch::take_group(std::size_t slots, std::size_t shelf) {
+// Values of a kind have as many bytes as its largest possible one needs.
+SumLayout DeviceBatch::layout(std::size_t slots, std::uint64_t updates) const {
+  const auto at_most = [](double most) {
+    return narrow_bytes<std::uint64_t>(
+        0, most < 1.8e19 ? static_cast<std::uint64_t>(most * (1 + 1e-9)) : UINT64_MAX);
+  };
+  const auto either_sign = [](std::int64_t most) {
+    return narrow_bytes<std::int64_t>(-most, most);
+  };
+  const auto sites = static_cast<double>(graphs_->sites()), many = static_cast<double>(updates);
+  const double per_update = is_swendsen_wang() ? sites * sites : sites;
+  SumLayout plan{
+      graphs(),
+      graphs_->bundles() * kReplicas,
+      static_cast<std::uint32_t>(slots),
+      static_cast<std::uint32_t>(kinds_),
+      {either_sign(most_bonds_), either_sign(static_cast<std::int64_t>(graphs_->sites())),
+       at_most(many * per_update), 8, at_most(3 * many * std::ldexp(std::pow(sites, 4), -64)), 8,
+       8},
+      {}};
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    plan.bytes_before[kind + 1] = plan.bytes_before[kind] + plan.bytes[kind];
+  }
+  return plan;
+}
+
+DeviceBatch::Sums DeviceBatch::take_group(std::size_t shelf) {
   choose();
   shelves_[shelf].copied.wait();
-  const auto host = shelves_[shelf].fetched.view();
-  std::vector<Sums> taken;
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    const auto kind = [&](std::size_t k) { return k < kinds() ? &host[place(slot, k)] : nullptr; };
-    taken.push_back({kind(0), kind(1), kind(2), kind(3), kind(4), kind(5), kind(6)});
-  }
-  if (wolff_) {
-    flipped_.resize(replicas_, 0);
-    for (const Sums& sums : taken) {
-      for (std::size_t k = 0; k < replicas_; ++k) flipped_[k] += sums.clusters[k];
+  return {shelves_[shelf].fetched.view().data(), shelves_[shelf].layout};
+}
+
+std::uint64_t DeviceBatch::take_flipped(std::size_t graph, const Sums& sums) {
+  if (!wolff_) return 0;
+  const std::size_t replicas = sums.layout.replicas;
+  std::uint64_t all = 0;
+  sums.of<std::uint64_t>(graph, kClusters).visit([&](const auto& sites) {
+    for (std::size_t first = 0; first < sites.size(); first += replicas) {
+      for (std::size_t r = 0; r < replicas; ++r) {
+        flipped_[graph * replicas + r] += sites[first + r];
+        all += sites[first + r];
+      }
     }
-  }
-  return taken;
+  });
+  return all;
 }
 
 void DeviceBatch::end_groups() {

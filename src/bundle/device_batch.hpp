@@ -4,10 +4,12 @@
 // A few cycles are captured once, with step numbers counted from a number on the device, and
 // replayed: a sweep costs the host nothing. Within them small systems do their sweeps in a row in a
 // block's shared memory; of others the regular and the modified cells of a colour run side by side.
-// Short cycles are captured with the measurements after them; what several measure is fetched in
-// one copy, while the host has what was measured before.
+// Short cycles are captured with the measurements after them; what several have counted is made
+// into sums on the device, in the order in which series keep them, and fetched in one copy, while
+// the host has what was measured before.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/narrow.hpp"
+#include "src/bundle/batch_cuda.hpp"
 #include "src/bundle/device_graphs.hpp"
 #include "src/bundle/swendsen_wang/device_swendsen_wang.hpp"
 #include "src/bundle/wolff/device_wolff.hpp"
@@ -44,19 +48,34 @@ class DeviceBatch {
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
            std::uint64_t cycles);
 
-  // Sums of one measurement of the whole batch, [replicas of the batch] each; those of graphs that
-  // were not measured are zero. Valid until the next fetch.
+  // Sums of some measurements, of each graph [measurement][replica]; those of graphs that were not
+  // measured mean nothing. Valid until the next ones on that shelf.
+  enum Kind : std::size_t {
+    kBondSum,
+    kMagnetisation,
+    kClusters,  // sites flipped by Wolff updates; or of Swendsen-Wang updates sum n^2
+    kQuarticLow,
+    kQuarticHigh,  // the halves of 3 (sum n^2)^2 - 2 sum n^4
+    kCross,        // with weights: sum n w
+    kWeightSquare  // and sum w^2
+  };
   struct Sums {
-    const unsigned long long *disagreeing, *up;  // bonds, spins
-    // Null where there were none: sites flipped by Wolff updates; or of Swendsen-Wang updates sum
-    // n^2, the halves of 3 (sum n^2)^2 - 2 sum n^4, and with weights sum n w and sum w^2.
-    const unsigned long long *clusters, *quartic_low, *quartic_high, *cross, *weight_square;
+    const std::byte* data;
+    SumLayout layout;
+    // Empty where there are none of this kind.
+    template <class T>
+    NarrowSpan<T> of(std::size_t graph, Kind kind) const {
+      if (kind >= layout.kinds) return {};
+      return {data + layout.place(graph, kind), std::size_t{layout.slots} * layout.replicas,
+              layout.bytes[kind]};
+    }
   };
   // Queues a measurement, which takes over the cluster sums so far.
   void measure(const GraphRange& range);
   // Queues the taking over of the cluster sums alone.
   void close_clusters(const GraphRange& range);
-  Sums fetch();  // waits
+  // Of the measurements, and of cluster sums over so many updates. Waits.
+  Sums fetch(std::uint64_t updates);
 
   // Measurements by the group: each is a slot of one of two shelves, of which one is filled while
   // the host reads the other.
@@ -66,9 +85,12 @@ class DeviceBatch {
   // measurement. `again`: groups like this one follow.
   void sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
               std::uint64_t every, std::size_t slots, std::size_t shelf, bool again);
-  void end_group(std::size_t slots, std::size_t shelf);
-  // Waits for a group, [slots]. Valid until the next one on that shelf begins.
-  std::vector<Sums> take_group(std::size_t slots, std::size_t shelf);
+  // `updates`: cluster updates of a measurement.
+  void end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates);
+  Sums take_group(std::size_t shelf);  // waits for it
+  // Sites that Wolff updates flipped in a graph, of a group that was taken: once for each of its
+  // graphs, by any thread.
+  std::uint64_t take_flipped(std::size_t graph, const Sums& sums);
   // The device's time for a group that was taken, and for one of its measurements.
   double group_seconds(std::size_t shelf) const {
     return shelves_[shelf].ended.seconds_since(shelves_[shelf].begun);
@@ -122,7 +144,8 @@ class DeviceBatch {
   std::size_t kinds() const {
     return swendsen_wang_ ? 2 + swendsen_wang_->kinds() : wolff_ ? 3 : 2;
   }
-  // Where a kind of sums of a slot begins, in the order of Sums.
+  SumLayout layout(std::size_t slots, std::uint64_t updates) const;
+  // Where a kind of counts of a slot begins.
   std::size_t place(std::size_t slot, std::size_t kind) const {
     return (slot * kinds_ + kind) * replicas_;
   }
@@ -144,12 +167,16 @@ class DeviceBatch {
   DeviceBuffer<std::uint32_t> spins_, step_, apart_;
   std::optional<std::uint32_t> next_step_;  // what step_ will hold after what is queued
   struct Shelf {
-    DeviceBuffer<unsigned long long> sums;     // [slots()][kinds_][replicas]
-    PinnedBuffer<unsigned long long> fetched;  // likewise, on the host; or more
+    DeviceBuffer<unsigned long long> counts;  // [slots()][kinds_][replicas]
+    SumLayout layout{};
+    DeviceBuffer<std::byte> sums;
+    PinnedBuffer<std::byte> fetched;  // likewise, on the host; or more
     CudaEvent begun{true}, ended{true}, measuring{true}, measured{true}, copied;
   };
   Shelf shelves_[2];
   std::size_t slots_ = 0, kinds_ = 0;         // that they have room for
+  DeviceBuffer<std::int64_t> bonds_;          // [graphs]
+  std::int64_t most_bonds_ = 0;               // of a graph
   std::vector<unsigned long long> flipped_;   // by Wolff updates of groups, [replicas]
   DeviceBuffer<unsigned long long> counted_;  // once measure_on_device() was called: [2][replicas]
   DeviceBuffer<std::int64_t> of_graph_;       // of a graph, the sums from these

@@ -63,12 +63,8 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
   }
 
   void measure(Observation& out) override {
-    const double start = now();
-    batch_->measure({member_, 1});
-    const DeviceBatch::Sums sums = batch_->fetch();
-    take_clusters(sums);
-    report(sums.disagreeing + member_ * replicas_, sums.up + member_ * replicas_, out);
-    work_.measure_seconds += now() - start;
+    CudaEngine* self = this;
+    measure_all({&self, 1}, [&](std::size_t, Observation&& one) { out = std::move(one); });
   }
 
   DeviceSpins device_spins() override { return batch_->device_spins(member_); }
@@ -96,6 +92,8 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
   };
   static std::vector<Run> runs_of(Members members);
   static void run_all(Members members, const Schedule& schedule, std::uint64_t cycles);
+  template <class F>
+  static void measure_all(Members members, const F& take);
   static void sample_groups(Members members, const Schedule& schedule, std::uint64_t every,
                             std::size_t count, const SampleSink& sink);
 
@@ -107,7 +105,9 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
     batch_->write_words(std::size_t{member_} * bundles_ + bundle, words);
   }
 
-  void take_clusters(const DeviceBatch::Sums& sums);
+  // What was fetched of this one.
+  Samples samples(const DeviceBatch::Sums& sums, std::uint64_t updates) const;
+  std::uint64_t take_clusters(const DeviceBatch::Sums& sums);
 
   // A pure cluster schedule times itself; in a mix the share is measured by the benchmark.
   void spend(const Schedule& schedule, double seconds) {
@@ -172,15 +172,32 @@ void CudaEngine::run_all(Members members, const Schedule& schedule, std::uint64_
   }
   DeviceBatch::Sums sums{};
   if (schedule.cluster > 0) {
-    sums = batch.fetch();
+    sums = batch.fetch(schedule.cluster * cycles);
   } else {
     batch.wait();
   }
   const double seconds = (now() - start) / static_cast<double>(members.size());
   for (CudaEngine* e : members) {
-    e->count(schedule, cycles, 0);
-    e->take_clusters(sums);
+    e->count(schedule, cycles, e->take_clusters(sums));
     e->spend(schedule, seconds);
+  }
+}
+
+template <class F>
+void CudaEngine::measure_all(Members members, const F& take) {
+  const double start = now();
+  DeviceBatch& batch = *members.front()->batch_;
+  for (const Run& run : runs_of(members)) batch.measure(run.range);
+  const DeviceBatch::Sums sums = batch.fetch(0);  // no cluster updates since run_all()
+  const double seconds = (now() - start) / static_cast<double>(members.size());
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    CudaEngine& e = *members[k];
+    Observation one;
+    one.bond_sum = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
+    one.magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
+    e.report_sums(one);
+    e.work_.measure_seconds += seconds;
+    take(k, std::move(one));
   }
 }
 
@@ -195,25 +212,32 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
       batch.pace.seconds(schedule) * static_cast<double>(every * count) <= 2 * kPieceSeconds;
   const bool fresh = std::none_of(members.begin(), members.end(),
                                   [](const CudaEngine* e) { return e->under_way(); });
-  if (!fresh || (batch.options().stop && !quick)) {
-    Observation one;
-    for (std::size_t n = 0; n < count; ++n) {
-      const std::vector<bool> done = advance_all(members, schedule, every);
-      for (std::size_t k = 0; k < members.size(); ++k) {
-        if (!done[k]) continue;
-        members[k]->measure(one);
-        sink.take(k, one, 1);
-        ++made[k];
-      }
-      if (std::find(done.begin(), done.end(), false) != done.end()) break;
+  // Measurements one by one: the first, too, where it covers updates of an advance() before it.
+  const bool pending = std::any_of(members.begin(), members.end(),
+                                   [](const CudaEngine* e) { return e->cluster_updates_ > 0; });
+  const bool alone = !fresh || (batch.options().stop && !quick);
+  const std::size_t first = alone ? count : pending ? 1 : 0;
+  for (std::size_t n = 0; n < first; ++n) {
+    const std::vector<bool> done = advance_all(members, schedule, every);
+    std::vector<CudaEngine*> arrived;
+    std::vector<std::size_t> number;
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (!done[k]) continue;
+      arrived.push_back(members[k]);
+      number.push_back(k);
+      ++made[k];
     }
-    return made;
+    if (arrived.empty()) return made;
+    measure_all(arrived, [&](std::size_t k, Observation&& one) { sink.take(number[k], one); });
+    if (arrived.size() < members.size()) return made;
   }
+  count -= first;
+  if (count == 0) return made;
   for (const CudaEngine* e : members) e->check_steps(schedule, every * count);
   const double begin = now();
   sample_groups(members, schedule, every, count, sink);
   if (batch.pace.known(schedule)) batch.pace.take(schedule, every * count, now() - begin);
-  made.assign(members.size(), count);
+  made.assign(members.size(), first + count);
   return made;
 }
 
@@ -223,7 +247,8 @@ void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::u
   const double begin = now();
   DeviceBatch& batch = *members.front()->batch_;
   const std::vector<Run> runs = runs_of(members);
-  const std::uint64_t steps = schedule.steps_per_cycle() * every;
+  const std::uint64_t steps = schedule.steps_per_cycle() * every,
+                      updates = schedule.cluster * every;
   const std::size_t most = batch.slots(), groups = (count + most - 1) / most;
   const auto slots_of = [&](std::size_t group) { return std::min(count - group * most, most); };
   const auto queue = [&](std::size_t group) {
@@ -233,32 +258,21 @@ void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::u
     for (const Run& run : runs) {
       batch.sample(run.range, run.step + ahead, schedule, every, slots, shelf, groups > 4);
     }
-    batch.end_group(slots, shelf);
+    batch.end_group(slots, shelf, updates);
   };
   double updating = 0;
   queue(0);
   for (std::size_t group = 0; group < groups; ++group) {
     if (group + 1 < groups) queue(group + 1);
     const std::size_t slots = slots_of(group);
-    const auto sums = batch.take_group(slots, group % 2);
+    const DeviceBatch::Sums sums = batch.take_group(group % 2);
     updating += std::max(0.0, batch.group_seconds(group % 2) -
                                   batch.measure_seconds(group % 2) * static_cast<double>(slots));
     const auto hand_on = [&](std::size_t k) {
       CudaEngine& e = *members[k];
-      Observation some;
-      std::size_t held = 0;
-      for (const DeviceBatch::Sums& slot : sums) {
-        e.count(schedule, every, 0);
-        e.take_clusters(slot);
-        // The first of all may cover updates of an advance() before it.
-        if (held > 0 && some.cluster_updates != e.cluster_updates_) {
-          sink.take(k, std::exchange(some, {}), std::exchange(held, 0));
-        }
-        const std::size_t first = e.member_ * e.replicas_;
-        e.append_report(slot.disagreeing + first, slot.up + first, some);
-        ++held;
-      }
-      sink.take(k, some, held);
+      e.count(schedule, every * slots, batch.take_flipped(e.member_, sums));
+      e.cluster_updates_ = 0;  // they are handed on
+      sink.take(k, e.samples(sums, updates));
     };
     if (sink.for_each) {
       sink.for_each(members.size(), hand_on);
@@ -275,23 +289,41 @@ void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::u
   }
 }
 
-// Cluster sums since the last time.
-void CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
-  if (sums.clusters == nullptr) return;
-  const std::size_t first = member_ * replicas_;
+Samples CudaEngine::samples(const DeviceBatch::Sums& sums, std::uint64_t updates) const {
+  const auto of = [&]<class T>(NarrowSpan<T>& list, DeviceBatch::Kind kind) {
+    list = sums.of<T>(member_, kind);
+  };
+  Samples some;
+  some.count = sums.layout.slots;
+  some.cluster_updates = updates;
+  of(some.bond_sum, DeviceBatch::kBondSum);
+  of(some.magnetisation, DeviceBatch::kMagnetisation);
+  if (updates == 0) return some;
+  of(some.cluster_size, DeviceBatch::kClusters);
+  of(some.cluster_quartic_low, DeviceBatch::kQuarticLow);
+  of(some.cluster_quartic_high, DeviceBatch::kQuarticHigh);
+  of(some.cluster_cross, DeviceBatch::kCross);
+  of(some.cluster_weight, DeviceBatch::kWeightSquare);
+  return some;
+}
+
+// Cluster sums since the last time, which wait for the next measurement; the sites flipped.
+std::uint64_t CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
+  if (sums.data == nullptr) return 0;
+  const Samples some = samples(sums, 1);
+  std::uint64_t sites = 0;
   for (std::size_t k = 0; k < replicas_; ++k) {
-    cluster_size_[k] += sums.clusters[first + k];
+    sites += some.cluster_size[k];
+    cluster_size_[k] += some.cluster_size[k];
     if (is_swendsen_wang()) {
       cluster_quartic_[k] +=
-          static_cast<WideSum>(sums.quartic_high[first + k]) << 64 | sums.quartic_low[first + k];
-    } else {
-      work_.cluster_sites += sums.clusters[first + k];
+          static_cast<WideSum>(some.cluster_quartic_high[k]) << 64 | some.cluster_quartic_low[k];
     }
-    if (!cluster_cross_.empty()) {
-      cluster_cross_[k] += sums.cross[first + k];
-      cluster_weight_[k] += sums.weight_square[first + k];
-    }
+    if (cluster_cross_.empty()) continue;
+    cluster_cross_[k] += some.cluster_cross[k];
+    cluster_weight_[k] += some.cluster_weight[k];
   }
+  return sites;
 }
 
 namespace {

@@ -1,16 +1,12 @@
 #include "src/engine/batch.hpp"
 
-#include <type_traits>
-
 namespace rewise {
 namespace {
 
-// Number n of `count`.
-Observation measurement(const Observation& some, std::size_t n, std::size_t count) {
+Observation measurement(const Samples& some, std::size_t n) {
   const auto part = [&](const auto& list) {
-    const auto each = static_cast<std::ptrdiff_t>(list.size() / count);
-    const auto first = list.begin() + static_cast<std::ptrdiff_t>(n) * each;
-    return std::remove_cvref_t<decltype(list)>(first, first + each);
+    const std::size_t each = list.size() / some.count;
+    return list.subspan(n * each, each).wide();
   };
   return {part(some.bond_sum),
           part(some.magnetisation),
@@ -55,7 +51,7 @@ std::vector<std::size_t> EngineBatch::sample(std::span<const std::size_t> who,
     for (; made[i] < count; ++made[i]) {
       if (!engine(who[i]).advance(schedule, every)) return made;
       engine(who[i]).measure(one);
-      sink.take(i, one, 1);
+      sink.take(i, one);
     }
   }
   return made;
@@ -65,8 +61,8 @@ std::vector<std::vector<Observation>> EngineBatch::sample(std::span<const std::s
                                                           const Schedule& schedule,
                                                           std::uint64_t every, std::size_t count) {
   std::vector<std::vector<Observation>> taken(who.size());
-  const auto take = [&](std::size_t i, const Observation& some, std::size_t made) {
-    for (std::size_t n = 0; n < made; ++n) taken[i].push_back(measurement(some, n, made));
+  const auto take = [&](std::size_t i, const Samples& some) {
+    for (std::size_t n = 0; n < some.count; ++n) taken[i].push_back(measurement(some, n));
   };
   sample(who, schedule, every, count, {take});
   return taken;

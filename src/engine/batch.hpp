@@ -9,16 +9,36 @@
 #include <span>
 #include <vector>
 
+#include "src/base/narrow.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise {
 
+// Measurements of an engine, one behind the other in every list, in lists that lie elsewhere.
+struct Samples {
+  Samples() = default;
+  Samples(const Observation& one)  // NOLINT: one is some, too
+      : bond_sum(one.bond_sum),
+        magnetisation(one.magnetisation),
+        cluster_size(one.cluster_size),
+        cluster_quartic_low(one.cluster_quartic_low),
+        cluster_quartic_high(one.cluster_quartic_high),
+        cluster_cross(one.cluster_cross),
+        cluster_weight(one.cluster_weight),
+        cluster_updates(one.cluster_updates) {}
+
+  std::size_t count = 1;
+  NarrowSpan<std::int64_t> bond_sum, magnetisation;  // as Observation's, [count][T*R] or empty
+  NarrowSpan<std::uint64_t> cluster_size, cluster_quartic_low, cluster_quartic_high, cluster_cross,
+      cluster_weight;
+  std::uint64_t cluster_updates = 0;  // of each
+};
+
 // Where measurements go while the engines make the next ones.
 struct SampleSink {
-  // `count` measurements of the engine of number i in `who`, one behind the other in every list of
-  // `some`; their cluster sums cover as many updates each. Those of an engine come in order, those
-  // of several at once where for_each does so.
-  std::function<void(std::size_t i, const Observation& some, std::size_t count)> take;
+  // Measurements of the engine of number i in `who`. Those of an engine come in order, those of
+  // several at once where for_each does so.
+  std::function<void(std::size_t i, const Samples& some)> take;
   // f(0) .. f(count - 1); comes back when all are done. None: one after the other.
   std::function<void(std::size_t count, const std::function<void(std::size_t)>& f)> for_each = {};
 };

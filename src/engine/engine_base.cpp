@@ -98,18 +98,6 @@ void EngineBase::count(const Schedule& schedule, std::uint64_t cycles, std::uint
 
 // Measurements
 
-namespace {
-
-void clear_sums(Observation& out) {
-  out.cluster_size.clear();
-  out.cluster_quartic_low.clear();
-  out.cluster_quartic_high.clear();
-  out.cluster_cross.clear();
-  out.cluster_weight.clear();
-}
-
-}  // namespace
-
 SumUnits EngineBase::sum_units() const {
   return {static_cast<std::int64_t>(bonds_), static_cast<std::int64_t>(sites_),
           spec_.model == ModelKind::potts ? spec_.q : 2, bond_energy(spec_.model)};
@@ -117,43 +105,31 @@ SumUnits EngineBase::sum_units() const {
 
 void EngineBase::report(const unsigned long long* unequal, const unsigned long long* up,
                         Observation& out) {
-  out.bond_sum.clear();
-  out.magnetisation.clear();
-  clear_sums(out);
-  append_report(unequal, up, out);
-}
-
-void EngineBase::append_report(const unsigned long long* unequal, const unsigned long long* up,
-                               Observation& out) {
   const SumUnits units = sum_units();
-  const std::size_t first = out.bond_sum.size();
-  out.bond_sum.resize(first + replicas_);
-  out.magnetisation.resize(first + replicas_);
+  out.bond_sum.resize(replicas_);
+  out.magnetisation.resize(replicas_);
   for (std::size_t r = 0; r < replicas_; ++r) {
-    out.bond_sum[first + r] = units.bond_sum(unequal[r]);
-    out.magnetisation[first + r] = units.magnetisation(up[r]);
+    out.bond_sum[r] = units.bond_sum(unequal[r]);
+    out.magnetisation[r] = units.magnetisation(up[r]);
   }
-  append_sums(out);
+  report_sums(out);
 }
 
 void EngineBase::report_sums(Observation& out) {
-  clear_sums(out);
-  append_sums(out);
-}
-
-void EngineBase::append_sums(Observation& out) {
+  out.cluster_size.clear();
+  out.cluster_quartic_low.clear();
+  out.cluster_quartic_high.clear();
+  out.cluster_cross.clear();
+  out.cluster_weight.clear();
   out.cluster_updates = cluster_updates_;
   if (cluster_updates_ == 0) return;
-  const auto append = [](std::vector<std::uint64_t>& list, const auto& more) {
-    list.insert(list.end(), more.begin(), more.end());
-  };
-  append(out.cluster_size, cluster_size_);
+  out.cluster_size = cluster_size_;
   for (const WideSum quartic : cluster_quartic_) {
     out.cluster_quartic_low.push_back(static_cast<std::uint64_t>(quartic));
     out.cluster_quartic_high.push_back(static_cast<std::uint64_t>(quartic >> 64));
   }
-  append(out.cluster_cross, cluster_cross_);
-  append(out.cluster_weight, cluster_weight_);
+  out.cluster_cross = cluster_cross_;
+  out.cluster_weight = cluster_weight_;
   std::fill(cluster_cross_.begin(), cluster_cross_.end(), 0);
   std::fill(cluster_weight_.begin(), cluster_weight_.end(), 0);
   std::fill(cluster_size_.begin(), cluster_size_.end(), 0);

@@ -88,9 +88,6 @@ class EngineBase : public Engine {
   // A measurement from counts of every replica, as SumUnits takes them. With the cluster sums, see
   // below.
   void report(const unsigned long long* unequal, const unsigned long long* up, Observation& out);
-  // One more, behind those that `out` has.
-  void append_report(const unsigned long long* unequal, const unsigned long long* up,
-                     Observation& out);
   // Hands out the cluster sums and starts new ones.
   void report_sums(Observation& out);
 
@@ -106,8 +103,6 @@ class EngineBase : public Engine {
   std::uint64_t cluster_updates_ = 0;  // that they cover
 
  private:
-  void append_sums(Observation& out);
-
   const std::string_view name_;
   const std::uint64_t sites_, bonds_;
   const std::size_t part_bytes_;

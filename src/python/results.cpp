@@ -96,8 +96,8 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
   std::size_t members = 0;
   {
     nb::gil_scoped_release released;
-    const auto bond_sums = view_temperature(task.energy, temperature);
-    const auto magnetisations = view_temperature(task.magnetisation, temperature);
+    const auto bond_sums = series_at(task.energy, temperature);
+    const auto magnetisations = series_at(task.magnetisation, temperature);
     const Eigen::Index parts =
         stretch == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(stretch);
     const auto rows = block_moments(bond_sums, magnetisations, units_of(task), parts);

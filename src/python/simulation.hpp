@@ -85,10 +85,10 @@ class Simulation {
   HotCold halves(std::uint64_t count) const;
   std::uint64_t measured() const { return data_.energy.time(); }  // and kept
   // The last one that was kept, [T*R] sums of bonds and of spins.
-  std::span<const std::int64_t> last_bond_sums() const {
+  NarrowSpan<std::int64_t> last_bond_sums() const {
     return data_.energy.measurement(measured() - 1);
   }
-  std::span<const std::int64_t> last_magnetisations() const {
+  NarrowSpan<std::int64_t> last_magnetisations() const {
     return data_.magnetisation.measurement(measured() - 1);
   }
   void forget() { data_.shape_series(); }  // what was kept

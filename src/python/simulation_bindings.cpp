@@ -241,8 +241,7 @@ void bind_simulation(nb::module_& module) {
              if (self.measured() == 0) throw nb::index_error("nothing was kept yet");
              const auto sums =
                  name == "bond_sum" ? self.last_bond_sums() : self.last_magnetisations();
-             return array_of(std::vector<std::int64_t>(sums.begin(), sums.end()),
-                             {self.spec().temperatures.size(), self.spec().replicas});
+             return array_of(sums.wide(), {self.spec().temperatures.size(), self.spec().replicas});
            })
       .def_prop_ro("measured", &Simulation::measured)
       .def("forget", [](Simulation& self) { self.forget(); })

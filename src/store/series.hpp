@@ -1,7 +1,8 @@
 // One integer per (temperature, replica) and measurement, collected in time order.
 //
-// In memory [time][temperature][replica], so that a measurement is appended in one piece; in files
-// [temperature][time][replica], so that one temperature's series is read in one piece.
+// In memory [time][temperature][replica], so that a measurement is appended in one piece, and in as
+// few bytes as the values need (narrow.hpp); in files [temperature][time][replica], so that one
+// temperature's series is read in one piece, 8 bytes each.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "src/base/error.hpp"
+#include "src/base/narrow.hpp"
 
 namespace rewise {
 
@@ -24,34 +26,33 @@ class Series {
   std::size_t temperatures() const { return temperatures_; }
   std::size_t replicas() const { return replicas_; }
   std::size_t time() const { return row() == 0 ? 0 : values_.size() / row(); }
-  bool empty() const { return values_.empty(); }
+  bool empty() const { return values_.size() == 0; }
 
-  // One measurement: [temperature][replica].
-  void append(std::span<const T> measurement) {
-    if (measurement.size() != row()) {
+  // Measurements, one behind the other: [temperature][replica] each.
+  void append(const NarrowSpan<T>& measurements) {
+    if (row() == 0 ? !measurements.empty() : measurements.size() % row() != 0) {
       throw Error(ExitCode::internal, "Series::append: a measurement of the wrong size");
     }
-    values_.insert(values_.end(), measurement.begin(), measurement.end());
+    values_.append(measurements);
   }
   void reserve(std::size_t time) { values_.reserve(time * row()); }
   // Keeps the first `time` measurements.
   void truncate(std::size_t time) {
-    if (time < this->time()) values_.resize(time * row());
+    if (time < this->time()) values_.keep(0, time * row());
   }
 
   // Drops the first `time` measurements.
   void drop(std::size_t time) {
-    const std::size_t dropped = std::min(time, this->time()) * row();
-    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(dropped));
+    values_.keep(std::min(time, this->time()) * row(), values_.size());
   }
 
   T at(std::size_t temperature, std::size_t time, std::size_t replica) const {
-    return values_[time * row() + temperature * replicas_ + replica];
+    return values()[time * row() + temperature * replicas_ + replica];
   }
-  std::span<const T> values() const { return values_; }  // [time][temperature][replica]
+  NarrowSpan<T> values() const { return values_.view(); }  // [time][temperature][replica]
   // One measurement: [temperature][replica].
-  std::span<const T> measurement(std::size_t time) const {
-    return std::span<const T>(values_).subspan(time * row(), row());
+  NarrowSpan<T> measurement(std::size_t time) const {
+    return values().subspan(time * row(), row());
   }
   // All of one replica: [time].
   std::vector<T> replica(std::size_t temperature, std::size_t replica) const {
@@ -71,7 +72,7 @@ class Series {
   std::size_t row() const { return temperatures_ * replicas_; }
 
   std::size_t temperatures_ = 0, replicas_ = 0;
-  std::vector<T> values_;
+  NarrowVector<T> values_;
 };
 
 template <class T>
@@ -80,9 +81,7 @@ std::vector<T> Series<T>::by_temperature() const {
   std::vector<T> out(values_.size());
   for (std::size_t t = 0; t < steps; ++t) {
     for (std::size_t k = 0; k < temperatures_; ++k) {
-      for (std::size_t r = 0; r < replicas_; ++r) {
-        out[(k * steps + t) * replicas_ + r] = at(k, t, r);
-      }
+      measurement(t).subspan(k * replicas_, replicas_).copy_to(&out[(k * steps + t) * replicas_]);
     }
   }
   return out;
@@ -95,13 +94,14 @@ Series<T> Series<T>::from_file_order(std::size_t temperatures, std::size_t time,
     throw Error(ExitCode::internal, "Series::from_file_order: values of the wrong size");
   }
   Series series(temperatures, replicas);
-  series.values_.resize(values.size());
-  for (std::size_t k = 0; k < temperatures; ++k) {
-    for (std::size_t t = 0; t < time; ++t) {
-      for (std::size_t r = 0; r < replicas; ++r) {
-        series.values_[t * series.row() + k * replicas + r] = values[(k * time + t) * replicas + r];
-      }
+  series.reserve(time);
+  std::vector<T> row(series.row());
+  for (std::size_t t = 0; t < time; ++t) {
+    for (std::size_t k = 0; k < temperatures; ++k) {
+      const auto from = values.subspan((k * time + t) * replicas, replicas);
+      std::copy(from.begin(), from.end(), row.begin() + static_cast<std::ptrdiff_t>(k * replicas));
     }
+    series.append(row);
   }
   return series;
 }

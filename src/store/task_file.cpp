@@ -131,7 +131,7 @@ void write_series(h5::Group& group, const std::string& name, const Series<T>& se
   const std::vector<std::uint64_t> dims{series.temperatures(), series.time(), series.replicas()};
   h5::Packing how = packing(dims);
   how.strides = {dims[2], dims[0] * dims[2], 1};
-  group.write<T>(name, series.values(), dims, how);
+  group.write_narrow(name, series.values(), dims, how);
 }
 
 template <class T>

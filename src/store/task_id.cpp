@@ -50,8 +50,15 @@ class Hasher {
   }
   template <class T>
   void add_series(const Series<T>& series) {
+    constexpr std::size_t most = 1 << 12;
     add(static_cast<std::uint64_t>(series.time()));
-    add_list(series.values());
+    const NarrowSpan<T> values = series.values();
+    add(static_cast<std::uint64_t>(values.size()));
+    for (std::size_t first = 0; first < values.size(); first += most) {
+      const std::vector<T> some =
+          values.subspan(first, std::min(most, values.size() - first)).wide();
+      bytes(some.data(), some.size() * sizeof(T));
+    }
   }
 
   XXH128_hash_t result() const { return XXH3_128bits_digest(state_.get()); }

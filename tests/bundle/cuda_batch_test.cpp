@@ -102,6 +102,25 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
   }
 }
 
+// 38 400 bonds, and some ten thousand sites flipped by a measurement's eight updates: sums of four
+// bytes, magnetisations of two.
+TEST_CASE("sums that need more bytes than two are those of a CPU", "[gpu]") {
+  for (const Schedule& schedule : {Schedule{1, 4}, Schedule{3, 0}}) {
+    const Fleet fleet({160, 120}, 3, LocalUpdate::metropolis, 2, 32);
+    auto cuda = fleet.together(0);
+    auto cpu = fleet.together(-1);
+    const auto who = all_of(*cuda);
+    for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 3);
+    constexpr std::size_t samples = 2 * 64 + 5;
+    const auto x = cuda->sample(who, schedule, 2, samples);
+    const auto y = cpu->sample(who, schedule, 2, samples);
+    for (std::size_t k = 0; k < who.size(); ++k) {
+      for (std::size_t n = 0; n < samples; ++n) check_same(x[k][n], y[k][n]);
+      CHECK(cuda->engine(k).work().cluster_sites == cpu->engine(k).work().cluster_sites);
+    }
+  }
+}
+
 TEST_CASE("batches of several threads side by side on a device leave each other alone", "[gpu]") {
   const std::vector<std::vector<std::uint32_t>> shapes{{36, 26}, {64, 70}, {6, 8, 8}, {130, 74}};
   std::vector<std::vector<std::uint64_t>> hashes(shapes.size());

@@ -168,10 +168,10 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   spec.measure = 100;  // little is to be written
   CHECK(group_size(spec).least == 256);
   spec.graph.extents = {32, 32};
-  spec.measure = 30'000;  // 180 MB each: 11 of them are as much as a group may have
+  spec.measure = 120'000;  // 180 MB each: 11 of them are as much as a group may have
   CHECK(group_size(spec).most == 11);
   CHECK(group_size(spec).least == 11);
-  spec.measure = 3'000;
+  spec.measure = 12'000;
   CHECK(group_size(spec).most == 116);
   CHECK(group_size(spec).least == 32);
   spec.measure = 10'000'000;

@@ -44,7 +44,7 @@ TEST_CASE("series have their shape, and cluster sums leave the equilibration out
     CHECK(result.data.energy.temperatures() == 2);
     CHECK(result.data.cluster_size.time() == 12);
     // A measurement covers every * W = 6 updates of at most 48 sites, at least one each.
-    for (const auto sum : result.data.cluster_size.values()) {
+    for (const auto sum : result.data.cluster_size.values().wide()) {
       CHECK(sum >= 6);
       CHECK(sum <= 6 * 48);
     }
