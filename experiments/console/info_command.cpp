@@ -8,14 +8,16 @@
 #include "experiments/console/device.hpp"
 #include "experiments/console/json_output.hpp"
 #include "src/cuda/devices.hpp"
+#include "src/ranks/mpi.hpp"
+#include "src/ranks/nccl.hpp"
 
 namespace rewise {
 namespace {
 
 constexpr const char* kAbout =
     "Version, devices, libraries.\n\n"
-    "Prints version, revision, compiler, instruction set, threads, CUDA devices and\n"
-    "the versions of all libraries.";
+    "Prints version, revision, compiler, instruction set, threads, CUDA devices, what ranks\n"
+    "have to share lattices by, and the versions of all libraries.";
 
 std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
@@ -45,6 +47,11 @@ Json info_json(const CudaReport& cuda) {
          {"compute", fmt::format("{}.{}", device.major, device.minor)}});
   }
   json["cuda"]["reason_none"] = cuda.reason_none;
+  if (cuda.built_in) {
+    json["cuda"]["nccl"] = ranks::nccl_library().version;
+    json["cuda"]["reason_no_nccl"] = ranks::nccl_library().why_not;
+  }
+  json["reason_no_mpi"] = ranks::why_no_mpi();
   return json;
 }
 
@@ -63,6 +70,9 @@ void print_cuda(const CudaReport& cuda) {
   if (!cuda.devices.empty()) {
     fmt::print("                     (--device cuda)\n");
   }
+  if (!cuda.built_in) return;
+  const auto& [version, why_not] = ranks::nccl_library();
+  fmt::print("NCCL                 {}\n", why_not.empty() ? version : "none: " + why_not);
 }
 
 ExitCode run_info(bool json) {
@@ -79,6 +89,8 @@ ExitCode run_info(bool json) {
   fmt::print("SIMD                 {}\n", simd_target());
   fmt::print("engines              bundle, single, packed\n");
   print_cuda(cuda);
+  const std::string no_mpi = ranks::why_no_mpi();
+  fmt::print("MPI                  {}\n", no_mpi.empty() ? "for --share-ranks" : "none: " + no_mpi);
   fmt::print("plots                {}\n",
              build.python.empty() ? "no Python was found when this was built" : build.python);
   std::string libraries;

@@ -1,12 +1,15 @@
 #include "src/engine/device_mail.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "src/base/error.hpp"
 #include "src/cuda/check.hpp"
@@ -28,6 +31,17 @@ std::string machine() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return fmt::format("{} {}", boot, name);
+}
+
+// What no other device anywhere has.
+std::string identity(int device) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the device's identity");
+  std::string text;
+  for (const char byte : properties.uuid.bytes) {
+    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  return text;
 }
 
 template <class T>
@@ -57,15 +71,14 @@ DeviceMail::DeviceMail(ranks::Transport& transport, int device)
       device_(device),
       may_(transport.device_route() == DeviceRoute::automatic ||
            transport.device_route() == DeviceRoute::peer),
-      direct_(transport.device_route() != DeviceRoute::host && transport.takes_device_memory()),
+      direct_((transport.device_route() == DeviceRoute::automatic ||
+               transport.device_route() == DeviceRoute::direct) &&
+              transport.takes_device_memory()),
+      tries_nccl_(transport.device_route() == DeviceRoute::nccl ||
+                  (transport.device_route() == DeviceRoute::automatic && !transport.one_process())),
       peers_(static_cast<std::size_t>(transport.size())),
       places_out_(peers_.size()),
       places_in_(peers_.size()) {
-  if (transport.device_route() == DeviceRoute::direct && !direct_) {
-    throw Error(ExitCode::device,
-                "--share-route direct: this MPI does not say that it takes addresses of device "
-                "memory (take --share-route auto)");
-  }
   const bool processes = may_ && !transport.one_process();
   const unsigned flags = cudaEventDisableTiming | (processes ? cudaEventInterprocess : 0u);
   for (cudaEvent_t& event : queued_) {
@@ -176,20 +189,50 @@ void DeviceMail::lend(std::span<std::uint8_t> memory) {
     peers_[r].reaches = reached[r] != 0 && both[r] != 0;
     (peers_[r].reaches ? found : missing) += 1;
   }
-  std::uint64_t sums[]{found, missing};
+  std::uint64_t sums[]{found, missing, direct_ ? 0u : 1u};
   transport_.sum(sums);
   transport_.broadcast(bytes_of(sums));
   any_peer_ = sums[0] > 0;
+  direct_ = sums[2] == 0;
+  if (transport_.device_route() == DeviceRoute::direct && !direct_) {
+    throw ranks::ErrorOfAll(
+        ExitCode::device,
+        "--share-route direct: this MPI does not say that it takes addresses of device memory "
+        "(take --share-route auto)");
+  }
   if (transport_.device_route() == DeviceRoute::peer && sums[1] > 0) {
-    throw Error(
+    throw ranks::ErrorOfAll(
         ExitCode::device,
         "ranks do not reach the memory of each other's devices (--share-route peer: ranks of one "
         "machine do, whose devices can; take --share-route auto)");
   }
+  if (sums[1] > 0 && !direct_ && std::exchange(tries_nccl_, false)) join_nccl();
+}
+
+// Where the user leaves the way open, the host is the next; and from then on, since it may have
+// taken long to see that there is no other.
+void DeviceMail::join_nccl() {
+  static std::atomic<bool> in_vain = false;
+  if (in_vain) return;
+  std::string why_not;
+  nccl_ = ranks::Nccl::join(transport_, identity(device_), why_not);
+  if (!nccl_ && transport_.device_route() == DeviceRoute::nccl) {
+    throw ranks::ErrorOfAll(
+        ExitCode::device, fmt::format("--share-route nccl: {} (take --share-route auto)", why_not));
+  }
+  in_vain = !nccl_;
 }
 
 bool DeviceMail::staged(int rank) const {
-  return !peers_[static_cast<std::size_t>(rank)].reaches && !direct_;
+  return !peers_[static_cast<std::size_t>(rank)].reaches && !direct_ && !nccl_;
+}
+
+// NCCL sends short ones whole: that takes no longer than to ask for their lengths, for which the
+// host waits.
+bool DeviceMail::asks_length(const Message& message) const {
+  constexpr std::uint64_t kShort = 1u << 20;
+  return message.counted && !peers_[static_cast<std::size_t>(message.rank)].reaches &&
+         (!nccl_ || message.bytes > kShort);
 }
 
 std::uint64_t DeviceMail::place(const std::uint8_t* at) const {
@@ -200,14 +243,14 @@ std::uint64_t DeviceMail::place(const std::uint8_t* at) const {
   throw Error(ExitCode::internal, "a message of memory that was not lent");
 }
 
-// Of counted messages that no peer copies: both sides learn the lengths, and the lists have them.
+// Of counted messages whose lengths the host must know: both sides learn the lengths, and the lists
+// have them.
 void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& in,
                                cudaStream_t stream) {
-  const auto asks = [&](const Message& m) {
-    return m.counted && !peers_[static_cast<std::size_t>(m.rank)].reaches;
-  };
   const auto count = [&](const std::vector<Message>& messages) {
-    return static_cast<std::size_t>(std::count_if(messages.begin(), messages.end(), asks));
+    return static_cast<std::size_t>(
+        std::count_if(messages.begin(), messages.end(),
+                      [&](const Message& message) { return asks_length(message); }));
   };
   const std::size_t all = count(out) + count(in);
   if (all == 0) return;
@@ -215,14 +258,14 @@ void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& 
   std::size_t next = 0;
   const auto each = [&](std::vector<Message>& messages, const auto& f) {
     for (Message& m : messages) {
-      if (asks(m)) f(m, lengths_.view()[next++]);
+      if (asks_length(m)) f(m, lengths_.view()[next++]);
     }
   };
   each(out, [&](const Message& m, std::uint64_t& words) {
     check_cuda(cudaMemcpyAsync(&words, m.at, sizeof words, cudaMemcpyDeviceToHost, stream),
                "copying from the device");
   });
-  check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
+  wait(stream);
   each(in, [&](const Message& m, std::uint64_t& words) {
     transport_.post_receive(m.rank, kPlaces, bytes_of(words));
   });
@@ -264,7 +307,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
     if (peer(m.rank).reaches) {
       places_out_[static_cast<std::size_t>(m.rank)].push_back(m.bytes == 0 ? 0 : place(m.at));
     } else {
-      waits = true;
+      waits = !nccl_;
       if (staged(m.rank)) staged_out += m.bytes;
     }
   }
@@ -272,7 +315,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
     if (peer(m.rank).reaches) {
       places_in_[static_cast<std::size_t>(m.rank)].push_back(0);
     } else {
-      waits = true;
+      waits = !nccl_;
       if (staged(m.rank)) staged_in += m.bytes;
     }
   }
@@ -287,7 +330,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
                "copying from the device");
     at += m.bytes;
   }
-  if (waits) check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
+  if (waits) wait(stream);
   if (staged_in > staged_in_.size()) staged_in_ = PinnedBuffer<std::uint8_t>(staged_in);
   // Peers say where their messages lie, all others send them.
   for (std::size_t r = 0; r < peers_.size(); ++r) {
@@ -299,14 +342,14 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   }
   at = 0;
   for (const Message& m : in) {
-    if (peer(m.rank).reaches || m.bytes == 0) continue;
+    if (peer(m.rank).reaches || m.bytes == 0 || nccl_) continue;
     std::uint8_t* const to = direct_ ? m.at : staged_in_.view().data() + at;
     transport_.post_receive(m.rank, kMessage, {to, m.bytes});
     if (!direct_) at += m.bytes;
   }
   at = 0;
   for (const Message& m : out) {
-    if (peer(m.rank).reaches || m.bytes == 0) continue;
+    if (peer(m.rank).reaches || m.bytes == 0 || nccl_) continue;
     const std::uint8_t* const from = direct_ ? m.at : staged_out_.view().data() + at;
     transport_.post_send(m.rank, kMessage, {from, m.bytes});
     if (!direct_) at += m.bytes;
@@ -317,6 +360,16 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (static_cast<int>(r) == own || (places_out_[r].empty() && places_in_[r].empty())) continue;
     check_cuda(cudaStreamWaitEvent(stream, peers_[r].queued[turn_], 0), "waiting for a peer");
+  }
+  if (nccl_) {
+    nccl_->begin();
+    for (const Message& m : out) {
+      if (!peer(m.rank).reaches && m.bytes > 0) nccl_->send(m.rank, {m.at, m.bytes}, stream);
+    }
+    for (const Message& m : in) {
+      if (!peer(m.rank).reaches && m.bytes > 0) nccl_->receive(m.rank, {m.at, m.bytes}, stream);
+    }
+    nccl_->end();
   }
   std::vector<const std::uint8_t*> from;
   std::vector<std::size_t> next(peers_.size());
@@ -329,7 +382,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
       if (m.bytes == 0) continue;
       const std::uint8_t* const lent = peers_[r].lent.at(place >> kPlaceBits);
       from.back() = lent + (place & ((std::uint64_t{1} << kPlaceBits) - 1));
-    } else if (!direct_ && m.bytes > 0) {
+    } else if (staged(m.rank) && m.bytes > 0) {
       check_cuda(cudaMemcpyAsync(m.at, staged_in_.view().data() + at, m.bytes,
                                  cudaMemcpyHostToDevice, stream),
                  "copying to the device");
@@ -339,8 +392,20 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   return from;
 }
 
+// The library's kernels wait for a message that cannot come for ever: only the host learns of it.
+void DeviceMail::wait(cudaStream_t stream) const {
+  cudaError_t status = nccl_ ? cudaStreamQuery(stream) : cudaStreamSynchronize(stream);
+  while (status == cudaErrorNotReady) {
+    nccl_->check();
+    ::sched_yield();
+    status = cudaStreamQuery(stream);
+  }
+  cudaGetLastError();  // "not ready" is none
+  check_cuda(status, "waiting for the device");
+}
+
 void DeviceMail::finish(cudaStream_t stream) {
-  check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
+  wait(stream);
   if (any_peer_) transport_.barrier();
 }
 
@@ -350,7 +415,7 @@ std::string DeviceMail::routes() const {
     if (static_cast<int>(r) == transport_.rank()) continue;
     (peers_[r].reaches ? peer : other) = true;
   }
-  const std::string rest = direct_ ? "direct" : "host";
+  const std::string rest = direct_ ? "direct" : nccl_ ? "nccl" : "host";
   if (!peer && !other) return "";
   if (!peer) return rest;
   return other ? "peer+" + rest : "peer";

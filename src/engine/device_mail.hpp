@@ -6,6 +6,9 @@
 //           handles. The host only says that a message is queued, and where it lies; streams wait
 //           for the sender's event, so nobody waits for the device.
 //   direct  MPI that takes addresses of device memory (asked of the library that runs)
+//   nccl    sends and receives of NCCL, where that is there and no two ranks share a device:
+//   queued,
+//           too, so that nobody waits
 //   host    through page-locked memory
 //
 // What arrives does not depend on the way.
@@ -14,19 +17,20 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "src/cuda/pinned_buffer.hpp"
+#include "src/ranks/nccl.hpp"
 #include "src/ranks/transport.hpp"
 
 namespace rewise {
 
 class DeviceMail {
  public:
-  // On the device that is current. Error(device) where the user asks for a way that there is not,
-  // here or from lend().
+  // On the device that is current.
   DeviceMail(ranks::Transport& transport, int device);
   // Together on all ranks, once lend() has been called; what was lent goes after it.
   ~DeviceMail();
@@ -34,7 +38,8 @@ class DeviceMail {
   DeviceMail& operator=(const DeviceMail&) = delete;
 
   // All ranks together, before the first exchange of what lies there: memory of this device, from
-  // its first byte on, that messages are sent from.
+  // its first byte on, that messages are sent from. ErrorOfAll (device) where the user asks for a
+  // way that some have not.
   void lend(std::span<std::uint8_t> memory);
 
   struct Message {
@@ -55,10 +60,13 @@ class DeviceMail {
   // their peer's memory or where they asked for. What reads it is queued before the next exchange.
   std::vector<const std::uint8_t*> reach(std::span<const Message> out, std::span<const Message> in,
                                          cudaStream_t stream);
+  // Until all that is queued on the stream is done. Error(device) where a message that it waits for
+  // cannot come.
+  void wait(cudaStream_t stream) const;
   // All ranks together: waits for the stream and until nobody reads this device's memory.
   void finish(cudaStream_t stream);
 
-  // "peer", "direct", "host", or several of them: how messages go from here.
+  // "peer", "direct", "nccl", "host", or several of them: how messages go from here.
   std::string routes() const;
 
  private:
@@ -72,15 +80,20 @@ class DeviceMail {
   Card card(std::span<std::uint8_t> memory) const;
   bool open(Peer& peer, const Card& card);
   void close() noexcept;
+  void join_nccl();
   bool staged(int rank) const;
+  bool asks_length(const Message& message) const;
   void learn_lengths(std::vector<Message>& out, std::vector<Message>& in, cudaStream_t stream);
   std::uint64_t place(const std::uint8_t* at) const;
 
   ranks::Transport& transport_;
   const int device_;
-  const bool may_;           // reach each other's memory, as far as the user allows
-  const bool direct_;        // the transport takes what peers do not copy
-  std::vector<Peer> peers_;  // [ranks]
+  const bool may_;  // reach each other's memory, as far as the user allows
+  // What takes what peers do not copy, if not the host: the transport, or NCCL
+  bool direct_;
+  std::unique_ptr<ranks::Nccl> nccl_;
+  bool tries_nccl_;
+  std::vector<Peer> peers_;                    // [ranks]
   std::vector<std::span<std::uint8_t>> lent_;  // own
   cudaEvent_t queued_[2] = {};
   std::size_t turn_ = 0;

@@ -80,7 +80,12 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   transport.broadcast(std::span(&well, 1));
   if (well == 0 && transport.rank() == 0) throw Error(failed, failure);
   if (well == 0) return nullptr;
-  for (std::uint64_t who = 0; who < share->systems(); ++who) share->fetch(who);
+  try {
+    for (std::uint64_t who = 0; who < share->systems(); ++who) share->fetch(who);
+  } catch (const ranks::ErrorOfAll&) {
+    if (transport.rank() == 0) throw;
+    return nullptr;
+  }
   return share;
 }
 

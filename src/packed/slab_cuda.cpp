@@ -145,8 +145,8 @@ void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, st
     }
     for (int colour = 0; colour < 2; ++colour) half_sweep(first, last, colour, draws);
   }
-  main_.wait();
   mail_->finish(urgent_.get());
+  main_.wait();
 }
 
 void CudaSlab::count(std::span<std::uint64_t> sums) {

@@ -395,7 +395,7 @@ void CudaShare::advance(const Advance& what) {
   const std::uint64_t together = schedule.local == 0 ? what.cycles : 1;
   for (std::uint64_t cycle = 0; cycle < what.cycles; cycle += together) {
     for (std::uint32_t m = 0; m < schedule.local; ++m) sweep(step++);
-    urgent_.wait();
+    mail_ ? mail_->wait(urgent_.get()) : urgent_.wait();
     cluster_updates(step, schedule.cluster * together);
     step += schedule.cluster * together;
   }
@@ -757,6 +757,7 @@ void CudaShare::size_parts(std::uint32_t update) {
 // The device has summed up all clusters' parts as if each were a cluster: of clusters of several
 // slabs they are taken out, and one rank has what these make together.
 void CudaShare::sum_batch(std::uint32_t updates) {
+  if (mail_) mail_->wait(stream());
   const DeviceLabels& labels = fused_->labels(0).common;
   const std::uint64_t rows = updates * systems_;
   std::vector<unsigned long long> sums(rows * labels.copies * 3);
