@@ -258,7 +258,7 @@ class Shared(Place):
             self.skipTest("no two GPUs with NCCL here")
         for engine in ("packed --schedule 1:0", "single --cluster swendsen-wang --schedule 0:1"):
             line = (f"--engine {engine} --size 2048 --temperature 2.3 --equilibrate 10 "
-                    "--measure 100000000 --device cuda --share-route nccl "
+                    "--measure 10000000 --replicas 1 --device cuda --share-route nccl "
                     f"--out {engine.split()[0]}.h5 --checkpoint 0.1s")
             mpirun = subprocess.Popen(
                 [MPIRUN, "-n", "2", str(REWISE), "run", *line.split(), "--share-ranks"],
