@@ -228,7 +228,7 @@ class Group {
   // What a measurement after each sweep adds to the sweeps, as in a run.
   double measurement_seconds(EngineBatch& batch, double sweep_seconds) const {
     const auto pieces = time_pieces(batch, [&](std::uint64_t count) {
-      batch.sample(all_, {1, 0}, 1, count, {[](auto...) {}});
+      batch.sample(all_, {1, 0}, 1, count, [](auto...) {});
     });
     return std::max(0.0, median(seconds_per_round(pieces)) - sweep_seconds);
   }

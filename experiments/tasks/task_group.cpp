@@ -23,9 +23,6 @@
 namespace rewise {
 namespace {
 
-// From so many replicas on some host threads append what was measured; more of them would wait for
-// each other longer than they copy.
-constexpr std::size_t kManyTaken = 1 << 12, kAppending = 4;
 // What keeps a device busy: words of a sweep, bundles of 32 clusters that grow at once (an H200
 // takes 2.1 us for a Wolff update of L = 1024 with 4 bundles, 0.6 with 32: tests/bench/RESULTS.md).
 // Memory bounds the latter; and a group's series.
@@ -225,24 +222,14 @@ void TaskGroup::Members::advance(const Step& step, Company& company) {
   const double begin = now();
   const TaskSpec& spec = running_[company.who.front()]->spec();
   const Schedule& schedule = warming_ ? spec.warm_up.schedule : spec.schedule;
-  const std::size_t replicas = spec.temperatures.size() * spec.replicas * company.who.size();
   std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
   {
     const profile::Span span(profile::Work::engine);
     if (step.measured) {
-      SampleSink sink;
-      sink.take = [&](std::size_t i, const Samples& some) {
+      const SampleSink sink = [&](std::size_t i, const Samples& some) {
         TaskMember& member = *running_[company.who[i]];
         member.guarded([&] { member.append(some); });
       };
-      if (replicas >= kManyTaken) {
-        sink.for_each = [this](std::size_t jobs, const auto& f) {
-          const std::size_t parts = std::min(jobs, kAppending);
-          host_.for_each(parts, [&](std::size_t part) {
-            for (std::size_t k = part; k < jobs; k += parts) f(k);
-          });
-        };
-      }
       times = batch_->sample(company.who, schedule, step.cycles, company.count, sink);
     } else {
       const std::vector<bool> done = batch_->advance(company.who, schedule, step.cycles);

@@ -201,6 +201,12 @@ std::uint32_t DeviceBatch::cluster_launches(std::uint32_t updates) const {
 
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
   const std::uint32_t steps = schedule.local + cluster_launches(schedule.cluster);
+  if (schedule.cluster == 0 && graphs_->residence(range).vec > 0) {  // a launch each as it is
+    const std::uint64_t most = std::max(1u, kMostSteps / steps);
+    for (; cycles > 0; cycles -= std::min(cycles, most)) {
+      queue_cycles(range, schedule, static_cast<std::uint32_t>(std::min(cycles, most)));
+    }
+  }
   for (std::uint32_t piece = kMostCycles; piece > 0; piece /= 4) {
     if (piece > std::max(1u, kMostSteps / steps) || cycles < piece) continue;
     const CudaGraph& graph = captured(range, schedule, piece);
@@ -221,10 +227,12 @@ const CudaGraph* DeviceBatch::captured_group(const GraphRange& range, const Sche
   const std::uint64_t most = kMostQueued / (slots_ - 1) - 4;
   if (every > most || cycle > most / every) return nullptr;
   return &captured_as({range, schedule.local, schedule.cluster, every, shelf + 1}, [&] {
+    std::uint32_t step = 0;
     for (std::size_t slot = 1; slot < slots_; ++slot) {
-      queue_cycles(range, schedule, static_cast<std::uint32_t>(every));
+      step = queue_steps(range, step, schedule, static_cast<std::uint32_t>(every));
       queue_measurement(range, slot, shelf);
     }
+    launch_add_steps(step_.data(), step, stream_.get());
   });
 }
 
@@ -242,10 +250,14 @@ const CudaGraph& DeviceBatch::captured_as(const Captured& what, const F& queue) 
 
 void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule,
                                std::uint32_t cycles) {
+  launch_add_steps(step_.data(), queue_steps(range, 0, schedule, cycles), stream_.get());
+}
+
+std::uint32_t DeviceBatch::queue_steps(const GraphRange& range, std::uint32_t step,
+                                       const Schedule& schedule, std::uint32_t cycles) {
   // Cycles without cluster updates run into one another.
   const bool pure = schedule.cluster == 0;
   const std::uint32_t sweeps = pure ? cycles * schedule.local : schedule.local;
-  std::uint32_t step = 0;
   for (std::uint32_t cycle = 0; cycle < (pure ? 1 : cycles); ++cycle) {
     queue_sweeps(range, step, sweeps);
     step += sweeps;
@@ -258,7 +270,7 @@ void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule
     }
     step += schedule.cluster;
   }
-  launch_add_steps(step_.data(), step, stream_.get());
+  return step;
 }
 
 void DeviceBatch::queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count) {

@@ -89,7 +89,7 @@ class DeviceBatch {
   void end_group(std::size_t slots, std::size_t shelf, std::uint64_t updates);
   Sums take_group(std::size_t shelf);  // waits for it
   // Sites that Wolff updates flipped in a graph, of a group that was taken: once for each of its
-  // graphs, by any thread.
+  // graphs.
   std::uint64_t take_flipped(std::size_t graph, const Sums& sums);
   // The device's time for a group that was taken, and for one of its measurements.
   double group_seconds(std::size_t shelf) const {
@@ -130,6 +130,9 @@ class DeviceBatch {
   template <class F>
   const CudaGraph& captured_as(const Captured& what, const F& queue);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
+  // Cycles from step *step_ + step on; their end, which is left for others to add to *step_.
+  std::uint32_t queue_steps(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
+                            std::uint32_t cycles);
   void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count);
   void queue_sweep(const GraphRange& range, std::uint32_t step);
   bool is_swendsen_wang() const {

@@ -228,7 +228,7 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
       ++made[k];
     }
     if (arrived.empty()) return made;
-    measure_all(arrived, [&](std::size_t k, Observation&& one) { sink.take(number[k], one); });
+    measure_all(arrived, [&](std::size_t k, Observation&& one) { sink(number[k], one); });
     if (arrived.size() < members.size()) return made;
   }
   count -= first;
@@ -268,16 +268,11 @@ void CudaEngine::sample_groups(Members members, const Schedule& schedule, std::u
     const DeviceBatch::Sums sums = batch.take_group(group % 2);
     updating += std::max(0.0, batch.group_seconds(group % 2) -
                                   batch.measure_seconds(group % 2) * static_cast<double>(slots));
-    const auto hand_on = [&](std::size_t k) {
+    for (std::size_t k = 0; k < members.size(); ++k) {
       CudaEngine& e = *members[k];
       e.count(schedule, every * slots, batch.take_flipped(e.member_, sums));
       e.cluster_updates_ = 0;  // they are handed on
-      sink.take(k, e.samples(sums, updates));
-    };
-    if (sink.for_each) {
-      sink.for_each(members.size(), hand_on);
-    } else {
-      for (std::size_t k = 0; k < members.size(); ++k) hand_on(k);
+      sink(k, e.samples(sums, updates));
     }
   }
   batch.end_groups();

@@ -51,7 +51,7 @@ std::vector<std::size_t> EngineBatch::sample(std::span<const std::size_t> who,
     for (; made[i] < count; ++made[i]) {
       if (!engine(who[i]).advance(schedule, every)) return made;
       engine(who[i]).measure(one);
-      sink.take(i, one);
+      sink(i, one);
     }
   }
   return made;
@@ -64,7 +64,7 @@ std::vector<std::vector<Observation>> EngineBatch::sample(std::span<const std::s
   const auto take = [&](std::size_t i, const Samples& some) {
     for (std::size_t n = 0; n < some.count; ++n) taken[i].push_back(measurement(some, n));
   };
-  sample(who, schedule, every, count, {take});
+  sample(who, schedule, every, count, take);
   return taken;
 }
 

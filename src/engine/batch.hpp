@@ -34,14 +34,9 @@ struct Samples {
   std::uint64_t cluster_updates = 0;  // of each
 };
 
-// Where measurements go while the engines make the next ones.
-struct SampleSink {
-  // Measurements of the engine of number i in `who`. Those of an engine come in order, those of
-  // several at once where for_each does so.
-  std::function<void(std::size_t i, const Samples& some)> take;
-  // f(0) .. f(count - 1); comes back when all are done. None: one after the other.
-  std::function<void(std::size_t count, const std::function<void(std::size_t)>& f)> for_each = {};
-};
+// Where measurements of the engine of number i in `who` go, in order, while the engines make the
+// next ones.
+using SampleSink = std::function<void(std::size_t i, const Samples& some)>;
 
 class EngineBatch {
  public:
