@@ -31,8 +31,7 @@ struct UniqueId {
   char bytes[128];
 };
 
-// ncclConfig_t as of 2.14: later libraries take it by its size. Calls return before they are done,
-// so that a rank can tell the others what becomes of them.
+// ncclConfig_t as of 2.14: later libraries take it by its size.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef, version = 21400;
@@ -148,38 +147,47 @@ std::string objection(Transport& transport, const std::string& device) {
 
 const NcclLibrary& nccl_library() { return loaded().library; }
 
+// A group of messages of a communicator that does not block has a thread made for it, which takes
+// longer than most messages; and one that blocks may do so for ever where it is made. So one of the
+// former shows that all ranks can be reached, and one of the latter takes the messages.
 std::unique_ptr<Nccl> Nccl::join(Transport& transport, const std::string& device,
                                  std::string& why_not, double patience) {
-  std::unique_ptr<Nccl> own(new Nccl());
-  std::string said = objection(transport, device);
-  UniqueId id{};
-  if (transport.rank() == 0 && said.empty()) {
-    const int status = api().get_unique_id(&id);
-    if (status != kSuccess) said = fmt::format("rank 0: {}", own->why(status));
+  why_not = first_of(transport, objection(transport, device));
+  std::unique_ptr<Nccl> own;
+  for (const bool blocks : {false, true}) {
+    if (!why_not.empty()) return nullptr;
+    own.reset(new Nccl());
+    why_not = own->meet(transport, blocks, patience);
   }
-  why_not = first_of(transport, said);
-  if (!why_not.empty()) return nullptr;
-  transport.broadcast({reinterpret_cast<std::uint8_t*>(&id), sizeof id});
+  return why_not.empty() ? std::move(own) : nullptr;
+}
 
-  Config config;
-  const double begin = now();
-  int status = api().init(&own->comm_, transport.size(), id, transport.rank(), &config);
-  while (status == kInProgress && now() - begin < patience) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-    status = own->state();
-  }
+// Returns why not; then nothing is left to be done.
+std::string Nccl::meet(Transport& transport, bool blocks, double patience) {
   const auto of_this = [&](bool has, const std::string& reason) {
     return has ? fmt::format("rank {}: {}", transport.rank(), reason) : std::string();
   };
+  UniqueId id{};
+  int status = transport.rank() == 0 ? api().get_unique_id(&id) : kSuccess;
+  std::string why_not = first_of(transport, of_this(status != kSuccess, why(status)));
+  if (!why_not.empty()) return why_not;
+  transport.broadcast({reinterpret_cast<std::uint8_t*>(&id), sizeof id});
+  Config config;
+  config.blocking = blocks ? 1 : 0;
+  const double begin = now();
+  status = api().init(&comm_, transport.size(), id, transport.rank(), &config);
+  while (status == kInProgress && now() - begin < patience) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    status = state();
+  }
   const bool late = status == kInProgress;
-  why_not = first_of(transport, of_this(status != kSuccess && !late, own->why(status)));
+  why_not = first_of(transport, of_this(status != kSuccess && !late, why(status)));
   if (why_not.empty()) {  // ranks that failed are why others are late
     const std::string reason = fmt::format("NCCL does not reach all ranks within {} s", patience);
     why_not = first_of(transport, of_this(late, reason));
   }
-  if (why_not.empty()) return own;
-  if (own->comm_ != nullptr) api().abort(std::exchange(own->comm_, nullptr));
-  return nullptr;
+  if (!why_not.empty() && comm_ != nullptr) api().abort(std::exchange(comm_, nullptr));
+  return why_not;
 }
 
 Nccl::~Nccl() {
@@ -224,7 +232,7 @@ void Nccl::receive(int from, std::span<std::uint8_t> bytes, void* stream) {
 // Ranks that meet for the first time are connected here, and nothing may be queued before they are.
 void Nccl::end() {
   int status = api().group_end();
-  for (; status == kInProgress; status = state()) ::sched_yield();
+  for (; status == kInProgress; status = state()) ::sched_yield();  // NCCL_COMM_BLOCKING=0
   pass(status);
 }
 

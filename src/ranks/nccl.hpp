@@ -44,6 +44,7 @@ class Nccl {
 
  private:
   Nccl() = default;
+  std::string meet(Transport& transport, bool blocks, double patience);
   std::string why(int status) const;
   void pass(int status) const;
   int state() const;

@@ -1,9 +1,8 @@
 // Stands for libnccl.so.2, whose name it has: the functions that rewise calls, with NCCL's
 // signatures (nccl.h), between ranks that are threads of the test. "Devices" are memory of the
-// host, and nothing waits for streams. As in NCCL, what is joined or grouped is under way when the
-// call returns, and done when the communicator says so.
+// host, and nothing waits for streams: a group is done when its call returns. Of a communicator
+// that does not block, as in NCCL, it is under way until the communicator says so.
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -47,7 +47,7 @@ struct Receive {
 struct Comm {
   std::shared_ptr<Room> room;
   int rank = 0;
-  bool joined = false, failed = false, finalized = false;
+  bool blocks = true, joined = false, failed = false, finalized = false;
   std::deque<Receive> awaited;
 };
 
@@ -84,6 +84,16 @@ int state(Comm& comm) {
   return kSuccess;
 }
 
+int settled(Comm& comm, std::unique_lock<std::mutex>& lock) {
+  int status = kInProgress;
+  while (comm.blocks && (status = state(comm)) == kInProgress) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
+  return status;
+}
+
 }  // namespace
 
 extern "C" {
@@ -111,20 +121,20 @@ int ncclGetUniqueId(UniqueId* id) {
 
 int ncclCommInitRankConfig(void** comm, int size, UniqueId id, int rank, Config* config) {
   if (config->magic != 0xcafebeef || config->size < sizeof(Config) || config->version < 21400 ||
-      config->blocking != 0 || id.bytes[127] != 0x5a) {
+      config->blocking < 0 || config->blocking > 1 || id.bytes[127] != 0x5a) {
     return kInvalidArgument;
   }
-  const std::lock_guard lock(guard);
+  std::unique_lock lock(guard);
   int number = 0;
   std::memcpy(&number, id.bytes, sizeof number);
   auto& room = rooms[number];
   if (!room) room = std::make_shared<Room>();
   room->size = size;
-  auto* const made = new Comm{room, rank, false, false, false, {}};
+  auto* const made = new Comm{room, rank, config->blocking == 1, false, false, false, {}};
   *comm = made;
   made->failed = rank == controls.fails;
   room->came += rank == controls.fails || rank == controls.absent ? 0 : 1;
-  return kInProgress;
+  return settled(*made, lock);
 }
 
 int ncclCommGetAsyncError(void* comm, int* status) {
@@ -136,7 +146,7 @@ int ncclCommGetAsyncError(void* comm, int* status) {
 int ncclCommFinalize(void* comm) {
   const std::lock_guard lock(guard);
   static_cast<Comm*>(comm)->finalized = true;
-  return kInProgress;
+  return static_cast<Comm*>(comm)->blocks ? kSuccess : kInProgress;
 }
 
 int ncclCommDestroy(void* comm) {
@@ -176,16 +186,18 @@ int ncclRecv(void* to, std::size_t count, int type, int peer, void* comm, void*)
 int ncclGroupEnd() {
   if (!in_group) return kInvalidUsage;
   in_group = false;
-  const std::lock_guard lock(guard);
+  std::unique_lock lock(guard);
+  Comm* last = nullptr;
   for (Operation& operation : std::exchange(group, {})) {
     Comm& comm = *operation.comm;
+    last = &comm;
     if (operation.received.count > 0) {
       comm.awaited.push_back(operation.received);
     } else {
       comm.room->boxes[{operation.peer, comm.rank}].push_back(std::move(operation.sent));
     }
   }
-  return kInProgress;
+  return last == nullptr ? kSuccess : settled(*last, lock);
 }
 
 }  // extern "C"
