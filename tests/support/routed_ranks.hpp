@@ -39,6 +39,9 @@ class OnDevices final : public ranks::Transport {
     for (const auto& [to, host] : std::exchange(coming_, {})) {
       cudaMemcpy(to.data(), host.data(), host.size(), cudaMemcpyDefault);
     }
+    // From memory that is not page-locked it returns before the bytes are there, and the engines'
+    // streams do not wait for the default one.
+    cudaStreamSynchronize(nullptr);
   }
   void abort(const Error& error) override { within_.abort(error); }
 
