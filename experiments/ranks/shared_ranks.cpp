@@ -80,8 +80,7 @@ void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
            "first of these that there is: peer (one copies from\n"
            "the other's memory: one machine), direct (MPI that takes\n"
            "addresses on a GPU: auto asks the library), nccl (where\n"
-           "the library is there: ranks on a GPU each; by auto for\n"
-           "Swendsen-Wang alone), host");
+           "the library is there: ranks on a GPU each), host");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {

@@ -66,7 +66,7 @@ struct DeviceMail::Card {
   cudaIpcEventHandle_t queued_handle[2];
 };
 
-DeviceMail::DeviceMail(ranks::Transport& transport, int device, bool much)
+DeviceMail::DeviceMail(ranks::Transport& transport, int device)
     : transport_(transport),
       device_(device),
       may_(transport.device_route() == DeviceRoute::automatic ||
@@ -74,9 +74,8 @@ DeviceMail::DeviceMail(ranks::Transport& transport, int device, bool much)
       direct_((transport.device_route() == DeviceRoute::automatic ||
                transport.device_route() == DeviceRoute::direct) &&
               transport.takes_device_memory()),
-      tries_nccl_(
-          transport.device_route() == DeviceRoute::nccl ||
-          (much && transport.device_route() == DeviceRoute::automatic && !transport.one_process())),
+      tries_nccl_(transport.device_route() == DeviceRoute::nccl ||
+                  (transport.device_route() == DeviceRoute::automatic && !transport.one_process())),
       peers_(static_cast<std::size_t>(transport.size())),
       places_out_(peers_.size()),
       places_in_(peers_.size()) {

@@ -7,8 +7,7 @@
 //           for the sender's event, so nobody waits for the device.
 //   direct  MPI that takes addresses of device memory (asked of the library that runs)
 //   nccl    sends and receives of NCCL, where that is there and no two ranks share a device. They
-//           are queued, too, so that nobody waits, but each takes long to begin: who sends little
-//           at a time does not get it unasked
+//           are queued, too, so that nobody waits for the device
 //   host    through page-locked memory
 //
 // What arrives does not depend on the way.
@@ -30,8 +29,8 @@ namespace rewise {
 
 class DeviceMail {
  public:
-  // On the device that is current. `much`: there are messages of megabytes.
-  DeviceMail(ranks::Transport& transport, int device, bool much);
+  // On the device that is current.
+  DeviceMail(ranks::Transport& transport, int device);
   // Together on all ranks, once lend() has been called; what was lent goes after it.
   ~DeviceMail();
   DeviceMail(const DeviceMail&) = delete;

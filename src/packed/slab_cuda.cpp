@@ -177,7 +177,7 @@ void CudaSlab::write_words(std::size_t who, int colour, std::uint64_t first,
 void CudaSlab::fetch(std::uint64_t who) {
   use();
   if (!mail_) {
-    mail_ = std::make_unique<DeviceMail>(transport_, device_, false);
+    mail_ = std::make_unique<DeviceMail>(transport_, device_);
     mail_->lend({reinterpret_cast<std::uint8_t*>(spins_.data()), spins_.bytes()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange(who, who + 1, colour);

@@ -366,8 +366,7 @@ void CudaShare::fetch(std::uint64_t who) {
   team_.wait();
   if (transport_.size() == 1) return;
   if (!mail_) {
-    mail_ = std::make_unique<DeviceMail>(transport_, team_.devices().front(),
-                                         spec_.cluster == ClusterUpdate::swendsen_wang);
+    mail_ = std::make_unique<DeviceMail>(transport_, team_.devices().front());
     for (Exchanged& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
