@@ -1394,17 +1394,18 @@ __global__ void __launch_bounds__(kThreads)
     OpenTable::Entry a{}, b{};
     bool own_a = false, own_b = false;
     std::uint32_t node_a = 0, node_b = 0;  // roots; on their way while sets are joined
-    const auto enter = [&](unsigned which, OpenTable::Entry& entry, bool& own,
-                           std::uint32_t& node) {
-      const Site label = label_of(pair, which);
-      entry = labels.enter(label, [](std::uint32_t slot) { return slot; });
+    const auto enter = [&](Site label, bool& own, std::uint32_t& node, const auto& start) {
+      const OpenTable::Entry entry = labels.enter(label, start);
       own = entry.is_new && slab.has(label);
       if (own) node = node_of<kDim>(all, system, label).node;
+      return entry;
     };
     if (any) {
-      enter(0, a, own_a, node_a);
-      enter(1, b, own_b, node_b);
-      labels.unite(a, b);
+      // The larger label hangs under the smaller from the first, if it is new, as most are.
+      const Site x = label_of(pair, 0), y = label_of(pair, 1);
+      a = enter(min(x, y), own_a, node_a, [](std::uint32_t slot) { return slot; });
+      b = enter(max(x, y), own_b, node_b, [&](std::uint32_t) { return a.slot; });
+      if (!b.is_new) labels.unite(a, b);
     }
     std::uint32_t place = take_places((own_a ? 1u : 0u) + (own_b ? 1u : 0u), adopted.count);
     const auto list = [&](std::uint32_t slot, std::uint32_t node) {
