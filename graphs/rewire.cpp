@@ -58,6 +58,7 @@ class Shortcuts {
   void join(Site u, Site v) { joined_.put(key(u, v)); }
   void part(Site u, Site v) { joined_.erase(key(u, v)); }
   bool joins(Site u, Site v) const { return joined_.contains(key(u, v)); }
+  void fetch(Site u, Site v) const { joined_.fetch(key(u, v)); }
 
  private:
   static std::uint64_t key(Site u, Site v) {
@@ -66,10 +67,22 @@ class Shortcuts {
   FlatMap<std::monostate> joined_;
 };
 
+// By the difference of their numbers, without a division: nearly all pairs are not.
+bool may_be_neighbours(const Lattice& lattice, Site u, Site v) {
+  const Site apart = u < v ? v - u : u - v;
+  Site stride = 1;
+  for (unsigned k = 0; k < static_cast<unsigned>(lattice.dim); ++k) {
+    if (apart == stride || apart == stride * (lattice.extent[k] - 1)) return true;
+    stride *= lattice.extent[k];
+  }
+  return false;
+}
+
 // Whether u and v are joined: by a shortcut, or by a lattice bond that is not gone.
 template <class Gone>
 bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site v, Gone&& gone) {
   if (shortcuts.joins(u, v)) return true;
+  if (!may_be_neighbours(lattice, u, v)) return false;
   const auto bond = lattice.bond_between(u, v);
   return bond && !gone(*bond);
 }
@@ -90,18 +103,32 @@ class EndMover {
     rewired_.reserve(expected);
   }
 
+  // An end that will be moved: its bond's home, and where it is drawn to first.
+  struct Move {
+    std::uint64_t end = 0;
+    Site a = 0, b = 0, candidate = 0;
+  };
+  // Some time before it is moved: what the first draw must be compared with comes from memory.
+  Move prepare(std::uint64_t end) const {
+    Move move{end, lattice_.home_a(end / 2), lattice_.home_b(end / 2)};
+    const Site own = end % 2 == 0 ? move.a : move.b;
+    move.candidate = candidate(end, 0, lattice_.colour(own));
+    shortcuts_.fetch(move.candidate, end % 2 == 0 ? move.b : move.a);
+    return move;
+  }
+
   // Moves one end; ends come in ascending order.
-  void move(std::uint64_t end) {
-    const Bond bond = end / 2;
+  void move(const Move& move) {
+    const Bond bond = move.end / 2;
     if (rewired_.empty() || rewired_.back().bond != bond) {
-      rewired_.push_back({bond, lattice_.home_a(bond), lattice_.home_b(bond)});
+      rewired_.push_back({bond, move.a, move.b});
     } else {
       shortcuts_.part(rewired_.back().a, rewired_.back().b);
     }
     RewiredBond& r = rewired_.back();
-    Site& moving = end % 2 == 0 ? r.a : r.b;
-    moving = target(end, moving, end % 2 == 0 ? r.b : r.a);
-    if (r.a == lattice_.home_a(bond) && r.b == lattice_.home_b(bond)) {
+    Site& moving = move.end % 2 == 0 ? r.a : r.b;
+    moving = target(move, moving, move.end % 2 == 0 ? r.b : r.a);
+    if (r.a == move.a && r.b == move.b) {
       rewired_.pop_back();
     } else {
       shortcuts_.join(r.a, r.b);
@@ -121,22 +148,25 @@ class EndMover {
   }
 
   // A uniformly drawn free site of `own`'s colour, or `own` where none is free.
-  Site target(std::uint64_t end, Site own, Site other) const {
+  Site target(const Move& move, Site own, Site other) const {
+    if (is_free(move.candidate, own, other)) return move.candidate;
     const int colour = lattice_.colour(own);
-    const auto half = static_cast<std::uint32_t>(lattice_.sites() / 2);
-    for (std::uint32_t attempt = 0; attempt < kTries; ++attempt) {
-      const Site candidate =
-          lattice_.site_of_colour(colour, uniform_below(draw(end, attempt), half));
-      if (is_free(candidate, own, other)) return candidate;
+    for (std::uint32_t attempt = 1; attempt < kTries; ++attempt) {
+      const Site drawn = candidate(move.end, attempt, colour);
+      if (is_free(drawn, own, other)) return drawn;
     }
     // So dense a graph is small: list what is free.
     std::vector<Site> free;
-    for (std::uint32_t k = 0; k < half; ++k) {
-      const Site candidate = lattice_.site_of_colour(colour, k);
-      if (is_free(candidate, own, other)) free.push_back(candidate);
+    for (std::uint32_t k = 0; k < half_; ++k) {
+      const Site site = lattice_.site_of_colour(colour, k);
+      if (is_free(site, own, other)) free.push_back(site);
     }
     if (free.empty()) return own;
-    return free[uniform_below(draw(end, kTries), static_cast<std::uint32_t>(free.size()))];
+    return free[uniform_below(draw(move.end, kTries), static_cast<std::uint32_t>(free.size()))];
+  }
+
+  Site candidate(std::uint64_t end, std::uint32_t attempt, int colour) const {
+    return lattice_.site_of_colour(colour, uniform_below(draw(end, attempt), half_));
   }
 
   std::uint64_t draw(std::uint64_t end, std::uint32_t attempt) const {
@@ -145,6 +175,7 @@ class EndMover {
 
   const Lattice& lattice_;
   std::uint64_t seed_;
+  std::uint32_t half_ = static_cast<std::uint32_t>(lattice_.sites() / 2);
   Shortcuts shortcuts_;
   std::vector<RewiredBond> rewired_;  // so far; ascending
 };
@@ -154,11 +185,16 @@ std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& sp
   Gaps gaps(spec.seed, fixed_point(spec.p / 2));
   EndMover mover(lattice, spec,
                  static_cast<std::uint64_t>(static_cast<double>(ends) * spec.p * 0.51));
+  constexpr std::size_t kAhead = 16;  // as long as memory takes
+  std::array<EndMover::Move, kAhead> ahead;
+  std::uint64_t prepared = 0, moved = 0;
   StopCheck check;
   for (std::uint64_t end = gaps.next(); end < ends; end += 1 + gaps.next()) {
     check();
-    mover.move(end);
+    if (prepared >= kAhead) mover.move(ahead[moved++ % kAhead]);
+    ahead[prepared++ % kAhead] = mover.prepare(end);
   }
+  while (moved < prepared) mover.move(ahead[moved++ % kAhead]);
   return mover.take();
 }
 
