@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace rewise {
 namespace {
@@ -62,6 +63,7 @@ Progress::Progress(std::string title, double total, bool quiet)
       quiet_(quiet),
       terminal_(::isatty(STDERR_FILENO) != 0),
       begin_(Clock::now()) {
+  part(0).total = total;
   pace_.set_total(total);
   pace_.begin_stage(0);
 }
@@ -70,18 +72,31 @@ double Progress::now() const {
   return std::chrono::duration<double>(Clock::now() - begin_).count();
 }
 
-void Progress::stage(const std::string& name) {
+Progress::Part& Progress::part(std::size_t number) {
+  if (parts_.size() <= number) parts_.resize(number + 1);
+  return parts_[number];
+}
+
+void Progress::stage(const std::string& name, std::size_t number) {
   const std::lock_guard lock(mutex_);
-  if (name == stage_) return;
-  stage_ = name;
-  new_stage_ = true;
+  Part& here = part(number);
+  if (name == here.stage) return;
+  here.stage = name;
+  new_stage_ = new_stage_ || !name.empty();
   pace_.begin_stage(now());
   draw(true);
 }
 
-void Progress::set_total(double total, double guessed) {
+void Progress::set_total(double total, double guessed, std::size_t number) {
   const std::lock_guard lock(mutex_);
-  pace_.set_total(total, guessed);
+  part(number).total = total;
+  part(number).guessed = guessed;
+  double all = 0, guess = 0;
+  for (const Part& one : parts_) {
+    all += one.total;
+    guess += one.guessed;
+  }
+  pace_.set_total(all, guess);
 }
 
 void Progress::add(double work) {
@@ -113,12 +128,16 @@ void Progress::close() {
   erase();
 }
 
-// "tc-2d, 64x64: 40 %, 120 done, 2 min 5 s left"
+// "tc-2d, 64x64 and tree condition: 40 %, 120 done, 2 min 5 s left"
 std::string Progress::text() {
   const double seconds = now();
   const auto share = pace_.share();
   const auto left = pace_.left(seconds);
-  std::string text = stage_.empty() ? title_ : title_ + ", " + stage_;
+  std::string text = title_, before = ", ";
+  for (const Part& one : parts_) {
+    if (one.stage.empty()) continue;
+    text += std::exchange(before, " and ") + one.stage;
+  }
   text += share ? fmt::format(": {} %", *share) : fmt::format(": {}", duration_text(seconds));
   if (finished_ > 0) text += fmt::format(", {} done", finished_);
   if (left) text += fmt::format(", {} left", duration_text(*left));

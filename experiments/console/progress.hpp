@@ -53,8 +53,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void stage(const std::string& name);  // what is being done: "size 64x64"
-  void set_total(double total, double guessed = 0);
+  // What is being done, "size 64x64", by each of `part`s that run side by side; "": nothing.
+  void stage(const std::string& name, std::size_t part = 0);
+  void set_total(double total, double guessed = 0, std::size_t part = 0);
   void add(double work);
   void skip(double work);
   // A message of its own line, on terminal and elsewhere.
@@ -64,13 +65,19 @@ class Progress {
   void close();  // removes the renewing line
 
  private:
+  struct Part {
+    std::string stage;
+    double total = 0, guessed = 0;
+  };
   double now() const;
   void draw(bool force);
   void erase();
   std::string text();
+  Part& part(std::size_t number);
 
   mutable std::mutex mutex_;
-  std::string title_, stage_;
+  std::string title_;
+  std::vector<Part> parts_;
   Pace pace_;
   std::size_t finished_ = 0;
   bool quiet_, terminal_, drawn_ = false, new_stage_ = false;

@@ -196,9 +196,10 @@ CurveSet measure_tc(const FigureRun& run, const std::filesystem::path& folder,
     config.cluster = mix.cluster;
   }
   check_tc_config(config, "run " + run.name);
-  Study study(StudyFolder(folder, config, "tc"), {run.spec.device});
   Progress inner(run.name, 0);
+  Study study(StudyFolder(folder, config, "tc"), {run.spec.device});
   const TcResult result = analyse_tc(config, search_tc(study, stop, inner));
+  study.finish_files(inner);
   inner.close();
   progress.add(1);
 

@@ -26,6 +26,7 @@
 #include "experiments/study/ranks.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_group.hpp"
+#include "experiments/tasks/task_results.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
 #include "src/base/temporary.hpp"
@@ -50,27 +51,35 @@ int host_threads(int threads) {
 // own: where one waits for the host, or is too small, the device has another.
 constexpr std::size_t kLanes = 3;
 
-// The memory of a device that several workers use. Who asks for more than is left waits until the
-// others are done; alone anybody may try.
-class DeviceRoom {
+// Engines side by side have this part of what is free: what they need is an estimate, and those of
+// Wolff updates take more where there is more.
+constexpr double kShareOfFree = 0.7;
+
+}  // namespace
+
+// What workers share: a device's memory, or the CPU's threads. Who asks for more than is left waits
+// until others are done; alone anybody may try.
+class Room {
  public:
-  explicit DeviceRoom(double bytes) : bytes_(bytes) {}
+  // `what`: that it is, for a profile.
+  Room(const char* what, std::function<double()> all) : what_(what), all_(std::move(all)) {}
 
   template <class F>
-  void with(double bytes, const F& f) {
+  void with(double part, const F& f) {
     {
       std::unique_lock lock(mutex_);
-      const auto fits = [&] { return inside_ == 0 || used_ + bytes <= bytes_; };
+      if (inside_ == 0) room_ = all_();
+      const auto fits = [&] { return inside_ == 0 || used_ + part <= room_; };
       if (!fits()) {
-        const profile::Span span(profile::Work::wait, "the device's memory");
+        const profile::Span span(profile::Work::wait, what_);
         left_.wait(lock, fits);
       }
       ++inside_;
-      used_ += bytes;
+      used_ += part;
     }
     const auto leave = [&] {
       const std::lock_guard lock(mutex_);
-      used_ = --inside_ == 0 ? 0 : used_ - bytes;
+      used_ = --inside_ == 0 ? 0 : used_ - part;
       left_.notify_all();
     };
     try {
@@ -83,91 +92,249 @@ class DeviceRoom {
   }
 
  private:
-  const double bytes_;
+  const char* const what_;
+  const std::function<double()> all_;
   std::mutex mutex_;
   std::condition_variable left_;
   std::size_t inside_ = 0;
-  double used_ = 0;
+  double used_ = 0, room_ = 0;
 };
 
-// Engines side by side have this part of what is free: what they need is an estimate, and those of
-// Wolff updates take more where there is more.
-constexpr double kShareOfFree = 0.7;
-
-std::map<int, DeviceRoom> device_rooms(const std::vector<int>& devices) {
-  std::map<int, DeviceRoom> rooms;
-  for (const int device : devices) {
-    if (device < 0 || rooms.contains(device)) continue;
-    rooms.try_emplace(device, kShareOfFree * free_memory(device));
+// Small files of many are a burden to every file system: finished tasks go into common ones beside
+// whatever runs. Nothing is lost where that fails.
+class Packer {
+ public:
+  explicit Packer(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  ~Packer() {
+    if (packing_.valid()) packing_.wait();
   }
-  return rooms;
+
+  void add(const std::vector<StudyTask>& tasks) {
+    std::unique_lock lock(mutex_);
+    for (const StudyTask& task : tasks) {
+      const std::string group = task_group(task.spec);
+      groups_[group].insert(task_id(task.spec));
+      waiting_.insert(group);
+    }
+    if (std::exchange(at_work_, true)) return;  // who packs will take them as well
+    try {
+      if (host_threads(1) > 0) {
+        packing_ = std::async(std::launch::async, [this] { pack(); });
+        return;
+      }
+    } catch (const std::system_error&) {  // no thread to be had
+    }
+    lock.unlock();
+    pack();
+  }
+
+  // Until all of it is packed. Why tasks stay in files of their own, or "".
+  std::string finish() {
+    if (packing_.valid()) packing_.get();
+    if (thrown_) std::rethrow_exception(thrown_);
+    return failed_;
+  }
+
+ private:
+  void pack() {
+    std::unique_lock lock(mutex_);
+    try {
+      while (!waiting_.empty()) {
+        const std::string group = waiting_.extract(waiting_.begin()).value();
+        // With those that were too few for a pack before.
+        const std::vector<std::string> ids(groups_[group].begin(), groups_[group].end());
+        lock.unlock();
+        pack_group(group, ids);
+        lock.lock();
+      }
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      thrown_ = std::current_exception();
+    }
+    at_work_ = false;
+  }
+
+  void pack_group(const std::string& group, const std::vector<std::string>& ids) {
+    const profile::Span span(profile::Work::files, "pack tasks");
+    try {
+      pack_tasks(folder_, group, ids);
+    } catch (const LeaseLost&) {
+      // Whoever has it packs them.
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
+      failed_ = fmt::format("warning: finished tasks stay in files of their own: {}", error.what());
+    }
+  }
+
+  const std::filesystem::path folder_;
+  std::mutex mutex_;
+  std::map<std::string, std::set<std::string>> groups_;  // ids of what was asked for
+  std::set<std::string> waiting_;                        // groups
+  bool at_work_ = false;
+  std::string failed_;
+  std::exception_ptr thrown_;
+  std::future<void> packing_;
+};
+
+// What tasks share that run at the same time.
+struct Study::Shared {
+  Shared(const std::filesystem::path& folder, int threads)
+      : packer(folder / "tasks"), host(host_threads(threads)) {}
+
+  // Every batch ends with the groups that it is at; what went wrong first is thrown by all.
+  void fail(std::exception_ptr what) {
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = std::move(what);
+    failed = true;
+  }
+  void check() {
+    const std::lock_guard lock(mutex);
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  std::mutex mutex;
+  std::condition_variable fewer;
+  std::size_t running = 0;  // batches that have memory
+  std::exception_ptr failure;
+  std::atomic<bool> failed = false;
+  // Measurements of the tasks that this process brought to their end, by id: who is asked for more
+  // need not be read to see that it lacks them.
+  std::map<std::string, std::uint64_t> measured;
+  std::map<int, Room> rooms;  // by device
+  Packer packer;
+  HostThreads host;
+  std::vector<std::shared_ptr<Batch>> behind;  // whose results are taken
+};
+
+namespace {
+
+// Of what is no good and has no good copy: what its task said, and every other file of the folder
+// whose digest does not fit, so that one look is enough.
+std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> said) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder / "tasks", error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::filesystem::path& file = entry->path();
+    const std::string name = file.string();
+    if (file.extension() != ".h5" || std::any_of(said.begin(), said.end(), [&](const auto& line) {
+          return line.find(name) != std::string::npos;
+        })) {
+      continue;
+    }
+    const SealedRead read = read_sealed(file);
+    if (read.state != SealState::damaged ||
+        read_sealed(previous_path(file)).state == SealState::good) {
+      continue;
+    }
+    said.push_back(fmt::format("{} ({})", name, read.problem));
+  }
+  return fmt::format(
+      "{} damaged: {}; all other tasks that could be done now are done; "
+      "--recompute-damaged sets the damaged ones aside and computes them again",
+      said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
+      fmt::join(said, "; "));
 }
+
+}  // namespace
 
 // Tasks that were handed to Study::run. Some workers per device, or one per thread of the CPU, run
 // groups of them one after another. Beside it host threads look for results, claim tasks and build
-// the graphs of its next group, and write the files of the one before it and reduce what they hold:
-// a worker whose files of the group before last are not written waits for them.
+// the graphs of its next group, and reduce what those of the one before it hold and write its
+// files: a worker whose files of the group before last are not written waits for them. The last
+// files are written while whoever asked for the tasks goes on with their results.
 class Batch {
  public:
-  Batch(const std::filesystem::path& folder, const std::vector<StudyTask>& tasks, TaskRun run,
-        const StudyConfig& config, int threads, std::map<std::string, std::uint64_t>& measured,
+  // `workers`: the devices that they run tasks on.
+  Batch(const std::filesystem::path& folder, std::vector<StudyTask> tasks, TaskRun run,
+        const StudyConfig& config, std::vector<int> workers, Study::Shared& shared,
         Progress& progress, const TaskHandler& handle)
       : folder_(folder),
-        tasks_(tasks),
+        tasks_(std::move(tasks)),
         run_(std::move(run)),
         config_(config),
         progress_(progress),
         handle_(handle),
-        measured_(measured),
-        host_(host_threads(threads)) {
-    pending_.resize(tasks.size());
+        shared_(shared),
+        host_(shared.host),
+        workers_(std::move(workers)),
+        missing_(tasks_.size()) {
+    pending_.resize(tasks_.size());
     std::iota(pending_.begin(), pending_.end(), std::size_t{0});
     // The longest first, so that no thread is left alone with a long one at the end.
     std::stable_sort(pending_.begin(), pending_.end(), [&](std::size_t a, std::size_t b) {
-      return tasks[a].seconds < tasks[b].seconds;
+      return tasks_[a].seconds < tasks_[b].seconds;
     });
   }
 
-  // One worker per entry: the device that its tasks run on.
-  void work(const std::vector<int>& workers) {
-    rooms_ = device_rooms(workers);
-    take_finished();
-    workers_ = workers.size();
-    share_ = (pending_.size() + workers_ - 1) / workers_;
-    {
-      std::vector<std::jthread> threads;
-      guarded([&] { start(threads, workers); });
-      loop(workers.front());
+  // Until all results are taken, or nothing is done any more; then whether they are.
+  bool work() {
+    ended_ = false;
+    try {
+      thread_ = std::jthread([this] { run(); });
+    } catch (const std::exception&) {  // no thread to be had
+      run();
     }
-    if (failure_) std::rethrow_exception(failure_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return missing_ == 0 || ended_; });
+    return missing_ == 0;
+  }
+  // Until all files are written.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_; });
   }
 
-  bool interrupted() const { return interrupted_; }
-  std::size_t computed() const { return computed_; }
-  // What files that are damaged or contradict themselves are like, one line each.
-  const std::vector<std::string>& damaged() const { return damaged_; }
+  bool has_ended() {
+    const std::lock_guard lock(mutex_);
+    return ended_;
+  }
+  std::size_t computed() const { return computed_; }  // whose results were not there
+  bool has_one_of(const std::set<std::string>& ids) const {
+    return std::any_of(tasks_.begin(), tasks_.end(),
+                       [&](const StudyTask& task) { return ids.contains(task_id(task.spec)); });
+  }
 
  private:
   using Group = std::unique_ptr<TaskGroup>;
+
+  void run() {
+    guarded([&] {
+      take_finished();
+      share_ = (pending_.size() + workers_.size() - 1) / workers_.size();
+      std::vector<std::jthread> threads;
+      guarded([&] { start(threads); });
+      loop(workers_.front());
+    });
+    guarded([&] {
+      // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
+      if (!over() && this_rank().first()) shared_.packer.add(tasks_);
+      if (!damaged_.empty()) throw Error(ExitCode::data, damaged_text(folder_, damaged_));
+    });
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  bool over() const { return over_ || shared_.failed; }
 
   // Those that are finished, all host threads at once.
   void take_finished() {
     std::vector<char> found(tasks_.size());
     guarded([&] {
       host_.for_each(tasks_.size(), [&](std::size_t k) {
-        if (!over_ && !run_.stop.stop_requested()) found[k] = look_for_result(k);
+        if (!over() && !run_.stop.stop_requested()) found[k] = look_for_result(k);
       });
     });
     std::erase_if(pending_, [&](std::size_t k) { return found[k] != 0; });
   }
 
   // The other workers. The numbers do not depend on how many there are.
-  void start(std::vector<std::jthread>& threads, const std::vector<int>& workers) {
-    for (std::size_t k = 1; k < workers.size(); ++k) {
+  void start(std::vector<std::jthread>& threads) {
+    for (std::size_t k = 1; k < workers_.size(); ++k) {
       try {
-        threads.emplace_back([this, device = workers[k]] { loop(device); });
+        threads.emplace_back([this, device = workers_[k]] { loop(device); });
       } catch (const std::system_error& error) {
-        progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers.size(),
+        progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers_.size(),
                                    error.code().message()));
         return;
       }
@@ -180,7 +347,7 @@ class Batch {
       const bool looks_ahead = device >= 0 || run_.engine.threads > 1;
       std::future<Group> ahead;
       Group before;  // its files are being written
-      while (!over_) {
+      while (!over()) {
         Group group = ahead.valid() ? prepared(ahead) : prepare(device, false);
         if (group == nullptr) {
           before.reset();  // a task of it may have to be done again
@@ -188,26 +355,24 @@ class Batch {
           if (group == nullptr) return;
         }
         if (looks_ahead) ahead = prepare_ahead(device);
-        const auto room = rooms_.find(device);
-        if (room == rooms_.end()) {
-          group->run();
-        } else {
-          room->second.with(group->device_bytes(), [&] { group->run(); });
+        const double part = device < 0 ? run_.engine.threads : group->device_bytes();
+        shared_.rooms.at(device).with(part, [&] { group->run(); });
+        {
+          const profile::Span span(profile::Work::wait, "files");
+          before.reset();
         }
         before = std::move(group);
       }
     });
   }
 
-  // What is thrown ends the batch.
+  // What is thrown ends this batch and all others.
   template <class F>
   void guarded(const F& f) {
     try {
       f();
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      over_ = true;
+      shared_.fail(std::current_exception());
     }
   }
 
@@ -228,7 +393,7 @@ class Batch {
   // The next tasks, on CUDA several alike (but none that another worker should have), ready to run;
   // nothing where none are left.
   Group prepare(int device, bool ahead) {
-    while (!over_) {
+    while (!over()) {
       const std::vector<std::size_t> some = take(device);
       if (some.empty()) return nullptr;
       std::vector<char> found(some.size());
@@ -242,7 +407,7 @@ class Batch {
       run.engine.device = device;
       run.engine.threads = useful_threads(jobs.front().spec, run_.engine.threads);
       auto group = std::make_unique<TaskGroup>(std::move(jobs), run, host_, ahead);
-      if (ahead && run_.stop.stop_requested()) over_ = interrupted_ = true;
+      if (ahead && run_.stop.stop_requested()) over_ = true;
       if (group->open()) return group;
       group.reset();
       wait_for_others();
@@ -259,7 +424,7 @@ class Batch {
     // that those of the first are written while the last are still being measured.
     const GroupSize size = group_size(first);
     const std::size_t most = std::min(size.most, share_), least = std::min(size.least, share_);
-    const std::size_t half = (pending_.size() + 2 * workers_ - 1) / (2 * workers_);
+    const std::size_t half = (pending_.size() + 2 * workers_.size() - 1) / (2 * workers_.size());
     const std::size_t wanted = device < 0 ? 1 : std::clamp(half, least, most);
     for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
       if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
@@ -294,7 +459,7 @@ class Batch {
       const profile::Span span(profile::Work::wait, "tasks that others hold");
       std::this_thread::sleep_for(200ms);
     }
-    if (run_.stop.stop_requested()) over_ = interrupted_ = true;
+    if (run_.stop.stop_requested()) over_ = true;
   }
 
   // Whether it is there; it is reduced then.
@@ -304,9 +469,9 @@ class Batch {
     const TaskPaths paths = task_paths(folder_, id, task_group(task.spec));
     {
       // Whether another process has measured more since, its owner-to-be will see.
-      const std::lock_guard lock(mutex_);
-      const auto known = measured_.find(id);
-      if (known != measured_.end() && known->second < task.spec.measure) return false;
+      const std::lock_guard lock(shared_.mutex);
+      const auto known = shared_.measured.find(id);
+      if (known != shared_.measured.end() && known->second < task.spec.measure) return false;
     }
     std::optional<TaskData> data;
     try {
@@ -339,6 +504,13 @@ class Batch {
     job.recompute_damaged = config_.recompute_damaged;
     job.keep_state = config_.keep_states && task.extends;
     job.on_graph = task.on_graph;
+    job.ready = [this, index, reported](const TaskData& data) {
+      guarded([&] {
+        progress_.finished();
+        ++computed_;
+        take_result(index, *reported, without_state(data));
+      });
+    };
     job.done = [this, index, reported](TaskResult&& result) {
       guarded([&] { book(index, *reported, std::move(result)); });
     };
@@ -355,20 +527,20 @@ class Batch {
         progress_.line(task.label + ": " + result.message);
         return give_back(index, "its new owner");
       case TaskOutcome::interrupted:
-        over_ = interrupted_ = true;
+        over_ = true;
         return;
       case TaskOutcome::finished:
-        ++computed_;
-        progress_.finished();
-        note_measured(task.spec);
-        break;
+        return note_measured(task.spec);
       case TaskOutcome::already:
-        break;
+        result.data.state = {};
+        return take_result(index, reported, std::move(result.data));
     }
-    progress_.skip(task.seconds - reported);  // what a checkpoint had spared
+  }
+
+  void take_result(std::size_t index, double reported, TaskData&& data) {
+    progress_.skip(tasks_[index].seconds - reported);  // what a checkpoint had spared
     done();
-    result.data.state = {};
-    reduce(index, std::move(result.data));
+    reduce(index, std::move(data));
   }
 
   // A damaged file is one task's matter: the others go on, and all of them are named in the end.
@@ -394,12 +566,15 @@ class Batch {
   void reduce(std::size_t index, TaskData&& data) {
     const profile::Span span(profile::Work::reduce, tasks_[index].label);
     handle_(index, std::move(data));
+    const std::lock_guard lock(mutex_);
+    --missing_;
+    changed_.notify_all();
   }
 
   void note_measured(const TaskSpec& spec) {
     const std::string id = task_id(spec);
-    const std::lock_guard lock(mutex_);
-    measured_[id] = spec.measure;
+    const std::lock_guard lock(shared_.mutex);
+    shared_.measured[id] = spec.measure;
   }
 
   void done() {
@@ -409,55 +584,29 @@ class Batch {
   }
 
   const std::filesystem::path& folder_;
-  const std::vector<StudyTask>& tasks_;
+  const std::vector<StudyTask> tasks_;
   const TaskRun run_;
   const StudyConfig& config_;
   Progress& progress_;
-  const TaskHandler& handle_;
-  std::map<std::string, std::uint64_t>& measured_;
+  const TaskHandler& handle_;  // until the last result is taken
+  Study::Shared& shared_;
+  HostThreads& host_;
+  const std::vector<int> workers_;
   std::mutex mutex_;
-  std::vector<std::size_t> pending_;     // taken from the back
-  std::size_t workers_ = 1, share_ = 1;  // of a worker
-  std::map<int, DeviceRoom> rooms_;
+  std::condition_variable changed_;
+  std::size_t missing_;               // of them
+  bool ended_ = true;                 // nothing is done, or will be
+  std::vector<std::size_t> pending_;  // taken from the back
+  std::size_t share_ = 1;             // of a worker
   std::size_t held_in_a_row_ = 0;
   std::string holder_, waits_for_;  // who holds a task, and which
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;  // for nothing but others
   std::chrono::steady_clock::time_point told_;
-  std::exception_ptr failure_;
   std::vector<std::string> damaged_;
-  std::atomic<bool> over_ = false, interrupted_ = false;
+  std::atomic<bool> over_ = false;
   std::atomic<std::size_t> computed_ = 0;
-  HostThreads host_;  // its jobs use all of the above
+  std::jthread thread_;  // uses all of the above
 };
-
-// Of what is no good and has no good copy: what its task said, and every other file of the folder
-// whose digest does not fit, so that one look is enough.
-std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> said) {
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder / "tasks", error), end;
-  for (; !error && entry != end; entry.increment(error)) {
-    const std::filesystem::path& file = entry->path();
-    const std::string name = file.string();
-    if (file.extension() != ".h5" || std::any_of(said.begin(), said.end(), [&](const auto& line) {
-          return line.find(name) != std::string::npos;
-        })) {
-      continue;
-    }
-    const SealedRead read = read_sealed(file);
-    if (read.state != SealState::damaged ||
-        read_sealed(previous_path(file)).state == SealState::good) {
-      continue;
-    }
-    said.push_back(fmt::format("{} ({})", name, read.problem));
-  }
-  return fmt::format(
-      "{} damaged: {}; all other tasks that could be done now are done; "
-      "--recompute-damaged sets the damaged ones aside and computes them again",
-      said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
-      fmt::join(said, "; "));
-}
-
-}  // namespace
 
 namespace {
 
@@ -502,6 +651,13 @@ Study::Study(StudyFolder place, std::vector<int> devices)
   const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   threads_ =
       config().threads > 0 ? config().threads : threads_of(this_rank(), thread_count(0), all);
+  shared_ = std::make_unique<Shared>(folder(), threads_);
+  for (const int device : devices_) {
+    const char* what = device < 0 ? "cores that others have" : "the device's memory";
+    shared_->rooms.try_emplace(device, what, [this, device] {
+      return device < 0 ? double(threads_) : kShareOfFree * free_memory(device);
+    });
+  }
   place_.claim();
   // What killed processes left.
   for (const auto& where : {folder(), folder() / "tasks", folder() / "schedules"}) {
@@ -514,89 +670,105 @@ Study::Study(StudyFolder place, std::vector<int> devices)
   }
 }
 
-Study::~Study() {
-  if (packing_.valid()) packing_.wait();
-}
+Study::~Study() = default;
 
-// Small files of many are a burden to every file system. Nothing is lost where it fails.
-void Study::pack(const std::vector<StudyTask>& tasks, Progress& progress) {
-  finish_packs(progress);
-  std::set<std::string> names;
-  for (const StudyTask& task : tasks) {
-    names.insert(task_group(task.spec));
-    groups_[task_group(task.spec)].insert(task_id(task.spec));
-  }
-  const auto policy = host_threads(1) > 0 ? std::launch::async : std::launch::deferred;
-  try {
-    packing_ = std::async(policy, [this, names] { return pack_groups(names); });
-  } catch (const std::system_error&) {  // no thread to be had
-    packing_ = std::async(std::launch::deferred, [this, names] { return pack_groups(names); });
-  }
-  if (policy == std::launch::deferred) finish_packs(progress);
-}
+void Study::fail(std::exception_ptr what) { shared_->fail(std::move(what)); }
 
-void Study::finish_packs(Progress& progress) {
-  if (!packing_.valid()) return;
+void Study::finish_files(Progress& progress) {
+  {
+    const profile::Span span(profile::Work::wait, "files");
+    wait_for_files([](Batch&) { return true; });
+  }
+  shared_->check();
   const profile::Span span(profile::Work::wait, "packs");
-  const std::string failed = packing_.get();
+  const std::string failed = shared_->packer.finish();
   if (!failed.empty()) progress.line(failed);
 }
 
-std::string Study::pack_groups(const std::set<std::string>& names) const {
-  const profile::Span span(profile::Work::files, "pack tasks");
-  for (const std::string& group : names) {
-    try {
-      // With those that were too few for a pack before.
-      const auto& all = groups_.at(group);
-      pack_tasks(folder() / "tasks", group, std::vector<std::string>(all.begin(), all.end()));
-    } catch (const LeaseLost&) {
-      // Whoever has it packs them.
-    } catch (const Error& error) {
-      if (error.exit_code() != ExitCode::io && error.exit_code() != ExitCode::data) throw;
-      return fmt::format("warning: finished tasks stay in files of their own: {}", error.what());
+// Of those batches of which `which` says so.
+void Study::wait_for_files(const std::function<bool(Batch&)>& which) {
+  std::vector<std::shared_ptr<Batch>> some;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    auto& behind = shared_->behind;
+    for (const auto& batch : behind) {
+      if (which(*batch)) some.push_back(batch);
     }
   }
-  return "";
+  for (const auto& batch : some) batch->wait();
+  const std::lock_guard lock(shared_->mutex);
+  std::erase_if(shared_->behind, [](const auto& batch) { return batch->has_ended(); });
 }
 
-void Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
-                const TaskHandler& handle) {
-  if (tasks.empty()) return;
-  for (const StudyTask& task : tasks) asked_[task_id(task.spec)] = task.purpose;
+// Where its memory is not to be had beside another batch it waits for that.
+std::string Study::take_memory(const std::vector<StudyTask>& tasks, std::vector<int>& workers) {
   const bool on_cpu = devices_.front() < 0;
+  const std::size_t devices = std::min(devices_.size(), workers.size());
+  std::unique_lock lock(shared_->mutex);
+  while (true) {
+    std::vector<int> fitting = workers;
+    try {
+      std::string line = fit_memory(tasks, threads_, on_cpu, devices, fitting);
+      workers = std::move(fitting);
+      ++shared_->running;
+      return line;
+    } catch (const Error&) {
+      if (shared_->running == 0) throw;
+    }
+    shared_->fewer.wait(lock);
+  }
+}
+
+void Study::give_memory_back() {
+  const std::lock_guard lock(shared_->mutex);
+  --shared_->running;
+  shared_->fewer.notify_all();
+}
+
+std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+                       const TaskHandler& handle) {
+  if (tasks.empty()) return 0;
+  shared_->check();
+  std::set<std::string> ids;
+  for (const StudyTask& task : tasks) ids.insert(task_id(task.spec));
+  wait_for_files([&](Batch& batch) { return batch.has_one_of(ids); });
   std::vector<int> workers;
-  if (on_cpu) workers.assign(static_cast<std::size_t>(threads_), -1);
+  if (devices_.front() < 0) workers.assign(static_cast<std::size_t>(threads_), -1);
   const bool lanes = std::all_of(tasks.begin(), tasks.end(), [](const StudyTask& task) {
     return task.spec.engine == EngineKind::bundle;
   });
-  for (std::size_t lane = 0; !on_cpu && lane < (lanes ? kLanes : 1); ++lane) {
+  for (std::size_t lane = 0; devices_.front() >= 0 && lane < (lanes ? kLanes : 1); ++lane) {
     workers.insert(workers.end(), devices_.begin(), devices_.end());
   }
   workers.resize(std::min(workers.size(), tasks.size()));
-  const std::size_t devices = std::min(devices_.size(), workers.size());
-  const std::string memory = fit_memory(tasks, threads_, on_cpu, devices, workers);
-  if (!memory.empty() && !std::exchange(told_memory_, true) && this_rank().first()) {
-    progress.line(memory);
+  const std::string memory = take_memory(tasks, workers);
+  const std::shared_ptr<void> until_taken(nullptr, [this](void*) { give_memory_back(); });
+  bool tell = !memory.empty();
+  {
+    const std::lock_guard lock(shared_->mutex);
+    for (const StudyTask& task : tasks) asked_[task_id(task.spec)] = task.purpose;
+    tell = tell && !std::exchange(told_memory_, true);
   }
+  if (tell && this_rank().first()) progress.line(memory);
   TaskRun run;
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;
   run.checkpoint = config().checkpoint;
-  Batch batch(folder(), tasks, run, config(), threads_, measured_, progress, handle);
-  batch.work(workers);
-  computed_ += batch.computed();
-  // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
-  if (!batch.interrupted() && this_rank().first()) pack(tasks, progress);
-  if (batch.interrupted()) {
-    wait_for_other_ranks(this_rank(), folder());
-    throw Error(
-        ExitCode::interrupted,
-        fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
-                    stop.reason()));
+  const auto batch = std::make_shared<Batch>(folder(), std::move(tasks), run, config(),
+                                             std::move(workers), *shared_, progress, handle);
+  const bool complete = batch->work();
+  computed_ += batch->computed();
+  if (complete) {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->behind.push_back(batch);
+    return batch->computed();
   }
-  if (!batch.damaged().empty()) {
-    throw Error(ExitCode::data, damaged_text(folder(), batch.damaged()));
-  }
+  wait_for_files([](Batch&) { return true; });
+  shared_->check();
+  wait_for_other_ranks(this_rank(), folder());
+  throw Error(ExitCode::interrupted,
+              fmt::format("stopped by {}; checkpoints written, the same command goes on from them",
+                          stop.reason()));
 }
 
 std::uint64_t derived_seed(std::uint64_t study_seed, const std::string& purpose) {

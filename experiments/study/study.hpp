@@ -9,11 +9,12 @@
 // and several processes may share the folder: each task is claimed by a lease.
 #pragma once
 
+#include <atomic>
+#include <exception>
 #include <filesystem>
 #include <functional>
-#include <future>
 #include <map>
-#include <set>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@
 namespace rewise {
 
 class TaskSpeed;  // task_runner.hpp
+class Batch;      // study.cpp
 
 struct StudyTask {
   TaskSpec spec;
@@ -39,7 +41,7 @@ struct StudyTask {
   std::size_t size = 0;
 };
 
-// Takes each finished task, in any order, on any thread, one call at a time per task.
+// Takes each finished task, in any order, on any thread, once.
 using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
 
 class Study {
@@ -47,45 +49,47 @@ class Study {
   // Claims the folder (study_state.hpp). `devices`: the CUDA devices that tasks are dealt out to;
   // {-1}: the CPU.
   explicit Study(StudyFolder place, std::vector<int> devices = {-1});
-  ~Study();  // after what is being packed
+  ~Study();  // after what is being written and packed
 
   const StudyConfig& config() const { return place_.config(); }
   const StudyFolder& place() const { return place_; }
   const std::filesystem::path& folder() const { return place_.path(); }
   const std::vector<int>& devices() const { return devices_; }
   int threads() const { return threads_; }
-  // Brings all tasks to their end: on the CPU `threads` at a time (fewer tasks than threads:
-  // several threads each), on CUDA as many alike as fill the device, and some such groups side by
-  // side. The numbers do not depend on it. Tasks that another process holds are waited for.
+  // Brings all tasks to their end, so that `handle` has taken each one's data; says how many had no
+  // file yet. On the CPU `threads` at a time (fewer tasks than threads: several threads each), on
+  // CUDA as many alike as fill the device, and some such groups side by side. The numbers do not
+  // depend on it. Tasks that another process holds are waited for. The last files are written after
+  // that; `progress` is told of them, too. Several threads may run tasks at a time: they share
+  // threads and devices, and where one of them fails all do.
   // Error(interrupted) when told to stop, after every running task wrote its checkpoint.
-  void run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
-           const TaskHandler& handle);
+  std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+                  const TaskHandler& handle);
+  // Whoever runs tasks ends with the groups that are under way, and throws this.
+  void fail(std::exception_ptr what);
 
-  // Finished tasks are packed into common files while the next ones run: waits for the last of
-  // them.
-  void finish_packs(Progress& progress);
+  // Until all files are written, and finished tasks packed into common ones; throws what went wrong
+  // with one.
+  void finish_files(Progress& progress);
 
   std::size_t computed() const { return computed_; }  // tasks that were not there before
   // Every task that was asked for so far: what for, by id.
   const std::map<std::string, std::string>& asked() const { return asked_; }
 
+  struct Shared;  // study.cpp
+
  private:
-  void pack(const std::vector<StudyTask>& tasks, Progress& progress);
-  // What it is done with, or why tasks stay in files of their own.
-  std::string pack_groups(const std::set<std::string>& names) const;
+  void wait_for_files(const std::function<bool(Batch&)>& which);
+  std::string take_memory(const std::vector<StudyTask>& tasks, std::vector<int>& workers);
+  void give_memory_back();
 
   StudyFolder place_;
   std::vector<int> devices_;
   int threads_ = 1;
-  std::size_t computed_ = 0;
+  std::atomic<std::size_t> computed_ = 0;
   std::map<std::string, std::string> asked_;
-  // Measurements of the tasks that this process brought to their end, by id: who is asked for more
-  // need not be read to see that it lacks them.
-  std::map<std::string, std::uint64_t> measured_;
-  std::map<std::string, std::set<std::string>>
-      groups_;  // ids of what was asked for, by task_group()
   bool told_memory_ = false;
-  std::future<std::string> packing_;  // of pack_groups(), which reads groups_
+  std::unique_ptr<Shared> shared_;  // uses all of the above
 };
 
 // A seed of its own for every purpose, from the study's seed and words that name the purpose;

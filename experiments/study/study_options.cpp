@@ -213,7 +213,8 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   StudyFolder place(folder, config, command);
   // Held to the end, so that what is printed is what this configuration gave.
   if (place.holds_study()) place.claim();
-  std::optional<Study> study;
+  Progress progress(config.name, 0, !first);
+  std::optional<Study> study;  // writes its last files beside all else, and tells the progress
   std::string summary, unasked;
   if (!config.recompute_damaged && place.is_finished()) {
     summary = read_text_file(folder / "summary.json");
@@ -222,9 +223,8 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
     const StopToken stop(limit);
     study.emplace(std::move(place), study_devices(options, config).indices());
-    Progress progress(config.name, 0, !first);
     StudyOutcome outcome = analysis(*study, stop, progress);
-    study->finish_packs(progress);
+    study->finish_files(progress);
     progress.close();
     if (!first) return ExitCode::done;
     outcome.summary["seconds"] = now() - begin;

@@ -54,27 +54,6 @@ void print_partial(const StudyOptions& options, const std::function<Json()>& sum
 // first. Error(held) where the folder has become another configuration's.
 std::string write_outcome(const StudyFolder& place, StudyOutcome outcome);
 
-// Writes the summary between the rounds of a target, so that the folder holds one from the first
-// round on; rounds that only went through what was there leave the one of a later round alone.
-template <class Point>
-class InterimSummary {
- public:
-  using Outcome = std::function<StudyOutcome(const std::vector<Point>&)>;
-  InterimSummary(const Study& study, Outcome outcome)
-      : study_(&study), outcome_(std::move(outcome)) {}
-
-  void operator()(const std::vector<Point>& points) {
-    if (!this_rank().first() || study_->computed() == computed_) return;
-    computed_ = study_->computed();
-    write_outcome(study_->place(), outcome_(points));
-  }
-
- private:
-  const Study* study_;
-  Outcome outcome_;
-  std::size_t computed_ = 0;
-};
-
 // A study from its configuration to summary, plots and report, in --out or studies/NAME. Does
 // nothing but print where all of that is there already. `command`: tc, sweep.
 ExitCode run_study(const std::string& command, const StudyOptions& options,

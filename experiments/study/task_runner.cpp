@@ -25,7 +25,7 @@ void TaskSpeed::note(std::size_t size, const TaskData& data) {
 }
 
 void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
-  study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
+  computed_ += study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
     if (tasks[index].speed != nullptr) {
       const std::lock_guard lock(mutex_);
       tasks[index].speed->note(tasks[index].size, data);
@@ -35,7 +35,7 @@ void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& han
 }
 
 void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
-  if (!config().schedule) study_.finish_packs(progress_);  // speeds are about to be measured
+  if (!config().schedule) study_.finish_files(progress_);  // speeds are about to be measured
   const StudyTask task = cell.task(0, likely, "tune");
   const double graphs = cell.graphs * (config().target_error ? kLikelyGrowth : 1);
   take_schedule(study_,
@@ -178,14 +178,14 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
 
 void TaskRunner::expect(double now, double later, bool guessed) {
   planned_ += now;
-  progress_.set_total(planned_ + later, guessed ? later : 0);
+  progress_.set_total(planned_ + later, guessed ? later : 0, part_);
 }
 
 void TaskRunner::begin_round(const std::string& errors, double left) {
   const double target = *config().target_error;
   progress_.line(
       fmt::format("round {}: relative error {} target {:.2g}", ++round_, errors, target));
-  progress_.stage(fmt::format("to {:.2g}", target));
+  stage(fmt::format("to {:.2g}", target));
   expect(0, left, false);
 }
 

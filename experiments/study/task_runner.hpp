@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/study/size_curves.hpp"
@@ -42,8 +43,9 @@ struct SizeCell {
 
 class TaskRunner {
  public:
-  TaskRunner(Study& study, const StopToken& stop, Progress& progress)
-      : study_(study), stop_(stop), progress_(progress) {}
+  // `part`: of the progress, where several searches run side by side.
+  TaskRunner(Study& study, const StopToken& stop, Progress& progress, std::size_t part = 0)
+      : study_(study), stop_(stop), progress_(progress), part_(part) {}
 
   // As Study::run; tasks that say whose they are tell how fast they were.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
@@ -70,8 +72,10 @@ class TaskRunner {
   // A round of a target begins: `errors` says how far all is, `left` the seconds to the target.
   void begin_round(const std::string& errors, double left);
 
+  // Whether there were tasks that were not there before, since this was asked last.
+  bool computed_some() { return std::exchange(computed_, 0) > 0; }
   const StudyConfig& config() const { return study_.config(); }
-  Progress& progress() { return progress_; }
+  void stage(const std::string& name) { progress_.stage(name, part_); }
 
  private:
   struct Missing {
@@ -84,9 +88,11 @@ class TaskRunner {
   Study& study_;
   const StopToken& stop_;
   Progress& progress_;
+  const std::size_t part_;
   std::mutex mutex_;    // of speeds and of graphs with several tasks, which may end at once
   double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
   int round_ = 0;
+  std::size_t computed_ = 0;
 };
 
 // Of all graphs of a cell so far, on one core.

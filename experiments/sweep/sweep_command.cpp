@@ -97,8 +97,10 @@ ExitCode run_sweep(const StudyOptions& options) {
       print_partial(
           options, [&] { return outcome(points).summary; }, text);
     };
-    const auto points = search_sweep(study, stop, progress,
-                                     InterimSummary<SweepPoint>(study, outcome), interrupted);
+    const auto interim = [&](const std::vector<SweepPoint>& points) {
+      if (this_rank().first()) write_outcome(study.place(), outcome(points));
+    };
+    const auto points = search_sweep(study, stop, progress, interim, interrupted);
     return this_rank().first() ? outcome(points) : StudyOutcome{};
   };
   return run_study("sweep", options, config, analysis, text);

@@ -101,7 +101,7 @@ class Sweep {
 
  private:
   void stage(const char* what, const std::vector<SweepWork*>& works, std::size_t k) {
-    tasks_.progress().stage(fmt::format("{} {}", what, size_text(works.front()->point.sizes[k])));
+    tasks_.stage(fmt::format("{} {}", what, size_text(works.front()->point.sizes[k])));
   }
 
   void scan(const std::vector<SweepWork*>& works, std::size_t k) {
@@ -222,7 +222,7 @@ class Sweep {
       std::erase_if(open,
                     [](const Open& one) { return one.step.reached || !one.step.stopped.empty(); });
       if (open.empty()) return;
-      if (interim) interim(averaged(tasks_.works));
+      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works));
       add(open);
     }
   }

@@ -21,7 +21,7 @@ HostThreads::~HostThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void HostThreads::add(double bytes, std::function<void()> job) {
+void HostThreads::add(double bytes, std::function<void()> job, Urgency urgency) {
   if (most_ == 0 || bytes > most_bytes_) return job();
   std::unique_lock lock(mutex_);
   const auto fits = [&] { return bytes == 0 || bytes_ + bytes <= most_bytes_; };
@@ -29,21 +29,19 @@ void HostThreads::add(double bytes, std::function<void()> job) {
     const profile::Span span(profile::Work::wait, "files");
     room_.wait(lock, fits);
   }
-  put({bytes, std::move(job)}, false, lock);
+  put({bytes, std::move(job)}, urgency, lock);
 }
 
-void HostThreads::put(Job job, bool first, std::unique_lock<std::mutex>& lock) {
-  if (idle_ <= jobs_.size() && threads_.size() < most_) start_thread();
+void HostThreads::put(Job job, Urgency urgency, std::unique_lock<std::mutex>& lock) {
+  if (idle_ <= waiting_ && threads_.size() < most_) start_thread();
   if (threads_.empty()) {
     lock.unlock();
     return job.run();
   }
-  bytes_ += job.bytes;
-  if (first) {
-    jobs_.push_front(std::move(job));
-  } else {
-    jobs_.push_back(std::move(job));
-  }
+  const double bytes = job.bytes;
+  jobs_[static_cast<std::size_t>(urgency)].push_back(std::move(job));
+  ++waiting_;
+  bytes_ += bytes;
   wake_.notify_one();
 }
 
@@ -55,21 +53,36 @@ void HostThreads::start_thread() {
   }
 }
 
+// Of which a job may begin; none.
+HostThreads::Jobs* HostThreads::next() {
+  for (Jobs& jobs : jobs_) {
+    const bool may = &jobs != &jobs_.back() || files_ < most_ - most_ / 4;
+    if (may && !jobs.empty()) return &jobs;
+  }
+  return nullptr;
+}
+
 void HostThreads::loop() {
   std::unique_lock lock(mutex_);
   while (true) {
+    Jobs* jobs = nullptr;
     ++idle_;
-    wake_.wait(lock, [this] { return over_ || !jobs_.empty(); });
+    wake_.wait(lock, [&] { return (jobs = next()) != nullptr || (over_ && waiting_ == 0); });
     --idle_;
-    if (jobs_.empty()) return;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
+    if (jobs == nullptr) return;
+    const bool file = jobs == &jobs_.back();
+    Job job = std::move(jobs->front());
+    jobs->pop_front();
+    --waiting_;
+    files_ += file;
     lock.unlock();
     job.run();
     job.run = nullptr;  // and what it held
     lock.lock();
+    files_ -= file;
     bytes_ -= job.bytes;
     room_.notify_all();
+    if (file || over_) wake_.notify_all();  // another may begin
   }
 }
 
@@ -102,7 +115,7 @@ void HostThreads::for_each(std::size_t count, const std::function<void(std::size
   try {
     for (std::size_t k = 1; k < std::min(count, most_ + 1); ++k) {
       std::unique_lock lock(mutex_);
-      put({0, work}, true, lock);
+      put({0, work}, Urgency::graph, lock);
     }
   } catch (const std::exception&) {
     // No memory for another helper.

@@ -1,8 +1,10 @@
 // Host threads for what engines need not wait for: graphs of tasks to come, files and reductions of
-// tasks that are done. Jobs begin in the order in which they are given; what they hold is bounded:
-// who gives more waits, so a slow disk slows the engines down, but fills no memory.
+// tasks that are done. Jobs that are equally urgent begin in the order in which they are given;
+// what they hold is bounded: who gives more waits, so a slow disk slows the engines down, but fills
+// no memory.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -12,6 +14,10 @@
 #include <vector>
 
 namespace rewise {
+
+// The most urgent first. Files, which wait for the disk and for each other within HDF5, leave a
+// quarter of the threads alone.
+enum class Urgency { graph, result, file };
 
 class HostThreads {
  public:
@@ -24,10 +30,10 @@ class HostThreads {
 
   // A job that throws nothing. Waits while there is no room for what it holds. What this throws
   // says that the job is not done, and never will be.
-  void add(double bytes, std::function<void()> job);
+  void add(double bytes, std::function<void()> job, Urgency urgency = Urgency::file);
 
-  // f(0) .. f(count - 1), on all threads and the caller's, which comes back when all are done; jobs
-  // that have not begun wait for it. The first thing thrown is thrown again.
+  // f(0) .. f(count - 1), on all threads and the caller's, which comes back when all are done. The
+  // first thing thrown is thrown again.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& f);
 
  private:
@@ -35,15 +41,19 @@ class HostThreads {
     double bytes;
     std::function<void()> run;
   };
+  using Jobs = std::deque<Job>;
   void loop();
-  void put(Job job, bool first, std::unique_lock<std::mutex>& lock);
+  void put(Job job, Urgency urgency, std::unique_lock<std::mutex>& lock);
   void start_thread();
+  Jobs* next();
 
   const std::size_t most_;
   const double most_bytes_;
   std::mutex mutex_;
   std::condition_variable wake_, room_;
-  std::deque<Job> jobs_;
+  std::array<Jobs, 3> jobs_;  // [urgency]
+  std::size_t waiting_ = 0;   // of them
+  std::size_t files_ = 0;     // being written
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
   double bytes_ = 0;  // of jobs that are not done

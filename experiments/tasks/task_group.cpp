@@ -39,8 +39,8 @@ class TaskGroup::Members {
  public:
   Members(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead)
       : run_(run), host_(host) {
-    const HandOver hand_over = [this](double bytes, std::function<void()> job) {
-      to_host(bytes, std::move(job));
+    const HandOver hand_over = [this](double bytes, std::function<void()> job, Urgency urgency) {
+      to_host(bytes, std::move(job), urgency);
     };
     for (TaskJob& job : jobs) members_.emplace_back(std::move(job), hand_over);
     host_.for_each(members_.size(), [&](std::size_t k) {
@@ -51,8 +51,6 @@ class TaskGroup::Members {
 
   ~Members() {
     std::unique_lock lock(mutex_);
-    if (writing_ == 0) return;
-    const profile::Span span(profile::Work::wait, "files");
     written_.wait(lock, [this] { return writing_ == 0; });
   }
 
@@ -152,7 +150,7 @@ class TaskGroup::Members {
   void round();
   void advance(const Step& step, Company& company);
   void share_time();
-  void to_host(double bytes, std::function<void()> job);
+  void to_host(double bytes, std::function<void()> job, Urgency urgency);
 
   std::deque<TaskMember> members_;
   std::vector<TaskMember*> running_;  // by number of their engines
@@ -168,7 +166,7 @@ class TaskGroup::Members {
 };
 
 // What an engine has done: a host thread's job from here on.
-void TaskGroup::Members::to_host(double bytes, std::function<void()> job) {
+void TaskGroup::Members::to_host(double bytes, std::function<void()> job, Urgency urgency) {
   const auto count = [this](std::size_t more) {
     const std::lock_guard lock(mutex_);
     writing_ += more;
@@ -176,10 +174,13 @@ void TaskGroup::Members::to_host(double bytes, std::function<void()> job) {
   };
   count(1);
   try {
-    host_.add(bytes, [count, job = std::move(job)] {
-      job();
-      count(std::size_t{0} - 1);
-    });
+    host_.add(
+        bytes,
+        [count, job = std::move(job)] {
+          job();
+          count(std::size_t{0} - 1);
+        },
+        urgency);
   } catch (...) {
     count(std::size_t{0} - 1);
     throw;

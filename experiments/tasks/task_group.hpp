@@ -27,8 +27,11 @@ struct TaskJob {
   // smaller, and a task that is asked for more begins anew, with the same numbers.
   bool keep_state = true;
   std::function<void(const Graph& graph)> on_graph = {};  // sees the graph before it runs
-  // Takes the result, on any thread, when the task's files are written and its lease is released.
-  // Throws nothing.
+  // Sees what a finished task holds, on any thread, perhaps before its file is written and `done`
+  // is called. Throws nothing.
+  std::function<void(const TaskData& data)> ready = {};
+  // Takes the result, on any thread, when the task's files are written and its lease is released;
+  // without the data where `ready` had them. Throws nothing.
   std::function<void(TaskResult&& result)> done = {};
 };
 

@@ -194,6 +194,11 @@ void TaskMember::take(std::uint64_t cycles) {
 
 void TaskMember::finish() {
   pack(job_.keep_state ? Saved::whole : Saved::no);
+  if (job_.ready) {
+    open_ = false;
+    hand_over_(
+        bytes(), [this] { job_.ready(data_); }, Urgency::result);
+  }
   leave(&TaskMember::write_finished);
 }
 
@@ -215,22 +220,28 @@ void TaskMember::abandon() {
 void TaskMember::leave(void (TaskMember::*write)()) {
   open_ = false;
   // The file's image is as large again.
-  hand_over_(2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); });
+  hand_over_(
+      2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, Urgency::file);
 }
 
 void TaskMember::write_finished() {
-  wait_for_checkpoint();
   if (job_.paths) {
     const profile::Span span(profile::Work::files, "finished task");
-    if (replaces_) {
-      save_task(job_.paths->finished, data_, &*lease_);
-    } else {
-      save_new_task(job_.paths->finished, data_, &*lease_);
+    try {
+      wait_for_checkpoint();
+      if (replaces_) {
+        save_task(job_.paths->finished, data_, &*lease_);
+      } else {
+        save_new_task(job_.paths->finished, data_, &*lease_);
+      }
+      remove_sealed(job_.paths->checkpoint, &*lease_);
+      if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
+    } catch (const LeaseLost& lost) {
+      if (!job_.ready) throw;
+      say(lost.what());  // its result is taken, and the file is its new owner's
     }
-    remove_sealed(job_.paths->checkpoint, &*lease_);
-    if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
   }
-  result_.data = std::move(data_);
+  if (!job_.ready) result_.data = std::move(data_);
   close(TaskOutcome::finished);
 }
 
@@ -345,7 +356,7 @@ void TaskMember::checkpoint_after(double seconds) {
   };
   checkpoint_.under_way = true;  // nobody else looks before it is handed over
   try {
-    hand_over_(held, std::move(write));
+    hand_over_(held, std::move(write), Urgency::file);
   } catch (...) {  // it was not
     checkpoint_.under_way = false;
     throw;

@@ -25,7 +25,7 @@ struct Step {
 };
 
 // Has a host thread do what an engine need not wait for; `bytes`: that it holds until then.
-using HandOver = std::function<void(double bytes, std::function<void()> job)>;
+using HandOver = std::function<void(double bytes, std::function<void()> job, Urgency urgency)>;
 
 // One task of the group: its lease, its data so far, its clocks. While it is open the group's
 // thread has it, from then on a host thread, which writes its file and hands over its result.

@@ -169,6 +169,23 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
   return cluster_moments_of(task, temperature).m2;
 }
 
+TaskData without_state(const TaskData& task) {
+  TaskData data;
+  data.configuration = task.configuration;
+  data.graph = task.graph;
+  data.temperature = task.temperature;
+  data.replicas = task.replicas;
+  data.energy = task.energy;
+  data.magnetisation = task.magnetisation;
+  data.cluster_size = task.cluster_size;
+  data.cluster_quartic_low = task.cluster_quartic_low;
+  data.cluster_quartic_high = task.cluster_quartic_high;
+  data.cluster_cross = task.cluster_cross;
+  data.cluster_weight = task.cluster_weight;
+  data.provenance = task.provenance;
+  return data;
+}
+
 void keep_first(TaskData& task, std::uint64_t measurements) {
   task.for_each_series([&](auto& series) { series.truncate(measurements); });
 }

@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "experiments/console/options.hpp"
 #include "experiments/study/ranks.hpp"
@@ -155,6 +158,42 @@ TcMethod method_of(const StudyConfig& config) {
   return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
 }
 
+// Both at a time. Where one fails the other ends, too; who is told to stop stops by itself.
+void side_by_side(Study& study, const std::function<void()>& one,
+                  const std::function<void()>& other) {
+  std::mutex mutex;
+  std::exception_ptr failure, interruption;
+  const auto guarded = [&](const std::function<void()>& f) {
+    const auto note = [&](std::exception_ptr& first) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    };
+    try {
+      f();
+    } catch (const Error& error) {
+      const bool told = error.exit_code() == ExitCode::interrupted;
+      if (!told) study.fail(std::current_exception());
+      note(told ? interruption : failure);
+    } catch (...) {
+      study.fail(std::current_exception());
+      note(failure);
+    }
+  };
+  std::thread beside;
+  try {
+    beside = std::thread([&] { guarded(other); });
+  } catch (const std::exception&) {  // no thread to be had: afterwards
+  }
+  guarded(one);
+  if (beside.joinable()) {
+    beside.join();
+  } else if (!failure && !interruption) {
+    guarded(other);
+  }
+  if (failure) std::rethrow_exception(failure);
+  if (interruption) std::rethrow_exception(interruption);
+}
+
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = one_per_p(configure(options), options.study);
   check_tc_config(config, options.study);
@@ -175,39 +214,55 @@ ExitCode run_tc(const StudyOptions& options) {
   const std::string refusal = tree_refusal(config);
   const bool by_tree = method_of(config) != TcMethod::crossings && refusal.empty();
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    std::vector<PointData> points;
     std::vector<TreePoint> tree;
-    const auto outcome = [&](const std::vector<PointData>& points) {
+    const auto outcome = [&](const std::vector<PointData>& crossing,
+                             const std::vector<TreePoint>& bare) {
       const profile::Span span(profile::Work::analysis);
-      const TcResult result = analyse_tc(config, points);
-      Json summary = tc_summary(config, points, result, 0);
-      if (method_of(config) != TcMethod::crossings && (by_tree ? !tree.empty() : true)) {
-        add_tree(config, tree, refusal, summary);
+      const TcResult result = analyse_tc(config, crossing);
+      Json summary = tc_summary(config, crossing, result, 0);
+      if (method_of(config) != TcMethod::crossings && (by_tree ? !bare.empty() : true)) {
+        add_tree(config, bare, refusal, summary);
       }
       std::string rows = tc_rows_csv(summary);
-      return StudyOutcome{std::move(summary), tc_csv(config, points, result), std::move(rows),
-                          tc_resamples(config, points, result, tree)};
+      return StudyOutcome{std::move(summary), tc_csv(config, crossing, result), std::move(rows),
+                          tc_resamples(config, crossing, result, bare)};
     };
-    const auto interrupted = [&](const std::vector<PointData>& points) {
-      progress.close();
-      print_partial(
-          options, [&] { return outcome(finished_part(points)).summary; }, text);
-    };
-    std::vector<PointData> points;
-    if (method_of(config) == TcMethod::tree) {
-      for (const double p : config.p) points.emplace_back().p = p;
-    } else {
-      points =
-          search_tc(study, stop, progress, InterimSummary<PointData>(study, outcome), interrupted);
-    }
-    if (by_tree) {
-      tree = search_tree(study, stop, progress, [&](std::vector<TreePoint> so_far) {
-        progress.close();
-        tree = std::move(so_far);
-        print_partial(
-            options, [&] { return outcome(points).summary; }, text);
+    const auto by_crossings = [&] {
+      const auto interim = [&](const std::vector<PointData>& so_far) {
+        if (this_rank().first()) write_outcome(study.place(), outcome(so_far, {}));
+      };
+      points = search_tc(study, stop, progress, interim, [&](const std::vector<PointData>& so_far) {
+        points = finished_part(so_far);
       });
+    };
+    const auto by_bare_lattices = [&] {
+      tree = search_tree(study, stop, progress,
+                         [&](std::vector<TreePoint> so_far) { tree = std::move(so_far); });
+    };
+    try {
+      if (method_of(config) == TcMethod::tree) {
+        for (const double p : config.p) points.emplace_back().p = p;
+        by_bare_lattices();
+      } else if (by_tree && config.schedule) {
+        side_by_side(study, by_crossings, by_bare_lattices);
+      } else {  // schedules are chosen by the machine's speed, which shall have nothing else to do
+        by_crossings();
+        if (by_tree) by_bare_lattices();
+      }
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::interrupted) {
+        progress.close();
+        std::erase_if(tree, [&](const TreePoint& bare) {
+          return std::none_of(points.begin(), points.end(),
+                              [&](const PointData& point) { return point.p == bare.p; });
+        });
+        print_partial(
+            options, [&] { return outcome(points, tree).summary; }, text);
+      }
+      throw;
     }
-    return this_rank().first() ? outcome(points) : StudyOutcome{};
+    return this_rank().first() ? outcome(points, tree) : StudyOutcome{};
   };
   return run_study("tc", options, config, analysis, text);
 }

@@ -86,7 +86,7 @@ class PeakSearch {
   using Who = std::vector<std::size_t>;  // numbers of points
 
   void scan() {
-    tasks_.progress().stage("coarse scan");
+    tasks_.stage("coarse scan");
     const double sites = site_count(tasks_.extents(0));
     std::vector<StudyTask> list;
     for (TcPoint& point : tasks_.points) {
@@ -122,7 +122,7 @@ class PeakSearch {
   }
 
   void grow(std::size_t k) {
-    tasks_.progress().stage(extents_text(tasks_.extents(k)));
+    tasks_.stage(extents_text(tasks_.extents(k)));
     for (const auto i : all_) open_size(i, k);
     choose_plan(k);
     const std::uint32_t graphs = tasks_.first_graphs(k);

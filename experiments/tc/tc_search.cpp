@@ -163,7 +163,7 @@ class Scan {
 // equilibrate = "auto" first where Tc is likely, and with Swendsen-Wang where hot and cold starts
 // do not agree around the estimate. Error(interrupted) as Study::run.
 void run_tc_scan(TcTasks& tasks, const std::vector<std::size_t>& which) {
-  tasks.progress().stage("coarse scan");
+  tasks.stage("coarse scan");
   const StudyConfig& config = tasks.config();
   const auto whole = [&](const TcPoint& point) { return scan_range(config, point.data.p); };
   const auto say = [&](const std::vector<std::size_t>& lost) {
@@ -222,6 +222,8 @@ class Search {
     if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
     if (config_.target_error) run_rounds(interim);
+    tasks_.stage("");
+    tasks_.expect(0, 0);
     std::vector<PointData> data;
     for (auto& point : tasks_.points) data.push_back(std::move(point.data));
     return data;
@@ -240,7 +242,7 @@ class Search {
 
   // Size k of these points, up to the graphs that it begins with.
   void grow(std::size_t k, const Who& who) {
-    tasks_.progress().stage(extents_text(tasks_.extents(k)));
+    tasks_.stage(extents_text(tasks_.extents(k)));
     for (const auto i : who) open_size(i, k);
     choose_plan(k, who);
     const std::uint32_t graphs = tasks_.first_graphs(k);
@@ -371,7 +373,7 @@ class Search {
       std::erase_if(open,
                     [&](std::size_t i) { return steps[i].reached || !steps[i].stopped.empty(); });
       if (open.empty()) return;
-      if (interim) interim(so_far());
+      if (interim && tasks_.computed_some()) interim(so_far());
       add(open, steps);
     }
   }

@@ -45,6 +45,8 @@ constexpr double kLevel = 1e-5;       // of the check of equilibrium
 // tau_int of the sums over clusters falls from 0.88 updates to 0.54 in two dimensions at p = 0.1.
 constexpr Schedule kSchedule = {2, 1};
 
+constexpr std::size_t kPart = 1;  // of the progress: beside the search by crossings
+
 struct Row {
   Eigen::ArrayXd mm, md, dd, bond;  // [T]
   Eigen::VectorXd counts;           // control variates
@@ -177,7 +179,7 @@ double likely_temperature(const TreeRule& rule) {
 class Search {
  public:
   Search(Study& study, const StopToken& stop, Progress& progress)
-      : tasks_(study, stop, progress), config_(study.config()) {
+      : tasks_(study, stop, progress, kPart), config_(study.config()) {
     for (const double p : config_.p) {
       Work work;
       work.data.p = p;
@@ -198,6 +200,8 @@ class Search {
       fill(next);
       for (const std::size_t i : next) decide(works_[i]);
     }
+    tasks_.stage("");
+    tasks_.expect(0, 0);
     return so_far();
   }
 
@@ -319,7 +323,7 @@ class Search {
       }
       if (!work.last) ++pilots;
     }
-    tasks_.progress().stage(pilots > 0 ? "tree condition, pilots" : "tree condition");
+    tasks_.stage(pilots > 0 ? "tree condition, pilots" : "tree condition");
     tasks_.expect(seconds_of(tasks), pilots > 0 ? 9 * seconds_of(tasks) : 0);  // a guess
     tasks_.run(tasks, [&](std::size_t index, TaskData&& data) {
       reduce_tree(tasks[index].spec, data, works_[targets[index].work].rows[targets[index].graph]);

@@ -87,6 +87,35 @@ TEST_CASE("tc by both: the crossings' numbers stay, and both are put beside each
   CHECK(point == without["points"][0]);
 }
 
+TEST_CASE("crossings and bare lattices side by side: what each gives alone, in pieces, too") {
+  const std::string more = "schedule = \"1:1\"\ntarget_error = 8e-3\n";
+  Workplace place;
+  json alone[2];
+  const std::string methods[] = {"crossings", "tree", "both"};
+  for (const std::string& method : methods) {
+    place.write(method + ".toml", study(2, "[8, 12, 16]", "0.3, 1.0", "rewire",
+                                        more + "method = \"" + method + "\""));
+  }
+  for (int k = 0; k < 2; ++k) {
+    const Output output = place.run("tc " + methods[k] + ".toml --no-plots --out " + methods[k]);
+    INFO(output.err);
+    REQUIRE(output.status == 0);
+    alone[k] = summary_of(place, methods[k]);
+  }
+  const auto pieces = run_in_pieces(place, "tc both.toml --no-plots --out both", 0.2, 1.3, 3);
+  INFO(pieces.back().err);
+  REQUIRE(pieces.back().status == 0);
+  const json both = summary_of(place, "both");
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const auto& [key, value] : alone[0]["points"][i].items()) {
+      INFO(key);
+      CHECK(both["points"][i][key] == value);
+    }
+    CHECK(both["points"][i]["tree"] == alone[1]["points"][i]["tree"]);
+  }
+  CHECK(place.read("both/summary.csv") == place.read("crossings/summary.csv"));
+}
+
 TEST_CASE("tc refuses the tree condition where it does not hold") {
   Workplace place;
   place.write("s.toml", study(2, "[8, 12]", "0.1", "swap", "method = \"tree\""));

@@ -1,0 +1,174 @@
+// What goes on beside the steps of a study: files of the step before, which are told of in the next
+// step or at the end where something goes wrong with them, and other steps of the same study.
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "experiments/study/study.hpp"
+#include "src/base/error.hpp"
+#include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
+#include "tests/experiments/program.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace rewise;
+
+namespace {
+
+// A disk that syncs nothing until it is let, and then fails where `error` says so.
+struct Disk {
+  std::mutex mutex;
+  std::condition_variable let;
+  bool held = false;
+  int error = 0;
+};
+Disk disk;
+
+int sync_when_let(int file) {
+  std::unique_lock lock(disk.mutex);
+  disk.let.wait(lock, [] { return !disk.held; });
+  if (disk.error == 0) return real_syscalls().fsync(file);
+  errno = disk.error;
+  return -1;
+}
+
+class SlowDisk {
+ public:
+  SlowDisk() : before_(syscalls()) { syscalls().fsync = sync_when_let; }
+  ~SlowDisk() {
+    let(0);
+    syscalls() = before_;
+  }
+  void hold() {
+    const std::lock_guard lock(disk.mutex);
+    disk.held = true;
+  }
+  void let(int error) {
+    const std::lock_guard lock(disk.mutex);
+    disk.held = false;
+    disk.error = error;
+    disk.let.notify_all();
+  }
+
+ private:
+  const Syscalls before_;
+};
+
+struct Runs {
+  oracle::Workplace place;
+  StudyConfig config = parse_study_config(
+      "[lattice]\ndim = 2\nsizes = [8, 12]\np = [0.1]\n[run]\nthreads = 2\n", "s.toml");
+  Progress progress{"study", 0, true};
+  Study study{StudyFolder(place / "study", config, "tc")};
+
+  static StudyTask task(std::uint64_t seed) {
+    StudyTask task;
+    task.spec.graph.extents = {8, 8};
+    task.spec.graph.p = 0.1;
+    task.spec.graph.seed = seed;
+    task.spec.temperatures = {2.5};
+    task.spec.equilibrate = 2;
+    task.spec.measure = 4;
+    return task;
+  }
+  // How many results were taken.
+  int run(std::uint64_t seed) {
+    int taken = 0;
+    study.run({task(seed)}, StopToken(), progress,
+              [&](std::size_t, TaskData&& data) { taken += data.energy.time() == 4 ? 1 : 0; });
+    return taken;
+  }
+  // The hash of each, by seed.
+  std::map<std::uint64_t, std::string> run(std::uint64_t first, std::uint64_t last) {
+    std::vector<StudyTask> tasks;
+    for (std::uint64_t seed = first; seed <= last; ++seed) tasks.push_back(task(seed));
+    std::map<std::uint64_t, std::string> hashes;
+    std::mutex mutex;
+    study.run(tasks, StopToken(), progress, [&](std::size_t index, TaskData&& data) {
+      const std::lock_guard lock(mutex);
+      CHECK(hashes.emplace(first + index, data.provenance.at("trajectory_hash")).second);
+    });
+    return hashes;
+  }
+  bool has_file(std::uint64_t seed) const {
+    return has_finished(task_paths(study.folder(), task(seed).spec));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a step of a study takes its results while the disk is still at their files") {
+  Runs runs;
+  SlowDisk slow;
+  slow.hold();
+  CHECK(runs.run(1) == 1);
+  CHECK_FALSE(runs.has_file(1));
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    slow.let(0);
+  });
+  CHECK(runs.run(1) == 1);  // the file is waited for, and read
+  later.join();
+  CHECK(runs.study.computed() == 1);
+  runs.study.finish_files(runs.progress);
+  CHECK(runs.has_file(1));
+}
+
+TEST_CASE(
+    "a file that cannot be written after its result was taken ends the study with its error") {
+  for (const bool in_next_step : {false, true}) {
+    Runs runs;
+    SlowDisk slow;
+    slow.hold();
+    CHECK(runs.run(1) == 1);
+    slow.let(ENOSPC);
+    try {
+      if (in_next_step) runs.run(1);  // which waits for it
+      runs.study.finish_files(runs.progress);
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == ExitCode::io);
+      CHECK(std::string(error.what()).find("No space left") != std::string::npos);
+    }
+    CHECK_FALSE(runs.has_file(1));
+  }
+}
+
+TEST_CASE("two threads run tasks of one study at a time, as one does one after the other") {
+  Runs alone;
+  const auto first = alone.run(1, 40), second = alone.run(41, 60);
+  CHECK(first.size() == 40);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    Runs runs;
+    std::map<std::uint64_t, std::string> beside;
+    std::thread other([&] { beside = runs.run(41, 60); });
+    CHECK(runs.run(1, 40) == first);
+    other.join();
+    CHECK(beside == second);
+    runs.study.finish_files(runs.progress);
+    CHECK(runs.study.computed() == 60);
+    CHECK(runs.study.asked().size() == 60);
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) CHECK(runs.has_file(seed));
+  }
+}
+
+TEST_CASE("where one of two threads that run tasks fails, the other ends with the same error") {
+  Runs runs;
+  std::string told;
+  std::thread other([&] {
+    try {
+      for (std::uint64_t seed = 1;; ++seed) runs.run(seed);
+    } catch (const Error& error) {
+      told = error.what();
+    }
+  });
+  runs.study.fail(std::make_exception_ptr(Error(ExitCode::data, "no good")));
+  other.join();
+  CHECK(told == "no good");
+  CHECK_THROWS_AS(runs.study.finish_files(runs.progress), Error);
+}
