@@ -58,7 +58,8 @@ constexpr double kShareOfFree = 0.7;
 }  // namespace
 
 // What workers share: a device's memory, or the CPU's threads. Who asks for more than is left waits
-// until others are done; alone anybody may try.
+// until others are done; alone anybody may try. Of threads those inside have equal parts, more when
+// others leave.
 class Room {
  public:
   // `what`: that it is, for a profile.
@@ -76,10 +77,12 @@ class Room {
       }
       ++inside_;
       used_ += part;
+      share_threads();
     }
     const auto leave = [&] {
       const std::lock_guard lock(mutex_);
       used_ = --inside_ == 0 ? 0 : used_ - part;
+      share_threads();
       left_.notify_all();
     };
     try {
@@ -90,14 +93,23 @@ class Room {
     }
     leave();
   }
+  // Threads of each that is inside just now.
+  const std::atomic<int>& each() const { return each_; }
 
  private:
+  void share_threads() {
+    constexpr double most = 1 << 20;
+    each_ = static_cast<int>(
+        std::clamp(room_ / static_cast<double>(std::max<std::size_t>(inside_, 1)), 1.0, most));
+  }
+
   const char* const what_;
   const std::function<double()> all_;
   std::mutex mutex_;
   std::condition_variable left_;
   std::size_t inside_ = 0;
   double used_ = 0, room_ = 0;
+  std::atomic<int> each_ = 1;
 };
 
 // Small files of many are a burden to every file system: finished tasks go into common ones beside
@@ -178,8 +190,8 @@ class Packer {
 
 // What tasks share that run at the same time.
 struct Study::Shared {
-  Shared(const std::filesystem::path& folder, int threads)
-      : packer(folder / "tasks"), host(host_threads(threads)) {}
+  Shared(const std::filesystem::path& folder, int most)
+      : threads(most), packer(folder / "tasks"), host(host_threads(most)) {}
 
   // Every batch ends with the groups that it is at; what went wrong first is thrown by all.
   void fail(std::exception_ptr what) {
@@ -192,6 +204,7 @@ struct Study::Shared {
     if (failure) std::rethrow_exception(failure);
   }
 
+  const int threads;  // of the CPU
   std::mutex mutex;
   std::condition_variable fewer;
   std::size_t running = 0;  // batches that have memory
@@ -405,7 +418,9 @@ class Batch {
       if (jobs.empty()) continue;
       TaskRun run = run_;
       run.engine.device = device;
-      run.engine.threads = useful_threads(jobs.front().spec, run_.engine.threads);
+      const int most = device < 0 ? shared_.threads : run_.engine.threads;
+      run.engine.threads = useful_threads(jobs.front().spec, most);
+      if (device < 0) run.engine.threads_now = &shared_.rooms.at(device).each();
       auto group = std::make_unique<TaskGroup>(std::move(jobs), run, host_, ahead);
       if (ahead && run_.stop.stop_requested()) over_ = true;
       if (group->open()) return group;

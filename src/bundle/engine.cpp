@@ -45,7 +45,7 @@ class CpuEngine final : public BundleEngine {
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
         words_(bundles_),
         recent_fraction_(bundles_, 0.0) {
-#pragma omp parallel for schedule(dynamic) num_threads(threads_)
+#pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < bundles_; ++b) {
       if (!stop_asked()) words_[b] = start_words(b);
     }
@@ -60,10 +60,11 @@ class CpuEngine final : public BundleEngine {
     if (schedule.cluster > 0) prepare_clusters();
     const double start = now();
     Clock total;
-    const bool alone = bundles_ >= static_cast<std::uint32_t>(threads_);
+    const int threads = threads_now(options_, threads_);
+    const bool alone = bundles_ >= static_cast<std::uint32_t>(threads);
     Scratch shared(layout_);
     std::atomic<bool> stopped{false};
-#pragma omp parallel num_threads(threads_)
+#pragma omp parallel num_threads(threads)
     {
       Clock clock;
       StopWatch watch(options_, stopped);
@@ -99,7 +100,7 @@ class CpuEngine final : public BundleEngine {
   void measure(Observation& out) override {
     const double start = now();
     std::vector<unsigned long long> unequal(replicas_), up(replicas_);
-#pragma omp parallel for schedule(dynamic) num_threads(threads_)
+#pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < bundles_; ++b) {
       measure_bundle(b, unequal.data() + std::size_t{b} * kReplicas,
                      up.data() + std::size_t{b} * kReplicas);

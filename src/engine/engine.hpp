@@ -7,6 +7,8 @@
 // change the speed and nothing else.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,6 +74,9 @@ enum class WolffMethod {
 // How, never what.
 struct EngineOptions {
   int threads = 0;  // 0: all cores
+  // How many of `threads` an engine on the CPU may use just now, where that changes from one call
+  // to the next; outlives the engine.
+  const std::atomic<int>* threads_now = nullptr;
   int device = -1;  // CUDA device; -1: the CPU
   // Single engine, sweeps and Swendsen-Wang: several CUDA devices that share every system, in
   // place of `device`.
@@ -88,6 +93,11 @@ struct EngineOptions {
   std::function<bool()> stop;
   std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two questions
 };
+
+inline int threads_now(const EngineOptions& options, int threads) {
+  return options.threads_now == nullptr ? threads
+                                        : std::clamp(options.threads_now->load(), 1, threads);
+}
 
 // One measurement of all replicas. All sums are exact integers; division happens in analysis.
 struct Observation {

@@ -76,8 +76,9 @@ CpuEngine::CpuEngine(const Layout& layout, std::optional<RewiredLattice> rewired
 void CpuEngine::start() {
   const Words all{0, layout_.colour_words()};
   const std::uint64_t each = strips(all);
+  const int threads = threads_now(options_, threads_);
   for (int colour = 0; colour < 2; ++colour) {
-#pragma omp parallel for schedule(static) num_threads(threads_)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (std::uint64_t k = 0; k < systems_ * each; ++k) {
       start_strip(layout_, rules_, k / each, colour, strip_of(all, k % each), system(k / each));
     }
@@ -90,7 +91,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   return advance_systems(
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
-#pragma omp parallel num_threads(threads_)
+#pragma omp parallel num_threads(threads_now(options_, threads_))
         for (std::uint64_t n = 0; n < steps; ++n) {
 #pragma omp for schedule(static)
           for (std::size_t who = begin; who < end; ++who) {
@@ -116,18 +117,19 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 
 void CpuEngine::measure(Observation& out) {
   const double begin = now();
+  const int threads = threads_now(options_, threads_);
   std::vector<unsigned long long> unequal(systems_), up(systems_);
   const Words all{0, layout_.colour_words()};
   const std::uint64_t each = strips(all), more = pieces(cells_[0]);
   for (std::size_t who = 0; who < systems_; ++who) {
     unsigned long long bonds = 0, sites = 0;
-#pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : bonds, sites)
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bonds, sites)
     for (std::uint64_t k = 0; k < each; ++k) {
       const Counts counts = count_strip(layout_, strip_of(all, k), system(who), regular(0));
       bonds += counts.unequal;
       sites += counts.up;
     }
-#pragma omp parallel for schedule(static) num_threads(threads_) reduction(+ : bonds)
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bonds)
     for (std::uint64_t k = 0; k < more; ++k)
       bonds += unequal_in_piece(layout_, cells_[0], k, system(who));
     unequal[who] = bonds;

@@ -97,7 +97,7 @@ CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOpt
 template <class F>
 void CpuEngine::for_each_system(F&& f) {
   std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_now(options_, threads_))
   for (std::size_t who = 0; who < systems_; ++who) {
     try {
       f(who, workers_[static_cast<std::size_t>(omp_get_thread_num())]);

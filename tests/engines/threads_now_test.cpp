@@ -1,0 +1,65 @@
+// Engines whose threads change between calls, and while they are at work, as those of a study's
+// last tasks do: the same trajectories and sums.
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "src/bundle/bundle.hpp"
+#include "src/packed/packed.hpp"
+#include "src/single/single.hpp"
+#include "tests/engines/identity_check.hpp"
+
+using namespace rewise;
+using namespace rewise::oracle;
+
+namespace {
+
+EngineSpec spec_of(ClusterUpdate cluster, std::vector<double> betas) {
+  EngineSpec spec;
+  spec.cluster = cluster;
+  spec.betas = std::move(betas);
+  spec.replicas = 64;
+  spec.seed = 11;
+  return spec;
+}
+
+void check_changes(EngineMaker make, const Graph& graph, const EngineSpec& spec,
+                   const Schedule& schedule) {
+  INFO(graph.sites() << " sites, " << to_string(spec.cluster));
+  EngineOptions options;
+  options.threads = 1;
+  const auto expected = uninterrupted(*make(graph, spec, options), schedule, 24, 2);
+  std::atomic<int> now{1};
+  std::atomic<bool> over{false};
+  options.threads = 5;
+  options.threads_now = &now;
+  const auto engine = make(graph, spec, options);
+  std::thread other([&] {
+    for (int k = 0; !over; ++k) {
+      now = k * 3 % 8;  // 0 and what is more than 5 among them
+      std::this_thread::yield();
+    }
+  });
+  const auto traces = uninterrupted(*engine, schedule, 24, 2);
+  over = true;
+  other.join();
+  REQUIRE(traces.size() == expected.size());
+  for (std::size_t k = 0; k < traces.size(); ++k) {
+    CHECK(traces[k].hash == expected[k].hash);
+    CHECK(same(traces[k].seen, expected[k].seen));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("threads that change while an engine is at work change no bit") {
+  const Graph rewired = build_graph({{64, 48}, 0.1, Rule::rewire, 5});
+  for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
+    // Two bundles for five threads at most, and six.
+    check_changes(make_bundle_engine, rewired, spec_of(cluster, {0.36}), {1, 2});
+    check_changes(make_bundle_engine, rewired, spec_of(cluster, {0.3, 0.36, 0.5}), {2, 1});
+    check_changes(make_single_engine, rewired, spec_of(cluster, {0.36}), {1, 1});
+  }
+  const Graph regular = build_graph({{256, 64}, 0, Rule::rewire, 5});
+  check_changes(make_packed_engine, regular, spec_of(ClusterUpdate::wolff, {0.44}), {2, 0});
+}
