@@ -5,7 +5,7 @@
 //   error^2 of the mean = 2 tau_int Gamma(0) / n
 //
 // Times are in units of the spacing of the series (the caller multiplies by `every`).
-// Cost: O(n W): lags are summed one by one until the window closes.
+// Cost: O(n W): lags are summed, four at a time, until the window closes.
 #pragma once
 
 #include <Eigen/Core>
@@ -33,12 +33,13 @@ inline constexpr double kWindowS = 1.5;
 
 // All replicas must have the same length (they do in a task). A constant series has tau = 1/2 and
 // no error. Needs 2 times; `s` is Wolff's S, the assumed ratio tau/tau_int, 1 to 2.
-GammaResult gamma_method(RealSeriesRef series, double s = kWindowS);
+// Its mean is taken off the series in place: move one that is not needed any more.
+GammaResult gamma_method(RealSeries series, double s = kWindowS);
 
 // The same of a series that was interrupted: `starts`, ascending from 0, are the times at which a
 // stretch of it begins. No lag reaches across, and none beyond three quarters of the longest
 // stretch (half, of a whole series): a ranking of many replicas has pairs enough at such lags.
-GammaResult gamma_method(RealSeriesRef series, std::span<const Eigen::Index> starts,
+GammaResult gamma_method(RealSeries series, std::span<const Eigen::Index> starts,
                          double s = kWindowS);
 
 // rho(t), t = 0 .. max_lag, about the common mean of all replicas, without bias correction.

@@ -18,23 +18,33 @@ void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
       bond_sums.cols() != magnetisation_sums.cols() || bond_sums.size() == 0) {
     throw Error(ExitCode::data, "energy and magnetisation series differ in shape or are empty");
   }
-  const double most = std::max(static_cast<double>(magnetisation_sums.maxCoeff()),
-                               -static_cast<double>(magnetisation_sums.minCoeff()));
+  const double most = magnetisation_sums.cast<double>().abs().maxCoeff();
   if (most > units.order) {
     throw Error(ExitCode::data, "magnetisation sum " + std::to_string(most) +
                                     " exceeds the largest possible " + std::to_string(units.order));
   }
 }
 
-// Averages of replica r over times first .. first + length - 1.
-Moments mean_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
-                        const SampleUnits& units, Eigen::Index r, Eigen::Index first,
-                        Eigen::Index length) {
-  Moments sum = Moments::Zero();
+// Averages of each replica over times first .. first + length - 1, all replicas side by side, since
+// a time's lie together: [replica, moment], those of moments_of_sample.
+MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
+                            const SampleUnits& units, Eigen::Index first, Eigen::Index length) {
+  const Eigen::Index replicas = bond_sums.cols();
+  MomentRows sum = MomentRows::Zero(replicas, Eigen::Index{kMomentCount});
+  Eigen::ArrayXd e(replicas), m(replicas);
   for (Eigen::Index t = first; t < first + length; ++t) {
-    sum += moments_of_sample(bond_sums(t, r), magnetisation_sums(t, r), units);
+    e = -bond_sums.row(t).transpose().cast<double>() / units.sites;
+    m = magnetisation_sums.row(t).transpose().cast<double>() / units.order;
+    sum.col(kEnergy) += e;
+    sum.col(kEnergySquared) += e * e;
+    sum.col(kAbsMagnetisation) += m.abs();
+    sum.col(kM2) += m * m;
+    sum.col(kM4) += m * m * m * m;
   }
-  return with_squares(sum / static_cast<double>(length));
+  sum /= static_cast<double>(length);
+  sum.col(kEnergyPair) = sum.col(kEnergy).square();
+  sum.col(kAbsPair) = sum.col(kAbsMagnetisation).square();
+  return sum;
 }
 
 }  // namespace
@@ -70,15 +80,8 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
   return mean * mean - left_out / static_cast<double>(n * partners);
 }
 
-double pair_of_m2(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
-                  const SampleUnits& units) {
-  const bool alone = bond_sums.cols() == 1;
-  const auto stretches = alone ? std::min<Eigen::Index>(kPairStretches, bond_sums.rows()) : 1;
-  return mean_pair(block_moments(bond_sums, magnetisation_sums, units, stretches).col(kM2), alone);
-}
-
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
-                     const SampleUnits& units) {
+                     const SampleUnits& units, double* pair_of_m2) {
   const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units);
   Moments mean = of_replicas.colwise().mean().transpose();
   const bool alone = of_replicas.rows() == 1;
@@ -88,6 +91,7 @@ Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
             : of_replicas;
   mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
   mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);
+  if (pair_of_m2 != nullptr) *pair_of_m2 = mean_pair(parts.col(kM2), alone);
   return mean;
 }
 
@@ -101,10 +105,11 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
   const Eigen::Index length = bond_sums.rows() / blocks_per_replica;
   const Eigen::Index start = bond_sums.rows() - blocks_per_replica * length;
   MomentRows rows(replicas * blocks_per_replica, Eigen::Index{kMomentCount});
-  for (Eigen::Index r = 0; r < replicas; ++r) {
-    for (Eigen::Index b = 0; b < blocks_per_replica; ++b) {
-      rows.row(r * blocks_per_replica + b) =
-          mean_of_stretch(bond_sums, magnetisation_sums, units, r, start + b * length, length);
+  for (Eigen::Index b = 0; b < blocks_per_replica; ++b) {
+    const MomentRows of_block =
+        means_of_stretch(bond_sums, magnetisation_sums, units, start + b * length, length);
+    for (Eigen::Index r = 0; r < replicas; ++r) {
+      rows.row(r * blocks_per_replica + b) = of_block.row(r);
     }
   }
   return rows;

@@ -60,13 +60,10 @@ Moments with_squares(Moments m);
 // are four or more.
 double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
 
-// Averages over times and replicas.
+// Averages over times and replicas. `pair_of_m2`: <m^2>^2 as the pairs are, from a product of
+// averages of different replicas.
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
-                     const SampleUnits& units);
-
-// <m^2>^2 as the pairs are, from a product of averages of different replicas.
-double pair_of_m2(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
-                  const SampleUnits& units);
+                     const SampleUnits& units, double* pair_of_m2 = nullptr);
 
 // One row per replica (its time average), or per block of times of a replica where there are few
 // replicas: [replicas * blocks_per_replica, moment], blocks of one replica adjacent. Pairs are

@@ -65,14 +65,18 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.halves = halves_of(data, 0, data.energy.time());
   sample.cluster_fraction.resize(count);
   std::vector<MultiHistogram::Input> inputs;
-  std::deque<IntSeries> series;  // that they refer to
+  std::deque<IntSeries> series;  // that they refer to; without a grid one temperature's at a time
+  const bool reweighted = grid.size() > 0 || energies != nullptr;
+  series.resize(2 * (reweighted ? data.temperature.size() : 1));
   for (std::size_t k = 0; k < data.temperature.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
-    const IntSeries& bond_sums = series.emplace_back(series_at(data.energy, k));
-    const IntSeries& magnetisations = series.emplace_back(series_at(data.magnetisation, k));
-    sample.simulated.row(row) = mean_moments(bond_sums, magnetisations, units).transpose();
-    sample.m2_pair(row) = pair_of_m2(bond_sums, magnetisations, units);
-    sample.tau(row) = tau_of_m2(data, k).value;
+    IntSeries& bond_sums = series[reweighted ? 2 * k : 0];
+    IntSeries& magnetisations = series[reweighted ? 2 * k + 1 : 1];
+    series_at(data.energy, k, bond_sums);
+    series_at(data.magnetisation, k, magnetisations);
+    sample.simulated.row(row) =
+        mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row)).transpose();
+    sample.tau(row) = tau_of_m2(data, magnetisations).value;
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
       const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;
@@ -83,7 +87,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
                                           difference.topRows(half).colwise().mean()) /
                                          2;
     }
-    inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
+    if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
     if (thermal && bond_sums.cols() > 1) {
       sample.simulated_thermal.conservativeResize(count, kMomentCount);
       sample.simulated_thermal.row(row) =

@@ -32,10 +32,11 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
   const auto temperatures = static_cast<Eigen::Index>(data.temperature.size());
   halves.difference.resize(temperatures, 3);
   halves.variance.resize(temperatures, 3);
+  IntSeries bond_sums, magnetisations;
   for (Eigen::Index t = 0; t < temperatures; ++t) {
     const auto at = static_cast<std::size_t>(t);
-    const auto bond_sums = series_at(data.energy, at);
-    const auto magnetisations = series_at(data.magnetisation, at);
+    series_at(data.energy, at, bond_sums);
+    series_at(data.magnetisation, at, magnetisations);
     Eigen::ArrayX3d means(replicas, 3);  // of each replica
     for (Eigen::Index r = 0; r < replicas; ++r) {
       const Eigen::ArrayXd e =

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Value tau_of(const RealSeries& series, double every) {
+Value tau_of(RealSeries series, double every) {
   if (series.rows() < 2) return {kNan, kNan};
-  const Value tau = gamma_method(series).tau;
+  const Value tau = gamma_method(std::move(series)).tau;
   return {tau.value * every, tau.error * every};
 }
 
@@ -52,10 +52,9 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
   const auto rows = block_moments(bond_sums, magnetisations, units, parts);
   result.observables = observables_of_graph(rows, sites, result.temperature);
-  const RealSeries energy = bond_sums.cast<double>() / -sites;
   const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
   const RealSeries m2 = abs_m.square();
-  result.tau = {{"energy", tau_of(energy, every)},
+  result.tau = {{"energy", tau_of(bond_sums.cast<double>() / -sites, every)},
                 {"abs_magnetisation", tau_of(abs_m, every)},
                 {"m2", tau_of(m2, every)},
                 {"m4", tau_of(m2.square(), every)}};
@@ -76,14 +75,21 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
 }  // namespace
 
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature) {
-  const std::size_t replicas = series.replicas();
-  IntSeries out(static_cast<Eigen::Index>(series.time()), static_cast<Eigen::Index>(replicas));
-  for (std::size_t t = 0; t < series.time(); ++t) {
-    series.measurement(t)
-        .subspan(temperature * replicas, replicas)
-        .copy_to(out.data() + t * replicas);
-  }
+  IntSeries out;
+  series_at(series, temperature, out);
   return out;
+}
+
+void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out) {
+  const std::size_t replicas = series.replicas();
+  out.resize(static_cast<Eigen::Index>(series.time()), static_cast<Eigen::Index>(replicas));
+  series.values().visit([&](const auto& values) {
+    const std::size_t row = series.temperatures() * replicas;
+    for (std::size_t t = 0; t < series.time(); ++t) {
+      const auto from = values.subspan(t * row + temperature * replicas, replicas);
+      std::copy(from.begin(), from.end(), out.data() + t * replicas);
+    }
+  });
 }
 
 std::vector<TemperatureResult> results_of(const TaskData& task) {
@@ -93,9 +99,12 @@ std::vector<TemperatureResult> results_of(const TaskData& task) {
 }
 
 Value tau_of_m2(const TaskData& task, std::size_t temperature) {
-  const RealSeries m2 =
-      (series_at(task.magnetisation, temperature).cast<double>() / units_of(task).order).square();
-  return tau_of(m2, configured(task, "sampling.every", 1));
+  return tau_of_m2(task, series_at(task.magnetisation, temperature));
+}
+
+Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations) {
+  return tau_of((magnetisations.cast<double>() / units_of(task).order).square(),
+                configured(task, "sampling.every", 1));
 }
 
 namespace {

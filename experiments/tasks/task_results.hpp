@@ -50,11 +50,14 @@ struct TemperatureResult {
 
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);
+// Into memory that is used again: memory touched for the first time costs as much as what follows.
+void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out);
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
 
-// tau_int of m^2 at one temperature, in cycles.
+// tau_int of m^2 at one temperature, in cycles; of its magnetisations.
 Value tau_of_m2(const TaskData& task, std::size_t temperature);
+Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations);
 
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
 // <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.

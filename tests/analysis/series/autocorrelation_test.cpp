@@ -76,6 +76,34 @@ TEST_CASE("no lag reaches across an interruption") {
   CHECK(slow.window == 45);
 }
 
+TEST_CASE("sums over lags are the same bits however many lags go together") {
+  test::Dice dice(5);
+  for (const int replicas : {1, 2, 3, 4, 7, 32}) {
+    for (const int times : {2, 3, 5, 8, 61}) {
+      const RealSeries series = ar1(0.9, times, replicas, dice);
+      const RealSeries x = series - RealSeriesRef(series).mean();
+      // Four sums, which end as (0 + 2) + (1 + 3); of what is left two are added before, one after.
+      const auto gamma = [&](int lag) {
+        const int count = (times - lag) * replicas;
+        const auto product = [&](int i) { return x.data()[i] * x.data()[i + lag * replicas]; };
+        double four[4] = {}, pair[2];
+        int i = 0;
+        for (; i < count / 4 * 4; ++i) four[i % 4] += product(i);
+        for (const int k : {0, 1}) pair[k] = four[k] + four[k + 2];
+        if (i + 2 <= count) {
+          for (const int k : {0, 1}) pair[k] += product(i++);
+        }
+        double sum = pair[0] + pair[1];
+        if (i < count) sum += product(i);
+        return sum / count;
+      };
+      const Eigen::ArrayXd rho = autocorrelation(series, times);
+      REQUIRE(rho.size() == times);
+      for (int lag = 0; lag < times; ++lag) CHECK(rho[lag] == gamma(lag) / gamma(0));
+    }
+  }
+}
+
 TEST_CASE("a long AR(1) series gives its tau within the stated error") {
   test::Dice dice(7);
   const double a = GENERATE(0.0, 0.3, 0.8, 0.98);
