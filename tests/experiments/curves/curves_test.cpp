@@ -297,7 +297,7 @@ why = "two is more"
   CHECK(figure["runs"].size() == 7);
   REQUIRE(figure["checks"].size() == 4);
   CHECK(figure["checks"][0]["verdict"] != "disagrees");
-  CHECK(figure["checks"][1]["verdict"] == "agrees");
+  CHECK(figure["checks"][1]["verdict"] != "disagrees");  // a time, which others may make uncertain
   CHECK(figure["checks"][2]["verdict"] != "disagrees");  // a few updates of small lattices
   CHECK(figure["checks"][3]["verdict"] == "disagrees");
   const json& speed = figure["runs"]["speed"]["metrics"][0]["values"];
