@@ -56,7 +56,7 @@ struct Api {
 };
 
 struct Loaded {
-  NcclLibrary library;
+  NcclLibrary about;
   Api api{};
 };
 
@@ -64,7 +64,7 @@ Loaded load() {
   Loaded loaded;
   void* const library = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    loaded.library.why_not = fmt::format("NCCL cannot be loaded: {}", ::dlerror());
+    loaded.about.why_not = fmt::format("NCCL cannot be loaded: {}", ::dlerror());
     return loaded;
   }
   bool all = true;
@@ -88,11 +88,10 @@ Loaded load() {
   find("ncclGetLastError", api.last_error);
   int version = 0;
   if (!all || api.get_version(&version) != kSuccess) {
-    loaded.library.why_not =
-        fmt::format("NCCL cannot be loaded: this {} is older than 2.14", kFile);
+    loaded.about.why_not = fmt::format("NCCL cannot be loaded: this {} is older than 2.14", kFile);
     return loaded;
   }
-  loaded.library.version =
+  loaded.about.version =
       fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   return loaded;
 }
@@ -145,7 +144,7 @@ std::string objection(Transport& transport, const std::string& device) {
 
 }  // namespace
 
-const NcclLibrary& nccl_library() { return loaded().library; }
+const NcclLibrary& nccl_library() { return loaded().about; }
 
 // A group of messages of a communicator that does not block has a thread made for it, which takes
 // longer than most messages; and one that blocks may do so for ever where it is made. So one of the
