@@ -70,7 +70,7 @@ class Scan {
  public:
   Scan(TcTasks& tasks, const std::vector<std::size_t>& which) : tasks_(tasks), which_(which) {}
 
-  // Those whose U does not cross there.
+  // Those whose U does not cross there. Notes where hot and cold starts disagree around the centre.
   std::vector<std::size_t> run(const std::function<Range(const TcPoint&)>& range) {
     const auto& extents = tasks_.extents(1);
     const double sites = std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
@@ -104,7 +104,7 @@ class Scan {
       halves[index] = halves_of(data, 0, data.energy.time());
     });
     std::vector<std::size_t> lost;
-    settled_ = true;
+    unsettled_.clear();
     for (std::size_t n = 0; n < which_.size(); ++n) {
       TcPoint& point = tasks_.points[which_[n]];
       const std::size_t first = n * of_point;
@@ -114,18 +114,16 @@ class Scan {
       point.centre = std::isnan(root) ? steepest : root;
       if (std::isnan(root)) lost.push_back(which_[n]);
       if (!halves_agree(list[first].spec.temperatures, point.centre, &halves[first])) {
-        settled_ = false;
+        unsettled_.push_back(which_[n]);
       }
     }
     return lost;
   }
 
-  // Whether hot and cold starts agreed around every centre of the last run.
-  bool settled() const { return settled_; }
+  const std::vector<std::size_t>& unsettled() const { return unsettled_; }
   // From now on Swendsen-Wang, which reaches equilibrium at any temperature.
   void warm() { warm_ = true; }
-  // Fewer cycles, where who looks at settled() does it again with Swendsen-Wang if they are too
-  // few.
+  // Fewer cycles, where those that are unsettled by them are done again with Swendsen-Wang.
   void shorten() { short_ = true; }
 
  private:
@@ -156,7 +154,8 @@ class Scan {
 
   TcTasks& tasks_;
   const std::vector<std::size_t>& which_;
-  bool warm_ = false, short_ = false, settled_ = true;
+  bool warm_ = false, short_ = false;
+  std::vector<std::size_t> unsettled_;
 };
 
 // Puts the estimates in these points' centres, and a warning where there was no crossing. Under
@@ -180,12 +179,18 @@ void run_tc_scan(TcTasks& tasks, const std::vector<std::size_t>& which) {
   const auto& extents = tasks.extents(1);
   const double sites = std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
   const bool may_warm = config.engine != EngineKind::packed;
-  if (may_warm && sites > kLargeScan) scan.warm();
+  const bool large = sites > kLargeScan;
+  if (may_warm && large) scan.warm();
   if (may_warm) scan.shorten();
   std::vector<std::size_t> lost = scan.run(likely);
-  if (may_warm && !scan.settled()) {
-    scan.warm();
-    lost = scan.run(likely);
+  if (const auto& again = scan.unsettled(); may_warm && !large && !again.empty()) {
+    Scan warm(tasks, again);
+    warm.warm();
+    warm.shorten();
+    std::erase_if(lost, [&](std::size_t i) { return std::ranges::find(again, i) != again.end(); });
+    const std::vector<std::size_t> still = warm.run(likely);
+    lost.insert(lost.end(), still.begin(), still.end());
+    std::ranges::sort(lost);
   }
   if (lost.empty()) return;
   Scan wide(tasks, lost);

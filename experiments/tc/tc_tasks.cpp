@@ -26,6 +26,7 @@ StudyTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t graph
   task.spec = plan_task(config(), point.data.p, sizes_[size], graph, plan,
                         purpose == "graph" ? "tc" : purpose);
   task.purpose = purpose;
+  task.extends = purpose != "scan";
   task.label = fmt::format("p = {}, {}, {} {}", number_text(point.data.p),
                            extents_text(sizes_[size]), purpose, graph + 1);
   task.seconds = point.speed.of(size) * site_count(sizes_[size]) *

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "src/base/clock.hpp"
@@ -181,6 +182,8 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
 }
 
 void DeviceBatch::prepare_clusters(const GraphRange& range, std::uint64_t updates) {
+  std::optional<profile::Span> span;
+  if (!wolff_ && !swendsen_wang_) span.emplace(profile::Work::prepare, "cluster tables");
   if (is_swendsen_wang()) {
     if (swendsen_wang_) return;
     swendsen_wang_ =

@@ -9,6 +9,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/bundle/device_batch.hpp"
 #include "src/bundle/host_tables.hpp"
@@ -327,13 +328,20 @@ class CudaBatch final : public EngineBatch {
  public:
   CudaBatch(std::span<const BundleTask> tasks, const EngineOptions& options) {
     engines_.resize(tasks.size());
-    on_all_cores(tasks.size(), tasks.size() * tasks.front().graph.sites(), [&](std::size_t k) {
-      engines_[k] = std::make_unique<CudaEngine>(tasks[k].graph, tasks[k].spec);
-    });
+    {
+      const profile::Span span(profile::Work::prepare, "layouts");
+      on_all_cores(tasks.size(), tasks.size() * tasks.front().graph.sites(), [&](std::size_t k) {
+        engines_[k] = std::make_unique<CudaEngine>(tasks[k].graph, tasks[k].spec);
+      });
+    }
     std::vector<EngineView> views;
     for (const auto& engine : engines_) views.push_back(engine->view());
-    const auto batch = std::make_shared<DeviceBatch>(std::move(views), options);
+    const auto batch = [&] {
+      const profile::Span span(profile::Work::prepare, "graphs to the device");
+      return std::make_shared<DeviceBatch>(std::move(views), options);
+    }();
     for (std::uint32_t k = 0; k < engines_.size(); ++k) engines_[k]->join(batch, k);
+    const profile::Span span(profile::Work::prepare, "starts");
     CudaEngine::write_starts(engines_);
   }
 
