@@ -136,11 +136,12 @@ int threads_of_rank(std::uint64_t asked) {
 }
 
 // Ranks on one device each hold their slab there.
-void share_need(MemoryNeed& need) {
+void share_need(MemoryNeed& need, double kept, bool gathers) {
   if (sharing == nullptr) return;
-  const double all = this_rank().size;
-  need.engine *= this_rank().local_size / all;
+  const double all = this_rank().size, here = this_rank().local_size / all;
+  need.engine *= here;
   need.device /= all;
+  if (!gathers) need.saving = here * kept;
 }
 
 }  // namespace rewise

@@ -39,7 +39,8 @@ DeviceChoice device_of_rank(const std::string& text, EngineKind engine, const st
 // Of `--threads`: those of one rank; its share of the cores where it asks for none, and all of them
 // where no ranks share.
 int threads_of_rank(std::uint64_t asked);
-// What of a run's need falls to this machine and its devices.
-void share_need(MemoryNeed& need);
+// What of a run's need falls to this machine and its devices. `kept`: bytes of states in files;
+// `gathers`: the final one by rank 0.
+void share_need(MemoryNeed& need, double kept, bool gathers);
 
 }  // namespace rewise

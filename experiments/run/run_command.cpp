@@ -50,7 +50,8 @@ Under mpirun or srun, --share-ranks shares the lattice among all ranks, a slab e
 many GPUs, or nodes, as there are rows along the last extent. For the packed engine, and
 for sweeps and Swendsen-Wang updates of the single engine. Numbers and files are those of
 one process. Each rank writes its part of a checkpoint (FILE.part.h5.*), which goes on with
-any number of ranks. Without --share-ranks every rank runs the same command.
+any number of ranks; so does the final state with --state apart, or above 1 GiB (FILE.h5.*,
+which belong to FILE.h5). Without --share-ranks every rank runs the same command.
 
 Memory is estimated before it is taken: a run that cannot fit is refused with status 69, one
 that takes much says so. --dry-run prints what a run would need, and does nothing else.
@@ -117,7 +118,7 @@ Candidate automatic_schedule(const TaskSpec& spec, bool any_cluster,
                                 : std::vector<std::filesystem::path>{}) {
     std::optional<LoadedTask> stored;
     try {
-      stored = load_task(file, OpenAs::reader);
+      stored = load_task(file, OpenAs::reader, Spins::apart);
     } catch (const Error& error) {
       if (!run.recompute_damaged || error.exit_code() != ExitCode::data) throw;
     }
@@ -171,10 +172,11 @@ ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const Mem
   fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
              need.most() > room.bytes ? ": it will not fit" : "");
   if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));
-  fmt::print("disk:   {}\n", options.out.empty()
-                                 ? "none (no --out)"
-                                 : fmt::format("at most {}, twice that while it is written",
-                                               bytes_text(disk_need(spec))));
+  fmt::print("disk:   {}\n",
+             options.out.empty()
+                 ? "none (no --out)"
+                 : fmt::format("at most {}, twice that while it is written",
+                               bytes_text(disk_need(spec, run_final_state(options)))));
   if (options.schedule == "auto" && !is_packed(spec)) {
     fmt::print("time:   not known before the schedule is tuned\n");
   } else if (on_device) {
@@ -206,9 +208,11 @@ ExitCode run_run(const RunOptions& options) {
   if (!options.time_limit.empty()) limit = parse_duration(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   run.recompute_damaged = options.recompute_damaged;
+  run.final_state = run_final_state(options);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
-  share_need(need);
+  share_need(need, options.out.empty() ? 0 : state_bytes(spec),
+             !options.out.empty() && gathers_state(spec, run.final_state));
   if (options.dry_run) return tell_needs(spec, run.engine, need, on_device, options);
   if (const std::string line = check_memory(need); !line.empty()) {
     fmt::print(stderr, "{}\n", line);

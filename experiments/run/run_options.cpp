@@ -11,6 +11,7 @@
 #include "experiments/tasks/packed_task.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
+#include "src/base/words.hpp"
 #include "src/label/method.hpp"
 #include "src/store/syscalls.hpp"
 
@@ -81,6 +82,11 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
             "edge of TILE+MERGE's tiles, 4..64; 0: about 256\nsites a tile");
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE.h5", "keep series and state in this task file");
+  add_text(app, "--state", o.state, "WORD",
+           "the final state, from which a larger --measure goes on:\n"
+           "whole (in FILE.h5), apart (--share-ranks: each rank's part\n"
+           "in a file of its own, FILE.h5.*), none, or auto: whole up\n"
+           "to 1 GiB, then apart where ranks share it");
   add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
   add_text(app, "--time-limit", o.time_limit, "TIME",
            "checkpoint and stop with status 75 after this time");
@@ -179,6 +185,15 @@ TaskSpec run_spec(const RunOptions& options) {
   if (is_packed(spec)) check_packed_task(spec);
   if (options.share_ranks) check_shared(spec, options);
   return spec;
+}
+
+FinalState run_final_state(const RunOptions& options) {
+  constexpr std::string_view words[]{"auto", "whole", "apart", "none"};
+  const auto wanted = static_cast<FinalState>(parse_word(options.state, words, "state", "--state"));
+  if (wanted == FinalState::apart && !options.share_ranks) {
+    throw Error(ExitCode::usage, "--state: apart: is for --share-ranks");
+  }
+  return wanted;
 }
 
 std::optional<TaskPaths> run_paths(const std::string& out) {

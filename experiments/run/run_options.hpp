@@ -19,7 +19,7 @@ struct RunOptions : LatticeOptions, ModelOptions {
   std::string engine = "auto", device = "auto", local = "auto";
   std::string flip = number_text(EngineSpec{}.few_cluster_flip);
   std::string cluster, wolff_method, label_method, start = "mixed", out;
-  std::string checkpoint = "5min", time_limit, share_route = "auto";
+  std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
   bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;
 };
 
@@ -35,6 +35,8 @@ std::optional<ClusterUpdate> run_cluster(const RunOptions& options);
 TaskSpec run_spec(const RunOptions& options);
 // t.h5 -> t.h5, t.part.h5, t.lease; nothing without --out. Error(usage, held, io).
 std::optional<TaskPaths> run_paths(const std::string& out);
+// Error(usage).
+FinalState run_final_state(const RunOptions& options);
 // The methods; Error(usage) for those that `spec` has no use for.
 EngineOptions run_engine_options(const RunOptions& options, const TaskSpec& spec);
 

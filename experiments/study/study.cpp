@@ -517,7 +517,7 @@ class Batch {
     };
     job.note = [this, &task](const std::string& line) { progress_.line(task.label + ": " + line); };
     job.recompute_damaged = config_.recompute_damaged;
-    job.keep_state = config_.keep_states && task.extends;
+    if (!config_.keep_states || !task.extends) job.final_state = FinalState::none;
     job.on_graph = task.on_graph;
     job.ready = [this, index, reported](const TaskData& data) {
       guarded([&] {

@@ -165,11 +165,13 @@ ExitCode tell_study_needs(const StudyConfig& config) {
       spec.every = config.every.value_or(1);
       const std::size_t count = kinds * config.graphs[size];
       tasks += count;
-      disk += static_cast<double>(count) * disk_need(spec);
+      const double each =
+          disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
+      disk += static_cast<double>(count) * each;
       fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n",
                  fmt::format("{}", fmt::join(config.sizes[size], "x")), number_text(p), count,
                  bytes_text(memory_need(spec, useful_threads(spec, threads), false, true).most()),
-                 bytes_text(disk_need(spec)));
+                 bytes_text(each));
     }
   }
   const MemoryRoom room = memory_room();

@@ -156,11 +156,6 @@ double single_working(const TaskSpec& spec, const Sizes& s, double threads) {
   return std::min(threads, systems) * each;
 }
 
-double state_bytes(const TaskSpec& spec, const Sizes& s) {
-  const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
-  return s.sites * systems * (spec.engine == EngineKind::single ? 1 : 0.125);
-}
-
 double values_of_series(const TaskSpec& spec) {
   return static_cast<double>(spec.temperatures.size()) * spec.replicas *
          static_cast<double>(spec.measure);
@@ -239,7 +234,7 @@ double series_bytes(const TaskSpec& spec) {
 MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool keeps_file) {
   const Sizes s = sizes_of(spec);
   MemoryNeed need;
-  const double state = state_bytes(spec, s), each = std::max(threads, 1);
+  const double state = state_bytes(spec), each = std::max(threads, 1);
   // And what one temperature's energies and magnetisations become when they are evaluated.
   need.series = (keeps_file ? 2.5 : kGrowing) * series_bytes(spec) +
                 56 * values_of_series(spec) / static_cast<double>(spec.temperatures.size());
@@ -269,9 +264,20 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   return need;
 }
 
-double disk_need(const TaskSpec& spec) {
-  const Sizes s = sizes_of(spec);
-  return 64 * 1024 + state_bytes(spec, s) + file_series_bytes(spec) + 16 * s.rewired;
+double state_bytes(const TaskSpec& spec) {
+  const double systems = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  return site_count(spec) * systems * (spec.engine == EngineKind::single ? 1 : 0.125);
+}
+
+bool gathers_state(const TaskSpec& spec, FinalState wanted) {
+  constexpr double most = 1u << 30;  // bytes, where nothing is said
+  return wanted == FinalState::whole ||
+         (wanted == FinalState::automatic && state_bytes(spec) <= most);
+}
+
+double disk_need(const TaskSpec& spec, FinalState wanted) {
+  const double state = wanted == FinalState::none ? 0 : state_bytes(spec);
+  return 64 * 1024 + state + file_series_bytes(spec) + 16 * sizes_of(spec).rewired;
 }
 
 MemoryRoom memory_room() {

@@ -27,8 +27,12 @@ struct MemoryNeed {
 // Of its series in memory, about: at most.
 double series_bytes(const TaskSpec& spec);
 MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool keeps_file);
-// Bytes of its file, uncompressed.
-double disk_need(const TaskSpec& spec);
+// Of the spins of its systems.
+double state_bytes(const TaskSpec& spec);
+// Whether ranks that share its systems gather the final state for the task's own file.
+bool gathers_state(const TaskSpec& spec, FinalState wanted);
+// Bytes of its files, uncompressed.
+double disk_need(const TaskSpec& spec, FinalState wanted = FinalState::automatic);
 
 // What this process can still have, and by which limit: the machine's free memory, a control
 // group's, or an address space's (ulimit -v).

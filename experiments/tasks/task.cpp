@@ -154,6 +154,7 @@ TaskResult run_task(const TaskSpec& spec, const std::optional<TaskPaths>& paths,
                     const TaskRun& run) {
   TaskJob job{spec, paths, run.progress, run.note, run.recompute_damaged};
   job.on_graph = run.on_graph;
+  job.final_state = run.final_state;
   TaskResult result = std::move(run_tasks({std::move(job)}, run).front());
   if (result.error) std::rethrow_exception(result.error);
   return result;

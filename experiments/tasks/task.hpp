@@ -92,6 +92,12 @@ void note_origin(TextMap& note, const Engine& engine, bool with_hash = true);
 // costs more than it brings.
 int useful_threads(const TaskSpec& spec, int available);
 
+// Whether a finished file keeps the state from which more measurements go on. Without it it is
+// smaller, and a task that is asked for more begins anew, with the same numbers. Where ranks share
+// the systems the spins may lie apart, a file of each rank beside the task's (state_parts.hpp);
+// else they are in the file. automatic: apart where there is much of them (need.hpp).
+enum class FinalState { automatic, whole, apart, none };
+
 struct TaskRun {
   EngineOptions engine;
   StopToken stop;
@@ -104,6 +110,7 @@ struct TaskRun {
   std::function<void(const std::string& line)> note;
   // run_task: sees the graph before it runs.
   std::function<void(const Graph& graph)> on_graph = {};
+  FinalState final_state = FinalState::automatic;  // run_task
 };
 
 enum class TaskOutcome {

@@ -23,9 +23,7 @@ struct TaskJob {
   std::function<void(const std::string& line)> note;   // as TaskRun's
   // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
   bool recompute_damaged = false;
-  // Whether the finished file keeps the state from which more measurements go on. Without it it is
-  // smaller, and a task that is asked for more begins anew, with the same numbers.
-  bool keep_state = true;
+  FinalState final_state = FinalState::automatic;
   std::function<void(const Graph& graph)> on_graph = {};  // sees the graph before it runs
   // Sees what a finished task holds, on any thread, perhaps before its file is written and `done`
   // is called. Throws nothing.

@@ -6,6 +6,8 @@
 
 #include "experiments/console/build_info.hpp"
 #include "experiments/console/options.hpp"
+#include "experiments/ranks/shared_ranks.hpp"
+#include "experiments/tasks/need.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task_check.hpp"
 #include "src/base/error.hpp"
@@ -31,8 +33,9 @@ double kept_number(const TextMap& provenance, const std::string& key) {
 std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
   bool same_physics = true;
   try {
+    const Spins spins = shared_ranks() != nullptr ? Spins::checked : Spins::joined;
     auto loaded = file == job_.paths->finished ? load_finished(*job_.paths, OpenAs::owner)
-                                               : load_task(file, OpenAs::owner);
+                                               : load_task(file, OpenAs::owner, spins);
     if (!loaded) return std::nullopt;
     lease_->outgrow(loaded->term);
     for (const auto& warning : loaded->warnings) say("warning: " + warning);
@@ -74,7 +77,9 @@ std::optional<TaskData> TaskMember::load_furthest() {
   const std::filesystem::path source = source_;
   auto part = load(paths.checkpoint);
   if (finished && finished->state.engine.empty()) {  // a checkpoint is all there is to go on from
-    if (!part) say("its final state was not kept (keep_states): computed again from its start");
+    if (!part) say("its final state was not kept: computed again from its start");
+    finished.reset();
+  } else if (finished && !take_parts(*finished)) {
     finished.reset();
   }
   if (finished && (!part || part->state.cycles <= finished->state.cycles)) {
@@ -82,6 +87,24 @@ std::optional<TaskData> TaskMember::load_furthest() {
     return finished;
   }
   return part;
+}
+
+// The spins of a finished task's state, where they lie apart; false where they are lost.
+bool TaskMember::take_parts(TaskData& finished) {
+  StateRecord& state = finished.state;
+  if (state.parts.empty()) return true;
+  const std::filesystem::path folder = folder_of(job_.paths->finished);
+  try {
+    shared_ranks() != nullptr ? check_parts(folder, state) : join_parts(folder, state);
+    return true;
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::data) throw;
+    say(
+        fmt::format("warning: a part of its final state is missing or damaged ({}): computed again "
+                    "from its start, or from its checkpoint",
+                    error.what()));
+    return false;
+  }
 }
 
 // What only shows once there are a graph and an engine, about the file that was read.
@@ -148,7 +171,16 @@ void TaskMember::attach(Engine& engine) {
   saved_ = std::chrono::steady_clock::now();
   if (resumes_) {
     check_source([&] {
-      engine.restore({data_.state.engine, data_.state.step, data_.state.bytes});
+      EngineState state{data_.state.engine, data_.state.step, data_.state.bytes};
+      if (data_.state.parts.empty()) {
+        engine.restore(state);
+      } else {
+        PartsReader spins(folder_of(source_), data_.state);
+        const auto read = [&](std::uint64_t first, std::span<std::uint8_t> out) {
+          spins.read(first, out);
+        };
+        dynamic_cast<SavesApart&>(engine).restore_apart(state, spins.size(), read);
+      }
       const auto hash = data_.provenance.find("trajectory_hash");
       if (source_.empty() || hash == data_.provenance.end() ||
           hash->second == fmt::format("{:016x}", engine.trajectory_hash())) {
@@ -192,8 +224,15 @@ void TaskMember::take(std::uint64_t cycles) {
   if (job_.progress) job_.progress(cycles);
 }
 
+TaskMember::Saved TaskMember::saved_at_end() const {
+  const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
+  const bool have_ranks = ranks != nullptr && ranks->has_ranks();
+  if (job_.final_state == FinalState::none || (have_ranks && !job_.paths)) return Saved::no;
+  return have_ranks && !gathers_state(spec(), job_.final_state) ? Saved::apart : Saved::whole;
+}
+
 void TaskMember::finish() {
-  pack(job_.keep_state ? Saved::whole : Saved::no);
+  pack(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
   if (job_.ready) {
     open_ = false;
     hand_over_(
@@ -204,7 +243,7 @@ void TaskMember::finish() {
 
 void TaskMember::interrupt() {
   if (!job_.paths) return close(TaskOutcome::interrupted, progress_text());
-  pack(Saved::apart);
+  pack(Saved::apart, job_.paths->checkpoint);
   leave(&TaskMember::write_interrupted);
 }
 
@@ -235,7 +274,9 @@ void TaskMember::write_finished() {
         save_new_task(job_.paths->finished, data_, &*lease_);
       }
       remove_sealed(job_.paths->checkpoint, &*lease_);
-      if (in_parts_) remove_unnamed_parts(job_.paths->checkpoint, *lease_);
+      for (const auto& file : {job_.paths->checkpoint, job_.paths->finished}) {
+        if (in_parts_) remove_unnamed_parts(file, *lease_);
+      }
     } catch (const LeaseLost& lost) {
       if (!job_.ready) throw;
       say(lost.what());  // its result is taken, and the file is its new owner's
@@ -265,24 +306,25 @@ void TaskMember::write_checkpoint(const TaskData& data) {
 }
 
 // State and provenance into data_.
-void TaskMember::pack(Saved how) {
+void TaskMember::pack(Saved how, const std::filesystem::path& file) {
   data_.configuration["sampling.measure"] =
       fmt::format("{}", std::max(spec().measure, measurements()));
   data_.state = {};
   const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
-  if (how == Saved::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks);
+  if (how == Saved::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks, file);
   if (how != Saved::no && data_.state.parts.empty()) {
     EngineState state = engine_->save();
     data_.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
   }
-  // Spins that lie with ranks are not gathered for their hash: their files are sealed.
-  note_provenance(data_.state.parts.empty());
+  // For a checkpoint spins that lie with ranks are not gathered for their hash: their files are
+  // sealed.
+  note_provenance(data_.state.parts.empty() || complete());
 }
 
 // Where this machine does not see what others have written, there is no state afterwards.
-void TaskMember::save_apart(const SavesApart& engine) {
+void TaskMember::save_apart(const SavesApart& engine, const std::filesystem::path& file) {
   in_parts_ = true;
-  const std::filesystem::path name = next_parts(job_.paths->checkpoint, *lease_);
+  const std::filesystem::path name = next_parts(file, *lease_);
   SavedApart saved = engine.save_apart(name.string(), write_part_file);
   data_.state = {std::move(saved.rest.engine),
                  saved.rest.step,
@@ -335,7 +377,7 @@ void TaskMember::checkpoint_after(double seconds) {
     if (checkpoint_.under_way || age.count() < seconds) return;
   }
   saved_ = std::chrono::steady_clock::now();
-  pack(Saved::apart);
+  pack(Saved::apart, job_.paths->checkpoint);
   // The engine goes on, and data_ with it.
   StateRecord state = std::move(data_.state);
   const double held = 2 * bytes() + 2 * static_cast<double>(state.bytes.size());

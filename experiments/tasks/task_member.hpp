@@ -108,10 +108,13 @@ class TaskMember {
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
   void check_source(const std::function<void()>& check) const;
-  // A state in the data; whole, or where ranks can do so in parts that are files already.
+  // A state in the data; whole, or where ranks can do so in parts that are files already, those of
+  // a task file.
   enum class Saved { no, whole, apart };
-  void pack(Saved how);
-  void save_apart(const SavesApart& engine);
+  void pack(Saved how, const std::filesystem::path& file = {});
+  void save_apart(const SavesApart& engine, const std::filesystem::path& file);
+  Saved saved_at_end() const;
+  bool take_parts(TaskData& finished);
   void write_checkpoint(const TaskData& data);
   void note_provenance(bool with_hash);
 

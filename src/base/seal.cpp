@@ -22,6 +22,9 @@ constexpr std::size_t kVersionAt = 8, kBlockAt = 12, kLengthAt = 16, kDigestAt =
 constexpr const char* kLine = "rewise sealed file, format 1; HDF5 begins at byte 512\n";
 
 using Block = SealBlock;
+using DigestState = std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)>;
+
+void free_digest(XXH3_state_t* state) { XXH3_freeState(state); }
 
 template <class T>
 void put(Block& block, std::size_t at, T value) {
@@ -39,48 +42,78 @@ T get(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// Digest of the block, with its digest field zero, and of the image behind it.
-XXH128_canonical_t digest(Block block, std::span<const std::byte> image) {
-  std::fill_n(block.begin() + kDigestAt, sizeof(XXH128_canonical_t), std::byte{0});
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              XXH3_freeState);
-  if (!state) throw std::bad_alloc();
-  if (XXH3_128bits_reset(state.get()) != XXH_OK ||
-      XXH3_128bits_update(state.get(), block.data(), block.size()) != XXH_OK ||
-      XXH3_128bits_update(state.get(), image.data(), image.size()) != XXH_OK) {
+void update(XXH3_state_t* state, std::span<const std::byte> bytes) {
+  if (XXH3_128bits_update(state, bytes.data(), bytes.size()) != XXH_OK) {
     throw Error(ExitCode::internal, "cannot compute a file's digest");
   }
+}
+
+// Of the block, with its digest field zero, and of what follows it.
+DigestState begin_digest(Block block) {
+  std::fill_n(block.begin() + kDigestAt, sizeof(XXH128_canonical_t), std::byte{0});
+  DigestState state(XXH3_createState(), free_digest);
+  if (!state) throw std::bad_alloc();
+  if (XXH3_128bits_reset(state.get()) != XXH_OK) {
+    throw Error(ExitCode::internal, "cannot compute a file's digest");
+  }
+  update(state.get(), block);
+  return state;
+}
+
+XXH128_canonical_t end_digest(const XXH3_state_t* state) {
   XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
   return canonical;
+}
+
+SealedRead damaged(const std::string& problem) { return {SealState::damaged, {}, problem, 0}; }
+
+// What is known before the digest.
+std::string problem_of(const Block& block, std::size_t image_bytes) {
+  if (std::memcmp(block.data(), kMagic.data(), kMagic.size()) != 0) {
+    return "not a rewise file (its first bytes are not the magic)";
+  }
+  const auto length = get<std::uint64_t>(block, kLengthAt);
+  if (length == image_bytes) return "";
+  return fmt::format("{} bytes long, but {} + {} were written", kBlock + image_bytes, kBlock,
+                     length);
 }
 
 }  // namespace
 
-SealedRead check_seal(const Block& block, std::size_t size, std::span<const std::byte> image) {
-  const auto damaged = [](const std::string& problem) {
-    return SealedRead{SealState::damaged, {}, problem, 0};
-  };
-  if (size < kBlock) return damaged(fmt::format("{} bytes, shorter than its header", size));
-  if (std::memcmp(block.data(), kMagic.data(), kMagic.size()) != 0) {
-    return damaged("not a rewise file (its first bytes are not the magic)");
+SealCheck::SealCheck(const SealBlock& block) : block_(block), digest_(begin_digest(block)) {}
+
+void SealCheck::add(std::span<const std::byte> piece) {
+  length_ += piece.size();
+  update(digest_.get(), piece);
+}
+
+SealedRead SealCheck::end() const {
+  if (const std::string problem = problem_of(block_, length_); !problem.empty()) {
+    return damaged(problem);
   }
-  const auto length = get<std::uint64_t>(block, kLengthAt);
-  if (length != image.size()) {
-    return damaged(fmt::format("{} bytes long, but {} + {} were written", size, kBlock, length));
-  }
-  const XXH128_canonical_t sum = digest(block, image);
-  if (std::memcmp(block.data() + kDigestAt, &sum, sizeof sum) != 0) {
+  const XXH128_canonical_t sum = end_digest(digest_.get());
+  if (std::memcmp(block_.data() + kDigestAt, &sum, sizeof sum) != 0) {
     return damaged("its content does not match its digest");
   }
-  const auto version = get<std::uint32_t>(block, kVersionAt);
-  if (version != kVersion || get<std::uint32_t>(block, kBlockAt) != kBlock) {
+  const auto version = get<std::uint32_t>(block_, kVersionAt);
+  if (version != kVersion || get<std::uint32_t>(block_, kBlockAt) != kBlock) {
     return {SealState::newer,
             {},
             fmt::format("sealed format {}, but this program reads format {}", version, kVersion),
             0};
   }
-  return {SealState::good, {}, "", block_term(block)};
+  return {SealState::good, {}, "", block_term(block_)};
+}
+
+SealedRead check_seal(const Block& block, std::size_t size, std::span<const std::byte> image) {
+  if (size < kBlock) return damaged(fmt::format("{} bytes, shorter than its header", size));
+  if (const std::string problem = problem_of(block, image.size()); !problem.empty()) {
+    return damaged(problem);
+  }
+  SealCheck check(block);
+  check.add(image);
+  return check.end();
 }
 
 SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term) {
@@ -91,7 +124,9 @@ SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term) {
   put(block, kLengthAt, static_cast<std::uint64_t>(image.size()));
   std::memcpy(block.data() + kLineAt, kLine, std::strlen(kLine));
   put(block, kTermAt, term);
-  const XXH128_canonical_t sum = digest(block, image);
+  const DigestState state = begin_digest(block);
+  update(state.get(), image);
+  const XXH128_canonical_t sum = end_digest(state.get());
   std::memcpy(block.data() + kDigestAt, &sum, sizeof sum);
   return block;
 }

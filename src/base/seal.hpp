@@ -15,9 +15,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+struct XXH3_state_s;
 
 namespace rewise {
 
@@ -46,5 +49,18 @@ std::vector<std::byte> seal(std::span<const std::byte> image);
 SealedRead check_seal(const SealBlock& block, std::size_t size, std::span<const std::byte> image);
 // Checks a whole file's bytes.
 SealedRead parse_sealed(std::span<const std::byte> bytes);
+
+// check_seal() of an image that comes piece by piece.
+class SealCheck {
+ public:
+  explicit SealCheck(const SealBlock& block);
+  void add(std::span<const std::byte> piece);
+  SealedRead end() const;
+
+ private:
+  const SealBlock block_;
+  std::size_t length_ = 0;
+  std::unique_ptr<XXH3_state_s, void (*)(XXH3_state_s*)> digest_;
+};
 
 }  // namespace rewise

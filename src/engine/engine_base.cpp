@@ -158,34 +158,38 @@ EngineState EngineBase::save_state(bool with_spins) const {
 
 void EngineBase::restore(const EngineState& state) {
   const Bytes bytes = state.bytes;
-  const std::size_t spin_bytes = parts() * part_bytes_;
+  const std::size_t there = std::min(parts() * part_bytes_, bytes.size());
+  const Bytes spins = bytes.first(there), rest = bytes.subspan(there);
+  restore_rest({state.engine, state.step, {rest.begin(), rest.end()}}, there);
+  check_spins(spins);
+  for (std::size_t part = 0; part < parts(); ++part) {
+    write_part(part, spins.subspan(part * part_bytes_, part_bytes_));
+  }
+}
+
+void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes) {
+  const Bytes bytes = state.bytes;
   std::vector<std::uint8_t> way(save_way().size(), 0);
   std::size_t end = bytes.size();
-  if (end >= spin_bytes + way.size() + 8 &&
-      std::memcmp(bytes.data() + end - 8, &kUnderWay, 8) == 0) {
+  if (end >= way.size() + 8 && std::memcmp(bytes.data() + end - 8, &kUnderWay, 8) == 0) {
     end -= way.size() + 8;
     std::copy_n(bytes.data() + end, way.size(), way.data());
   }
-  const std::size_t sum_bytes = std::max(end, spin_bytes) - spin_bytes;
-  std::vector<std::uint64_t> sums(sum_bytes / 8);
-  if (!sums.empty()) std::memcpy(sums.data(), bytes.data() + spin_bytes, 8 * sums.size());
-  if (state.engine != name_ || state.step > kMostSteps || end < spin_bytes || sum_bytes % 8 != 0 ||
-      !restore_sums(sums)) {
+  std::vector<std::uint64_t> sums(end / 8);
+  if (!sums.empty()) std::memcpy(sums.data(), bytes.data(), 8 * sums.size());
+  if (state.engine != name_ || state.step > kMostSteps || spin_bytes != parts() * part_bytes_ ||
+      end % 8 != 0 || !restore_sums(sums)) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
                             "(engine '{}' with {} bytes)",
-                            state.engine, bytes.size(), state.step, name_,
-                            spin_bytes + 8 * save_sums().size()));
+                            state.engine, spin_bytes + bytes.size(), state.step, name_,
+                            parts() * part_bytes_ + 8 * save_sums().size()));
   }
-  check_spins(bytes.first(spin_bytes));
   if (!restore_way(state.step, way)) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' stands on its way from step {} at no place of "
                             "this run",
                             name_, state.step));
-  }
-  for (std::size_t part = 0; part < parts(); ++part) {
-    write_part(part, bytes.subspan(part * part_bytes_, part_bytes_));
   }
   step_ = state.step;
 }

@@ -61,6 +61,8 @@ class EngineBase : public Engine {
 
   // A state, or what of it comes behind the spins.
   EngineState save_state(bool with_spins) const;
+  // restore() from the latter, all but the spins, of which there are so many bytes.
+  void restore_rest(const EngineState& rest, std::uint64_t spin_bytes);
   std::size_t parts() const { return ahead_.size(); }
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }

@@ -320,6 +320,21 @@ SavedApart Shares::save(std::uint64_t blocks, const std::string& name, const Fil
   return saved;
 }
 
+void Shares::restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader& read,
+                     const std::function<void(std::span<const std::uint8_t>)>& check) const {
+  const std::uint64_t row_bytes = own_->part(ranks() - 1).last;
+  const std::uint64_t most = std::max(kMostBytes / unit, std::uint64_t{1}) * unit;
+  std::vector<std::uint8_t> bytes;
+  for (std::uint64_t row = 0; row < own_->systems() * blocks; ++row) {
+    for (std::uint64_t first = 0; first < row_bytes; first += most) {
+      bytes.resize(std::min(most, row_bytes - first));
+      read(row * row_bytes + first, bytes);
+      check(bytes);
+      write(row / blocks, row % blocks, first, bytes);
+    }
+  }
+}
+
 void Shares::advance(const Advance& what) const {
   tell(transport_, {.what = What::advance, .engine = number_, .advance = what});
   guarded(transport_, [&] { own_->advance(what); });

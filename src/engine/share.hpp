@@ -164,6 +164,9 @@ struct SavedApart {
   std::vector<Extent> parts;
 };
 
+// Spins of such a state, row behind row, from a byte on.
+using SpinReader = std::function<void(std::uint64_t first, std::span<std::uint8_t> out)>;
+
 // An engine whose ranks can do so.
 class SavesApart {
  public:
@@ -172,6 +175,9 @@ class SavesApart {
   // Files `name`.0, `name`.1 and so on, by rank; rank 0's by `write`. The Error of the first rank
   // that has one.
   virtual SavedApart save_apart(const std::string& name, const FileWriter& write) const = 0;
+  // The reverse, on any number of ranks: of the spins, so many bytes, rank 0 reads some at a time.
+  virtual void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
+                             const SpinReader& read) = 0;
 };
 
 // Rank 0's hold on the shares of one engine.
@@ -201,6 +207,9 @@ class Shares {
   // All blocks of all systems, as SavesApart says; `rest` goes with them.
   SavedApart save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
                   EngineState rest) const;
+  // And back; `check` sees what is read, multiples of `unit` bytes, before ranks have it.
+  void restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader& read,
+               const std::function<void(std::span<const std::uint8_t>)>& check) const;
 
  private:
   ranks::Transport& transport_;

@@ -41,6 +41,7 @@ class PackedEngine : public EngineBase {
                                                 std::uint64_t step, std::uint64_t steps)>& run);
   Draws draws(std::size_t who, std::uint32_t step) const { return rules_.draws(who, step); }
   bool hot(std::size_t who) const { return rules_.hot(who); }
+  void check_spins(Bytes spins) const final;  // of whole rows
 
   const Layout layout_;
   const Systems rules_;
@@ -51,7 +52,6 @@ class PackedEngine : public EngineBase {
   void write_part(std::size_t who, Bytes spins) final;
   void hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const final;
   void read_replica(std::size_t who, std::span<std::uint8_t> out) const final;
-  void check_spins(Bytes spins) const final;
   std::vector<std::uint64_t> save_sums() const final { return {}; }
   bool restore_sums(std::span<const std::uint64_t> words) final { return words.empty(); }
   bool under_way() const final { return sweeps_ahead_ > 0; }

@@ -61,6 +61,11 @@ class SharedEngine final : public PackedEngine, public SavesApart {
   SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
     return shares_.save(2, name, write, save_state(false));
   }
+  void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
+                     const SpinReader& read) override {
+    restore_rest(rest, spin_bytes);
+    shares_.restore(2, 4 * layout_.stride(), read, [this](Bytes rows) { check_spins(rows); });
+  }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     return advance_systems(

@@ -132,7 +132,7 @@ nb::list observables_list() {
 
 TaskData loaded(const std::string& path) {
   nb::gil_scoped_release released;
-  auto found = load_task(path, OpenAs::reader);
+  auto found = load_task(path, OpenAs::reader, Spins::apart);
   if (!found) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
   return std::move(found->task);
 }

@@ -397,6 +397,11 @@ class SharedEngine final : private RankGraph, public SingleEngine, public SavesA
   SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
     return shares_.save(1, name, write, save_state(false));
   }
+  void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
+                     const SpinReader& read) override {
+    restore_rest(rest, spin_bytes);
+    shares_.restore(1, 1, read, [this](Bytes spins) { check_spins(spins); });
+  }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     if (schedule.cluster > 0 && !is_swendsen_wang()) {

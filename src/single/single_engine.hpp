@@ -27,11 +27,12 @@ class SingleEngine : public EngineBase {
   const std::size_t systems_;       // T * R
   std::vector<SweepPlace> places_;  // [T * R] within the step after ahead_
 
+  void check_spins(Bytes spins) const final;
+
  private:
   void read_replica(std::size_t who, std::span<std::uint8_t> out) const final {
     read_part(who, out);
   }
-  void check_spins(Bytes spins) const final;
   std::vector<std::uint64_t> save_sums() const final;
   bool restore_sums(std::span<const std::uint64_t> words) final;
   Bytes place(std::size_t who) const final;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kBlock = std::tuple_size_v<SealBlock>;
 
+constexpr std::size_t kPiece = std::size_t{1} << 24;
+
 }  // namespace
 
 SealedRead read_sealed(const fs::path& path) {
@@ -25,6 +27,22 @@ SealedRead read_sealed(const fs::path& path) {
   SealedRead read = check_seal(block, have, image);
   if (read.state == SealState::good) read.image = std::move(image);
   return read;
+}
+
+SealedRead check_sealed(const fs::path& path, std::uint64_t& length) {
+  const InputFile file(path);
+  if (!file.is_there()) return {SealState::missing, {}, "there is no such file"};
+  SealBlock block{};
+  const std::size_t have = file.read(block);
+  length = 0;
+  if (have < kBlock) return check_seal(block, have, {});
+  SealCheck check(block);
+  std::vector<std::byte> piece(std::min(kPiece, std::max(file.size(), kBlock + 1) - kBlock));
+  while (const std::size_t got = file.read(piece)) {
+    check.add(std::span(piece).first(got));
+    length += got;
+  }
+  return check.end();
 }
 
 }  // namespace rewise

@@ -43,6 +43,8 @@ void write_new_plain(const std::filesystem::path& path, std::span<const std::byt
 
 // Error(io) only when the file is there and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);
+// The same without the image, of which no more than a piece is in memory; its length.
+SealedRead check_sealed(const std::filesystem::path& path, std::uint64_t& length);
 
 enum class OpenAs {
   owner,   // holds the lease: sets a damaged file aside

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <system_error>
 
@@ -20,10 +21,10 @@ namespace {
 
 constexpr std::size_t kTokenDigits = 16;
 
-// The term in the name of a checkpoint's part; 0 of any other file.
-std::uint64_t term_of(std::string_view name, std::string_view checkpoint) {
-  if (!name.starts_with(checkpoint)) return 0;
-  name.remove_prefix(checkpoint.size());
+// The term in the name of a part of a task file; 0 of any other file.
+std::uint64_t term_of(std::string_view name, std::string_view task) {
+  if (!name.starts_with(task)) return 0;
+  name.remove_prefix(task.size());
   if (!name.starts_with('.')) return 0;
   std::uint64_t term = 0;
   const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), term);
@@ -39,9 +40,9 @@ std::uint64_t part_bytes(const StateRecord& state, const StatePart& part) {
 
 }  // namespace
 
-fs::path next_parts(const fs::path& checkpoint, const Lease& lease) {
+fs::path next_parts(const fs::path& file, const Lease& lease) {
   return fs::path(
-      fmt::format("{}.{}-{}", fs::absolute(checkpoint).string(), lease.term(), random_token()));
+      fmt::format("{}.{}-{}", fs::absolute(file).string(), lease.term(), random_token()));
 }
 
 void write_part_file(const std::string& path, std::span<const std::uint8_t> bytes) {
@@ -55,34 +56,61 @@ bool sees_parts(const fs::path& folder, const StateRecord& state) {
   });
 }
 
-void join_parts(const fs::path& folder, StateRecord& state) {
-  std::vector<std::uint8_t> all(state.rows * state.row_bytes);
+void check_parts(const fs::path& folder, const StateRecord& state) {
   for (const StatePart& part : state.parts) {
     const fs::path path = folder / part.file;
-    const SealedRead read = read_sealed(path);
+    std::uint64_t length = 0;
+    const SealedRead read = check_sealed(path, length);
     if (read.state != SealState::good) {
       throw Error(ExitCode::data, fmt::format("{}: {}", path.string(), read.problem));
     }
-    if (read.image.size() != part_bytes(state, part)) {
-      throw Error(ExitCode::data,
-                  fmt::format("{}: {} bytes where the checkpoint says {}", path.string(),
-                              read.image.size(), part_bytes(state, part)));
-    }
-    const std::uint64_t each = part.last - part.first;
-    for (std::uint64_t row = 0; row < state.rows && each > 0; ++row) {
-      std::memcpy(all.data() + row * state.row_bytes + part.first, read.image.data() + row * each,
-                  each);
+    if (length != part_bytes(state, part)) {
+      throw Error(ExitCode::data, fmt::format("{}: {} bytes where its task says {}", path.string(),
+                                              length, part_bytes(state, part)));
     }
   }
-  all.insert(all.end(), state.bytes.begin(), state.bytes.end());
+}
+
+PartsReader::PartsReader(fs::path folder, const StateRecord& state)
+    : rows_(state.rows), row_bytes_(state.row_bytes) {
+  for (const StatePart& part : state.parts) parts_.push_back({part, folder / part.file, nullptr});
+  for (Part& part : parts_) {
+    part.file = std::make_unique<InputFile>(part.path);
+    if (part.file->is_there()) continue;
+    throw Error(ExitCode::data, fmt::format("{}: there is no such file", part.path.string()));
+  }
+}
+
+void PartsReader::read(std::uint64_t first, std::span<std::uint8_t> out) {
+  while (!out.empty()) {
+    const std::uint64_t row = first / row_bytes_, byte = first % row_bytes_;
+    const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                   [&](const Part& p) { return byte < p.where.last; });
+    const std::uint64_t each = part->where.last - part->where.first;
+    const std::size_t count = std::min<std::uint64_t>(out.size(), part->where.last - byte);
+    part->file->go_to(sizeof(SealBlock) + row * each + byte - part->where.first);
+    if (part->file->read(std::as_writable_bytes(out.first(count))) < count) {
+      throw Error(ExitCode::data, fmt::format("{}: shorter than it was", part->path.string()));
+    }
+    out = out.subspan(count);
+    first += count;
+  }
+}
+
+void join_parts(const fs::path& folder, StateRecord& state) {
+  check_parts(folder, state);
+  PartsReader spins(folder, state);
+  std::vector<std::uint8_t> all(spins.size() + state.bytes.size());
+  spins.read(0, std::span(all).first(spins.size()));
+  std::copy(state.bytes.begin(), state.bytes.end(), all.end() - std::ssize(state.bytes));
   state.bytes = std::move(all);
   state.parts.clear();
   state.rows = state.row_bytes = 0;
 }
 
-void remove_unnamed_parts(const fs::path& checkpoint, const Lease& lease) {
-  const fs::path folder = folder_of(checkpoint);
-  const std::string own = checkpoint.filename().string();
+void remove_unnamed_parts(const fs::path& file, const Lease& lease) {
+  const fs::path folder = folder_of(file);
+  const std::string own = file.filename().string();
   std::vector<fs::path> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -96,7 +124,7 @@ void remove_unnamed_parts(const fs::path& checkpoint, const Lease& lease) {
   if (found.empty()) return;
   lease.prove([&] {
     std::set<std::string> named;
-    for (const fs::path& path : {checkpoint, previous_path(checkpoint)}) {
+    for (const fs::path& path : {file, previous_path(file)}) {
       const SealedRead read = read_sealed(path);
       if (read.state == SealState::missing) continue;
       if (read.state != SealState::good) return;  // it may still be asked for

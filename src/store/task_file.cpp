@@ -314,7 +314,7 @@ void save_new_task(const fs::path& path, const TaskData& task, const Lease* leas
   write_new_sealed(path, encode_task(task), lease);
 }
 
-std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as) {
+std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins) {
   std::optional<LatestSealed> latest = open_latest(path, as);
   if (!latest) return std::nullopt;
   LoadedTask loaded{{}, latest->source, std::move(latest->warnings), latest->term};
@@ -323,10 +323,12 @@ std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as) {
   } catch (const Error& error) {
     throw Error(error.exit_code(), fmt::format("{}: {}", latest->source.string(), error.what()));
   }
-  if (loaded.task.state.parts.empty()) return loaded;
+  StateRecord& state = loaded.task.state;
+  loaded.in_parts = !state.parts.empty();
+  if (!loaded.in_parts || spins == Spins::apart) return loaded;
   try {
-    join_parts(folder_of(path), loaded.task.state);
-    loaded.in_parts = true;
+    spins == Spins::joined ? join_parts(folder_of(path), state)
+                           : check_parts(folder_of(path), state);
     return loaded;
   } catch (const Error& error) {
     const bool older =
@@ -336,7 +338,7 @@ std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as) {
                                    path.string(), error.what());
     if (as == OpenAs::reader) throw Error(ExitCode::data, line);
     line += fmt::format("; set aside as {}", set_aside(path).string());
-    std::optional<LoadedTask> before = load_task(path, as);  // its .prev
+    std::optional<LoadedTask> before = load_task(path, as, spins);  // its .prev
     if (before) before->warnings.insert(before->warnings.begin(), line);
     return before;
   }

@@ -10,7 +10,7 @@
 //   /series          attribute replicas; energy, magnetisation (int64) and, where there are cluster
 //                    updates, cluster_size, cluster_quartic_low, cluster_quartic_high (uint64),
 //                    each [T, time, replica], chunked, shuffled, deflated
-//   /state           in checkpoints: attributes engine, step, cycles; dataset bytes (uint8);
+//   /state           where a run can go on: attributes engine, step, cycles; dataset bytes (uint8);
 //                    where ranks have saved their spins apart attributes rows, row_bytes, and of
 //                    each part, in /state/parts, the name of its file and first, last
 //   /provenance      text attributes: where, when and with what it was computed
@@ -61,7 +61,7 @@ struct StateRecord {
   std::uint64_t step = 0;    // the engine's address in the random streams
   std::uint64_t cycles = 0;  // cycles done, equilibration included
   std::vector<std::uint8_t> bytes;
-  // Spins that lie apart and belong before `bytes`: none of a task that load_task() gave.
+  // Spins that lie apart and belong before `bytes`.
   std::vector<StatePart> parts = {};
   std::uint64_t rows = 0, row_bytes = 0;
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
@@ -123,9 +123,13 @@ struct LoadedTask {
   std::uint64_t term = 0;             // of the lease under which it was written
   bool in_parts = false;              // its state was
 };
-// Nothing when the task has no file; errors as open_latest and decode_task, naming the file. Of a
-// checkpoint in parts whole, or its `.prev`.
-std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as);
+// What becomes of a state whose spins lie apart: it is as if one process had written it; they stay
+// there, and are whole (where they are not, in both cases it is the `.prev` that is given); they
+// are not looked at.
+enum class Spins { joined, checked, apart };
+// Nothing when the task has no file; errors as open_latest and decode_task, naming the file.
+std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as,
+                                    Spins spins = Spins::joined);
 
 // 32 hex digits over everything but provenance: two runs gave the same numbers if it is the same.
 std::string content_digest(const TaskData& task);

@@ -266,7 +266,7 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
   std::optional<LoadedTask> own;
   std::string problem;
   try {
-    own = load_task(paths.finished, as);
+    own = load_task(paths.finished, as, Spins::apart);
   } catch (const Error& error) {
     if (paths.group.empty() || error.exit_code() != ExitCode::data) throw;
     problem = error.what();

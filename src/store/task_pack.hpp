@@ -38,8 +38,9 @@ struct PackLimits {
   std::size_t most_tasks = 4096;
 };
 
-// The finished task, as its own file or of a pack of its group. Errors as load_task; Error(data),
-// too, where it may have been lost with a damaged pack. `source` of one in a pack: "PACK.h5:/ID".
+// The finished task, as its own file (of a state in parts they are not looked at) or of a pack of
+// its group. Errors as load_task; Error(data), too, where it may have been lost with a damaged
+// pack. `source` of one in a pack: "PACK.h5:/ID".
 std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as);
 // Whether there is one, good or not.
 bool has_finished(const TaskPaths& paths);

@@ -82,6 +82,36 @@ TEST_CASE("a state in parts is read as one process writes it, whatever their num
   }
 }
 
+TEST_CASE("spins that stay in parts are read from any byte on") {
+  const TempFolder folder;
+  const auto path = folder / "t.h5";
+  const LeaseClaim claim = claim_lease(folder / "t.lease");
+  const auto names = save_in_parts(path, *claim.lease, {1, 1, 9, 10}, 1);
+  const auto loaded = load_task(path, OpenAs::reader, Spins::checked);
+  REQUIRE(loaded);
+  CHECK(loaded->in_parts);
+  const StateRecord& state = loaded->task.state;
+  REQUIRE(state.parts.size() == 4);
+  const std::vector<std::uint8_t> whole = whole_state(1);
+  PartsReader spins(path.parent_path(), state);
+  CHECK(spins.size() == kRows * kRowBytes);
+  for (std::uint64_t first = 0; first < spins.size(); ++first) {
+    for (std::uint64_t count = 0; first + count <= spins.size(); ++count) {
+      std::vector<std::uint8_t> some(count);
+      spins.read(first, some);
+      REQUIRE(std::equal(some.begin(), some.end(), whole.begin() + std::ptrdiff_t(first)));
+    }
+  }
+  // One that is damaged is seen where parts are looked at, and nowhere else.
+  auto bytes = test::file_bytes(folder / names[2]);
+  bytes.back() ^= std::byte{1};
+  std::filesystem::remove(folder / names[2]);
+  test::put_bytes(folder / names[2], bytes);
+  CHECK_THROWS_AS(check_parts(path.parent_path(), state), Error);
+  CHECK_THROWS_AS(load_task(path, OpenAs::reader, Spins::checked), Error);
+  CHECK(load_task(path, OpenAs::reader, Spins::apart)->task.energy == loaded->task.energy);
+}
+
 TEST_CASE("a part that is missing, damaged or too short is as if its checkpoint were") {
   for (int harm = 0; harm < 3; ++harm) {
     const TempFolder folder;

@@ -144,6 +144,44 @@ class Shared(Place):
         self.assertEqual((answer["trajectory_hash"], answer["results"]), expected)
         self.assertEqual(self.parts(), [])
 
+    def final_parts(self):
+        return sorted(path.name for path in pathlib.Path(self.folder.name).glob("t.h5.*-*.*"))
+
+    def test_final_states_that_lie_apart_go_on_with_any_number_of_ranks(self):
+        lines = (f"{LATTICE} --size 258,34 --temperature 2.3,2.5 --equilibrate 4 --every 3",
+                 "--engine single --device cpu --threads 1 --schedule 1:1 --cluster swendsen-wang "
+                 "--size 64,70 --p 0.05 --temperature 1.1,2.5 --replicas 2 --equilibrate 5 "
+                 "--model potts --q 3")
+        for line in lines:
+            with self.subTest(line=line):
+                for path in pathlib.Path(self.folder.name).glob("t.*"):
+                    path.unlink()
+                kept = line + " --out t.h5"
+                for measure, ranks in ((6, 3), (9, 2)):
+                    answer = self.results(f"{kept} --measure {measure} --state apart", ranks)
+                    self.assertEqual(answer, self.results(f"{line} --measure {measure}"))
+                # Of this file and of the one before it.
+                self.assertEqual(len(self.final_parts()), 5)
+                self.assertEqual(self.results(kept + " --measure 12"),
+                                 self.results(line + " --measure 12"))
+                self.assertEqual(len(self.final_parts()), 2)
+
+    def test_a_lost_part_of_a_final_state_costs_no_result(self):
+        line = f"{LATTICE} --size 258,34 --temperature 2.3 --equilibrate 4 --every 3"
+        kept = line + " --out t.h5"
+        expected = self.results(kept + " --measure 6 --state apart", 3)
+        (pathlib.Path(self.folder.name) / self.final_parts()[1]).unlink()
+        for ranks in (0, 2):
+            done = self.run_line(kept + " --measure 6 --json", ranks)
+            self.assertIn("holds this task already", done.stderr)
+            self.assertEqual(json.loads(done.stdout)["results"], expected[1])
+        more = self.run_line(kept + " --measure 9 --json", 2)
+        self.assertIn("a part of its final state is missing or damaged", more.stderr)
+        answer = json.loads(more.stdout)
+        self.assertEqual((answer["trajectory_hash"], answer["results"]),
+                         self.results(line + " --measure 9"))
+        self.assertEqual(len(self.final_parts()), 2)  # of the file before it
+
     def test_ranks_killed_at_any_time_leave_the_last_checkpoint(self):
         # Checkpoints follow each other at once: most kills hit one that is being written.
         line = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 10 --measure 2000 ")
