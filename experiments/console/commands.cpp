@@ -29,6 +29,10 @@ void move_to_group(CLI::App& app, const char* group, const std::vector<std::stri
 void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help) {
   app.add_flag(name, value, help);
 }
+void add_off_flag(CLI::App& app, const char* name, bool& value, const std::string& help) {
+  app.add_flag_callback(
+      name, [&value] { value = false; }, help);
+}
 void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
                   const std::string& help, bool required) {
   app.add_option(name, value, help)->required(required)->type_name(type);
@@ -73,6 +77,7 @@ void add_profile_option(CLI::App& app) {
     if (file_exists(file)) {
       throw Error(ExitCode::held, fmt::format("--profile: '{}' exists already", file));
     }
+    check_output_file(file, "--profile");
     profile_file() = file;
     profile::start();
   };

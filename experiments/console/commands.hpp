@@ -31,8 +31,9 @@ CLI::App& add_command(CLI::App& program, const char* name, const char* about,
 void begin_group(CLI::App& app, const char* name);
 void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);
 
-// "!--no-plots" makes it false.
 void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
+// One that takes away.
+void add_off_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
 // One that is known by its place.
 void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
                   const std::string& help, bool required = true);

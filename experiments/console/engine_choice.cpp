@@ -156,7 +156,7 @@ void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string
   if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: {} replicas do not fill bundles of {} (the next number that does is "
-                          "{})",
+                          "{}; the single engine takes any)",
                           origin, replicas, word, replicas / word * word + word));
 }
 

@@ -187,10 +187,10 @@ void make_output_folder(const std::string& folder) {
                                         error ? error.message() : std::strerror(ENOTDIR)));
 }
 
-void check_output_file(const std::filesystem::path& file) {
+void check_output_file(const std::filesystem::path& file, const char* option) {
   const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   if (folder_exists(folder)) return;
-  throw Error(ExitCode::io, fmt::format("--out: there is no folder '{}'", folder.string()));
+  throw Error(ExitCode::io, fmt::format("{}: there is no folder '{}'", option, folder.string()));
 }
 
 void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {

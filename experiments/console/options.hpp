@@ -42,8 +42,8 @@ std::string number_text(double value);
 // Whether a result can go where `--out` says, asked before the work that it is the result of:
 // makes the folder; Error(io) where that cannot be.
 void make_output_folder(const std::string& folder);
-// Error(io) where the folder that is to hold the file does not exist.
-void check_output_file(const std::filesystem::path& file);
+// Error(io) where the folder that is to hold the file of an option does not exist.
+void check_output_file(const std::filesystem::path& file, const char* option = "--out");
 // Error(held) where the file exists already.
 void refuse_overwriting(const std::filesystem::path& file, bool overwrite);
 

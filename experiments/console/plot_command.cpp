@@ -6,6 +6,7 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/python.hpp"
+#include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 
 namespace rewise {
@@ -24,9 +25,19 @@ Examples:
   rewise plot perc                     what percolate --out perc left)";
 
 ExitCode run_plot(const std::string& what, const std::string& out) {
-  if (!file_exists(what)) {
-    throw Error(ExitCode::io,
-                fmt::format("'{}' does not exist (a study's folder or a task file)", what));
+  const std::filesystem::path path(what);
+  if (!file_exists(path)) {
+    // The packs of a study may hold it, where the script finds it.
+    if (path.extension() != ".h5" || !file_exists(folder_of(path) / "../study.toml")) {
+      throw Error(ExitCode::io,
+                  fmt::format("'{}' does not exist (a study's folder or a task file)", what));
+    }
+  } else if (path.extension() == ".h5" && !folder_exists(path)) {
+    std::uint64_t length = 0;
+    const SealedRead read = check_sealed(path, length);
+    if (read.state != SealState::good) {
+      throw Error(ExitCode::data, fmt::format("'{}': {}", what, read.problem));
+    }
   }
   std::vector<std::string> arguments{what};
   if (!out.empty()) arguments.insert(arguments.end(), {"--out", out});

@@ -109,7 +109,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "DIR", "curves.json, CSV files and plots go here");
   add_flag(app, "--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
-  add_flag(app, "!--no-plots", o.plots, "do not draw plots");
+  add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
   begin_group(app, "Sampling");
 }

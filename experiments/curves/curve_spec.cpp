@@ -95,6 +95,8 @@ std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std:
   engine.betas = {1 / temperature};
   engine.replicas = spec.replicas;
   engine.seed = curve_seed(spec, graph, temperature);
+  // The same numbers would bring both starts together bit for bit, which says little of either.
+  if (start == Start::hot) engine.seed = derived_seed(engine.seed, "hot");
   engine.local = mix.local;
   engine.cluster = mix.cluster;
   engine.start = start;

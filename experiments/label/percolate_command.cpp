@@ -194,7 +194,7 @@ AddedCommand add_percolate_command(CLI::App& program) {
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "DIR", "percolation.json, percolation.csv and plots go here");
   add_flag(app, "--overwrite", o.overwrite, "replace DIR/percolation.json if it exists");
-  add_flag(app, "!--no-plots", o.plots, "do not draw plots");
+  add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
   return {&app, [options] { return run_percolate(*options); }};
 }

@@ -141,6 +141,9 @@ std::string percolation_table(const PercolationRun& run) {
   out += aligned_table(rows);
   const char* of = run.rewired() ? "<s_max>^2/<s_max^2>" : "R(either)";
   if (!run.crossings.empty()) out += fmt::format("\nCrossings of {}:\n", of);
+  if (run.crossings.empty() && run.curves.size() > 1) {
+    out += "\nCrossings of two sizes need four --occupied or more.\n";
+  }
   for (const PercolationCrossing& c : run.crossings) {
     const std::string pair = fmt::format("  {} and {}", extents_text(run.curves[c.smaller].extents),
                                          extents_text(run.curves[c.larger].extents));
@@ -161,10 +164,13 @@ std::string percolation_table(const PercolationRun& run) {
     }
     out += "\n";
   }
+  out += run.rewired()
+             ? "\n"
+             : "\nR: a cluster wraps around one given direction (mean over them), either, "
+               "all.\n";
   out +=
-      "\nR: a cluster wraps around one given direction (mean over them), either, all. s_max: the\n"
-      "largest cluster, of N sites; mean size: that of a random occupied site's cluster, the\n"
-      "largest left out (it counts as 0).\n";
+      "s_max: the largest cluster, of N sites; mean size: that of a random occupied site's\n"
+      "cluster, the largest left out (it counts as 0).\n";
   return out + fmt::format("{:.3g} s\n", run.seconds);
 }
 

@@ -241,7 +241,7 @@ AddedCommand add_reproduce_command(CLI::App& program) {
   add_text(app, "--device", options->device, "DEVICE", "auto, cpu, cuda or cuda:N");
   add_whole(app, "--threads", options->threads, 0, 4096, "0: as many as help");
   add_text(app, "--time-limit", options->time_limit, "TIME", "stop with status 75 after this time");
-  add_flag(app, "!--no-plots", options->plots, "do not draw plots");
+  add_off_flag(app, "--no-plots", options->plots, "do not draw plots");
   add_flag(app, "--json", options->json, "print one JSON object, nothing else");
   return {&app, [options] { return run_reproduce(*options); }};
 }

@@ -12,6 +12,9 @@
 namespace rewise {
 namespace {
 
+// Autocorrelation times after which a start should be forgotten that no other is compared with.
+constexpr double kLeastDropped = 10;
+
 double provenance_number(const TaskData& task, const std::string& key) {
   const auto found = task.provenance.find(key);
   return found == task.provenance.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
@@ -168,8 +171,20 @@ std::string run_table(const TaskData& task) {
 
 std::string result_warnings(const TaskData& task) {
   const double every = configured(task, "sampling.every", 1);
+  const auto start = task.configuration.find("sampling.start");
+  const bool mixed = start == task.configuration.end() || start->second == "mixed";
+  const double dropped =
+      configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
   std::string lines;
   for (const auto& r : results_of(task)) {
+    const double tau = r.tau.at("m2").value;
+    if (!mixed && dropped < kLeastDropped * tau) {
+      lines += fmt::format(
+          "warning: T = {}: all replicas started {}, and {} cycles before the first measurement "
+          "are few where tau(m^2) is {:.2g}: nothing shows that this is equilibrium; raise "
+          "--equilibrate, or take --start mixed, which compares both starts\n",
+          r.temperature, start->second, dropped, tau);
+    }
     if (!r.hot_cold.agree) {
       lines += fmt::format(
           "warning: T = {}: replicas that started hot and cold differ in |m| by {:.1f} standard "

@@ -72,7 +72,7 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_flag(app, "--recompute-damaged", options.recompute_damaged,
            "set results aside that are damaged and have no good copy,\n"
            "and compute them again (else they end the command: 65)");
-  add_flag(app, "!--no-plots", options.plots, "draw no plots, write no report.html");
+  add_off_flag(app, "--no-plots", options.plots, "draw no plots, write no report.html");
   add_flag(app, "--json", options.json, "print summary.json instead of the table");
   add_flag(app, "--dry-run", options.dry_run,
            "print the tasks that the study begins with, the memory, disk\n"

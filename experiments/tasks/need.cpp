@@ -306,9 +306,11 @@ std::string bytes_text(double bytes) {
 }
 
 std::string need_text(const MemoryNeed& need) {
-  return fmt::format("about {} (graph {}, engine {}, updates {}, series {})",
-                     bytes_text(need.most()), bytes_text(need.graph), bytes_text(need.engine),
-                     bytes_text(need.working), bytes_text(need.series));
+  const bool saving = need.saving > need.working;  // never both at a time
+  return fmt::format("about {} (graph {}, engine {}, {} {}, series {})", bytes_text(need.most()),
+                     bytes_text(need.graph), bytes_text(need.engine),
+                     saving ? "writing its state" : "updates",
+                     bytes_text(saving ? need.saving : need.working), bytes_text(need.series));
 }
 
 std::string check_memory(const MemoryNeed& need, std::size_t tasks) {

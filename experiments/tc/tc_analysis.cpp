@@ -143,8 +143,14 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   }
   if (last_crossing(result) == nullptr) {
     against(TcStatus::no_window,
-            "U of the two largest sizes does not cross within the window, or not for every graph "
-            "left out; give sampling.temperatures, or more graphs");
+            fmt::format("U of the two largest sizes does not cross within the window, or not for "
+                        "every graph left out; {}",
+                        config.temperatures.empty()
+                            ? "give sampling.temperatures, or more graphs"
+                            : fmt::format("the temperatures given, {}..{}, must hold the crossing: "
+                                          "give others, or more graphs, or leave them \"auto\"",
+                                          number_text(config.temperatures.front()),
+                                          number_text(config.temperatures.back()))));
   } else if (!point.window.empty()) {
     against(TcStatus::no_window, point.window);
   }

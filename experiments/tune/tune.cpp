@@ -224,13 +224,16 @@ void Tuner::report(const RaceResult& race) {
         "isolated sites flip together at every sweep of Metropolis alone, the winner here: take "
         "--local glauber, or the best schedule with cluster updates");
   }
-  if (note_) {
-    note_(fmt::format("{}: {} of {} candidates were dropped early",
-                      candidate_text(result_.best().candidate),
-                      std::count_if(race.places.begin(), race.places.end(),
-                                    [](const Place& p) { return p.dropped; }),
-                      race.places.size()));
+  if (!note_) return;
+  const auto dropped = std::count_if(race.places.begin(), race.places.end(),
+                                     [](const Place& p) { return p.dropped; });
+  std::string line = std::isfinite(best.value)
+                         ? fmt::format("{} is best", candidate_text(result_.best().candidate))
+                         : "none was measured";
+  if (dropped > 0) {
+    line += fmt::format("; {} of {} candidates were dropped early", dropped, race.places.size());
   }
+  note_(line);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // `rewise tune`: the schedule M:W that yields decorrelated measurements fastest, for one setting or
 // for a scan over p.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -191,6 +193,11 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
 void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
   if (!options.study.empty()) {
     for (const TuneResult& result : results) {
+      if (!std::isfinite(result.best().figures.worth.value)) {
+        fmt::print(stderr, "p = {}: no schedule is kept for the study, as none was measured\n",
+                   number_text(result.spec.graph.p));
+        continue;
+      }
       const auto file = store_schedule(options.study, result);
       fmt::print(stderr, "schedule = \"auto\": {} in {}\n", candidate_text(result.best().candidate),
                  file.string());
@@ -200,6 +207,39 @@ void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
   write_text_file(options.out, tune_json(results).dump(2) + "\n");
   fmt::print(stderr, "written to {}\n", options.out);
   if (options.plots) draw_plots({options.out, "--quiet"});
+}
+
+// A study has results that rest on the schedules that it has.
+void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) {
+  const std::filesystem::path folder(options.study), file = folder / "study.toml";
+  if (!file_exists(file)) {
+    throw Error(ExitCode::io,
+                fmt::format("--study: '{}' is no study's folder (no study.toml)", options.study));
+  }
+  const StudyConfig study = read_study_config(file);
+  for (const TaskSpec& spec : list) {
+    const std::string p = number_text(spec.graph.p);
+    if (static_cast<int>(spec.graph.extents.size()) != study.dim() ||
+        std::ranges::find(study.p, spec.graph.p) == study.p.end() ||
+        std::ranges::find(study.rules, spec.graph.rule) == study.rules.end()) {
+      throw Error(ExitCode::usage,
+                  fmt::format("--study: {} has no p = {} of rule {} in {} "
+                              "dimensions (its p: {})",
+                              options.study, p, to_string(spec.graph.rule),
+                              spec.graph.extents.size(), fmt::join(study.p, ", ")));
+    }
+    bool kept = stored_schedule(folder, spec, true).has_value();
+    for (const ClusterUpdate cluster : clusters(options)) {
+      TaskSpec one = spec;
+      one.cluster = cluster;
+      kept = kept || stored_schedule(folder, one, false);
+    }
+    if (options.overwrite || !kept) continue;
+    throw Error(ExitCode::held,
+                fmt::format("--study: {} has a schedule for {} at p = {}, on which its results "
+                            "rest (--overwrite replaces it; they are computed anew then)",
+                            options.study, extents_text(spec.graph.extents), p));
+  }
 }
 
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
@@ -221,10 +261,7 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
                   "--study: one temperature for each p (a study keeps one schedule for it)");
     }
   }
-  if (!file_exists(std::filesystem::path(options.study) / "study.toml")) {
-    throw Error(ExitCode::io,
-                fmt::format("--study: '{}' is no study's folder (no study.toml)", options.study));
-  }
+  check_study(options, list);
 }
 
 ExitCode run_tune(const TuneOptions& options) {
@@ -298,8 +335,10 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--out", o.out, "FILE.json", "keep everything here, with plots beside it");
   add_text(app, "--study", o.study, "DIR",
            "keep the winners for schedule = \"auto\" of this study");
-  add_flag(app, "--overwrite", o.overwrite, "replace FILE.json if it exists");
-  add_flag(app, "!--no-plots", o.plots, "do not draw plots");
+  add_flag(app, "--overwrite", o.overwrite,
+           "replace FILE.json if it exists, and schedules of the\n"
+           "study");
+  add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
   add_profile_option(app);
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }

@@ -174,6 +174,13 @@ std::vector<PercolationCrossing> percolation_crossings(
       c.occupation = estimate(found.temperature);
       c.occupation.value = -c.occupation.value;
       c.height = estimate(found.height);
+      // Noise: both are probabilities, or ratios of such means.
+      const Eigen::ArrayXd& shares = curves[k].crossing.temperature;
+      const bool inside =
+          -c.occupation.value >= shares.minCoeff() && -c.occupation.value <= shares.maxCoeff();
+      if (!inside || c.height.value < 0 || c.height.value > 1) {
+        c.status = CrossingStatus::unstable;
+      }
     }
     crossings.push_back(c);
   }
