@@ -26,7 +26,6 @@
 #include "experiments/study/ranks.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_group.hpp"
-#include "experiments/tasks/task_results.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
 #include "src/base/temporary.hpp"
@@ -519,11 +518,11 @@ class Batch {
     job.recompute_damaged = config_.recompute_damaged;
     if (!config_.keep_states || !task.extends) job.final_state = FinalState::none;
     job.on_graph = task.on_graph;
-    job.ready = [this, index, reported](const TaskData& data) {
+    job.ready = [this, index, reported](const TaskRecord& record) {
       guarded([&] {
         progress_.finished();
         ++computed_;
-        take_result(index, *reported, without_state(data));
+        take_result(index, *reported, {record, {}});
       });
     };
     job.done = [this, index, reported](TaskResult&& result) {

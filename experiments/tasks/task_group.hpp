@@ -27,7 +27,7 @@ struct TaskJob {
   std::function<void(const Graph& graph)> on_graph = {};  // sees the graph before it runs
   // Sees what a finished task holds, on any thread, perhaps before its file is written and `done`
   // is called. Throws nothing.
-  std::function<void(const TaskData& data)> ready = {};
+  std::function<void(const TaskRecord& record)> ready = {};
   // Takes the result, on any thread, when the task's files are written and its lease is released;
   // without the data where `ready` had them. Throws nothing.
   std::function<void(TaskResult&& result)> done = {};

@@ -178,23 +178,6 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
   return cluster_moments_of(task, temperature).m2;
 }
 
-TaskData without_state(const TaskData& task) {
-  TaskData data;
-  data.configuration = task.configuration;
-  data.graph = task.graph;
-  data.temperature = task.temperature;
-  data.replicas = task.replicas;
-  data.energy = task.energy;
-  data.magnetisation = task.magnetisation;
-  data.cluster_size = task.cluster_size;
-  data.cluster_quartic_low = task.cluster_quartic_low;
-  data.cluster_quartic_high = task.cluster_quartic_high;
-  data.cluster_cross = task.cluster_cross;
-  data.cluster_weight = task.cluster_weight;
-  data.provenance = task.provenance;
-  return data;
-}
-
 void keep_first(TaskData& task, std::uint64_t measurements) {
   task.for_each_series([&](auto& series) { series.truncate(measurements); });
 }
@@ -208,7 +191,7 @@ struct TemperaturePlace {
 // Empty where one of the tasks has no such series.
 template <class T>
 Series<T> joined(const std::vector<TaskData>& tasks, const std::vector<TemperaturePlace>& places,
-                 Series<T> TaskData::*series) {
+                 Series<T> TaskRecord::*series) {
   const std::size_t replicas = tasks.front().replicas;
   Series<T> all(places.size(), replicas);
   std::size_t time = tasks[places.front().task].energy.time();
@@ -248,13 +231,7 @@ TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>&
   all.provenance = tasks.front().provenance;
   all.temperature = temperatures;
   all.replicas = tasks.front().replicas;
-  all.energy = joined(tasks, places, &TaskData::energy);
-  all.magnetisation = joined(tasks, places, &TaskData::magnetisation);
-  all.cluster_size = joined(tasks, places, &TaskData::cluster_size);
-  all.cluster_quartic_low = joined(tasks, places, &TaskData::cluster_quartic_low);
-  all.cluster_quartic_high = joined(tasks, places, &TaskData::cluster_quartic_high);
-  all.cluster_cross = joined(tasks, places, &TaskData::cluster_cross);
-  all.cluster_weight = joined(tasks, places, &TaskData::cluster_weight);
+  TaskRecord::for_each_member([&](auto series) { all.*series = joined(tasks, places, series); });
   return all;
 }
 

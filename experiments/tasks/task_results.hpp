@@ -67,9 +67,6 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 // is zero in equilibrium; no rows for other updates.
 Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature);
 
-// All but the state, to go on from.
-TaskData without_state(const TaskData& task);
-
 // Drops what was measured later. A finished file may hold more than a plan asks for; what is made
 // of it depends on the plan alone.
 void keep_first(TaskData& task, std::uint64_t measurements);

@@ -247,15 +247,8 @@ std::vector<std::byte> build_image(const TaskData& task) {
 
 }  // namespace
 
-void TaskData::shape_series() {
-  const std::size_t count = temperature.size();
-  energy = Series<std::int64_t>(count, replicas);
-  magnetisation = Series<std::int64_t>(count, replicas);
-  cluster_size = Series<std::uint64_t>(count, replicas);
-  cluster_quartic_low = Series<std::uint64_t>(count, replicas);
-  cluster_quartic_high = Series<std::uint64_t>(count, replicas);
-  cluster_cross = Series<std::uint64_t>(count, replicas);
-  cluster_weight = Series<std::uint64_t>(count, replicas);
+void TaskRecord::shape_series() {
+  for_each_series([this](auto& series) { series = {temperature.size(), replicas}; });
 }
 
 std::vector<std::byte> encode_task(const TaskData& task) {
@@ -317,7 +310,7 @@ void save_new_task(const fs::path& path, const TaskData& task, const Lease* leas
 std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins) {
   std::optional<LatestSealed> latest = open_latest(path, as);
   if (!latest) return std::nullopt;
-  LoadedTask loaded{{}, latest->source, std::move(latest->warnings), latest->term};
+  LoadedTask loaded{TaskData(), latest->source, std::move(latest->warnings), latest->term};
   try {
     loaded.task = decode_task(latest->image);
   } catch (const Error& error) {

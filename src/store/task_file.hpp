@@ -67,7 +67,8 @@ struct StateRecord {
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
-struct TaskData {
+// All of a task but its state.
+struct TaskRecord {
   TextMap configuration;  // every key that determines the numbers: "lattice.p" = "0.01"
   GraphRecord graph;
   std::vector<double> temperature;     // [T]
@@ -77,33 +78,35 @@ struct TaskData {
   Series<std::uint64_t> cluster_size;  // empty without cluster updates
   Series<std::uint64_t> cluster_quartic_low, cluster_quartic_high;  // a 128-bit sum; may be empty
   Series<std::uint64_t> cluster_cross, cluster_weight;  // sums with weights; may be empty
-  StateRecord state;
-  TextMap provenance;  // outside of the content digest
+  TextMap provenance;                                   // outside of the content digest
 
+  // f(pointer to member), of each series.
+  template <class F>
+  static void for_each_member(const F& f) {
+    f(&TaskRecord::energy);
+    f(&TaskRecord::magnetisation);
+    f(&TaskRecord::cluster_size);
+    f(&TaskRecord::cluster_quartic_low);
+    f(&TaskRecord::cluster_quartic_high);
+    f(&TaskRecord::cluster_cross);
+    f(&TaskRecord::cluster_weight);
+  }
   // f(series), of each.
   template <class F>
   void for_each_series(const F& f) {
-    visit(*this, f);
+    for_each_member([&](auto series) { f(this->*series); });
   }
   template <class F>
   void for_each_series(const F& f) const {
-    visit(*this, f);
+    for_each_member([&](auto series) { f(this->*series); });
   }
 
   // Gives all series the shape [.][T = temperature.size()][replicas], without measurements.
   void shape_series();
+};
 
- private:
-  template <class Data, class F>
-  static void visit(Data& data, const F& f) {
-    f(data.energy);
-    f(data.magnetisation);
-    f(data.cluster_size);
-    f(data.cluster_quartic_low);
-    f(data.cluster_quartic_high);
-    f(data.cluster_cross);
-    f(data.cluster_weight);
-  }
+struct TaskData : TaskRecord {
+  StateRecord state;
 };
 
 // The image of a task, and back. decode: Error(data) on anything unfit.
