@@ -61,8 +61,9 @@ constexpr double kShareOfFree = 0.7;
 // others leave.
 class Room {
  public:
-  // `what`: that it is, for a profile.
-  Room(const char* what, std::function<double()> all) : what_(what), all_(std::move(all)) {}
+  // `what`: that it is, for a profile; `threads`: to be shared out, none of a device.
+  Room(const char* what, int threads, std::function<double()> all)
+      : what_(what), threads_(threads), all_(std::move(all)) {}
 
   template <class F>
   void with(double part, const F& f) {
@@ -74,14 +75,13 @@ class Room {
         const profile::Span span(profile::Work::wait, what_);
         left_.wait(lock, fits);
       }
-      ++inside_;
       used_ += part;
-      share_threads();
+      each_ = threads_ / ++inside_;
     }
     const auto leave = [&] {
       const std::lock_guard lock(mutex_);
       used_ = --inside_ == 0 ? 0 : used_ - part;
-      share_threads();
+      each_ = threads_ / std::max(inside_, 1);
       left_.notify_all();
     };
     try {
@@ -96,17 +96,12 @@ class Room {
   const std::atomic<int>& each() const { return each_; }
 
  private:
-  void share_threads() {
-    constexpr double most = 1 << 20;
-    each_ = static_cast<int>(
-        std::clamp(room_ / static_cast<double>(std::max<std::size_t>(inside_, 1)), 1.0, most));
-  }
-
   const char* const what_;
+  const int threads_;
   const std::function<double()> all_;
   std::mutex mutex_;
   std::condition_variable left_;
-  std::size_t inside_ = 0;
+  int inside_ = 0;
   double used_ = 0, room_ = 0;
   std::atomic<int> each_ = 1;
 };
@@ -668,7 +663,7 @@ Study::Study(StudyFolder place, std::vector<int> devices)
   shared_ = std::make_unique<Shared>(folder(), threads_);
   for (const int device : devices_) {
     const char* what = device < 0 ? "cores that others have" : "the device's memory";
-    shared_->rooms.try_emplace(device, what, [this, device] {
+    shared_->rooms.try_emplace(device, what, device < 0 ? threads_ : 0, [this, device] {
       return device < 0 ? double(threads_) : kShareOfFree * free_memory(device);
     });
   }
