@@ -14,6 +14,7 @@
 #endif
 
 #include "src/base/error.hpp"
+#include "src/base/narrow.hpp"
 #include "src/bundle/bundle.hpp"
 #include "src/bundle/swendsen_wang/label_tile.hpp"
 
@@ -222,10 +223,11 @@ double series_bytes(const TaskSpec& spec) {
                                                 : s.dim * s.sites + s.rewired - s.removed;
   const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
   // As many as the largest possible one needs.
-  const auto bytes = [](double most) { return most < 1 << 15 ? 2 : most < 1u << 31 ? 4 : 8; };
-  double each = bytes(bonds) + bytes(s.sites * (spec.q - 1));
+  double each = narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(bonds)) +
+                narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites * (spec.q - 1)));
   if (spec.schedule.cluster > 0) {
-    each += bytes(updates * s.sites * (spec.cluster == ClusterUpdate::wolff ? 1 : s.sites));
+    const double most = updates * s.sites * (spec.cluster == ClusterUpdate::wolff ? 1 : s.sites);
+    each += most < 0x1p64 ? narrow_bytes<std::uint64_t>(0, static_cast<std::uint64_t>(most)) : 8;
     if (spec.cluster == ClusterUpdate::swendsen_wang) each += 16;
   }
   return each * values_of_series(spec);

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_results.hpp"
 #include "src/base/error.hpp"
 #include "src/store/lease.hpp"
 #include "tests/experiments/program.hpp"
+#include "tests/experiments/tasks/small_task.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -178,4 +180,19 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   CHECK(group_size(spec).most == 1);
   spec.engine = EngineKind::single;
   CHECK(group_size(spec).most == 1);
+}
+
+TEST_CASE("series are reckoned in the bytes that they take") {
+  TaskSpec spec = oracle::small_task();  // every = 3 cycles with 2 clusters each
+  const auto bytes_each = [&](const std::vector<std::uint32_t>& extents) {
+    spec.graph.extents = extents;
+    return series_bytes(spec) / (32 * 2 * 12);  // values of a kind
+  };
+  CHECK(bytes_each({100, 100}) == 2 + 2 + 2);  // 60000 sites in clusters at most: no sign
+  CHECK(bytes_each({120, 100}) == 2 + 2 + 4);
+  CHECK(bytes_each({130, 128}) == 4 + 2 + 4);  // 33280 bonds
+  CHECK(bytes_each({182, 182}) == 4 + 4 + 4);
+  spec.cluster = ClusterUpdate::swendsen_wang;  // 128 bits beside them
+  CHECK(bytes_each({8, 6}) == 2 + 2 + 2 + 16);
+  CHECK(bytes_each({65536, 65534}) == 8 + 8 + 8 + 16);
 }
