@@ -24,13 +24,19 @@
 
 namespace rewise {
 
+// The device has less memory left than is wanted.
+class DeviceMemoryShort : public Error {
+ public:
+  explicit DeviceMemoryShort(const std::string& what) : Error(ExitCode::device, what) {}
+};
+
 template <class T>
 class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds plain data");
 
  public:
   DeviceBuffer() = default;
-  // Uninitialised. Error(device) naming both sizes where the device's memory is too small.
+  // Uninitialised. DeviceMemoryShort, which names both sizes.
   explicit DeviceBuffer(std::size_t size,
                         std::source_location where = std::source_location::current())
       : size_(size) {
@@ -114,9 +120,9 @@ class DeviceBuffer {
       cudaGetLastError();
       std::size_t free = 0, total = 0;
       cudaMemGetInfo(&free, &total);
-      throw Error(ExitCode::device, "the device's memory is too small: " + std::to_string(bytes()) +
-                                        " bytes wanted, " + std::to_string(free) + " of " +
-                                        std::to_string(total) + " free");
+      throw DeviceMemoryShort("the device's memory is too small: " + std::to_string(bytes()) +
+                              " bytes wanted, " + std::to_string(free) + " of " +
+                              std::to_string(total) + " free");
     }
     check_cuda(status, "allocating device memory", where);
     data_ = static_cast<T*>(memory);

@@ -94,7 +94,7 @@ TEST_CASE("memory of the device's pool is used like any, and used again") {
   const DeviceBuffer<int> plain(std::span<const int>(host), stream.get());
   CHECK(plain.to_host(stream.get()) == host);
   const PooledMemory pooled;
-  CHECK_THROWS_AS(DeviceBuffer<char>(std::size_t{1} << 50), Error);
+  CHECK_THROWS_AS(DeviceBuffer<char>(std::size_t{1} << 50), DeviceMemoryShort);
   const DeviceBuffer<char> small(1);
   CHECK(small.data() != nullptr);
 }
@@ -103,7 +103,7 @@ TEST_CASE("more memory than the device has is an error that names both sizes") {
   try {
     const DeviceBuffer<char> buffer(std::size_t{1} << 50);
     FAIL("a petabyte was allocated");
-  } catch (const Error& error) {
+  } catch (const DeviceMemoryShort& error) {
     CHECK(error.exit_code() == ExitCode::device);
     const std::string text = error.what();
     CHECK(text.find("1125899906842624 bytes wanted") != std::string::npos);

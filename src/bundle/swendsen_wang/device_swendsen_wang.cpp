@@ -215,7 +215,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
     try {
       take_memory();
       made = true;
-    } catch (const Error&) {
+    } catch (const DeviceMemoryShort&) {
       if (group_ == 1) throw;
       group_ = (group_ + 1) / 2;
     }
