@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -171,19 +172,23 @@ void require_address_space() {
 }
 
 std::terminate_handler terminate_before = nullptr;
-thread_local bool memory_was_refused = false;
+std::atomic<int> refusals = 0;  // on their way, or kept
 
-[[noreturn]] void refuse_memory() {
-  memory_was_refused = true;
-  throw std::bad_alloc();
-}
+class Refusal : public std::bad_alloc {
+ public:
+  Refusal() { ++refusals; }
+  Refusal(const Refusal& other) : std::bad_alloc(other) { ++refusals; }
+  ~Refusal() override { --refusals; }
+};
+
+[[noreturn]] void refuse_memory() { throw Refusal(); }
 
 // Memory that is refused where no exception may leave (threads of a parallel region, the standard
 // library's own noexcept functions) is no crash. Files are whole, and leases those of a dead
 // process.
 [[noreturn]] void end_without_memory() {
   // Of an exception that a noexcept function was inlined around there is nothing but the number.
-  bool refused = memory_was_refused && std::uncaught_exceptions() > 0;
+  bool refused = refusals > 0 && std::uncaught_exceptions() > 0;
   try {
     if (std::current_exception() != nullptr) throw;
   } catch (const std::bad_alloc&) {

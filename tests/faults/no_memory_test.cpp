@@ -1,12 +1,21 @@
 // Memory that is refused to C++ code in the middle of a library: what may not end there.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "experiments/console/json_output.hpp"
+#include "experiments/console/program.hpp"
+#include "src/base/error.hpp"
 #include "src/base/h5.hpp"
 #include "tests/support/catch.hpp"
 
@@ -90,4 +99,49 @@ TEST_CASE("JSON values that become containers, and have no memory for it") {
     results.clear();
     for (const KeptForJson& kept : kept_for_json) CHECK_FALSE(kept.taken);
   }
+}
+
+namespace {
+
+// As a noexcept function that others were inlined into does.
+struct Ends {
+  ~Ends() { std::terminate(); }
+};
+
+// How a process of the program ends that does this.
+int status_after(void (*end)()) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);
+    const rlimit none{};
+    ::setrlimit(RLIMIT_CORE, &none);
+    for (FILE* const file : {stdout, stderr}) std::freopen("/dev/null", "w", file);
+    std::string words[] = {"rewise", "--version"};
+    char* arguments[] = {words[0].data(), words[1].data(), nullptr};
+    program_main(2, arguments);
+    end();
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("only who ends for want of memory is said to") {
+  const int refused = status_after([] {
+    const Ends ends;
+    std::get_new_handler()();  // as operator new does where there is none
+  });
+  CHECK((WIFEXITED(refused) && WEXITSTATUS(refused) == 69));
+  const int survived = status_after([] {
+    try {
+      std::get_new_handler()();
+    } catch (const std::bad_alloc&) {
+    }
+    const Ends ends;
+    throw Error(ExitCode::internal, "of another kind");
+  });
+  CHECK((WIFSIGNALED(survived) && WTERMSIG(survived) == SIGABRT));
 }
