@@ -37,11 +37,7 @@ std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
   } else {
     for (const auto dim : dims) found.emplace_back(dim, extent(node));
   }
-  const auto& begin = node.source().begin;
-  for (const auto& extents : found) {
-    check_extents(extents,
-                  fmt::format("{}:{}:{}: lattice.sizes", section.file(), begin.line, begin.column));
-  }
+  for (const auto& extents : found) check_extents(extents, section.origin("sizes", node));
   return found;
 }
 
@@ -51,9 +47,7 @@ std::vector<std::size_t> read_dims(const TomlSection& section) {
   std::vector<std::size_t> dims;
   for (const auto& node : need_list(section, "dim", "1..4 or a list such as [2, 3]")) {
     const auto dim = static_cast<std::size_t>(section.whole_at("dim", node, 1, kMaxDim));
-    refuse_repeats(section, "dim", node, std::find(dims.begin(), dims.end(), dim) != dims.end(),
-                   fmt::format("{}", dim));
-    dims.push_back(dim);
+    append_once(dims, dim, section.origin("dim", node), fmt::format("{}", dim));
   }
   std::sort(dims.begin(), dims.end());
   return dims;
@@ -99,11 +93,8 @@ void read_sizes(const TomlSection& section, std::uint32_t otherwise, StudyConfig
   std::vector<std::size_t> entry;  // [size] of the list, that it comes from
   for (std::size_t k = 0; k < list.size(); ++k) {
     const toml::node& node = list[k];
-    for (auto& extents : read_extents(section, node, dims)) {
-      refuse_repeats(section, "sizes", node,
-                     std::find(sizes.begin(), sizes.end(), extents) != sizes.end(),
-                     extents_text(extents));
-      sizes.push_back(std::move(extents));
+    for (const auto& extents : read_extents(section, node, dims)) {
+      append_once(sizes, extents, section.origin("sizes", node), extents_text(extents));
       entry.push_back(k);
     }
   }
@@ -163,10 +154,7 @@ void read_p(const TomlSection& section, StudyConfig& config) {
   } else {
     for (const auto& entry : need_list(section, "p", "a list, or {from, to, per_decade}")) {
       const double p = section.number_at("p", entry, 0, 1) + 0.0;  // -0 becomes 0
-      refuse_repeats(section, "p", entry,
-                     std::find(config.p.begin(), config.p.end(), p) != config.p.end(),
-                     fmt::format("{}", p));
-      config.p.push_back(p);
+      append_once(config.p, p, section.origin("p", entry), fmt::format("{}", p));
     }
   }
   config.p_given.resize(config.p.size());
@@ -200,10 +188,7 @@ void read_files(const TomlSection& section, StudyConfig& config) {
                    fmt::format("{} where a file's name is expected", toml_type(entry)));
     }
     const auto file = std::filesystem::absolute(base / text->get()).lexically_normal();
-    refuse_repeats(section, "files", entry,
-                   std::find(config.files.begin(), config.files.end(), file) != config.files.end(),
-                   file.string());
-    config.files.push_back(file);
+    append_once(config.files, file, section.origin("files", entry), file.string());
   }
   if (section.has("first_site")) {
     config.first_site = static_cast<int>(section.whole("first_site", 0, 1, 0));
@@ -242,11 +227,8 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
   for (const auto& entry :
        need_list(section, "temperatures", "\"auto\", a list, or {from, to, count}")) {
     const double t = section.number_at("temperatures", entry, least, most);
-    refuse_repeats(section, "temperatures", entry,
-                   std::find(config.temperatures.begin(), config.temperatures.end(), t) !=
-                       config.temperatures.end(),
-                   fmt::format("{}", t));
-    config.temperatures.push_back(t);
+    append_once(config.temperatures, t, section.origin("temperatures", entry),
+                fmt::format("{}", t));
   }
   std::sort(config.temperatures.begin(), config.temperatures.end());
 }
@@ -266,10 +248,8 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
     auto& together = config.temperature_tasks.emplace_back();
     for (const auto& one : *list) {
       const double t = section.number_at(key, one, kLeastTemperature, kMostTemperature);
-      refuse_repeats(section, key, one, std::find(all.begin(), all.end(), t) != all.end(),
-                     fmt::format("{}", t));
+      append_once(all, t, section.origin(key, one), fmt::format("{}", t));
       together.push_back(t);
-      all.push_back(t);
     }
     std::sort(together.begin(), together.end());
   }

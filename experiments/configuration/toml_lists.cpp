@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "experiments/console/options.hpp"
 
 namespace rewise {
 namespace {
@@ -26,11 +26,6 @@ const toml::array& need_list(const TomlSection& section, std::string_view key,
   return *list;
 }
 
-void refuse_repeats(const TomlSection& section, std::string_view key, const toml::node& node,
-                    bool repeated, const std::string& value) {
-  if (repeated) section.fail(key, node, fmt::format("{} is given twice", value));
-}
-
 std::vector<std::string> read_words(const TomlSection& section, std::string_view key,
                                     std::string_view otherwise, bool repeats) {
   const auto* node = section.find(key);
@@ -41,9 +36,12 @@ std::vector<std::string> read_words(const TomlSection& section, std::string_view
     if (word == nullptr) {
       section.fail(key, entry, fmt::format("{} where text is expected", toml_type(entry)));
     }
-    const bool known = std::find(words.begin(), words.end(), word->get()) != words.end();
-    refuse_repeats(section, key, entry, known && !repeats, printable(word->get()));
-    words.push_back(printable(word->get()));
+    const std::string text = printable(word->get());
+    if (repeats) {
+      words.push_back(text);
+    } else {
+      append_once(words, text, section.origin(key, entry), text);
+    }
   }
   return words;
 }

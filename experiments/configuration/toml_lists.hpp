@@ -14,10 +14,6 @@ namespace rewise {
 const toml::array& need_list(const TomlSection& section, std::string_view key,
                              std::string_view allowed);
 
-// Error(usage) where `repeated`; `value`: what is given twice.
-void refuse_repeats(const TomlSection& section, std::string_view key, const toml::node& node,
-                    bool repeated, const std::string& value);
-
 // The words of a key that takes one or a list of them, each once unless `repeats` are allowed.
 std::vector<std::string> read_words(const TomlSection& section, std::string_view key,
                                     std::string_view otherwise, bool repeats = false);

@@ -116,13 +116,16 @@ const toml::node& TomlSection::need(std::string_view key) const {
 std::string TomlSection::origin(std::string_view key) const {
   const auto* node = find(key);
   if (node == nullptr) return fmt::format("{}: {}.{}", file_, path_, key);
-  return fmt::format("{}: {}.{}", place(file_, node->source()), path_, key);
+  return origin(key, *node);
+}
+
+std::string TomlSection::origin(std::string_view key, const toml::node& node) const {
+  return fmt::format("{}: {}.{}", place(file_, node.source()), path_, key);
 }
 
 void TomlSection::fail(std::string_view key, const toml::node& node,
                        const std::string& message) const {
-  throw Error(ExitCode::usage,
-              fmt::format("{}: {}.{}: {}", place(file_, node.source()), path_, key, message));
+  throw Error(ExitCode::usage, fmt::format("{}: {}", origin(key, node), message));
 }
 
 std::string TomlSection::text(std::string_view key, std::string_view otherwise) const {

@@ -31,6 +31,7 @@ class TomlSection {
   const toml::node& need(std::string_view key) const;
   // "file:line:column: section.key"
   std::string origin(std::string_view key) const;
+  std::string origin(std::string_view key, const toml::node& node) const;
   [[noreturn]] void fail(std::string_view key, const toml::node& node,
                          const std::string& message) const;
 

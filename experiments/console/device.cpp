@@ -42,10 +42,7 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
       const auto mark = rest.find_first_of(",+");
       const auto index = static_cast<int>(
           parse_whole(rest.substr(0, mark), 0, 1023, fmt::format("{}: {}", origin, text)));
-      if (std::count(all.begin(), all.end(), index) > 0) {
-        throw Error(ExitCode::usage, fmt::format("{}: {}: {} is given twice", origin, text, index));
-      }
-      all.push_back(index);
+      append_once(all, index, fmt::format("{}: {}", origin, text), fmt::format("{}", index));
       if (!joins) wish.listed.emplace_back();
       wish.listed.back().push_back(index);
       if (mark == std::string_view::npos) return wish;

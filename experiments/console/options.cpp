@@ -72,6 +72,10 @@ class InputFile {
 
 }  // namespace
 
+void given_twice(std::string_view origin, std::string_view what) {
+  throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, what));
+}
+
 std::vector<std::string> split_list(std::string_view text, char between) {
   std::vector<std::string> parts;
   while (true) {
@@ -160,10 +164,7 @@ std::vector<double> parse_temperatures(std::string_view text, std::string_view o
       if (!(t > 0)) {
         throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (> 0)", origin, t));
       }
-      if (std::find(temperatures.begin(), temperatures.end(), t) != temperatures.end()) {
-        throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, t));
-      }
-      temperatures.push_back(t);
+      append_once(temperatures, t, origin, fmt::format("{}", t));
     }
   }
   return temperatures;

@@ -2,6 +2,7 @@
 // values. Every error is one line that names its origin (option, or file:line:column and key).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -21,6 +22,15 @@ std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::st
 std::string extents_text(const std::vector<std::uint32_t>& extents);
 // Their product.
 double site_count(const std::vector<std::uint32_t>& extents);
+
+[[noreturn]] void given_twice(std::string_view origin, std::string_view what);
+// Error(usage) where the list has the value already; `text`: what that is called.
+template <class T>
+void append_once(std::vector<T>& list, const T& value, std::string_view origin,
+                 std::string_view text) {
+  if (std::find(list.begin(), list.end(), value) != list.end()) given_twice(origin, text);
+  list.push_back(value);
+}
 
 // One finite number, nothing around it.
 double parse_number(std::string_view text, std::string_view origin);

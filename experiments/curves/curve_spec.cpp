@@ -35,9 +35,7 @@ std::vector<Mix> parse_mixes(std::string_view text, std::string_view origin) {
     const auto comma = text.find(',');
     const Mix mix = parse_mix(text.substr(0, comma), origin);
     for (const Mix& other : mixes) {
-      if (mix_text(other) == mix_text(mix)) {
-        throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, mix_text(mix)));
-      }
+      if (mix_text(other) == mix_text(mix)) given_twice(origin, mix_text(mix));
     }
     mixes.push_back(mix);
     if (comma == std::string_view::npos) return mixes;

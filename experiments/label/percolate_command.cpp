@@ -65,12 +65,11 @@ std::vector<double> occupations(const PercolateOptions& options, const Percolati
     }
     std::vector<double> shares;
     for (const auto& part : split_list(options.occupied)) {
-      shares.push_back(parse_number(part, "--occupied"));
+      append_once(shares, parse_number(part, "--occupied"), "--occupied", part);
       check_share(shares.back());
     }
     std::sort(shares.begin(), shares.end());
-    if (std::adjacent_find(shares.begin(), shares.end()) == shares.end()) return shares;
-    throw Error(ExitCode::usage, "--occupied: a probability is given twice");
+    return shares;
   }
   const auto known = known_percolation(spec.kind, static_cast<int>(options.dim));
   if (!known || spec.sizes.front().p > 0) {
@@ -101,8 +100,7 @@ PercolationSpec make_spec(const PercolateOptions& options) {
     const auto extents = parse_extents(edge, static_cast<int>(options.dim), "--size");
     check_extents(extents, "--size");
     for (const GraphSpec& other : spec.sizes) {
-      if (other.extents != extents) continue;
-      throw Error(ExitCode::usage, fmt::format("--size: {} is given twice", edge));
+      if (other.extents == extents) given_twice("--size", edge);
     }
     spec.sizes.push_back({extents, p, rule, options.graph_seed});
   }

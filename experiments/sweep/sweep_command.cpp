@@ -2,9 +2,9 @@
 // temperatures.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "experiments/console/options.hpp"
 #include "experiments/study/ranks.hpp"
 #include "experiments/study/resamples.hpp"
 #include "experiments/study/study_options.hpp"
@@ -61,11 +61,9 @@ Example:
 
 // Schedules span the grid here; which p each is for, `tc` alone asks.
 void check_sweep_config(const StudyConfig& config, const std::string& file) {
-  const auto& all = config.schedules;
-  for (auto it = all.begin(); it != all.end(); ++it) {
-    if (std::find(all.begin(), it, *it) == it) continue;
-    throw Error(ExitCode::usage,
-                fmt::format("{}: sampling.schedule: {} is given twice", file, to_string(*it)));
+  std::vector<Schedule> all;
+  for (const Schedule& one : config.schedules) {
+    append_once(all, one, file + ": sampling.schedule", to_string(one));
   }
   if (config.clusters.empty()) return;
   throw Error(ExitCode::usage,

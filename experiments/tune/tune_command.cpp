@@ -93,10 +93,7 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
     for (const std::string& part : split_list(options.candidates)) {
       const Candidate one{parse_schedule(part, "--candidates"), kind};
       if (one.schedule.cluster == 0 && kind != kinds.front()) continue;
-      if (std::find(list.begin(), list.end(), one) != list.end()) {
-        throw Error(ExitCode::usage, fmt::format("--candidates: {} is given twice", part));
-      }
-      list.push_back(one);
+      append_once(list, one, "--candidates", part);
     }
   }
   return list;
@@ -152,10 +149,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   std::vector<double> given;
   for (const std::string& p : split_list(options.p)) {
     spec.graph.p = parse_p(p, "--p");
-    if (std::find(given.begin(), given.end(), spec.graph.p) != given.end()) {
-      throw Error(ExitCode::usage, fmt::format("--p: {} is given twice", p));
-    }
-    given.push_back(spec.graph.p);
+    append_once(given, spec.graph.p, "--p", p);
     auto at = temperatures;
     if (at.empty()) at = {default_temperature(spec, dim)};
     for (const double t : at) {
