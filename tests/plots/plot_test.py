@@ -313,6 +313,19 @@ class Study(InFolder):
         self.assertEqual(names, ["crossings-p0.03", "thermodynamics-p0.03", "tau-p0.03"])
         plot_style.plt.close("all")
 
+    def test_tau_int_stands_over_what_its_measurements_can_show(self):
+        summary = synthetic.summary(ps=(0.03,), sizes=(16, 32, 64))
+        for size, every in zip(summary["points"][0]["sizes"], (2, 2, 3)):
+            size["every"] = every
+        figure = dict(reversed(pair) for pair in plot_study.figures(summary))["tau-p0.03"]
+        panel = figure.axes[0]
+        floors = {line.get_label(): line.get_ydata()[0] for line in panel.lines
+                  if "uncorrelated" in str(line.get_label())}
+        self.assertEqual(floors, {"uncorrelated, every 2 cycles ($L = 16$, $L = 32$)": 1.0,
+                                  "uncorrelated, every 3 cycles ($L = 64$)": 1.5})
+        self.assertIn("every 3 cycles", legend_of(panel))
+        plot_style.plt.close("all")
+
     def test_the_collapse_shows_its_numbers_or_what_speaks_against_it(self):
         summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32))
         good, bad = summary["points"]

@@ -173,19 +173,38 @@ def plot_collapse(points):
     return figure, "collapse"
 
 
+def draw_floors(panel, sizes):
+    """What tau_int is where measurements are uncorrelated, half of the cycles between them: a line
+    for each number of cycles, which names the sizes where there are several; gives the values."""
+    floors = {}
+    for size in sizes:
+        if size.get("every"):
+            floors.setdefault(size["every"] / 2, []).append(extents_label(size["extents"]))
+    for number, (floor, names) in enumerate(sorted(floors.items())):
+        of = f" ({', '.join(names)})" if len(floors) > 1 else ""
+        panel.axhline(floor, color=style.GREY, linewidth=0.8, zorder=1,
+                      linestyle=(0, (1, 1 + 1.5 * number)),
+                      label=f"uncorrelated, every {2 * floor:g} cycles{of}")
+    return list(floors)
+
+
 def plot_tau(summary, point):
-    """tau_int of m^2 in cycles of the schedule M:W, which may differ by size."""
+    """tau_int of m^2 in cycles of the schedule M:W, which may differ by size, as may the cycles
+    per measurement."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):
         schedule = schedule_label(size, summary.get("sampling", {}).get("schedule", ""))
         label = f"{extents_label(size['extents'])}, {schedule}"
         draw_curve(panel, size, "tau", index, (-np.inf, np.inf), label)
-    style.log_if_wide(panel, [size["tau"]["value"] for size in point["sizes"] if size.get("tau")])
+    sizes = [size for size in point["sizes"] if size.get("tau")]
+    floors = draw_floors(panel, sizes)
+    style.log_if_wide(panel, [floors, *(size["tau"]["value"] for size in sizes)])
     panel.set_xlabel(style.TEMPERATURE)
     panel.set_ylabel(r"$\tau_{\mathrm{int}}(m^2)$ (cycles)")
     panel.set_title(p_label(point), loc="left")
-    panel.legend()
+    panel.legend(**style.SMALL_LEGEND)
+    style.give_legends_room(figure)
     return figure, f"tau-{p_name(point)}"
 
 

@@ -55,7 +55,9 @@ CAPTIONS = {
     "crossings": "Binder's U and scaled m^2 (N^(1/2) m^2; at p = 0 L^(d-2+eta) m^2) against "
                  "temperature; circles mark crossings.",
     "thermodynamics": "Energy, magnetisation, specific heat and susceptibility per site.",
-    "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule.",
+    "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule. Uncorrelated "
+           "measurements, every n cycles, give n/2 (dotted): there points say of the schedule only "
+           "that it is no slower.",
     "sweep": "The largest lattice at every p.",
     "peaks": "Specific heat and susceptibility with their maxima, by reweighting.",
     "tree": "Transfer from shortcut to shortcut on bare lattices; Tc is where it is 1.",
@@ -220,7 +222,8 @@ def page(summary, folder, plots):
                 "<p>Half of the replicas start hot (random), half cold (ordered): in equilibrium "
                 "their &lt;|m|&gt; agree. z is the worst difference over its error; beyond 4 it is "
                 "no chance. τ is the largest τ<sub>int</sub> of m² over the temperatures, in "
-                "cycles (1/2 is white noise).</p>"),
+                "cycles; half of the cycles per measurement where measurements are "
+                "uncorrelated.</p>"),
         section("Plots", '<div class="plots">', *[figure(path) for path in plots], "</div>"),
         section("Where the numbers come from", table(rows, ["", ""], text_columns=(1,))),
         section("How to repeat it", repeat(summary, folder))]
