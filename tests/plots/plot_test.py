@@ -338,8 +338,10 @@ class Study(InFolder):
         left, right = [panel.get_title(loc="left") for panel in figure.axes]
         self.assertIn("2.500(10)", left)
         self.assertIn("0.52(2)", left)
+        self.assertIn("$S = 0.3$", left)
         self.assertIn("do not fall", right)
-        self.assertNotIn("T_", right)
+        self.assertIn("of the crossings", right)  # S belongs to another Tc, which is not known
+        self.assertNotIn("S =", right)
         for panel in figure.axes:
             self.assertEqual(legend_of(panel), "$L = 16$ $L = 32$")
         plot_style.plt.close("all")

@@ -145,16 +145,29 @@ def plot_thermodynamics(point, more=()):
     return figure, f"thermodynamics-{p_name(point)}"
 
 
+def known_tc(point):
+    """Tc, or what a check refused; NaN where there is neither."""
+    return whole_or_statistical(point.get("tc") or refused(point))
+
+
+def tc_source(point):
+    """Whose Tc known_tc() is."""
+    if point.get("tc") is None:
+        return "of the crossings, refused by a check"
+    return {"tree": "of the tree condition", "both": "of both methods"}.get(
+        point["tc"].get("method"), "of the crossings")
+
+
 def plot_collapse(points):
-    """U of all sizes against (T - Tc) N^y, with the Tc and y of the best collapse where they are a
-    result, else with those of the crossings and theory; S is the mean squared distance of the best
-    collapse from one curve, in units of the errors."""
+    """U of all sizes against (T - Tc) N^y. With the Tc and y of the best collapse where they are a
+    result: S is its mean squared distance from one curve, in units of the errors. Else with the Tc
+    of the crossings and theory's y, which S is not about: the title says so, and what speaks
+    against the best collapse."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         found = point["collapse"]
         good = found["tc"] is not None
-        tc, tc_error = value_and_error(found["tc"]) if good else whole_or_statistical(
-            point.get("tc") or refused(point))
+        tc, tc_error = value_and_error(found["tc"]) if good else known_tc(point)
         y, y_error = value_and_error(found["y"]) if good else (found["y_theory"], 0)
         for index, size in enumerate(point["sizes"]):
             fine = size["fine"]
@@ -165,10 +178,10 @@ def plot_collapse(points):
                          extents_label(size["extents"]))
         panel.set_xlabel(r"$(T - T_{\mathrm{c}})\,N^{\,y}$ ($J/k_{\mathrm{B}}$)")
         panel.set_ylabel(style.LABELS["binder"])
-        numbers = rf"$T_{{\mathrm{{c}}}} = {in_formula(tc, tc_error)}$, " \
-            rf"$y = {in_formula(y, y_error)}$" if good else found["against"]
-        panel.set_title(f"{p_label(point)}: {numbers}, $S = {found['quality']:.2g}$", loc="left",
-                        fontsize=7)
+        title = rf"{p_label(point)}: $T_{{\mathrm{{c}}}} = {in_formula(tc, tc_error)}$"
+        title += rf", $y = {in_formula(y, y_error)}$, $S = {found['quality']:.2g}$" if good else \
+            f" {tc_source(point)}, $y = {y:.4g}$\nbest collapse refused: {found['against']}"
+        panel.set_title(title, loc="left", fontsize=7)
         panel.legend(**style.SMALL_LEGEND)
     return figure, "collapse"
 
@@ -358,7 +371,8 @@ def jobs_of_study(summary):
     with_u = [p for p in points if found(p, "binder")]
     if with_u:
         yield partial(plot_binder_limit, with_u)
-    collapsed = [p for p in points if p.get("collapse")]
+    collapsed = [p for p in points if p.get("collapse")
+                 and (p["collapse"]["tc"] is not None or np.isfinite(known_tc(p)[0]))]
     if collapsed:
         yield partial(plot_collapse, collapsed)
     for point in points:

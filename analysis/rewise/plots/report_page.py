@@ -54,6 +54,10 @@ CAPTIONS = {
                     "universal value.",
     "crossings": "Binder's U and scaled m^2 (N^(1/2) m^2; at p = 0 L^(d-2+eta) m^2) against "
                  "temperature; circles mark crossings.",
+    "collapse": "Binder's U of all sizes against (T - Tc) N^y: one curve where the sizes are large "
+                "enough, with Tc and y of the best collapse. Where that was not found or was "
+                "refused, the title says with which Tc the sizes are drawn, and S, the best "
+                "collapse's distance from one curve, is left out.",
     "thermodynamics": "Energy, magnetisation, specific heat and susceptibility per site.",
     "tau": "Integrated autocorrelation time of m^2, in cycles of the schedule. Uncorrelated "
            "measurements, every n cycles, give n/2 (dotted): there points say of the schedule only "
