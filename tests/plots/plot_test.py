@@ -8,6 +8,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 import unittest.mock
 
@@ -445,6 +446,15 @@ class OneTask(InFolder):
         self.assertEqual((status, err), (0, ""))
         self.assertEqual({pathlib.Path(line).stem for line in out.split()},
                          {"t-moments", "t-series", "t-energies", "t-autocorrelation"})
+
+    def test_bins_of_the_energy_hold_as_many_energies_each(self):
+        for edge, step, values in ((16, 4, 100), (16, 2, 333), (8, 1, 7)):
+            sums = step * np.arange(-values // 2, values // 2)
+            energy = -np.resize(sums, (1, 9, len(sums))) / edge**2  # all are as frequent
+            task = types.SimpleNamespace(energy=energy, sites=edge**2)
+            counts = np.histogram(task.energy, plot_task.energy_edges(task))[0]
+            self.assertEqual(len(set(counts[1:])), 1, counts)  # the first has what remains
+            self.assertEqual(counts.sum(), task.energy.size)
 
     def test_potts_tasks_have_their_own_unit_and_exact_energies(self):
         path = synthetic.write_task(self.folder / "t.h5", temperatures=(0.701231567930, 0.75),

@@ -26,7 +26,7 @@ def title(task):
 
 def put_title(figure, task):
     """Above the panels: within them it would lie on curves."""
-    figure.suptitle(title(task), fontsize=9, x=0.01, ha="left")
+    figure.axes[0].set_title(title(task), loc="left")
 
 
 def chosen(task):
@@ -76,7 +76,7 @@ def plot_autocorrelation(task):
         panel.axhline(0, color=style.GREY, linewidth=0.6)
         panel.set_xlabel("lag (measurements)")
         panel.set_ylabel(rf"autocorrelation $\rho(t)$ of {name}")
-        panel.legend()
+        panel.legend(title=r"$\tau_{\mathrm{int}}$ in measurements", title_fontsize=8)
     for panel in axes[0]:
         panel.set_xlim(0, min(lags, task.energy.shape[1] - 1))
         panel.set_ylim(-0.2, 1.02)
@@ -100,16 +100,26 @@ def coexisting(task, temperature):
     return -middle - half, -middle + half
 
 
+def energy_edges(task):
+    """Edges of the histogram's bins, each of the same number of energies: bond sums are whole and
+    differ by multiples of a step (2 on a graph of Ising spins, 4 where all degrees are even), and
+    bins of other widths would hold now one energy more, now one less."""
+    sums = np.unique(np.rint(-task.energy * task.sites).astype(np.int64))
+    step = int(np.gcd.reduce(np.diff(sums))) if len(sums) > 1 else 1
+    energies = (sums[-1] - sums[0]) // step + 1
+    bins = max(1, min(MOST_BINS, int(task.energy[0].size**0.5), energies))
+    width = step * -(-energies // bins)
+    edges = sums[0] - step / 2 + width * np.arange(-(-energies * step // width) + 1)
+    return np.sort(-edges) / task.sites
+
+
 def plot_energies(task):
     """How often each energy was measured, at a few temperatures."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
-    low, high = task.energy.min(), task.energy.max()
-    # No bin narrower than the spacing of the energies, 1/N at least.
-    bins = max(1, min(MOST_BINS, int((high - low) * task.sites / 4), int(task.energy[0].size**0.5)))
+    edges = energy_edges(task)
     for colour, index in enumerate(chosen(task)):
-        density, edges = np.histogram(task.energy[index], bins=bins, range=(low, high),
-                                      density=True)
+        density, _ = np.histogram(task.energy[index], bins=edges, density=True)
         panel.stairs(density, edges, color=style.COLOURS[colour % 7], linewidth=0.9,
                      label=rf"$T = {task.temperature[index]:g}$")
         for exact in coexisting(task, task.temperature[index]) or ():
@@ -117,8 +127,9 @@ def plot_energies(task):
     panel.set_xlabel(style.LABELS["energy"])
     panel.set_ylabel("density of measurements")
     panel.set_ylim(bottom=0)
-    panel.legend()
     put_title(figure, task)
+    panel.legend(**style.SMALL_LEGEND)
+    style.give_legends_room(figure)
     return figure, "energies"
 
 
