@@ -105,7 +105,7 @@ def labels(curves):
 
     def word(name, value):
         if name in ("temperature", "p"):
-            value = f"{float(value):.6g}"
+            value = style.temperature_text(float(value))
         return shown.get(name, "{}").format(value)
 
     # "own" is no edge of tiles but that of a method without a choice.
@@ -186,7 +186,7 @@ def draw_panel(axes, tables, panel):
         if few and panel.get("lines") != "only":
             style.points(axes, x[shown], y[shown], bars(y, error, shown, panel), index,
                          label=label)
-            axes.plot(x[shown], y[shown], color=look["color"], linewidth=0.6, alpha=0.7)
+            axes.plot(x, np.where(shown, y, np.nan), color=look["color"], linewidth=0.6, alpha=0.7)
         else:
             # A line breaks where points are not shown.
             axes.plot(x, np.where(shown, y, np.nan), color=look["color"], label=label,
@@ -290,7 +290,7 @@ def draw(data, folder):
         figure = compose(panels, lambda panel: data["tables"])
         if figure is None:
             return None
-        figure.suptitle(heading(data), fontsize=9, x=0.01, ha="left")
+        figure.axes[0].set_title(heading(data), loc="left")
         style.give_legends_room(figure)
         return figure, name
     return style.save_all([partial(make, name, panels)

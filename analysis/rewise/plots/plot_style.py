@@ -105,9 +105,15 @@ def panel_name(axes, text, where="upper left"):
               bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})
 
 
-def plain_number(x):
-    """0.05, or 5 x 10^-7 where that is shorter, with all the digits that tell ticks apart."""
-    if 1e-3 <= x < 1e5:
+def temperature_text(temperature):
+    """With the digits that it was given with: 2.269185 has seven."""
+    return f"{temperature:.7g}"
+
+
+def plain_number(x, powers=False):
+    """0.05, or 5 x 10^-7 where that is shorter or `powers` of ten are asked for, with all the
+    digits that tell ticks apart."""
+    if 1e-3 <= x < 1e5 and not powers:
         return f"{x:g}"
     mantissa, exponent = f"{x:.5e}".split("e")
     return rf"${float(mantissa):g} \times 10^{{{int(exponent)}}}$"
@@ -133,7 +139,9 @@ def plain_log_ticks(axis, values):
         axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 3, 5) if span < 30
                                                             else (1, 2, 5)))
     if span < 100:
-        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: plain_number(x)))
+        powers = min(values) < 1e-3 or max(values) >= 1e5  # one way for all ticks
+        axis.set_major_formatter(
+            matplotlib.ticker.FuncFormatter(lambda x, _: plain_number(x, powers)))
         axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
 
 

@@ -50,7 +50,7 @@ def plot_series(task):
             panel.set_xlim(0, max(times - 1, 1))
         row[0].set_ylabel(r"$e$ ($J$)")
         row[1].set_ylabel(r"$m$")
-        style.panel_name(row[0], f"$T = {task.temperature[index]:g}$")
+        style.panel_name(row[0], f"$T = {style.temperature_text(task.temperature[index])}$")
     for panel in axes[-1]:
         panel.set_xlabel("measurement")
     axes[0, 0].set_title(title(task), loc="left")
@@ -71,7 +71,7 @@ def plot_autocorrelation(task):
             tau, error, window = tau_int(series[index])
             lags = max(lags, 3 * window)
             panel.plot(rho, color=style.COLOURS[colour % 7], linewidth=0.9,
-                       label=rf"$T = {task.temperature[index]:g}$, "
+                       label=rf"$T = {style.temperature_text(task.temperature[index])}$, "
                              rf"$\tau = {with_error(tau, error)}$")
         panel.axhline(0, color=style.GREY, linewidth=0.6)
         panel.set_xlabel("lag (measurements)")
@@ -121,7 +121,7 @@ def plot_energies(task):
     for colour, index in enumerate(chosen(task)):
         density, _ = np.histogram(task.energy[index], bins=edges, density=True)
         panel.stairs(density, edges, color=style.COLOURS[colour % 7], linewidth=0.9,
-                     label=rf"$T = {task.temperature[index]:g}$")
+                     label=rf"$T = {style.temperature_text(task.temperature[index])}$")
         for exact in coexisting(task, task.temperature[index]) or ():
             panel.axvline(exact, color=style.GREY, linewidth=0.8, linestyle="--")
     panel.set_xlabel(style.LABELS["energy"])

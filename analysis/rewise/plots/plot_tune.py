@@ -35,7 +35,7 @@ def setting_name(setting):
         f"$L = {extents[0]}$" if len(set(extents)) == 1 else "x".join(map(str, extents)))
     p = setting["graph"]["p"]
     return f"{size}, " + (f"$p = {p:g}$, " if p is not None else "") + \
-        f"$T = {setting['temperature']:g}$"
+        f"$T = {style.temperature_text(setting['temperature'])}$"
 
 
 def same(candidate, winner):
@@ -53,7 +53,10 @@ def plot_rates(settings):
     for panel, setting in zip(axes.flat, settings):
         candidates = sorted(setting["candidates"], key=share)
         for kept in (True, False):
-            at = [k for k, c in enumerate(candidates) if (c["dropped"] is None) == kept]
+            at = [k for k, c in enumerate(candidates)
+                  if (c["dropped"] is None) == kept and np.isfinite(worth(c)[0])]
+            if not at:
+                continue
             rate = np.array([worth(candidates[k]) for k in at]).reshape(-1, 2)
             face = {} if kept else {"markerfacecolor": "white"}
             style.points(panel, at, rate[:, 0], rate[:, 1], 0,
@@ -69,7 +72,7 @@ def plot_rates(settings):
         panel.set_xticks([], minor=True)
         panel.set_xlim(-0.6, len(candidates) - 0.4)
         panel.set_xlabel("schedule, sweeps : cluster updates")
-        panel.set_ylabel("$m^2$ and $U$, independent per s")
+        panel.set_ylabel("worth: independent measurements per s")
         panel.set_title(setting_name(setting))
         panel.legend(loc="best")
     return figure, "tune"
@@ -94,7 +97,9 @@ def plot_scan(settings):
                                     height=1.6 + 0.32 * len(settings))
     panel = axes[0, 0]
     shades = style.plt.get_cmap("cividis").copy()
-    shades.set_bad("#dddddd")
+    shades.set_bad(alpha=0)
+    panel.add_patch(style.plt.Rectangle((0, 0), 1, 1, transform=panel.transAxes, facecolor="white",
+                                        edgecolor="#999999", hatch="////", linewidth=0, zorder=-1))
     image = panel.imshow(np.log10(np.clip(ratio, 1e-3, None)), aspect="auto", cmap=shades,
                          vmin=-2, vmax=0)
     for row, column in np.ndindex(ratio.shape):
@@ -109,11 +114,13 @@ def plot_scan(settings):
     panel.set_xticks(range(len(names)), names, rotation=90 if len(names) > 14 else 0)
     several = len({s["temperature"] for s in settings}) > 1
     panel.set_yticks(range(len(settings)),
-                     [p_text(s["graph"]["p"]) + (f", $T={s['temperature']:g}$" if several else "")
+                     [p_text(s["graph"]["p"]) + (f", $T={style.temperature_text(s['temperature'])}$" if several
+                                                else "")
                       for s in settings])
     panel.minorticks_off()
     panel.tick_params(top=False, right=False)
-    panel.set_xlabel("schedule, sweeps : cluster updates (grey: not measured, too long a cycle)")
+    panel.set_xlabel("schedule, sweeps : cluster updates (hatched: no number, as it was dropped at once "
+                     "or its cycle is too long)")
     panel.set_ylabel(style.REWIRED)
     bar = figure.colorbar(image, ax=panel, ticks=[-2, -1, 0])
     bar.ax.set_yticklabels(["0.01", "0.1", "1"])
