@@ -145,7 +145,7 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
   add_whole(app, "--equilibrate", o.equilibrate, 0, 1u << 30,
             "mixed cycles before: sweep and 4 Wolff updates\n"
             "(bundle), sweep and Swendsen-Wang (single)");
-  add_whole(app, "--threads", o.threads, 0, 4096, "of the CPU's rows; 0: all cores");
+  add_threads(app, o.threads, "of the CPU's rows; 0: all cores");
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "of graphs and runs");
   begin_group(app, "Output");

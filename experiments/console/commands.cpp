@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <thread>
 
 #include "experiments/console/options.hpp"
 #include "src/base/profile.hpp"
@@ -64,6 +65,23 @@ void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std
   app.add_option_function<std::string>(name, read, help)
       ->type_name("N")
       ->default_str(fmt::format("{}", value));
+}
+
+void warn_beyond_cores(std::uint64_t threads, const char* origin) {
+  const std::uint64_t cores = std::thread::hardware_concurrency();
+  if (cores == 0 || threads <= cores) return;
+  fmt::print(stderr,
+             "warning: {}: {} threads on {} core(s) wait for each other, which takes many times as "
+             "long as {} would\n",
+             origin, threads, cores, cores);
+}
+
+void add_threads(CLI::App& app, std::uint64_t& value, const std::string& help) {
+  const auto read = [&value](const std::string& text) {
+    value = parse_whole(text, 0, 4096, "--threads");
+    warn_beyond_cores(value, "--threads");
+  };
+  app.add_option_function<std::string>("--threads", read, help)->type_name("N")->default_str("0");
 }
 
 void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,

@@ -48,6 +48,9 @@ void refuse_beside(const CLI::App& app, const std::string& file_option,
 // A whole number with checked range; the default is shown in the help.
 void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
                std::uint64_t most, const std::string& help);
+// --threads, 0 for as many as help; more than there are cores are warned of.
+void add_threads(CLI::App& app, std::uint64_t& value, const std::string& help);
+void warn_beyond_cores(std::uint64_t threads, const char* origin);
 // A text option whose default, if any, is shown in the help.
 void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
               const std::string& help);

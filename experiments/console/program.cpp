@@ -84,8 +84,9 @@ Examples:
   rewise tc experiments/configs/quickstart.toml    critical temperatures, with plots
 
 Exit status: 0 done; 64 command line or configuration; 65 damaged or unfit input data;
-69 no such device; 70 a defect of rewise; 73 a result is held by another process or would
-be overwritten; 74 input/output; 75 interrupted, checkpoint written: run it again.)";
+69 no such device, or too little memory; 70 a defect of rewise; 73 a result is held by
+another process or would be overwritten; 74 input/output; 75 interrupted: run, tc, sweep
+and reproduce go on from where they were when run again, others said what they lost.)";
 
 // " (did you mean 'x'?)" for the known word nearest to what was typed, or "".
 std::string hint(const std::string& typed, const std::vector<std::string>& known) {

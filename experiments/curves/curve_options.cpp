@@ -103,8 +103,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   add_text(app, "--engine", o.engine, "WORD",
            "bundle (32 Ising replicas per word), single, or\nauto: bundle where it can");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
-  add_whole(app, "--threads", o.threads, 0, 4096,
-            "0: as many as help; the seconds depend on it,\nnothing else does");
+  add_threads(app, o.threads, "0: as many as help; the seconds depend on it,\nnothing else does");
   add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "DIR", "curves.json, CSV files and plots go here");

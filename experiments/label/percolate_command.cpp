@@ -187,7 +187,7 @@ AddedCommand add_percolate_command(CLI::App& program) {
             "of samples, for errors; rewired lattices: graphs per\nsize");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed: same seed, same numbers");
   begin_group(app, "Machine");
-  add_whole(app, "--threads", o.threads, 0, 4096, "0: all cores");
+  add_threads(app, o.threads, "0: all cores");
   add_text(app, "--time-limit", o.time_limit, "TIME", "stop with status 75 after this time");
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "DIR", "percolation.json, percolation.csv and plots go here");

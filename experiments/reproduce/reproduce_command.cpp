@@ -239,7 +239,7 @@ AddedCommand add_reproduce_command(CLI::App& program) {
   add_text(app, "--scale", options->scale, "WORD", "quick or paper");
   add_text(app, "--out", options->out, "DIR", "where results go [studies/NAME-SCALE]");
   add_text(app, "--device", options->device, "DEVICE", "auto, cpu, cuda or cuda:N");
-  add_whole(app, "--threads", options->threads, 0, 4096, "0: as many as help");
+  add_threads(app, options->threads, "0: as many as help");
   add_text(app, "--time-limit", options->time_limit, "TIME", "stop with status 75 after this time");
   add_off_flag(app, "--no-plots", options->plots, "do not draw plots");
   add_flag(app, "--json", options->json, "print one JSON object, nothing else");

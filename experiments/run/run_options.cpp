@@ -68,8 +68,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "the CPU is done first, and says what it took. cuda:0+1:\n"
            "GPUs share a large lattice (single engine, sweeps and\n"
            "Swendsen-Wang; packed engine)");
-  add_whole(app, "--threads", o.threads, 0, 4096,
-            "0: as many as help; the numbers do not depend on it");
+  add_threads(app, o.threads, "0: as many as help; the numbers do not depend on it");
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_text(app, "--wolff-method", o.wolff_method, "WORD",
            fmt::format("single engine, how clusters are grown: {},\n"

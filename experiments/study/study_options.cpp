@@ -65,8 +65,7 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_text(app, "--device", options.device, "DEVICE",
            "instead of run.device: auto, cpu, cuda, cuda:N, or\n"
            "cuda:0,1 and so on to deal the tasks out to several");
-  add_whole(app, "--threads", options.threads, 0, 4096,
-            "instead of run.threads; the numbers do not depend on it");
+  add_threads(app, options.threads, "instead of run.threads; the numbers do not depend on it");
   add_text(app, "--time-limit", options.time_limit, "TIME", "instead of run.time_limit");
   add_profile_option(app);
   add_flag(app, "--recompute-damaged", options.recompute_damaged,
@@ -85,7 +84,11 @@ StudyConfig configure(const StudyOptions& options) {
     check_device_words(options.device, "--device");
     config.device = options.device;
   }
-  if (options.threads > 0) config.threads = static_cast<int>(options.threads);
+  if (options.threads > 0) {
+    config.threads = static_cast<int>(options.threads);
+  } else {
+    warn_beyond_cores(static_cast<std::uint64_t>(config.threads), "run.threads");
+  }
   if (!options.time_limit.empty()) {
     config.time_limit = parse_duration(options.time_limit, "--time-limit").count();
   }

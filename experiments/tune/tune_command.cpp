@@ -269,16 +269,24 @@ ExitCode run_tune(const TuneOptions& options) {
   const StopToken stop;
   Progress progress("tune", static_cast<double>(list.size()));
   std::vector<TuneResult> results;
+  std::string stopped;
   for (const TaskSpec& spec : list) {
     const std::string name = fmt::format("p = {}, T = {}", number_text(spec.graph.p),
                                          number_text(spec.temperatures.front()));
     progress.stage(name);
     const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
     const profile::Span span(profile::Work::tune, name);
-    results.push_back(tune(setting_of(options, spec, device), stop, note));
+    try {
+      results.push_back(tune(setting_of(options, spec, device), stop, note));
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::interrupted) throw;
+      stopped = error.what();
+      break;
+    }
     progress.add(1);
   }
   progress.close();
+  if (results.empty()) throw Error(ExitCode::interrupted, stopped + "; nothing was kept");
   if (options.json) {
     fmt::print("{}\n", tune_json(results).dump(2));
   } else {
@@ -287,7 +295,9 @@ ExitCode run_tune(const TuneOptions& options) {
   }
   std::fflush(stdout);
   keep(options, results);
-  return ExitCode::done;
+  if (stopped.empty()) return ExitCode::done;
+  throw Error(ExitCode::interrupted, fmt::format("{}; {} of {} settings were measured", stopped,
+                                                 results.size(), list.size()));
 }
 
 void add_setting_options(CLI::App& app, TuneOptions& o) {
@@ -322,7 +332,7 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
   add_text(app, "--budget", o.budget, "TIME", "for each p and temperature: 10s, 5min");
   add_flag(app, "--keep-all", o.keep_all, "drop no candidate: for checks, with a large budget");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
-  add_whole(app, "--threads", o.threads, 0, 4096, "0: as many as help");
+  add_threads(app, o.threads, "0: as many as help");
   add_text(app, "--wolff-method", o.wolff_method, "WORD", "single engine: as 'rewise run'");
   add_text(app, "--label-method", o.label_method, "WORD", "single engine: as 'rewise run'");
   begin_group(app, "Output");

@@ -57,7 +57,8 @@ std::string shown_tau(Value tau, const TrialFigures& f) {
 std::string verdict(const TuneResult& result, std::size_t index) {
   const TuneRow& row = result.rows[index];
   if (index == result.winner) return "best";
-  if (row.place.dropped) return fmt::format("dropped, turn {}", row.place.turns);
+  if (row.place.dropped && row.place.turns == 0) return "left out: too long a cycle";
+  if (row.place.dropped) return fmt::format("dropped after {} turn(s)", row.place.turns);
   const bool tied = std::find(result.tied.begin(), result.tied.end(), index) != result.tied.end();
   return tied ? "as good, within errors" : "";
 }

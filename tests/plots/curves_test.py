@@ -67,7 +67,7 @@ class Curves(InFolder):
         self.assertEqual(len(plot_curves.chosen(curves, "schedule=1:1|0:1")), 1)
         self.assertEqual(plot_curves.labels(curves), ["1:0", "1:1"])
         curves[1]["keys"]["temperature"] = "3"
-        self.assertEqual(plot_curves.labels(curves)[0], "$T = 2.26919$, 1:0")
+        self.assertEqual(plot_curves.labels(curves)[0], "$T = 2.269185$, 1:0")
 
     def test_a_method_without_a_choice_of_tiles_is_named_without(self):
         curves = [{"keys": {"method": "fast", "tile": "own"}, "columns": {}},

@@ -98,8 +98,7 @@ def plot_scan(settings):
     panel = axes[0, 0]
     shades = style.plt.get_cmap("cividis").copy()
     shades.set_bad(alpha=0)
-    panel.add_patch(style.plt.Rectangle((0, 0), 1, 1, transform=panel.transAxes, facecolor="white",
-                                        edgecolor="#999999", hatch="////", linewidth=0, zorder=-1))
+    panel.patch.set(hatch="////", edgecolor="#999999")
     image = panel.imshow(np.log10(np.clip(ratio, 1e-3, None)), aspect="auto", cmap=shades,
                          vmin=-2, vmax=0)
     for row, column in np.ndindex(ratio.shape):
@@ -113,14 +112,12 @@ def plot_scan(settings):
                                             edgecolor=style.COLOURS[1], linewidth=1.6, zorder=4))
     panel.set_xticks(range(len(names)), names, rotation=90 if len(names) > 14 else 0)
     several = len({s["temperature"] for s in settings}) > 1
+    at = [f", $T={style.temperature_text(s['temperature'])}$" if several else "" for s in settings]
     panel.set_yticks(range(len(settings)),
-                     [p_text(s["graph"]["p"]) + (f", $T={style.temperature_text(s['temperature'])}$" if several
-                                                else "")
-                      for s in settings])
+                     [p_text(s["graph"]["p"]) + text for s, text in zip(settings, at)])
     panel.minorticks_off()
     panel.tick_params(top=False, right=False)
-    panel.set_xlabel("schedule, sweeps : cluster updates (hatched: no number, as it was dropped at once "
-                     "or its cycle is too long)")
+    panel.set_xlabel("schedule, sweeps : cluster updates (hatched: left out, too long a cycle)")
     panel.set_ylabel(style.REWIRED)
     bar = figure.colorbar(image, ax=panel, ticks=[-2, -1, 0])
     bar.ax.set_yticklabels(["0.01", "0.1", "1"])
