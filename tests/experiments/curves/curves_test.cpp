@@ -114,7 +114,7 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
   const Workplace place;
   const json set = parsed(
       place.run("equilibrate --size 8 --temperature 3.0 --schedule 1:0,glauber/1:0,1:1 --steps 400 "
-                "--points 40 --replicas 64 --device cpu --seed 4 --json"));
+                "--points 40 --replicas 1024 --device cpu --seed 4 --json"));
   const auto& curves = set["tables"]["energy"];
   REQUIRE(curves.size() == 3);
   for (const auto& curve : curves) {

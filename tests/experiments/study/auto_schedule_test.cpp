@@ -206,8 +206,14 @@ TEST_CASE("rewise tune --study: tc takes the winner from there") {
   CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
 
   const std::string tune = "tune --p 0.1 --device cpu --candidates 1:5 --budget 0.1s --study st ";
-  REQUIRE(place.run(tune + "--size 8").status == 0);
-  REQUIRE(place.run(tune + "--size 12").status == 0);
+  const Output held = place.run(tune + "--size 8");
+  CHECK(held.status == 73);
+  CHECK(held.err.find("--overwrite") != std::string::npos);
+  const Output foreign = place.run("tune --size 8 --p 0.2 --device cpu --budget 0.1s --study st");
+  CHECK(foreign.status == 64);
+  CHECK(foreign.err.find("has no p = 0.2") != std::string::npos);
+  REQUIRE(place.run(tune + "--size 8 --overwrite").status == 0);
+  REQUIRE(place.run(tune + "--size 12 --overwrite").status == 0);
   const auto tuned =
       nlohmann::json::parse(place.read("st/schedules/8x8_p0.1_rewire_bundle_metropolis_auto.json"));
   CHECK(tuned["schedule"] == "1:5");
