@@ -14,14 +14,16 @@ they are first used.
 
 import importlib
 import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same when it runs
     from ._core import devices as devices
     from .device_spins import DeviceSpins as DeviceSpins, DeviceSums as DeviceSums
-    from .errors import (DataError as DataError, DeviceError as DeviceError, Error as Error,
-                         FileError as FileError, HeldError as HeldError,
-                         Interrupted as Interrupted, UsageError as UsageError)
+    from .errors import (AbsentError as AbsentError, DataError as DataError,
+                         DeviceError as DeviceError, Error as Error, FileError as FileError,
+                         HeldError as HeldError, Interrupted as Interrupted,
+                         ModuleError as ModuleError, UsageError as UsageError)
     from .files import (Task as Task, read_summary as read_summary, read_task as read_task,
                         with_error as with_error)
     from .graph import Graph as Graph, rewire as rewire
@@ -38,8 +40,8 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 _FROM = {
-    "errors": ("Error", "UsageError", "DataError", "DeviceError", "HeldError", "FileError",
-               "Interrupted"),
+    "errors": ("Error", "UsageError", "DataError", "AbsentError", "ModuleError", "DeviceError",
+               "HeldError", "FileError", "Interrupted"),
     "files": ("read_task", "read_summary", "with_error", "Task"),
     "graph": ("Graph", "rewire"),
     "simulation": ("Simulation", "simulate"),
@@ -58,13 +60,33 @@ _MODULES = {*_FROM, "series"}
 __all__ = sorted(_MODULE_OF)
 
 
+def _module(name):
+    """One of the package; all of them have `from . import _core`, which comes here, too."""
+    try:
+        return importlib.import_module(f".{name}", __name__)
+    except ImportError as error:
+        if name != "_core":
+            raise
+        from .errors import ModuleError
+
+        why = f"cannot be loaded ({error})"
+        if isinstance(error, ModuleNotFoundError):
+            found = [name for place in __path__ for name in os.listdir(place)
+                     if name.startswith("_core.") and name.endswith(".so")]
+            why = "is not there" if not found else \
+                f"is for another Python than this {sys.implementation.cache_tag} ({found[0]})"
+        raise ModuleError(f"the compiled module rewise._core {why}: `pip install .` in rewise's "
+                          "source tree builds it (README.md, Python). Studies and task files are "
+                          "read, and drawn, without it", name="rewise._core") from None
+
+
 def __getattr__(name):
     if name == "__version__":
-        value = importlib.import_module("._core", __name__).version
+        value = _module("_core").version
     elif name in _MODULE_OF:
-        value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
+        value = getattr(_module(_MODULE_OF[name]), name)
     elif name in _MODULES:
-        value = importlib.import_module(f".{name}", __name__)
+        value = _module(name)
     else:
         raise AttributeError(f"module 'rewise' has no attribute '{name}'")
     globals()[name] = value

@@ -28,6 +28,16 @@ def whole(name, value, least=0, most=2**64 - 1):
     return number
 
 
+def index(name, value, count):
+    """A place among `count`, from the end where it is negative."""
+    try:
+        return range(count)[operator.index(value)]
+    except TypeError:
+        raise TypeError(f"{name}: {value!r} is not an index (a whole number)") from None
+    except IndexError:
+        raise UsageError(f"{name}: index {value} is out of range (there are {count})") from None
+
+
 def real(name, value):
     try:
         number = float(value)

@@ -25,8 +25,11 @@ def main():
         os.environ.setdefault("REWISE_PACKAGE", str(package))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the program has handlers of its own
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    from . import _core
-
+    try:
+        from . import _core
+    except errors.ModuleError as error:
+        print(f"rewise: {error}", file=sys.stderr)
+        return error.status
     return _core.program(["rewise", *sys.argv[1:]])
 
 
@@ -35,6 +38,8 @@ class Running:
     raises what it ended with."""
 
     def __init__(self, arguments, progress=None):
+        from . import _core  # noqa: F401  where it is missing this call tells, not the process
+
         self._shown = wants_progress(progress)
         self.process = subprocess.Popen(
             [sys.executable, "-c", START, str(pathlib.Path(__file__).absolute().parents[1]),

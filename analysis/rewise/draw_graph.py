@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .errors import UsageError
+from .errors import UsageError, module
 
 GREY, COLOUR = "#BBBBBB", "#D55E00"
 
@@ -18,9 +18,8 @@ def _places(graph):
 
 
 def draw(graph, axes, most):
-    import matplotlib.collections
-    import matplotlib.pyplot as plt
-
+    plt = module("matplotlib.pyplot", "draw()")
+    collections = module("matplotlib.collections", "draw()")
     if graph.dim not in (1, 2):
         raise UsageError(f"draw: for lattices of one or two dimensions, not {graph.title} "
                          "(to_networkx() for others)")
@@ -36,7 +35,7 @@ def draw(graph, axes, most):
     ends = place[edges]
     short = np.abs(ends[:, 0] - ends[:, 1]).max(axis=1) < (2.1 if graph.dim == 1 else 1.5)
     for shown, colour, width in ((~rewired & short, GREY, 0.4), (rewired, COLOUR, 0.6)):
-        axes.add_collection(matplotlib.collections.LineCollection(
+        axes.add_collection(collections.LineCollection(
             ends[shown], colors=colour, linewidths=width, alpha=0.8))
     axes.autoscale()
     axes.set_aspect("equal")

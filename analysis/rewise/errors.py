@@ -1,6 +1,8 @@
 """What goes wrong, as the program tells it: one line with what, the value, what is allowed and
 where it came from. The classes stand for the program's exit statuses."""
 
+import importlib
+
 
 class Error(Exception):
     """Every error of rewise itself; `status` is the program's exit status for it."""
@@ -15,6 +17,16 @@ class UsageError(Error, ValueError):
 class DataError(Error):
     """A file or a graph that is damaged, or is none of ours (65)."""
     status = 65
+
+
+class AbsentError(DataError, KeyError):
+    """What was asked for by its p, size or name is not there; the message says what is."""
+    __str__ = Exception.__str__  # KeyError's puts the message into quotes
+
+
+class ModuleError(Error, ImportError):
+    """A module of Python that this takes is not there: rewise's compiled one, or h5py, say (69)."""
+    status = 69
 
 
 class DeviceError(Error):
@@ -35,3 +47,13 @@ class FileError(Error, OSError):
 class Interrupted(Error):
     """A study that was stopped, its work kept: the same call goes on (75)."""
     status = 75
+
+
+def module(name, what):
+    """A module that rewise does without until `what` is asked for."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ModuleError(f"{what} takes {package}, which cannot be imported ({error}): "
+                          f"`pip install {package}`", name=package) from None

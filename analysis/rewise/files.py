@@ -9,8 +9,13 @@ Needs numpy, and h5py for task files, which are only read. A task file is plain 
 block of 512 bytes, which h5py and h5dump skip by themselves. Studies keep many small ones in packs:
 HDF5, too, where each dataset of bytes is one task file. So "DIR/tasks/<id>.h5" names a task
 here, whether that file exists or a pack beside it holds the task.
+
+The user block has a digest of the whole file (src/base/seal.hpp), which is checked before anything
+is read from it where xxhash is installed (some 20 us of the 15 ms that a task of 100 kB takes).
+Without it only the length is, and damage may go unnoticed, or keep HDF5 busy for good.
 """
 
+import contextlib
 import dataclasses
 import glob
 import io
@@ -21,10 +26,17 @@ import pathlib
 import re
 import secrets
 import time
+import warnings
 
 import numpy as np
 
-from .errors import DataError
+try:
+    import xxhash
+except ImportError:
+    xxhash = None
+
+from . import arguments
+from .errors import AbsentError, DataError, FileError, module
 
 
 @dataclasses.dataclass
@@ -78,17 +90,34 @@ def schedule_label(size, otherwise=""):
     return schedule + (short if schedule and not schedule.endswith(":0") else "")
 
 
+class Named(dict):
+    """A dict of `what` by name; a name that it has not is an AbsentError that lists those it has.
+    """
+
+    def __init__(self, what, items=()):
+        super().__init__(items)
+        self.what = what
+
+    def __missing__(self, name):
+        raise AbsentError(f"{self.what}: no {name!r}; there are {', '.join(map(str, self))}")
+
+
 def read_summary(folder):
-    """The summary of a study as a dict, checked for being one."""
-    path = pathlib.Path(folder) / "summary.json"
-    return read_json(path, "rewise summary", "summary of a rewise study",
-                     f"is '{folder}' a finished study?")
+    """The summary of a study's folder, summary.json, as a dict (fields: SUMMARY.md). DataError
+    where there is none, or it is damaged or of something else."""
+    path = pathlib.Path(arguments.path("folder", folder)) / "summary.json"
+    summary = read_json(path, "rewise summary", "summary of a rewise study",
+                        f"is '{folder}' a finished study?")
+    if not isinstance(summary.get("points"), list):
+        raise DataError(f"'{path}' has no points: it is of kind {summary.get('kind')!r}, and "
+                        "studies are of tc and sweep")
+    return Named(f"'{path}'", summary)
 
 
 def read_tuning(path):
     """What `rewise tune --out` kept, or a study's schedules/*.json, as a dict."""
-    return read_json(pathlib.Path(path), "rewise tune", "result of 'rewise tune'",
-                     "did 'rewise tune --out' write it?")
+    return read_json(pathlib.Path(arguments.path("path", path)), "rewise tune",
+                     "result of 'rewise tune'", "did 'rewise tune --out' write it?")
 
 
 def read_json(path, form, what, where_from):
@@ -96,9 +125,11 @@ def read_json(path, form, what, where_from):
     where it is not."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise DataError(f"'{path}' does not exist: {where_from}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except OSError as error:
+        raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
         raise DataError(f"'{path}' cannot be read: {error}") from None
     if not isinstance(value, dict) or value.get("format") != form:
         raise DataError(f"'{path}' is no {what}")
@@ -145,27 +176,52 @@ def _texts(group):
 
 
 def read_task(path):
-    """A finished task, or a checkpoint (*.part.h5) with what it holds so far."""
-    path = pathlib.Path(path)
-    if path.is_dir():
-        raise DataError(f"'{path}' is a folder, no task file (a study: read_summary())")
+    """A finished task, or a checkpoint (*.part.h5) with what it holds so far, as a Task. DataError
+    where there is none, or it is damaged or something else."""
+    path = pathlib.Path(arguments.path("path", path))
+    with reading(path), open_task(path) as file:
+        return task_of(path, file)
+
+
+@contextlib.contextmanager
+def reading(path):
+    """What goes wrong while `path` is read, as the package's errors."""
     try:
-        with open_task(path) as file:
-            return _read_open_task(path, file)
-    except FileNotFoundError:
-        raise DataError(f"'{path}' does not exist") from None
-    except (OSError, KeyError, ValueError) as error:
-        raise DataError(f"'{path}' is damaged or no task file of rewise: {error}") from None
+        yield
+    except DataError:
+        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(f"'{path}' does not exist{_lost_with(path)}") from None
+    except IsADirectoryError:
+        raise DataError(f"'{path}' is a folder, no file (a study's: Study)") from None
+    except PermissionError as error:
+        raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
+    except (AttributeError, OSError, LookupError, OverflowError, RuntimeError, TypeError,
+            ValueError) as error:
+        # h5py has an exception of any of these kinds for damage.
+        raise DataError(f"'{path}' is damaged, or no file of rewise: {error}") from None
+
+
+def _lost_with(path):
+    damaged = [pack.name for pack in pack_files(path.parent) if _places(pack) is None]
+    return f"; it may have been in {', '.join(damaged)}, which is damaged" if damaged else ""
 
 
 def task_files(folder):
     """A study's finished tasks, in the order of their names, as tasks/<id>.h5, whether they are
-    files of their own or in packs."""
+    files of their own or in packs. A RuntimeWarning names packs that are damaged: what they held is
+    left out."""
     tasks = pathlib.Path(folder) / "tasks"
-    own = {path for path in tasks.glob("*.h5")
-           if not path.name.endswith((".part.h5", ".pack.h5")) and not path.name.startswith(".")}
-    return sorted(own | {tasks / f"{name}.h5" for pack in pack_files(tasks)
-                         for name in _places(pack)})
+    found = {path for path in tasks.glob("*.h5")
+             if not path.name.endswith((".part.h5", ".pack.h5")) and not path.name.startswith(".")}
+    for pack in pack_files(tasks):
+        places = _places(pack)
+        if places is None:
+            warnings.warn(f"'{pack}' is damaged: the tasks in it are left out (running the study "
+                          "again with --recompute-damaged computes them)", RuntimeWarning,
+                          stacklevel=2)
+        found |= {tasks / f"{name}.h5" for name in places or ()}
+    return sorted(found)
 
 
 def pack_files(tasks):
@@ -180,9 +236,8 @@ _known_places = {}  # by pack: (its state, {task: (offset, size)})
 
 
 def _places(pack):
-    """{task: (offset, size)} of a pack's file; a damaged pack holds nothing that can be found."""
-    import h5py
-
+    """{task: (offset, size)} of a pack's file; None where it is damaged."""
+    h5py = module("h5py", "reading task files")
     status = pack.stat()
     state = status.st_ino, status.st_size, status.st_mtime_ns
     if pack not in _known_places or _known_places[pack][0] != state:
@@ -194,46 +249,98 @@ def _places(pack):
             with open(pack, "rb") as raw:
                 if any(_magic_at(raw, offset) for offset, _ in list(places.values())[:1]):
                     base = 0
-        except (OSError, KeyError, ValueError):
-            places, base = {}, 0
-        _known_places[pack] = state, {name: (base + offset, size)
-                                      for name, (offset, size) in places.items()}
+            found = {name: (base + offset, size) for name, (offset, size) in places.items()}
+        except (OSError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+            found = None
+        _known_places[pack] = state, found
     return _known_places[pack][1]
+
+
+MAGIC = b"\x89RWS\r\n\x1a\n"
 
 
 def _magic_at(raw, offset):
     raw.seek(offset)
-    return raw.read(8) == b"\x89RWS\r\n\x1a\n"
+    return raw.read(8) == MAGIC
 
 
-def open_task(path):
-    """The HDF5 file of a task, for reading: the file of that name, or out of a pack beside it."""
-    import h5py  # here: most plots and a summary do without
+def check_seal(stream, size):
+    """ValueError unless the `size` bytes from here on are what rewise wrote (src/base/seal.hpp).
+    Plain HDF5, which has no seal, is what other programs made of a file."""
+    block = bytearray(stream.read(512))
+    if block[:8] == b"\x89HDF\r\n\x1a\n":
+        return
+    if block[:8] != MAGIC or len(block) < 512:
+        raise ValueError("its first bytes are not those of a file of rewise")
+    length, digest = int.from_bytes(block[16:24], "little"), bytes(block[24:40])
+    if size != 512 + length:
+        raise ValueError(f"{size} bytes long, but 512 + {length} were written")
+    if xxhash is not None:
+        block[24:40] = bytes(16)
+        found = xxhash.xxh3_128(bytes(block))
+        while length > 0:
+            piece = stream.read(min(length, 1 << 20))
+            if not piece:
+                raise ValueError("it became shorter while it was read")
+            found.update(piece)
+            length -= len(piece)
+        if found.digest() != digest:
+            raise ValueError("its content does not match its digest")
+    version = int.from_bytes(block[8:12], "little")
+    if version != 1:
+        raise ValueError(f"sealed format {version}, but this program reads format 1")
 
-    path = pathlib.Path(path)
-    if not path.exists():
-        for pack in pack_files(path.parent):
-            if (place := _places(pack).get(path.stem)) is not None:
-                with open(pack, "rb") as raw:
-                    raw.seek(place[0])
-                    return h5py.File(io.BytesIO(raw.read(place[1])), "r")
+
+def open_sealed(path):
+    """An HDF5 file of rewise, for reading. OSError, ValueError."""
+    h5py = module("h5py", f"reading '{path}'")  # here: most plots and a summary do without
+    with open(path, "rb") as raw:
+        check_seal(raw, os.fstat(raw.fileno()).st_size)
     return h5py.File(path, "r")
 
 
+def open_task(path):
+    """The HDF5 file of a task, for reading: the file of that name, or out of a pack beside it. Of a
+    pack the task is checked, by its own digest, not the others. OSError, ValueError."""
+    if (packed := packed_task(path)) is None:
+        return open_sealed(path)
+    check_seal(io.BytesIO(packed), len(packed))
+    return module("h5py", f"reading '{path}'").File(io.BytesIO(packed), "r")
+
+
+def packed_task(path):
+    """The bytes of a task file that a pack beside `path` holds; None where it is a file of its own,
+    or nowhere."""
+    path = pathlib.Path(path)
+    if not path.exists():
+        for pack in pack_files(path.parent):
+            if (place := (_places(pack) or {}).get(path.stem)) is not None:
+                with open(pack, "rb") as raw:
+                    raw.seek(place[0])
+                    return raw.read(place[1])
+    return None
+
+
 def read_task_notes(path):
-    """(configuration, temperatures, provenance) of a finished task, without its series. OSError,
-    KeyError or ValueError where it is damaged."""
-    with open_task(path) as file:
-        return (_texts(file["configuration"]), file["temperature"][()],
-                _texts(file["provenance"]) if "provenance" in file else {})
+    """(configuration, temperatures, provenance) of a finished task, without its series. DataError
+    where it is damaged."""
+    with reading(path), open_task(path) as file:
+        return task_notes(file)
 
 
-def _read_open_task(path, file):
-    if _text(file.attrs.get("format", "")) == "rewise task pack":
+def task_notes(file):
+    return (_texts(file["configuration"]), file["temperature"][()],
+            _texts(file["provenance"]) if "provenance" in file else {})
+
+
+def task_of(path, file):
+    form = _text(file.attrs.get("format", ""))
+    if form == "rewise task pack":
         raise DataError(f"'{path}' holds {len(file)} tasks: name one, such as "
                         f"{path.parent / next(iter(file), 'ID')}.h5")
-    if _text(file.attrs.get("format", "")) != "rewise task":
-        raise ValueError("its root has no format = 'rewise task'")
+    if form != "rewise task":
+        raise DataError(f"'{path}' is no task file: " +
+                        (f"its format is '{form}'" if form else "it is HDF5 of something else"))
     graph, series = file["graph"], file["series"]
     sites = int(graph.attrs["sites"])
     clusters = series["cluster_size"][()] if "cluster_size" in series else None
@@ -254,6 +361,11 @@ def _read_open_task(path, file):
         configuration=configuration,
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
     )
+
+
+def same_p(a, b):
+    """p as it was given and as it was kept, which its last digits may tell apart (np.logspace)."""
+    return math.isclose(a, b, rel_tol=1e-9)
 
 
 def array(values):
@@ -320,7 +432,11 @@ def _fixed(value, error, last):
 def with_error(value, error):
     """2.3772(4): the error in units of the last digit, one digit, or two where the first is 1;
     1.30(2)e-7 where zeros would hide it. The same digits as the program prints (format_value of
-    analysis/series/statistics.cpp)."""
+    analysis/series/statistics.cpp). "unknown" for NaN, no error where that is NaN."""
+    try:
+        value, error = float(value), float(error)
+    except (TypeError, ValueError):
+        raise TypeError(f"with_error: {value!r}, {error!r} are not two numbers") from None
     if not np.isfinite(value):
         return "unknown"
     if not np.isfinite(error):

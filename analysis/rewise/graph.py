@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from . import arguments
-from ._core import Graph as _Graph
-from .errors import DataError, UsageError
+from . import _core, arguments
+from .errors import DataError, UsageError, module
 
 REWIRED = np.dtype([("bond", np.uint64), ("a", np.uint32), ("b", np.uint32)])
 
@@ -29,7 +28,7 @@ def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str =
         degrees stay 2d (Hawick & James 2006); "add": one more bond per bond with probability p
         (Newman & Watts).
     """
-    return Graph._of(_Graph.build(arguments.extents("size", size, dim), arguments.real("p", p),
+    return Graph._of(_core.Graph.build(arguments.extents("size", size, dim), arguments.real("p", p),
                                   arguments.text("rule", rule), arguments.whole("seed", seed)))
 
 
@@ -44,7 +43,10 @@ class Graph:
 
     def __init__(self, edges: np.ndarray | Sequence[Sequence[int]], sites: int | None = None,
                  source: str = ""):
-        given = np.asarray(edges)
+        try:
+            given = np.asarray(edges)
+        except ValueError:
+            raise UsageError("edges: not all are pairs, but [bonds, 2] are expected") from None
         if given.ndim != 2 or given.shape[1:] != (2,):
             raise UsageError(f"edges: shape {given.shape}, but [bonds, 2] are expected")
         if given.dtype.kind not in "iu":
@@ -53,7 +55,7 @@ class Graph:
             raise DataError("edges: hold no bond")
         pairs = np.ascontiguousarray(given, dtype=np.int64)
         count = int(pairs.max()) + 1 if sites is None else arguments.whole("sites", sites)
-        self._graph = _Graph.from_edges(pairs, max(count, 1), arguments.text("source", source))
+        self._graph = _core.Graph.from_edges(pairs, max(count, 1), arguments.text("source", source))
 
     @classmethod
     def _of(cls, core):
@@ -67,12 +69,14 @@ class Graph:
         0 or 1, the number that its sites are counted from, where they look as if from 1)."""
         if first_site not in (None, 0, 1):
             raise UsageError(f"first_site: {first_site!r} (None, 0 or 1)")
-        return cls._of(_Graph.read(arguments.path("path", path), first_site))
+        return cls._of(_core.Graph.read(arguments.path("path", path), first_site))
 
     @classmethod
     def from_networkx(cls, graph: Any) -> "Graph":
         """An undirected networkx.Graph; nodes are numbered in its order. Bonds are all alike
         (J = 1): a `weight` other than 1 is a DataError."""
+        if not hasattr(graph, "is_multigraph"):
+            raise TypeError(f"graph: {type(graph).__name__} is no networkx.Graph")
         if graph.is_directed() or graph.is_multigraph():
             raise DataError("networkx: directed graphs and multigraphs have no place here")
         number = {node: k for k, node in enumerate(graph)}
@@ -86,6 +90,8 @@ class Graph:
     @classmethod
     def from_scipy(cls, matrix: Any) -> "Graph":
         """A symmetric scipy.sparse adjacency matrix [sites, sites] whose entries are 0 or 1."""
+        if not hasattr(matrix, "tocoo"):
+            raise TypeError(f"matrix: {type(matrix).__name__} is no sparse matrix of scipy")
         coo = matrix.tocoo()
         if coo.shape[0] != coo.shape[1]:
             raise DataError(f"scipy: a matrix of {coo.shape[0]} x {coo.shape[1]} is no adjacency")
@@ -187,8 +193,7 @@ class Graph:
 
     def to_networkx(self) -> Any:
         """A networkx.Graph with the sites 0..N - 1 as nodes, all of them."""
-        import networkx
-
+        networkx = module("networkx", "to_networkx()")
         graph = networkx.Graph()
         graph.add_nodes_from(range(self.sites))
         graph.add_edges_from(self.edges.tolist())
@@ -196,12 +201,11 @@ class Graph:
 
     def to_scipy(self) -> Any:
         """The adjacency matrix, scipy.sparse.csr_array [sites, sites] of uint8."""
-        import scipy.sparse
-
+        sparse = module("scipy.sparse", "to_scipy()")
         a, b = self.edges.T
         ends = np.concatenate([a, b]), np.concatenate([b, a])
         values = np.ones(2 * self.bonds, dtype=np.uint8)
-        return scipy.sparse.csr_array((values, ends), shape=(self.sites, self.sites))
+        return sparse.csr_array((values, ends), shape=(self.sites, self.sites))
 
     def draw(self, axes: Any = None, most: int = 40000) -> Any:
         """The lattice (d = 2, or 1 as a ring) with its rewired bonds in colour, others grey;

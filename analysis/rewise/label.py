@@ -8,7 +8,7 @@ import numpy as np
 from . import _core, arguments
 from .command import call
 from .errors import UsageError
-from .files import array, value_and_error
+from .files import Named, array, value_and_error
 from .graph import Graph
 
 
@@ -61,8 +61,8 @@ def percolate(kind: str = "bond", sizes: Sequence[int] = (16, 32, 64), *, dim: i
     with a graph of its own.
     """
     words = ["percolate", "--json", "--no-plots", "--kind", arguments.text("kind", kind), "--size",
-             ",".join(str(arguments.whole("sizes", size)) for size in sizes), "--dim",
-             arguments.whole("dim", dim), "--p", repr(arguments.real("p", p)), "--rule",
+             ",".join(str(arguments.whole("sizes", size)) for size in np.atleast_1d(sizes)),
+             "--dim", arguments.whole("dim", dim), "--p", repr(arguments.real("p", p)), "--rule",
              arguments.text("rule", rule), "--samples", arguments.whole("samples", samples),
              "--blocks", arguments.whole("blocks", blocks), "--seed",
              arguments.whole("seed", seed), "--threads", arguments.whole("threads", threads)]
@@ -85,13 +85,14 @@ class Percolation:
     def curve(self, index: int = -1) -> dict[str, np.ndarray]:
         """A dict of arrays [occupation] of one size (by its index): "occupied", "wraps_either",
         "largest_share", .. and their "_error"."""
-        points = self.json["sizes"][index]["points"]
+        sizes = self.json["sizes"]
+        points = sizes[arguments.index("index", index, len(sizes))]["points"]
         found = {"occupied": array([point["occupied"] for point in points])}
         for name in points[0]:
             if name != "occupied":
                 values = np.array([value_and_error(point[name]) for point in points])
                 found[name], found[f"{name}_error"] = values.T
-        return found
+        return Named("columns of a curve", found)
 
     @property
     def crossings(self) -> list[tuple[float, float]]:

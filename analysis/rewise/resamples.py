@@ -15,7 +15,8 @@ import pathlib
 
 import numpy as np
 
-from .errors import DataError
+from . import arguments, files
+from .errors import AbsentError, DataError, module
 
 
 def jackknife_covariance(first, second=None):
@@ -27,14 +28,14 @@ def jackknife_covariance(first, second=None):
 
 
 def _obs(value, left_out, name):
-    import pyerrors
-
+    pyerrors = module("pyerrors", "obs()")
     return pyerrors.import_jackknife(np.concatenate([[value], left_out]), name)
 
 
 class SizeSamples:
-    """One size at one p. `value` and `left_out`: dicts by observable, [temperature] and
-    [graphs, temperature]; values are not corrected for bias."""
+    """One size at one p: `name`, `extents`, `sites`, `graphs`, `temperature` [temperature];
+    `value` and `left_out`: dicts by observable ("energy", "m2", "binder", ..), [temperature] and
+    [graphs, temperature]; values are not corrected for bias. Empty where graphs are too few."""
 
     def __init__(self, name, group):
         self.name = name
@@ -43,16 +44,17 @@ class SizeSamples:
         self.temperature = group["temperature"][()]
         names = group.attrs.get("observables", "")  # absent: too few graphs
         found = (names.decode() if isinstance(names, bytes) else names).split()
-        self.value = {key: group[key]["value"][()] for key in found}
-        self.left_out = {key: group[key]["left_out"][()] for key in found}
+        what = f"observables of {name}"
+        self.value = files.Named(what, {key: group[key]["value"][()] for key in found})
+        self.left_out = files.Named(what, {key: group[key]["left_out"][()] for key in found})
 
     def covariance(self, first, second=None):
-        """[temperature, temperature] of one observable, or of two."""
+        """[temperature, temperature] of one observable, or of two, by the jackknife over graphs."""
         return jackknife_covariance(self.left_out[first],
                                     None if second is None else self.left_out[second])
 
     def error(self, observable):
-        """[temperature]"""
+        """[temperature]: one standard error."""
         return np.sqrt(np.diag(self.covariance(observable)))
 
     def obs(self, observable):
@@ -105,26 +107,21 @@ class TreeSamples:
 
 
 class Resamples:
-    """summary.h5 of a study's folder. DataError where it is not there."""
+    """summary.h5 of a study's folder. DataError where it is not there, or damaged."""
 
-    def __init__(self, folder):
-        import h5py
-
-        path = pathlib.Path(folder) / "summary.h5"
-        try:
-            with h5py.File(path, "r") as file:
-                form = file.attrs.get("format", b"")
-                if (form.decode() if isinstance(form, bytes) else form) != "rewise resamples":
-                    raise DataError(f"'{path}' holds no samples of a rewise study")
-                self._points = [self._point(file["points"][key])
-                                for key in sorted(file["points"], key=int)]
-                self.shift = {key: file["shift"][key][()] for key in file["shift"]} \
-                    if "shift" in file else None
-        except FileNotFoundError:
-            raise DataError(f"'{path}' does not exist: studies of earlier versions have none "
-                            "(running them again writes it)") from None
-        except (OSError, KeyError, ValueError) as error:
-            raise DataError(f"'{path}' is damaged: {error}") from None
+    def __init__(self, folder: arguments.Path):
+        self._path = path = pathlib.Path(arguments.path("folder", folder)) / "summary.h5"
+        if path.parent.is_dir() and not path.exists():
+            raise DataError(f"'{path}' does not exist: is the study finished? (those of earlier "
+                            "versions have none; running them again writes it)")
+        with files.reading(path), files.open_sealed(path) as file:
+            form = file.attrs.get("format", b"")
+            if (form.decode() if isinstance(form, bytes) else form) != "rewise resamples":
+                raise DataError(f"'{path}' holds no samples of a rewise study")
+            self._points = [self._point(file["points"][key])
+                            for key in sorted(file["points"], key=int)]
+            self.shift = {key: file["shift"][key][()] for key in file["shift"]} \
+                if "shift" in file else None
 
     @staticmethod
     def _point(group):
@@ -144,32 +141,41 @@ class Resamples:
         return {"p": p, "sizes": sizes, **numbers}
 
     def points(self):
-        """Dicts of "p", "sizes" and, where there are results, "tc", "binder_limit" and "tree"."""
+        """Dicts of "p", "sizes" (SizeSamples) and, where there are results, "tc", "binder_limit"
+        (Number) and "tree" (TreeSamples), in the summary's order."""
         return list(self._points)
 
     def size(self, p, size, point=None):
         """SizeSamples by p and an edge or extents; `point`: the place in points(), where several
-        have this p."""
+        have this p. AbsentError names what there is."""
+        p = arguments.real("p", p)
         for place, one in enumerate(self._points):
-            if one["p"] != p or point not in (None, place):
+            if not files.same_p(one["p"], p) or point not in (None, place):
                 continue
             for own in one["sizes"]:
                 same = {size} == set(own.extents) if np.ndim(size) == 0 else \
                     tuple(size) == own.extents
                 if same:
                     return own
-        raise DataError(f"no samples of p = {p}, size {size}")
+        there = [f"{one['p']:g}, {'x'.join(map(str, own.extents))}"
+                 for one in self._points for own in one["sizes"]]
+        raise AbsentError(f"'{self._path}' has no samples of p = {p}, size {size}" +
+                          ("" if point is None else f" at place {point}") +
+                          f"; it has p, size: {'; '.join(there)}")
 
     def tc(self, p):
-        """Tc(p) as a Number. DataError where it has none that its checks allow."""
-        for one in self._points:
-            if one["p"] == p and "tc" in one:
-                return one["tc"]
-        raise DataError(f"no Tc of p = {p}")
+        """Tc(p) as a Number. AbsentError where it has none that its checks allow."""
+        return self._number(p, "tc", "Tc")
 
     def tree(self, p):
-        """TreeSamples of Tc(p) by the tree condition. DataError where it has none."""
+        """TreeSamples of Tc(p) by the tree condition. AbsentError where it has none."""
+        return self._number(p, "tree", "tree condition")
+
+    def _number(self, p, key, what):
+        p = arguments.real("p", p)
         for one in self._points:
-            if one["p"] == p and "tree" in one:
-                return one["tree"]
-        raise DataError(f"no tree condition of p = {p}")
+            if files.same_p(one["p"], p) and key in one:
+                return one[key]
+        there = ", ".join(f"{one['p']:g}" for one in self._points if key in one)
+        raise AbsentError(f"'{self._path}' has no {what} of p = {p}; " +
+                          (f"it has p = {there}" if there else "it has none"))

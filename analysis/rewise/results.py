@@ -8,19 +8,23 @@ autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Comm
 """
 
 import functools
+import pathlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import arguments
-from ._core import Data, observables
-from .files import with_error
+from . import _core, arguments
+from .errors import AbsentError, UsageError, module
+from .files import Named, packed_task, with_error
 
-_KNOWN = observables()  # (name, symbol, label, whether it says something beside other sizes alone)
+# (name, symbol, label, whether it says something beside other sizes alone) of each.
+_KNOWN = _core.observables()
 SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jackknife samples
 OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)
 IMPROVED = ("improved_m2", "improved_m4", "improved_binder")
+KNOWN = tuple(dict.fromkeys((*OBSERVABLES, *SAMPLED, *IMPROVED)))  # attributes of Results
 SYMBOLS = {one[0]: one[1] or one[0] for one in _KNOWN} | {"cluster_fraction": "<C>/N"}
 LABELS = {one[0]: one[2] for one in _KNOWN} | {"cluster_fraction": r"$\langle C\rangle/N$"}
 
@@ -42,10 +46,17 @@ class Observable:
     def __len__(self) -> int:
         return len(self.value)
 
+    def __iter__(self) -> "Iterator[Observable]":
+        return (self[k] for k in range(len(self)))
+
     def __getitem__(self, index: int) -> "Observable":
-        return Observable(self.name, self.temperature[index],
-                          (self.value[index], self.error[index], self.tau[index],
-                           self.tau_error[index]))
+        try:
+            return Observable(self.name, self.temperature[index],
+                              (self.value[index], self.error[index], self.tau[index],
+                               self.tau_error[index]))
+        except (IndexError, TypeError):
+            raise AbsentError(f"{self.name}: no [{index!r}]; an index of temperatures is expected, "
+                              f"of which there are {np.size(self.value)}") from None
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)
@@ -74,11 +85,16 @@ class SeriesMap:
         self._data, self._q = data, q
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self:
+            raise AbsentError(f"series: no {name!r}; there are {', '.join(self)}")
         if name == "energy":
             return -self._data.series("bond_sum") / self._data.sites
         if name == "magnetisation":
             return self._data.series("magnetisation_sum") / (self._data.sites * (self._q - 1))
         return self._data.series(name)
+
+    def __len__(self) -> int:
+        return len(self.keys())
 
     def keys(self) -> list[str]:
         names = ["energy", "magnetisation", "bond_sum", "magnetisation_sum"]
@@ -111,28 +127,38 @@ class Results:
     improved_m4: Observable
     improved_binder: Observable
 
-    def __init__(self, data: Data, warnings: Sequence[str] = ()):
+    def __init__(self, data: _core.Data, warnings: Sequence[str] = ()):
         self._data = data
         self.warnings = list(warnings)
 
     @classmethod
     def load(cls, path: arguments.Path) -> "Results":
-        """Of a task file, a checkpoint too. DataError, FileError."""
-        return cls(Data.load(arguments.path("path", path)))
+        """Of a task file: what simulate(out=..), save() or `rewise run --out` wrote, a checkpoint
+        too, or a study's task (Task.path), in a pack or not. FileError where there is none,
+        DataError where it is damaged or something else."""
+        path = arguments.path("path", path)
+        packed = packed_task(path)
+        if packed is None:
+            return cls(_core.Data.load(path))
+        with tempfile.TemporaryDirectory(prefix="rewise-") as folder:
+            own = pathlib.Path(folder) / pathlib.Path(path).name
+            own.write_bytes(packed)
+            return cls(_core.Data.load(str(own)))
 
     @functools.cached_property
     def _estimates(self):
         return self._data.estimates()
 
     def __getattr__(self, name):
-        if name in OBSERVABLES or name in IMPROVED or name in SAMPLED:
+        if name in KNOWN:
             found = Observable(name, self.temperature, self._estimates[name])
             self.__dict__[name] = found
             return found
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}' "
+                             f"(observables: {', '.join(KNOWN)})")
 
     def __dir__(self):
-        return [*super().__dir__(), *SAMPLED, *OBSERVABLES, *IMPROVED]
+        return [*super().__dir__(), *KNOWN]
 
     @functools.cached_property
     def temperature(self) -> np.ndarray:
@@ -188,11 +214,11 @@ class Results:
         """Jackknife samples at one temperature (its index): [members, SAMPLED], each with one
         replica (or stretch of time) left out, not corrected for bias. The covariance of any
         functions f, g of them is (n - 1)/n sum (f_i - f)(g_i - g)."""
-        stretch = int(self._estimates["stretch"][temperature])
-        return self._data.left_out(range(len(self.temperature))[temperature], stretch)
+        index = arguments.index("temperature", temperature, len(self.temperature))
+        return self._data.left_out(index, int(self._estimates["stretch"][index]))
 
     def covariance(self, temperature: int = 0) -> np.ndarray:
-        """[SAMPLED, SAMPLED] at one temperature (its index)."""
+        """[SAMPLED, SAMPLED] at one temperature (its index), of rewise.results.SAMPLED's names."""
         samples = self.left_out(temperature)
         centred = samples - samples.mean(axis=0)
         return (len(samples) - 1) / len(samples) * centred.T @ centred
@@ -201,7 +227,7 @@ class Results:
 
     def columns(self) -> dict[str, np.ndarray]:
         """A dict of arrays [temperature]: "temperature", "energy", "energy_error", .."""
-        found = {"temperature": self.temperature}
+        found = Named("columns", {"temperature": self.temperature})
         for name in OBSERVABLES:
             one = getattr(self, name)
             found[name], found[f"{name}_error"] = one.value, one.error
@@ -211,15 +237,13 @@ class Results:
 
     def to_pandas(self) -> Any:
         """columns() as a pandas.DataFrame, temperature as its index."""
-        import pandas
-
+        pandas = module("pandas", "to_pandas() (columns() is without)")
         return pandas.DataFrame(self.columns()).set_index("temperature")
 
     def to_xarray(self) -> Any:
         """An xarray.Dataset: the series [temperature, time, replica], and values, errors and tau
         [temperature]."""
-        import xarray
-
+        xarray = module("xarray", "to_xarray()")
         variables = {f"{name}_series": (("temperature", "time", "replica"), self.series[name])
                      for name in ("energy", "magnetisation")}
         variables |= {name: ("temperature", values) for name, values in self.columns().items()
@@ -235,8 +259,7 @@ class Results:
         temperature is an ensemble, each replica a replicum of it. e, |m|, m2 and m4 are primary, U,
         C and chi follow from them. Correlations between temperatures of one graph, which share no
         random number, are those of the graph alone: none."""
-        import pyerrors
-
+        pyerrors = module("pyerrors", "to_pyerrors()")
         names = [f"{self.hash}-T{{:g}}|r{r:04d}" for r in range(self.replicas)]
         energy, m = self.series["energy"], np.abs(self.series["magnetisation"])
         found = {}
@@ -264,9 +287,10 @@ class Results:
 
     def plot(self, *names: str, axes: Any = None) -> Any:
         """Observables against temperature; matplotlib axes [names]."""
-        import matplotlib.pyplot as plt
-
+        plt = module("matplotlib.pyplot", "plot()")
         names = names or ("energy", "m2", "binder")
+        if unknown := [name for name in names if name not in KNOWN]:
+            raise UsageError(f"plot: no observable {unknown[0]!r} (allowed: {', '.join(KNOWN)})")
         if axes is None:
             axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 2.6),
                                 layout="constrained", squeeze=False)[1][0]

@@ -6,10 +6,20 @@ from the data; 1/2 for white noise. Times are measurements apart.
 
 import numpy as np
 
+from .errors import UsageError
+
+
+def _checked(series):
+    series = np.asarray(series)
+    if series.ndim != 2 or series.size == 0:
+        raise UsageError(f"series: shape {series.shape}, but [time, replica] are expected")
+    return series
+
 
 def autocorrelation(series):
     """rho(t), t = 0 .. time - 1, of series [time, replica], averaged over replicas around the
     common mean. O(time log time) by fast Fourier transform. None where nothing varies."""
+    series = _checked(series)
     times, replicas = series.shape
     centred = series - series.mean()
     size = 1 << (2 * times - 1).bit_length()
@@ -21,7 +31,7 @@ def autocorrelation(series):
 
 def tau_int(series, s=1.5):
     """(tau, its error, window) by the automatic window, eqs. (41), (42), (50)-(52)."""
-    times, replicas = series.shape
+    times, replicas = _checked(series).shape
     rho = autocorrelation(series)
     if rho is None:
         return 0.5, 0.0, 0
@@ -40,6 +50,7 @@ def tau_int(series, s=1.5):
 def mean_and_error(series):
     """Of series [time, replica]: the mean, and the spread of the replicas' means; with one replica
     the error from tau_int."""
+    series = _checked(series)
     means = series.mean(axis=0)
     if len(means) > 1:
         return means.mean(), means.std(ddof=1) / np.sqrt(len(means))
@@ -54,7 +65,9 @@ def jackknife(series_list, function):
     """`function` of the time averages of several series [time, replica], jackknifed over replicas
     (stretches of time where these are few): (value, error). The value is corrected for the bias of
     short series: C and chi, which subtract the square of an average, would be too small."""
-    times, replicas = series_list[0].shape
+    if len(series_list) == 0:
+        raise UsageError("series_list: holds no series")
+    times, replicas = _checked(series_list[0]).shape
     cuts = 1 if replicas >= FEW_REPLICAS else min(2 * FEW_REPLICAS // replicas, times)
     length = times // cuts
     means = np.array([series[times - cuts * length:].reshape(cuts, length, replicas).mean(axis=1)

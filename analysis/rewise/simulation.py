@@ -16,6 +16,7 @@ from . import arguments
 from . import _core
 from .device_spins import DeviceSpins, DeviceSums
 from .errors import Error, UsageError
+from .files import Named
 from .graph import Graph
 from .results import Results
 
@@ -191,9 +192,9 @@ class Simulation:
 
     def record(self, measure: int, every: int = 1, progress: bool | None = False) -> None:
         """`measure` times `every` cycles and a measurement, which is kept for `results`."""
-        with arguments.Progress(measure * every, "record", progress) as callback:
-            self._core.record(arguments.whole("measure", measure),
-                              arguments.whole("every", every, 1), callback)
+        total, every = arguments.whole("measure", measure), arguments.whole("every", every, 1)
+        with arguments.Progress(total * every, "record", progress) as callback:
+            self._core.record(total, every, callback)
 
     def iterate(self, measure: int, every: int = 1,
                 progress: bool | None = False) -> Iterator[Step]:
@@ -221,10 +222,10 @@ class Simulation:
                  for name, value in seen.items()}
         found["energy"] = -found["bond_sum"] / self.graph.sites
         found["magnetisation"] = found["magnetisation_sum"] / (self.graph.sites * (self.q - 1))
-        return found
+        return Named("measure()", found)
 
-    def forget(self):
-        """Drops what record() and iterate() kept."""
+    def forget(self) -> None:
+        """Drops what record() and iterate() kept; the run goes on from where it is."""
         self._core.forget()
 
     @property
@@ -245,9 +246,10 @@ class Simulation:
         return found[0] if self._scalar else np.stack(found)
 
     def spins_of(self, replica: int, temperature: int = 0) -> np.ndarray:
-        """Those of one replica (and temperature, by its index)."""
-        one = self._core.spins(arguments.whole("temperature", temperature, 0, 2**32 - 1),
-                               arguments.whole("replica", replica, 0, 2**32 - 1), 1)
+        """uint8 [*extents reversed]: those of one replica (and temperature), by their indices."""
+        one = self._core.spins(
+            arguments.index("temperature", temperature, len(self.temperature)),
+            arguments.index("replica", replica, self.replicas), 1)
         return one.reshape(self.graph.extents[::-1] or (self.graph.sites,))
 
     @property

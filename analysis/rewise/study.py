@@ -14,6 +14,7 @@ Needs numpy, h5py for tasks; pandas only for frame(), task_frame(). Files are on
 """
 
 import functools
+import html
 import json
 import operator
 import pathlib
@@ -26,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from . import arguments, files
-from .errors import DataError, HeldError, UsageError
-from .files import array, status_of, value_and_error, whole, with_error
+from .errors import AbsentError, DataError, FileError, HeldError, UsageError, module
+from .files import array, same_p, status_of, value_and_error, whole, with_error
 
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
@@ -104,12 +105,8 @@ class Purposes:
 
 
 def _frame(columns):
-    try:
-        import pandas
-    except ImportError:
-        raise DataError("frames need pandas (Debian: python3-pandas); columns() and curve() give "
-                        "the same numbers in NumPy arrays") from None
-    return pandas.DataFrame(columns)
+    return module("pandas", "a frame (columns() and curve() give the same numbers in NumPy "
+                            "arrays)").DataFrame(columns)
 
 
 class Study:
@@ -121,7 +118,9 @@ class Study:
 
     def __init__(self, folder: arguments.Path, config: arguments.Path | dict | None = None,
                  kind: str | None = None):
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(arguments.path("folder", folder))
+        if config is not None and not isinstance(config, dict):
+            config = pathlib.Path(arguments.path("config", config))
         self._config, self._kind, self._running = config, kind, None
         if kind not in (None, "tc", "sweep"):
             raise UsageError(f"kind: {kind!r} (tc or sweep)")
@@ -163,8 +162,16 @@ class Study:
         if self._running is None:
             raise UsageError("wait: nothing was started")
         running, self._running = self._running, None
-        running.wait()
-        self.__dict__.pop("summary", None)
+        try:
+            running.wait()
+        except UsageError as error:
+            if not isinstance(self._config, dict):
+                raise
+            # The file is none of the caller's, the key is.
+            written = re.escape(str(pathlib.Path(self._asked.name) / "study.toml"))
+            raise UsageError(re.sub(rf"{written}(:\d+:\d+)?", "config", str(error))) from None
+        finally:
+            self.__dict__.pop("summary", None)
         return self
 
     def stop(self) -> None:
@@ -180,7 +187,7 @@ class Study:
                                 "(Study(folder, config) makes one)")
             return path
         if not isinstance(self._config, dict):
-            return pathlib.Path(self._config)
+            return self._config
         self._asked = tempfile.TemporaryDirectory(prefix="rewise-")  # as long as this object is
         path = pathlib.Path(self._asked.name) / "study.toml"
         path.write_text(toml_text(self._config), encoding="utf-8")
@@ -221,7 +228,11 @@ class Study:
 
     def plot(self, name: str, p: float | None = None) -> Any:
         """A figure by its name ("tc", "shift", "crossings", "thermodynamics", "tau", ..), of one p
-        where it is of one; drawn into the folder's plots/, given as a Picture."""
+        where it is of one; drawn into the folder's plots/ as PDF and PNG, given as a Picture, which
+        notebooks show (its `path` is the PNG). AbsentError names the figures that there are."""
+        module("matplotlib.pyplot", "plot()")
+        name = arguments.text("name", name)
+        p = None if p is None else arguments.real("p", p)
         from .plots import plot_study, plot_style
         from .display import Picture
 
@@ -231,21 +242,23 @@ class Study:
             if made is None:
                 continue
             figure, own = made
-            if own == name or (own.startswith(f"{name}-") and (
-                    p is None or own.startswith(f"{name}-p{p:g}"))):
+            of_p = "-" if p is None else f"-p{re.escape(f'{p:g}')}(-|$)"
+            if own == name or re.match(re.escape(name) + of_p, own):
                 written = plot_style.save(figure, self.folder / "plots", own)
                 return Picture(next(path for path in written if path.suffix == ".png"))
             plot_style.plt.close(figure)
             there.append(own)
-        raise DataError(f"'{self.folder}' allows no figure '{name}'"
+        raise AbsentError(f"'{self.folder}' allows no figure '{name}'"
                         f"{'' if p is None else f' of p = {p:g}'}; it has {', '.join(there)}")
 
     def _repr_html_(self):
         from .display import picture_html, table_html
 
-        page = f"<p>{self.kind} study '{self.folder}'</p>"
-        if not (self.folder / "summary.json").exists():
-            return page + "<p>no results yet</p>"
+        try:
+            self.summary
+        except (DataError, FileError):
+            return f"<p>{html.escape(repr(self))}</p>"
+        page = f"<p>{self.kind} study '{html.escape(str(self.folder))}'</p>"
         if self.kind == "tc":
             page += table_html(self.tc.rows())
         try:
@@ -256,7 +269,10 @@ class Study:
     def __repr__(self):
         if not (self.folder / "summary.json").exists():
             return f"<rewise.Study '{self.folder}': no results yet>"
-        points = self.summary["points"]
+        try:
+            points = self.summary["points"]
+        except (DataError, FileError) as error:
+            return f"<rewise.Study '{self.folder}': {error}>"
         return (f"<{self.kind} study '{self.folder}': p = "
                 f"{', '.join(f'{p:g}' for p in sorted({point['p'] for point in points}))}; "
                 f"{sum(len(point['sizes']) for point in points)} curves>")
@@ -295,7 +311,8 @@ class Study:
                 rows[f"{quantity}_error"] = array(curve["error"])
             for key, values in rows.items():
                 parts.setdefault(key, []).append(values)
-        return {key: np.concatenate(values) for key, values in parts.items()}
+        return files.Named(f"columns of '{self.folder}'",
+                           {key: np.concatenate(values) for key, values in parts.items()})
 
     def frame(self):
         """columns() as a pandas DataFrame."""
@@ -303,19 +320,25 @@ class Study:
 
     def curve(self, p, size=None, **names):
         """One size at one p: `size` an edge or a list of extents (the largest if not given), and
-        rule=, schedule=, dim= where there are several. Attributes as in columns()."""
+        rule=, schedule=, dim= where there are several. Attributes as the names of columns(): what
+        identifies the curve as one value, `temperature`, quantities and their errors as arrays
+        [temperature]. AbsentError names the curves that there are."""
+        p, sizes = arguments.real("p", p), list(self._sizes())
         found = []
-        for own, entry in self._sizes():
+        for own, entry in sizes:
+            if unknown := set(names) - set(own):
+                raise UsageError(f"curve: unknown {', '.join(sorted(unknown))} (allowed: "
+                                 f"{', '.join(own)})")
             same_size = size is None or entry["extents"] == list(np.atleast_1d(size)) or (
                 np.ndim(size) == 0 and set(entry["extents"]) == {size})
-            if own["p"] == p and same_size and all(own[key] == names[key] for key in names):
+            if same_p(own["p"], p) and same_size and all(own[key] == names[key] for key in names):
                 found.append((own, entry))
         if not found:
             wanted = ", ".join(f"{key} = {value}" for key, value in
-                               {"size": size, "p": p, **names}.items() if value is not None)
-            there = sorted({(own["p"], own["extents"]) for own, _ in self._sizes()})
-            raise DataError(f"'{self.folder}' has no curve of {wanted}; it has p, size: "
-                            + "; ".join(f"{p:g}, {extents}" for p, extents in there))
+                               {"p": p, "size": size, **names}.items() if value is not None)
+            there = dict.fromkeys((own["p"], own["extents"]) for own, _ in sizes)
+            raise AbsentError(f"'{self.folder}' has no curve of {wanted}; it has p, size: "
+                              + "; ".join(f"{p:g}, {extents}" for p, extents in there))
         if size is None:
             found = [f for f in found if f[0]["sites"] == max(own["sites"] for own, _ in found)]
         if len(found) > 1:
@@ -354,21 +377,20 @@ class Study:
         return result
 
     def tasks(self, purpose="result", all=False):
-        """Finished tasks, one at a time, in the order of their file names: those that the summary
-        was made of, with the measurements that it took of them. `purpose`: another one of
-        PURPOSES; all: every task as it is, with what it was for in its `purpose`."""
+        """Finished tasks (files.Task), one at a time, in the order of their file names: those that
+        the summary was made of, with the measurements that it took of them. `purpose`: another one
+        of PURPOSES; all: every task as it is, with what it was for in its `purpose`. DataError at a
+        damaged task, whatever it was for."""
         if purpose not in PURPOSES:
             raise DataError(f"purpose '{purpose}': {', '.join(PURPOSES)} allowed")
         purposes = Purposes(self.folder, self.summary)
         for path in files.task_files(self.folder):
-            try:
-                configuration, temperatures, _ = files.read_task_notes(path)
+            with files.reading(path), files.open_task(path) as file:
+                configuration, temperatures, _ = files.task_notes(file)
                 own, size = purposes.of(path.name.removesuffix(".h5"), configuration, temperatures)
-            except (OSError, KeyError, ValueError):
-                own, size = purpose, None  # read_task() says what is wrong
-            if not all and own != purpose:
-                continue
-            task = files.read_task(path)
+                if not all and own != purpose:
+                    continue
+                task = files.task_of(path, file)
             task.purpose = own
             if size is not None and not all and size.get("measurements"):
                 task.keep(size.get("discarded", 0), size["measurements"])
@@ -401,10 +423,11 @@ def load(folder):
 
 
 class TcTable:
-    """Tc(p): columns by name, as critical_temperatures(); str() is a table."""
+    """Tc(p): columns by name, as critical_temperatures(); str() is a table, whose errors are whole
+    ones: those of the statistics and of the extrapolation."""
 
     def __init__(self, columns):
-        self.columns = columns
+        self.columns = files.Named("columns of Tc", columns)
 
     def __getitem__(self, name):
         return self.columns[name]
@@ -454,7 +477,11 @@ def _toml_value(value):
         return "[" + ", ".join(_toml_value(v) for v in value) + "]"
     if isinstance(value, (float, np.floating)):
         return repr(float(value))
-    return str(operator.index(value))
+    try:
+        return str(operator.index(value))
+    except TypeError:
+        raise TypeError(f"config: {value!r} is no value of a configuration (a number, a text, a "
+                        "list or a dict of them)") from None
 
 
 def toml_text(config):
@@ -482,7 +509,9 @@ def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
     folder: where it is kept, "studies/tc-<dim>d" unless it is said; the same call in the same
         folder goes on.
     """
-    folder = pathlib.Path(folder or f"studies/tc-{dim}d")
+    folder = pathlib.Path(arguments.path("folder", folder or f"studies/tc-{dim}d"))
+    if not isinstance(sampling, dict | None):
+        raise TypeError(f"sampling: {sampling!r} is no dict of keys")
     lattice = {"dim": dim, "sizes": list(np.atleast_1d(sizes)), "p": arguments.reals("p", p),
                "rule": rule}
     if graphs is not None:

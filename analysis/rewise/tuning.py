@@ -10,7 +10,7 @@ from typing import Any
 from . import arguments
 from .command import call
 from .display import Picture, aligned, table_html
-from .errors import UsageError
+from .errors import UsageError, module
 from .files import value_and_error, with_error
 from .graph import Graph
 
@@ -43,6 +43,9 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
     if cluster is not None:
         words += ["--cluster", arguments.text("cluster", cluster)]
     if schedules is not None:
+        schedules = [schedules] if isinstance(schedules, str) else schedules
+        if len(schedules) == 0:
+            raise UsageError("schedules: none to compare (None: some twenty)")
         words += ["--candidates", ",".join(arguments.text("schedules", s) for s in schedules)]
     if keep_all:
         words.append("--keep-all")
@@ -96,6 +99,7 @@ class Tuning:
     def plot(self, folder: arguments.Path | None = None) -> Picture:
         """Rates of all candidates, as a Picture; PNG and PDF in `folder` (None: a temporary
         one)."""
+        module("matplotlib.pyplot", "plot()")
         from .plots import plot_style, plot_tune
 
         place = pathlib.Path(folder or tempfile.mkdtemp(prefix="rewise-"))

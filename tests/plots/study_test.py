@@ -197,6 +197,7 @@ class Reading(InFolder):
                     data = np.frombuffer((own / f"{name}.h5").read_bytes(), np.uint8)
                     # Of two packs that hold a task the last one is right.
                     pack[name] = data if (number, name) != (1, "bb") else data[:100]
+            synthetic.seal(own / f"16x16_p0.1_rewire.{number}.pack.h5")
         (own / "aa.h5").write_bytes((own / "0123.h5").read_bytes())  # newer than what is packed
         for name in ("bb", "cc"):
             (own / f"{name}.h5").unlink()
@@ -210,10 +211,16 @@ class Reading(InFolder):
             files.read_task(own / "16x16_p0.1_rewire.1.pack.h5")
         with self.assertRaisesRegex(files.DataError, "does not exist"):
             files.read_task(own / "dd.h5")
-        # A damaged pack hides what it held; nothing fails.
+        # A damaged pack hides what it held, and is named.
         (own / "16x16_p0.1_rewire.2.pack.h5").write_bytes(b"nonsense")
-        self.assertEqual([path.stem for path in files.task_files(self.folder)],
-                         ["0123", "aa", "bb"])
+        with self.assertWarnsRegex(RuntimeWarning, "2.pack.h5' is damaged"):
+            self.assertEqual([path.stem for path in files.task_files(self.folder)],
+                             ["0123", "aa", "bb"])
+        with self.assertRaisesRegex(files.DataError, "may have been in 16x16_p0.1_rewire.2.pack"):
+            files.read_task(own / "cc.h5")
+        # The newest copy of it is lost with the pack, and an older one is damaged.
+        with self.assertRaisesRegex(files.DataError, "bb.h5' is damaged"):
+            list(study.tasks())
 
     def test_a_refused_point_has_no_tc(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
@@ -347,7 +354,7 @@ class Report(InFolder):
     def test_unfit_studies_are_named(self):
         for summary, words in (({"format": "other"}, "is no summary"),
                                ({"format": "rewise summary", "format_version": 1, "kind": "x"},
-                                "reports are of sweep and tc"),
+                                "studies are of tc and sweep"),
                                ({"format": "rewise summary", "format_version": 1, "kind": "tc",
                                  "name": "x", "version": "0", "points": [{"p": 1}]}, "lacks")):
             status, err, _ = self.write(summary)

@@ -1,5 +1,6 @@
 """Where a study's numbers come from, out of its task files: programs, machines, times, seeds."""
 
+from ..errors import DataError
 from ..files import read_task_notes, task_files
 from ..study import PURPOSES, Purposes
 
@@ -24,8 +25,8 @@ def provenance_of(folder, summary):
     for path in task_files(folder):
         try:
             configuration, temperatures, provenance = read_task_notes(path)
-        except (OSError, KeyError, ValueError) as error:
-            damaged.append(f"'{path.name}' is damaged or no task file: {error}")
+        except DataError as error:
+            damaged.append(str(error).replace(str(path), path.name))
             continue
         notes.append(provenance)
         purpose, _ = purposes.of(path.name.removesuffix(".h5"), configuration, temperatures)

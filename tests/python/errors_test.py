@@ -1,0 +1,110 @@
+"""What goes wrong, with the compiled module: files of the program that are damaged, and what is not
+there, in one line of the package's own kinds."""
+
+import random
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import rewise as rw
+from rewise import files
+
+CONFIG = {"study": {"name": "two", "seed": 5},
+          "lattice": {"dim": 2, "sizes": [8, 16], "p": [0.1], "graphs": 8},
+          "sampling": {"schedule": "1:1", "measure": 20, "equilibrate": 20,
+                       "temperatures": [2.6, 2.8, 3.0]}}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    made = rw.Study(tmp_path_factory.mktemp("studies") / "two", CONFIG, kind="sweep")
+    return made.run(device="cpu")
+
+
+@pytest.fixture(scope="module")
+def run():
+    graph = rw.rewire(size=(16, 8), p=0.1, seed=3)
+    simulation = rw.Simulation(graph, [2.3, 2.6], device="cpu")
+    simulation.record(5)
+    return simulation
+
+
+def told(kind, words, call):
+    with pytest.raises(kind) as caught:
+        call()
+    assert re.search(words, str(caught.value)), str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def changed(path, to):
+    """A copy with one bit changed."""
+    whole = bytearray(path.read_bytes())
+    whole[random.Random(len(whole)).randrange(512, len(whole))] ^= 4
+    to.write_bytes(whole)
+    return to
+
+
+def test_the_programs_digests_are_checked(run, study, tmp_path):
+    pytest.importorskip("xxhash")
+    run.save(tmp_path / "t.h5")
+    assert rw.read_task(tmp_path / "t.h5").energy.shape == (2, 5, 32)
+    bad = changed(tmp_path / "t.h5", tmp_path / "bad.h5")
+    for read in (rw.read_task, rw.Results.load, rw.Simulation.restore):
+        told(rw.DataError, "does not match its digest", lambda: read(bad))
+    copy = shutil.copytree(study.folder, tmp_path / "copy")
+    assert rw.Study(copy).resamples.size(0.1, 8).graphs == 8
+    changed(copy / "summary.h5", copy / "summary.h5")
+    told(rw.DataError, "summary.h5.* digest", lambda: rw.Study(copy).resamples)
+    pack = next((copy / "tasks").glob("*.pack.h5"))
+    name, (offset, size) = next(iter(files._places(pack).items()))
+    whole = bytearray(pack.read_bytes())
+    whole[offset + size // 2] ^= 1
+    pack.write_bytes(whole)
+    told(rw.DataError, f"{name}.h5' is damaged", lambda: list(rw.Study(copy).tasks(all=True)))
+
+
+def test_results_of_a_packed_task(study):
+    task = next(study.tasks())
+    assert not task.path.exists()  # in a pack
+    kept = rw.Results.load(task.path)
+    np.testing.assert_array_equal(kept.series["energy"], task.energy)
+
+
+def test_names_and_places_that_are_not_there(run, study):
+    results = run.results
+    bad = [
+        (rw.AbsentError, "there are energy, magn", lambda: results.series["spins"]),
+        (rw.AbsentError, "temperature, energy", lambda: results.columns()["e"]),
+        (rw.AbsentError, "of which there are 2", lambda: results.energy[2]),
+        (AttributeError, "observables: energy", lambda: results.chi),
+        (rw.UsageError, "allowed: energy", lambda: results.plot("chi")),
+        (rw.UsageError, "there are 2", lambda: results.left_out(2)),
+        (rw.UsageError, "there are 32", lambda: run.spins_of(32)),
+        (TypeError, "whole number", lambda: run.spins_of("a")),
+        (TypeError, "whole number", lambda: run.record(None)),
+        (rw.AbsentError, "bond_sum", lambda: run.measure()["spins"]),
+        (rw.AbsentError, "0.1, 8x8; 0.1, 16x16", lambda: study.resamples.size(0.1, 4)),
+        (rw.AbsentError, "has no Tc of p = 0.1; it has none", lambda: study.resamples.tc(0.1)),
+        (rw.AbsentError, "binder", lambda: study.resamples.size(0.1, 8).left_out["U"]),
+        (rw.AbsentError, "binder", lambda: study.resamples.size(0.1, 8).error("U")),
+        (rw.DataError, "no Tc", lambda: study.tc),
+        (rw.UsageError, "pairs", lambda: rw.Graph([[0, 1], [1]])),
+        (TypeError, "networkx", lambda: rw.Graph.from_networkx(5)),
+        (TypeError, "scipy", lambda: rw.Graph.from_scipy(np.eye(2))),
+        (rw.UsageError, "none", lambda: rw.tune(run.graph, 2.3, schedules=[])),
+        (TypeError, "folder", lambda: rw.tc(0.1, [8, 16], folder=5)),
+        (TypeError, "sampling", lambda: rw.tc(0.1, [8, 16], sampling=5)),
+        (TypeError, "config", lambda: rw.Study("x", 5)),
+        (TypeError, "with_error", lambda: rw.with_error("x", 1)),
+    ]
+    for kind, words, call in bad:
+        told(kind, words, call)
+    assert [str(one) for one in results.energy] == str(results.energy).split(", ")
+
+
+def test_a_dict_that_is_no_configuration_is_told_without_a_file(tmp_path):
+    config = {**CONFIG, "sampling": {"mesure": 5}}
+    told(rw.UsageError, "^config: unknown key 'mesure' in .sampling. .did you mean 'measure'",
+         lambda: rw.Study(tmp_path / "x", config).run())
