@@ -5,11 +5,18 @@
     r = rw.simulate(g, temperature=[2.3, 2.4, 2.5], measure=1000, equilibrate="auto")
     print(r.binder)                    # 0.5651(9), 0.37(2), ..
 
-Graphs: rewire(), Graph. Runs: simulate(), Simulation. Studies: Study, tc(), tune(). Components:
-labels(), percolate(). Errors: Error and its kinds, in the program's words. What reads files and
-draws (rewise.files, rewise.series, Study) needs no compiled code; matplotlib, pandas, xarray,
-pyerrors, networkx, scipy, tqdm and h5py are used where they are installed. Names are imported when
-they are first used.
+Graphs: rewire(), Graph. Runs: simulate(), Simulation, with Results of Observables. Studies: tc(),
+Study, Resamples; tune(). Files: read_task(), read_summary(), Results.load(), Graph.load().
+Components: labels(), percolate(). Errors: Error and its kinds, in the program's words; TypeError.
+
+J = 1, k_B = 1, beta = 1/T; Ising H = -sum over bonds of s_i s_j, Potts H = -sum over bonds of
+delta(s_i, s_j). Observables are per site (formulas: help(rewise.results); methods:
+analysis/README.md). In docstrings [temperature, replica] is an array's shape, by what its axes
+count.
+
+What reads files and draws (rewise.files, rewise.series, Study) needs no compiled code; matplotlib,
+pandas, xarray, pyerrors, networkx, scipy, tqdm, h5py and xxhash are used where they are installed.
+Names are imported when they are first used.
 """
 
 import importlib

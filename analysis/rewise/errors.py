@@ -15,7 +15,8 @@ class UsageError(Error, ValueError):
 
 
 class DataError(Error):
-    """A file or a graph that is damaged, or is none of ours (65)."""
+    """A file or a graph that is damaged, or is none of ours; a study or a task that is not there
+    (65)."""
     status = 65
 
 

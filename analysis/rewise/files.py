@@ -25,6 +25,7 @@ import os
 import pathlib
 import re
 import secrets
+import tempfile
 import time
 import warnings
 
@@ -36,12 +37,14 @@ except ImportError:
     xxhash = None
 
 from . import arguments
-from .errors import AbsentError, DataError, FileError, module
+from .errors import AbsentError, DataError, Error, FileError, module
 
 
 @dataclasses.dataclass
 class Task:
-    """One graph at all its temperatures. Arrays are [temperature, time, replica]."""
+    """One graph at all its temperatures: its series, [temperature, time, replica], time counting
+    measurements (configuration["sampling.every"] cycles from one to the next) after equilibration.
+    """
     path: pathlib.Path
     extents: list            # [dim]; empty for an imported graph
     p: float
@@ -58,11 +61,11 @@ class Task:
     purpose: str = ""        # in a study: what it was computed for (Study.tasks)
 
     @property
-    def states(self):
+    def states(self) -> int:
         """q of a Potts model, 2 for Ising."""
         return int(self.configuration.get("sampling.q", 2))
 
-    def keep(self, first, count):
+    def keep(self, first: int, count: int) -> None:
         """Keeps `count` measurements alone, from number `first` on."""
         part = slice(first, first + count)
         self.energy, self.magnetisation = self.energy[:, part], self.magnetisation[:, part]
@@ -70,7 +73,8 @@ class Task:
             self.cluster_size = self.cluster_size[:, part]
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """Of the file without its ending: what tasks.json and packs call it."""
         return self.path.name.removesuffix(".h5").removesuffix(".part")
 
 
@@ -321,6 +325,22 @@ def packed_task(path):
     return None
 
 
+@contextlib.contextmanager
+def unpacked(path):
+    """`path` as text, for what opens files itself; of a task in a pack, that of a copy."""
+    path = arguments.path("path", path)
+    if (packed := packed_task(path)) is None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="rewise-") as folder:
+        own = pathlib.Path(folder) / pathlib.Path(path).name
+        own.write_bytes(packed)
+        try:
+            yield str(own)
+        except Error as error:
+            raise type(error)(str(error).replace(str(own), path)) from None
+
+
 def read_task_notes(path):
     """(configuration, temperatures, provenance) of a finished task, without its series. DataError
     where it is damaged."""
@@ -329,11 +349,13 @@ def read_task_notes(path):
 
 
 def task_notes(file):
+    """As read_task_notes(), of a file that is open."""
     return (_texts(file["configuration"]), file["temperature"][()],
             _texts(file["provenance"]) if "provenance" in file else {})
 
 
 def task_of(path, file):
+    """As read_task(), of a file that is open."""
     form = _text(file.attrs.get("format", ""))
     if form == "rewise task pack":
         raise DataError(f"'{path}' holds {len(file)} tasks: name one, such as "

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core, arguments
 from .errors import DataError, UsageError, module
+from .files import unpacked
 
 REWIRED = np.dtype([("bond", np.uint64), ("a", np.uint32), ("b", np.uint32)])
 
@@ -27,6 +28,8 @@ def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str =
         (Hawick, Leist & Playne 2010); "swap": bonds exchange ends until a fraction p has moved, all
         degrees stay 2d (Hawick & James 2006); "add": one more bond per bond with probability p
         (Newman & Watts).
+
+    Equal arguments give the graph of `rewise graph`. UsageError where one is out of range.
     """
     return Graph._of(_core.Graph.build(arguments.extents("size", size, dim), arguments.real("p", p),
                                   arguments.text("rule", rule), arguments.whole("seed", seed)))
@@ -65,11 +68,14 @@ class Graph:
 
     @classmethod
     def load(cls, path: arguments.Path, first_site: int | None = None) -> "Graph":
-        """A file: .h5 (of rewise, a task file too), .graphml, or .edges ("u v" lines; `first_site`:
-        0 or 1, the number that its sites are counted from, where they look as if from 1)."""
+        """A file: .h5 (of rewise, a task file too, also in a study's pack), .graphml, or .edges
+        ("u v" lines; `first_site`: 0 or 1, the number that its sites are counted from, where they
+        look as if from 1). FileError where there is none, DataError where it is damaged or no
+        graph that engines take (weights, fields, self-loops, double bonds)."""
         if first_site not in (None, 0, 1):
             raise UsageError(f"first_site: {first_site!r} (None, 0 or 1)")
-        return cls._of(_core.Graph.read(arguments.path("path", path), first_site))
+        with unpacked(path) as own:
+            return cls._of(_core.Graph.read(own, first_site))
 
     @classmethod
     def from_networkx(cls, graph: Any) -> "Graph":
@@ -129,6 +135,7 @@ class Graph:
 
     @property
     def seed(self) -> int:
+        """What rewire() was given; without meaning for a graph from elsewhere."""
         return self._graph.seed
 
     @property

@@ -72,7 +72,11 @@ def percolate(kind: str = "bond", sizes: Sequence[int] = (16, 32, 64), *, dim: i
 
 
 class Percolation:
-    """Curves over the occupation; `json` holds everything (fields: `rewise percolate --json`)."""
+    """Curves over the occupation; `json` holds everything (fields: `rewise percolate --json`).
+    wraps_one, wraps_either, wraps_all: the probability that a component wraps around a given extent
+    (mean over them), any, every one (regular lattices; exact at p_c in two dimensions: Pinson 1994,
+    Newman & Ziff 2001); largest_share: sites of the largest component over N. By blocks, one
+    standard error."""
 
     def __init__(self, found):
         self.json = found

@@ -12,6 +12,7 @@ h5py.
 """
 
 import pathlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -140,12 +141,12 @@ class Resamples:
                                           group["tree"])
         return {"p": p, "sizes": sizes, **numbers}
 
-    def points(self):
+    def points(self) -> list[dict]:
         """Dicts of "p", "sizes" (SizeSamples) and, where there are results, "tc", "binder_limit"
         (Number) and "tree" (TreeSamples), in the summary's order."""
         return list(self._points)
 
-    def size(self, p, size, point=None):
+    def size(self, p: float, size: int | Sequence[int], point: int | None = None) -> SizeSamples:
         """SizeSamples by p and an edge or extents; `point`: the place in points(), where several
         have this p. AbsentError names what there is."""
         p = arguments.real("p", p)
@@ -163,11 +164,11 @@ class Resamples:
                           ("" if point is None else f" at place {point}") +
                           f"; it has p, size: {'; '.join(there)}")
 
-    def tc(self, p):
+    def tc(self, p: float) -> Number:
         """Tc(p) as a Number. AbsentError where it has none that its checks allow."""
         return self._number(p, "tc", "Tc")
 
-    def tree(self, p):
+    def tree(self, p: float) -> TreeSamples:
         """TreeSamples of Tc(p) by the tree condition. AbsentError where it has none."""
         return self._number(p, "tree", "tree condition")
 

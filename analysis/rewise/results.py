@@ -8,8 +8,6 @@ autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Comm
 """
 
 import functools
-import pathlib
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 
 from . import _core, arguments
 from .errors import AbsentError, UsageError, module
-from .files import Named, packed_task, with_error
+from .files import Named, unpacked, with_error
 
 # (name, symbol, label, whether it says something beside other sizes alone) of each.
 _KNOWN = _core.observables()
@@ -97,6 +95,7 @@ class SeriesMap:
         return len(self.keys())
 
     def keys(self) -> list[str]:
+        """The names that this run has."""
         names = ["energy", "magnetisation", "bond_sum", "magnetisation_sum"]
         return names + [name for name in ("cluster_size", "cluster_quartic_low",
                                           "cluster_quartic_high")
@@ -110,9 +109,14 @@ class SeriesMap:
 
 
 class Results:
-    """A run's results: an Observable for each of OBSERVABLES (and of SAMPLED) as an
-    attribute, `series`, and where
-    they come from. `improved_m2` and so on: from the sizes of all clusters (Swendsen-Wang)."""
+    """A run's results: an Observable (value, error, tau: each [temperature]) for each of these
+    attributes, `series`, and where they come from. All are per site, J = k_B = 1:
+
+    energy <e>, abs_magnetisation <|m|>, m2 <m^2>, m4 <m^4>, binder 1 - <m^4>/(3 <m^2>^2),
+    specific_heat, susceptibility (help(rewise.results) has the formulas), scaled_m2 N^(1/2) <m^2>;
+    cluster_fraction <C>/N of Wolff clusters; improved_m2, improved_m4, improved_binder: from the
+    sizes of all clusters of Swendsen-Wang updates (analysis/README.md). NaN where the run has none.
+    """
 
     energy: Observable
     abs_magnetisation: Observable
@@ -136,14 +140,8 @@ class Results:
         """Of a task file: what simulate(out=..), save() or `rewise run --out` wrote, a checkpoint
         too, or a study's task (Task.path), in a pack or not. FileError where there is none,
         DataError where it is damaged or something else."""
-        path = arguments.path("path", path)
-        packed = packed_task(path)
-        if packed is None:
-            return cls(_core.Data.load(path))
-        with tempfile.TemporaryDirectory(prefix="rewise-") as folder:
-            own = pathlib.Path(folder) / pathlib.Path(path).name
-            own.write_bytes(packed)
-            return cls(_core.Data.load(str(own)))
+        with unpacked(path) as own:
+            return cls(_core.Data.load(own))
 
     @functools.cached_property
     def _estimates(self):
@@ -177,6 +175,7 @@ class Results:
 
     @property
     def sites(self) -> int:
+        """Of the graph, N."""
         return self._data.sites
 
     @property
@@ -196,10 +195,12 @@ class Results:
 
     @property
     def device(self) -> str:
+        """What computed them: "cpu", "cuda:0"."""
         return self.provenance["device"]
 
     @functools.cached_property
     def series(self) -> SeriesMap:
+        """What was measured, by name: series["energy"] is [temperature, time, replica]."""
         return SeriesMap(self._data, int(self.configuration.get("sampling.q", 2)))
 
     @property

@@ -16,7 +16,7 @@ from . import arguments
 from . import _core
 from .device_spins import DeviceSpins, DeviceSums
 from .errors import Error, UsageError
-from .files import Named
+from .files import Named, unpacked
 from .graph import Graph
 from .results import Results
 
@@ -75,7 +75,11 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     progress: a bar where tqdm is installed; None: in terminals and notebooks.
 
     What looks wrong with the result (starts that still differ, errors that are too small) is a
-    RuntimeWarning, and in Results.warnings.
+    RuntimeWarning, and in Results.warnings. Errors: UsageError; HeldError where `out` has another
+    run; DataError where it is damaged; Error where "auto" finds no equilibrium in 131072 cycles.
+
+    Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
+    Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
     """
     core = _core_graph(graph)
     settings = _settings(temperature, schedule=schedule, replicas=replicas, measure=measure,
@@ -171,11 +175,13 @@ class Simulation:
     @classmethod
     def restore(cls, path: arguments.Path, *, device: str = "auto",
                 threads: int = 0) -> "Simulation":
-        """Goes on from a file that save() or `rewise run --out` wrote, on any device, bit for bit.
-        DataError, FileError."""
-        core = _core.Simulation.restore(arguments.path("path", path),
-                                        {"device": arguments.text("device", device),
-                                         "threads": arguments.whole("threads", threads)})
+        """Goes on from a file that save() or `rewise run --out` wrote, or from a study's task
+        (Task.path), on any device, bit for bit. FileError where there is none, DataError where it
+        is damaged or has no state."""
+        settings = {"device": arguments.text("device", device),
+                    "threads": arguments.whole("threads", threads)}
+        with unpacked(path) as own:
+            core = _core.Simulation.restore(own, settings)
         simulation = cls.__new__(cls)
         configuration = core.data().configuration
         simulation._take(core, Graph._of(core.graph), len(core.temperature) == 1,
@@ -276,22 +282,27 @@ class Simulation:
 
     @property
     def temperature(self) -> np.ndarray:
+        """[temperature], J = k_B = 1."""
         return self._core.temperature
 
     @property
     def replicas(self) -> int:
+        """Independent systems per temperature; of start="mixed" the even ones started ordered."""
         return self._core.replicas
 
     @property
     def engine(self) -> str:
+        """"bundle", "single" or "packed"."""
         return self._core.engine
 
     @property
     def device(self) -> str:
+        """"cpu", "cuda:0"."""
         return self._core.device
 
     @property
     def threads(self) -> int:
+        """Of the CPU."""
         return self._core.threads
 
     @property

@@ -21,14 +21,17 @@ import pathlib
 import re
 import tempfile
 import types
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import arguments, files
 from .errors import AbsentError, DataError, FileError, HeldError, UsageError, module
 from .files import array, same_p, status_of, value_and_error, whole, with_error
+
+if TYPE_CHECKING:
+    from .resamples import Resamples
 
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
@@ -113,7 +116,9 @@ class Study:
     """A study's folder: run(), or start() and wait(), make it, the rest reads it.
 
     Study(folder): one that is there. Study(folder, config): its configuration, a path of a TOML
-    file or a dict of the same tables ({"lattice": {"dim": 2, ..}, ..}); kind: "tc" or "sweep".
+    file or a dict of the same tables ({"lattice": {"dim": 2, ..}, ..}; keys and defaults:
+    experiments/configs/, README.md); kind: "tc" or "sweep". run() in a folder that is there goes on
+    with it, and computes nothing twice. What reads raises DataError where there is no result yet.
     """
 
     def __init__(self, folder: arguments.Path, config: arguments.Path | dict | None = None,
@@ -155,6 +160,7 @@ class Study:
 
     @property
     def running(self) -> bool:
+        """Whether what start() began is at work."""
         return self._running is not None and self._running.poll() is None
 
     def wait(self) -> "Study":
@@ -215,7 +221,7 @@ class Study:
         return self._kind
 
     @property
-    def resamples(self):
+    def resamples(self) -> "Resamples":
         """The jackknife samples behind the numbers, with their covariances (resamples.py)."""
         from .resamples import Resamples
 
@@ -296,10 +302,11 @@ class Study:
                        "label": point.get("label", ""), "graphs": size["graphs"],
                        "replicas": size["replicas"]}, size
 
-    def columns(self):
+    def columns(self) -> dict[str, np.ndarray]:
         """The measurement table as arrays of equal length, one entry per p, size and temperature,
         p slowest; errors under `<quantity>_error`, averages without control variates under
-        `<quantity>_plain`. NaN where unknown."""
+        `<quantity>_plain`. NaN where unknown. Thermal averages per site, averaged over graphs, with
+        one standard error; `tau` (of m^2) in cycles; formulas: README.md, Symbols."""
         parts = {}
         for names, size in self._sizes():
             count = len(size["temperatures"])
@@ -314,11 +321,12 @@ class Study:
         return files.Named(f"columns of '{self.folder}'",
                            {key: np.concatenate(values) for key, values in parts.items()})
 
-    def frame(self):
+    def frame(self) -> Any:
         """columns() as a pandas DataFrame."""
         return _frame(self.columns())
 
-    def curve(self, p, size=None, **names):
+    def curve(self, p: float, size: int | Sequence[int] | None = None,
+              **names: Any) -> types.SimpleNamespace:
         """One size at one p: `size` an edge or a list of extents (the largest if not given), and
         rule=, schedule=, dim= where there are several. Attributes as the names of columns(): what
         identifies the curve as one value, `temperature`, quantities and their errors as arrays
@@ -352,8 +360,8 @@ class Study:
                 setattr(curve, f"{quantity}_error", array(entry[quantity]["error"]))
         return curve
 
-    def critical_temperatures(self):
-        """Of a `tc` study, arrays over p: tc, shift (from Tc(0)) and binder_limit with their whole
+    def critical_temperatures(self) -> dict[str, np.ndarray]:
+        """Of a `tc` study, arrays [p]: tc, shift (from Tc(0)) and binder_limit with their whole
         errors; NaN where unknown, and where a check contradicts them: `status` says why. With the
         tree condition also its `tree_tc`, the `difference_z` in standard errors, and `best`, of
         both methods where they agree, with `best_shift`."""
@@ -376,7 +384,7 @@ class Study:
         result["status"] = np.array([status_of(point) for point in points])
         return result
 
-    def tasks(self, purpose="result", all=False):
+    def tasks(self, purpose: str = "result", all: bool = False) -> Iterator[files.Task]:
         """Finished tasks (files.Task), one at a time, in the order of their file names: those that
         the summary was made of, with the measurements that it took of them. `purpose`: another one
         of PURPOSES; all: every task as it is, with what it was for in its `purpose`. DataError at a
@@ -396,7 +404,7 @@ class Study:
                 task.keep(size.get("discarded", 0), size["measurements"])
             yield task
 
-    def task_frame(self, purpose="result", all=False):
+    def task_frame(self, purpose: str = "result", all: bool = False) -> Any:
         """A pandas DataFrame of thermal averages, a row per task and temperature, of the same tasks
         as tasks(); the column `purpose` says what each was for."""
         rows = []
@@ -435,7 +443,8 @@ class TcTable:
     def __len__(self):
         return len(self.columns["p"])
 
-    def rows(self):
+    def rows(self) -> list[list[str]]:
+        """A heading and a row of texts per p; "-", and why, where there is no Tc."""
         shown = {"Tc": "tc", "Tc(p) - Tc(0)": "shift", "U at Tc": "binder_limit"}
         if "best" in self.columns:
             shown = {"crossings": "tc", "tree condition": "tree_tc", "Tc": "best",
@@ -507,7 +516,15 @@ def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
     target_error: relative error of every Tc asked for; without it `graphs` (per size) and the
         keys of the configuration's table `sampling` decide.
     folder: where it is kept, "studies/tc-<dim>d" unless it is said; the same call in the same
-        folder goes on.
+        folder goes on. HeldError where another study is in it.
+    dim, rule, seed: as of rewire(). device, threads, time_limit, progress: as of Study.run().
+
+    J = k_B = 1. Tc is where N^(1/2) <m^2> of neighbouring sizes crosses and U has its limit, by
+    multi-histogram reweighting (Ferrenberg & Swendsen, Phys. Rev. Lett. 63, 1195 (1989)) and one
+    fit over all sizes; with sampling={"method": "both"} by the tree condition, too
+    (analysis/README.md; by itself where target_error is 1e-3 or less).
+    A Tc that a check contradicts is no result: NaN, with the reason in `status`, and in
+    Study.summary["points"][..]["reasons"]. Interrupted after `time_limit`.
     """
     folder = pathlib.Path(arguments.path("folder", folder or f"studies/tc-{dim}d"))
     if not isinstance(sampling, dict | None):

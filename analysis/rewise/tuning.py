@@ -25,6 +25,9 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
     schedules: those to compare, such as ["1:0", "1:1", "1:16"]; some twenty unless they are said.
     cluster: "wolff", "swendsen-wang", "few-cluster"; None: the first two.
     keep_all: the hopeless are measured to the end, too.
+
+    They are ranked by `worth`, independent measurements of m^2 and U per second (analysis/README.md
+    "What a schedule is worth"), which rests on times: two calls may differ.
     """
     if not isinstance(graph, Graph):
         raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph")
@@ -87,6 +90,7 @@ class Tuning:
         return sorted(self._setting["candidates"], key=lambda c: c["rank"])
 
     def rows(self) -> list[list[str]]:
+        """A heading and a row of texts per candidate, the best first."""
         table = [["M:W", "worth", "per second", "us/cycle", "tau(m^2)"]]
         for c in self.candidates:  # those that were dropped early have no numbers
             cycle = value_and_error(c["seconds_per_cycle"])

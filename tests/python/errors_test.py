@@ -63,6 +63,8 @@ def test_the_programs_digests_are_checked(run, study, tmp_path):
     whole[offset + size // 2] ^= 1
     pack.write_bytes(whole)
     told(rw.DataError, f"{name}.h5' is damaged", lambda: list(rw.Study(copy).tasks(all=True)))
+    path = pack.parent / f"{name}.h5"  # not that of the copy that is read
+    told(rw.DataError, re.escape(str(path)), lambda: rw.Results.load(path))
 
 
 def test_results_of_a_packed_task(study):
@@ -70,6 +72,8 @@ def test_results_of_a_packed_task(study):
     assert not task.path.exists()  # in a pack
     kept = rw.Results.load(task.path)
     np.testing.assert_array_equal(kept.series["energy"], task.energy)
+    assert rw.Graph.load(task.path).sites == task.sites
+    assert rw.Simulation.restore(task.path, device="cpu").hash == kept.hash
 
 
 def test_names_and_places_that_are_not_there(run, study):
