@@ -156,7 +156,7 @@ class Results:
                              f"(observables: {', '.join(KNOWN)})")
 
     def __dir__(self):
-        return [*super().__dir__(), *KNOWN]
+        return sorted({*super().__dir__(), *KNOWN})
 
     @functools.cached_property
     def temperature(self) -> np.ndarray:

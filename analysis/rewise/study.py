@@ -229,7 +229,7 @@ class Study:
 
     @property
     def tc(self) -> "TcTable":
-        """critical_temperatures() as a table that prints."""
+        """critical_temperatures() as a table that prints: study.tc["tc"] is an array [p]."""
         return TcTable(self.critical_temperatures())
 
     def plot(self, name: str, p: float | None = None) -> Any:
@@ -258,7 +258,7 @@ class Study:
                         f"{'' if p is None else f' of p = {p:g}'}; it has {', '.join(there)}")
 
     def _repr_html_(self):
-        from .display import picture_html, table_html
+        from .display import picture_html
 
         try:
             self.summary
@@ -266,7 +266,7 @@ class Study:
             return f"<p>{html.escape(repr(self))}</p>"
         page = f"<p>{self.kind} study '{html.escape(str(self.folder))}'</p>"
         if self.kind == "tc":
-            page += table_html(self.tc.rows())
+            page += self.tc._repr_html_()
         try:
             return page + picture_html(self.plot("tc" if self.kind == "tc" else "sweep"))
         except (DataError, ImportError):
@@ -362,9 +362,10 @@ class Study:
 
     def critical_temperatures(self) -> dict[str, np.ndarray]:
         """Of a `tc` study, arrays [p]: tc, shift (from Tc(0)) and binder_limit with their whole
-        errors; NaN where unknown, and where a check contradicts them: `status` says why. With the
-        tree condition also its `tree_tc`, the `difference_z` in standard errors, and `best`, of
-        both methods where they agree, with `best_shift`."""
+        errors; NaN where unknown, and where a check contradicts them: `status` and `reasons` (in
+        words, and what to do; "; " between several) say why. With the tree condition also its
+        `tree_tc`, the `difference_z` in standard errors, and `best`, of both methods where they
+        agree, with `best_shift`."""
         if self.kind != "tc":
             raise DataError(f"'{self.folder}' is a {self.kind} study: it has no Tc")
         points = self.summary["points"]
@@ -382,7 +383,16 @@ class Study:
                 result[key], result[f"{key}_error"] = (
                     array([value_and_error(point[key])[k] for point in points]) for k in (0, 1))
         result["status"] = np.array([status_of(point) for point in points])
+        result["reasons"] = np.array(["; ".join(point.get("reasons") or []) for point in points])
         return result
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the program warned of, as it is in the summary: of the study, and of each p."""
+        found = list(self.summary.get("warnings") or [])
+        for point in self.summary["points"]:
+            found += [f"p = {point['p']:g}: {text}" for text in point.get("warnings") or []]
+        return found
 
     def tasks(self, purpose: str = "result", all: bool = False) -> Iterator[files.Task]:
         """Finished tasks (files.Task), one at a time, in the order of their file names: those that
@@ -432,7 +442,7 @@ def load(folder):
 
 class TcTable:
     """Tc(p): columns by name, as critical_temperatures(); str() is a table, whose errors are whole
-    ones: those of the statistics and of the extrapolation."""
+    ones, those of the statistics and of the extrapolation, and why there is no Tc, line by line."""
 
     def __init__(self, columns):
         self.columns = files.Named("columns of Tc", columns)
@@ -462,17 +472,24 @@ class TcTable:
                          [status])
         return table
 
+    def _refused(self, rows):
+        return [f"p = {row[0]}: no Tc ({row[-1]}): {reasons}"
+                for row, reasons in zip(rows[1:], self["reasons"]) if row[-1] and reasons]
+
     def __str__(self):
         from .display import aligned
 
-        return aligned(self.rows())
+        rows = self.rows()
+        return "\n".join([aligned(rows), *self._refused(rows)])
 
     __repr__ = __str__
 
     def _repr_html_(self):
         from .display import table_html
 
-        return table_html(self.rows())
+        rows = self.rows()
+        return table_html(rows) + "".join(f"<p>{html.escape(line)}</p>"
+                                          for line in self._refused(rows))
 
 
 def _toml_value(value):

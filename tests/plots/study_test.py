@@ -225,9 +225,17 @@ class Reading(InFolder):
     def test_a_refused_point_has_no_tc(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
         synthetic.refuse(summary["points"][1])
+        summary["warnings"], summary["points"][1]["warnings"] = ["few graphs"], ["no crossing"]
         tc = load(self.write_study(summary)).critical_temperatures()
         self.assertTrue(np.isnan([tc["tc"][1], tc["tc_error"][1], tc["shift"][1]]).all())
         self.assertEqual(list(tc["status"]), ["ok", "not converged"])
+        reason = summary["points"][1]["reasons"][0]
+        self.assertEqual(list(tc["reasons"]), ["", reason])
+        study = load(self.folder)
+        self.assertEqual(str(study.tc).splitlines()[3:],
+                         [f"p = 0.1: no Tc (not converged): {reason}"])
+        self.assertIn(reason, study.tc._repr_html_())
+        self.assertEqual(study.warnings, ["few graphs", "p = 0.1: no crossing"])
 
     @unittest.skipIf(pandas is None, "pandas is not installed")
     def test_frames(self):
