@@ -42,23 +42,32 @@ from .errors import AbsentError, DataError, Error, FileError, module
 
 @dataclasses.dataclass
 class Task:
-    """One graph at all its temperatures: its series, [temperature, time, replica], time counting
-    measurements (configuration["sampling.every"] cycles from one to the next) after equilibration.
+    """One graph at all its temperatures, as read_task() and Study.tasks() give it.
+
+    energy, magnetisation, cluster_size: series [temperature, time, replica]; time counts
+        measurements, configuration["sampling.every"] cycles from one to the next, after
+        equilibration. Per site: e = -(bond sum)/N; m, signed, Potts (q N_max/N - 1)/(q - 1).
+        cluster_size: sites, summed over the cluster updates between two measurements; None without.
+    temperature: [temperature], J = k_B = 1.
+    extents: [dim], empty for an imported graph; p, rule, sites, bonds, modified: of the graph.
+    configuration, provenance: dicts of texts ("lattice.p" -> "0.01").
+    path: its file, which Results.load(), Graph.load() and Simulation.restore() take, in a pack too.
+    purpose: in a study, what it was computed for (Study.tasks).
     """
     path: pathlib.Path
-    extents: list            # [dim]; empty for an imported graph
+    extents: list
     p: float
     rule: str
     sites: int
     bonds: int
     modified: int
-    temperature: np.ndarray  # [temperature]
-    energy: np.ndarray       # per site, e = -(bond sum)/N
-    magnetisation: np.ndarray  # per site, signed; Potts: (q N_max/N - 1)/(q - 1)
-    cluster_size: np.ndarray | None  # sums over the cluster updates between two measurements
-    configuration: dict      # "lattice.p" -> "0.01"
+    temperature: np.ndarray
+    energy: np.ndarray
+    magnetisation: np.ndarray
+    cluster_size: np.ndarray | None
+    configuration: dict
     provenance: dict
-    purpose: str = ""        # in a study: what it was computed for (Study.tasks)
+    purpose: str = ""
 
     @property
     def states(self) -> int:

@@ -28,8 +28,9 @@ LABELS = {one[0]: one[2] for one in _KNOWN} | {"cluster_fraction": r"$\langle C\
 
 
 class Observable:
-    """An observable at every temperature: `value`, `error`, `tau`, `tau_error`, each [temperature];
-    str() gives 2.3772(4). An item is the observable at one temperature, all floats."""
+    """An observable at every temperature: `value`, `error` (one standard error), `tau`, `tau_error`
+    (cycles; NaN where it has none), each [temperature]; str() gives 2.3772(4). An item is the
+    observable at one temperature, all floats. As an array it is its values, without errors."""
 
     value: np.ndarray
     error: np.ndarray
@@ -138,8 +139,9 @@ class Results:
     @classmethod
     def load(cls, path: arguments.Path) -> "Results":
         """Of a task file: what simulate(out=..), save() or `rewise run --out` wrote, a checkpoint
-        too, or a study's task (Task.path), in a pack or not. FileError where there is none,
-        DataError where it is damaged or something else."""
+        too, or a study's task (Task.path), in a pack or not: all measurements that it holds, also
+        those before equilibrium, which Study.tasks() leaves out as the summary does. FileError
+        where there is none, DataError where it is damaged or something else."""
         with unpacked(path) as own:
             return cls(_core.Data.load(own))
 
