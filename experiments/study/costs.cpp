@@ -11,9 +11,7 @@
 namespace rewise {
 namespace {
 
-// Where nothing is said: a likely plan, and the scan for temperatures.
-constexpr double kLikelyEquilibrate = 60, kLikelyMeasure = 60, kLikelyEvery = 2;
-constexpr double kLikelyTemperatures = 10;
+// The scan for temperatures.
 constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 
 // Nanoseconds per site of a cycle: of an attempted site, and for clusters near Tc of a site of the
@@ -84,7 +82,7 @@ double cpu_seconds(const StudyConfig& config, int threads) {
         (config.schedule_per_p ? static_cast<double>(config.p.size()) : 1);
     for (std::size_t k = 0; k < sites.size(); ++k) {
       const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
-      const double temperatures = given > 0 ? given : kLikelyTemperatures;
+      const double temperatures = given > 0 ? given : static_cast<double>(kLikelyTemperatures);
       const double scan = given > 0 ? 0 : kScanTasks * kScanTemperatures * kScanCycles;
       seconds += 1e-9 * sites[k] * nanoseconds * (graphs * temperatures * cycles + scan);
     }

@@ -11,6 +11,10 @@
 
 namespace rewise {
 
+// What "auto" in a study's plan is likely to become.
+inline constexpr std::uint64_t kLikelyEquilibrate = 60, kLikelyMeasure = 60, kLikelyEvery = 2;
+inline constexpr std::size_t kLikelyTemperatures = 10;
+
 // All of a task on the CPU.
 double cpu_seconds(const TaskSpec& spec, int threads);
 

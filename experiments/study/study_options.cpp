@@ -137,8 +137,6 @@ ExitCode tell_study_needs(const StudyConfig& config) {
                 "--dry-run: knows lattices; 'rewise run --graph FILE --dry-run' tells what a graph "
                 "of yours needs");
   }
-  constexpr std::size_t kTemperatures = 13;
-  constexpr std::uint64_t kCycles = 1000, kMeasure = 100;
   const int threads = config.threads > 0 ? config.threads : thread_count(0);
   std::size_t tasks = 0;
   double disk = 0;
@@ -162,10 +160,10 @@ ExitCode tell_study_needs(const StudyConfig& config) {
       spec.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
       spec.replicas = config.replicas;
       spec.temperatures = config.temperatures;
-      if (spec.temperatures.empty()) spec.temperatures.assign(kTemperatures, 1);
-      spec.equilibrate = config.equilibrate.value_or(kCycles);
-      spec.measure = config.measure.value_or(kMeasure);
-      spec.every = config.every.value_or(1);
+      if (spec.temperatures.empty()) spec.temperatures.assign(kLikelyTemperatures, 1);
+      spec.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
+      spec.measure = config.measure.value_or(kLikelyMeasure);
+      spec.every = config.every.value_or(kLikelyEvery);
       const std::size_t count = kinds * config.graphs[size];
       tasks += count;
       const double each =
@@ -178,8 +176,9 @@ ExitCode tell_study_needs(const StudyConfig& config) {
     }
   }
   const MemoryRoom room = memory_room();
-  fmt::print("\n{} tasks, at most {} on disk; {} leaves {} of memory\n", tasks, bytes_text(disk),
-             room.limit, bytes_text(room.bytes));
+  const bool known = config.measure.has_value() && !config.temperatures.empty();
+  fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", tasks,
+             known ? "at most" : "about", bytes_text(disk), room.limit, bytes_text(room.bytes));
   const double seconds = cpu_seconds(config, threads);
   if (std::isfinite(seconds)) {
     fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(seconds), threads);
@@ -189,10 +188,10 @@ ExitCode tell_study_needs(const StudyConfig& config) {
     if (automatic) unknown += (unknown.empty() ? "" : ", ") + what;
   };
   assume(!config.schedule, "schedule 1:1");
-  assume(config.temperatures.empty(), fmt::format("{} temperatures", kTemperatures));
-  assume(!config.equilibrate, fmt::format("equilibrate {}", kCycles));
-  assume(!config.measure, fmt::format("measure {}", kMeasure));
-  assume(!config.every, "every 1");
+  assume(config.temperatures.empty(), fmt::format("{} temperatures", kLikelyTemperatures));
+  assume(!config.equilibrate, fmt::format("equilibrate {}", kLikelyEquilibrate));
+  assume(!config.measure, fmt::format("measure {}", kLikelyMeasure));
+  assume(!config.every, fmt::format("every {}", kLikelyEvery));
   if (!unknown.empty()) fmt::print("taken where the study says auto: {}\n", unknown);
   if (config.target_error) {
     fmt::print(
