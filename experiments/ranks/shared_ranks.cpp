@@ -65,7 +65,14 @@ ExitCode lead(ranks::Transport& transport, const std::function<ExitCode()>& comm
     }
   };
   const Leading leading(transport);
-  return command();
+  try {
+    return command();
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::interrupted) throw;
+    // Now: a launcher that was stopped, too, gives a second, in which the others are dismissed.
+    fmt::print(stderr, "rewise: {}\n", error.what());
+    return ExitCode::interrupted;
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "experiments/run/run_report.hpp"
 #include "experiments/study/auto_schedule.hpp"
 #include "experiments/study/costs.hpp"
+#include "experiments/study/ranks.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "experiments/tasks/task.hpp"
@@ -243,7 +244,13 @@ ExitCode run_run(const RunOptions& options) {
   progress.close();
   switch (result.outcome) {
     case TaskOutcome::held:
-      throw Error(ExitCode::held, fmt::format("'{}' is held by {}", options.out, result.message));
+      throw Error(ExitCode::held,
+                  fmt::format("'{}' is held by {}{}", options.out, result.message,
+                              this_rank().size > 1 && !options.share_ranks
+                                  ? fmt::format(" ({} processes were started together: with "
+                                                "--share-ranks they share the run)",
+                                                this_rank().size)
+                                  : ""));
     case TaskOutcome::lost:
       throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));
     case TaskOutcome::interrupted:

@@ -253,6 +253,11 @@ void StudyFolder::lock() {
                                               "has been silent for 10 s; end it, or wait for it",
                                               folder_.string()));
     }
+    if (busy && head->command != command_) {
+      throw Error(ExitCode::held, fmt::format("folder '{}' is being worked on by rewise {}; choose "
+                                              "another folder with --out",
+                                              folder_.string(), head->command));
+    }
     if (busy) {
       throw Error(
           ExitCode::held,

@@ -89,7 +89,8 @@ std::optional<TaskData> TaskMember::load_furthest() {
   return part;
 }
 
-// The spins of a finished task's state, where they lie apart; false where they are lost.
+// The spins of a finished task's state, where they lie apart; false where they are lost, and are to
+// be computed again.
 bool TaskMember::take_parts(TaskData& finished) {
   StateRecord& state = finished.state;
   if (state.parts.empty()) return true;
@@ -99,10 +100,10 @@ bool TaskMember::take_parts(TaskData& finished) {
     return true;
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::data) throw;
-    say(
-        fmt::format("warning: a part of its final state is missing or damaged ({}): computed again "
-                    "from its start, or from its checkpoint",
-                    error.what()));
+    const std::string what =
+        fmt::format("a part of its final state is missing or damaged: {}", error.what());
+    if (!job_.recompute_damaged) throw DamagedTask(ExitCode::data, what);
+    say(fmt::format("warning: {}; computed again from its start, or from its checkpoint", what));
     return false;
   }
 }
@@ -126,7 +127,18 @@ void TaskMember::claim() {
   std::optional<TaskData> stored;
   if (job_.paths) {
     const profile::Span span(profile::Work::look, "claim");
-    LeaseClaim claim = claim_lease(job_.paths->lease);
+    LeaseClaim claim;
+    try {
+      claim = claim_lease(job_.paths->lease);
+    } catch (
+        const Error& error) {  // a folder that can be read alone may have all that is asked for
+      std::optional<TaskData> finished;
+      if (error.exit_code() == ExitCode::io) finished = read_finished(spec(), *job_.paths);
+      if (!finished) throw;
+      result_.kept = true;
+      result_.data = std::move(*finished);
+      return close(TaskOutcome::already);
+    }
     if (!claim.lease) return close(TaskOutcome::held, claim.holder);
     if (!claim.note.empty()) say(claim.note);
     lease_ = std::move(claim.lease);
@@ -274,8 +286,9 @@ void TaskMember::write_finished() {
         save_new_task(job_.paths->finished, data_, &*lease_);
       }
       remove_sealed(job_.paths->checkpoint, &*lease_);
+      // Of a file by itself, earlier runs may have left some, which `.prev` named until now.
       for (const auto& file : {job_.paths->checkpoint, job_.paths->finished}) {
-        if (in_parts_) remove_unnamed_parts(file, *lease_);
+        if (in_parts_ || job_.paths->group.empty()) remove_unnamed_parts(file, *lease_);
       }
     } catch (const LeaseLost& lost) {
       if (!job_.ready) throw;

@@ -307,6 +307,24 @@ void save_new_task(const fs::path& path, const TaskData& task, const Lease* leas
   write_new_sealed(path, encode_task(task), lease);
 }
 
+namespace {
+
+// Whether there is a `.prev` to go on from, with all of its parts.
+bool older_is_whole(const fs::path& path) {
+  const SealedRead older = read_sealed(previous_path(path));
+  if (older.state != SealState::good) return false;
+  try {
+    const StateRecord state = decode_task(older.image).state;
+    if (!state.parts.empty()) check_parts(folder_of(path), state);
+    return true;
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::data) throw;
+    return false;
+  }
+}
+
+}  // namespace
+
 std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins) {
   std::optional<LatestSealed> latest = open_latest(path, as);
   if (!latest) return std::nullopt;
@@ -324,9 +342,11 @@ std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins
                            : check_parts(folder_of(path), state);
     return loaded;
   } catch (const Error& error) {
-    const bool older =
-        loaded.source == path && read_sealed(previous_path(path)).state == SealState::good;
-    if (error.exit_code() != ExitCode::data || !older) throw;
+    // Parts may only be elsewhere for a while: nothing is set aside that nothing takes the place
+    // of.
+    if (error.exit_code() != ExitCode::data || loaded.source != path || !older_is_whole(path)) {
+      throw;
+    }
     std::string line = fmt::format("{}: a part of its state is missing or damaged ({})",
                                    path.string(), error.what());
     if (as == OpenAs::reader) throw Error(ExitCode::data, line);

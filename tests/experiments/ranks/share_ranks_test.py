@@ -166,6 +166,31 @@ class Shared(Place):
                                  self.results(line + " --measure 12"))
                 self.assertEqual(len(self.final_parts()), 2)
 
+    def test_parts_of_final_states_go_with_what_named_them(self):
+        line = f"{LATTICE} --size 258,34 --temperature 2.3 --equilibrate 4 --every 3 --out t.h5"
+        self.results(line + " --measure 6 --state apart", 3)
+        for measure, left in ((9, 3), (12, 0)):  # `.prev` names them once more
+            self.run_line(f"{line} --measure {measure}", 0)
+            self.assertEqual(len(self.final_parts()), left)
+
+    def test_parts_that_are_elsewhere_for_a_while_cost_no_checkpoint(self):
+        line = (f"{LATTICE} --size 1024,1024 --temperature 2.3 --equilibrate 10 --measure 200000 "
+                "--out t.h5 --checkpoint 0.001s")
+        folder = pathlib.Path(self.folder.name)
+        stopped = self.run_line(line + " --time-limit 1s", 2)
+        self.assertEqual(stopped.returncode, 75, stopped.stderr)
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        parts = sorted(folder.glob("t.part.h5.*-*"))
+        self.assertEqual(len(parts), 4)  # of the checkpoint and the one before it
+        for path in parts[::2]:  # one of each
+            path.unlink()
+        refused = self.run_line(line, 2)
+        self.assertEqual(refused.returncode, 65, refused.stderr)
+        self.assertIn("there is no such file", refused.stderr)
+        for path in parts:
+            path.write_bytes(files[path.name])
+        self.assertEqual({path.name: path.read_bytes() for path in folder.iterdir()}, files)
+
     def test_a_lost_part_of_a_final_state_costs_no_result(self):
         line = f"{LATTICE} --size 258,34 --temperature 2.3 --equilibrate 4 --every 3"
         kept = line + " --out t.h5"
@@ -175,8 +200,11 @@ class Shared(Place):
             done = self.run_line(kept + " --measure 6 --json", ranks)
             self.assertIn("holds this task already", done.stderr)
             self.assertEqual(json.loads(done.stdout)["results"], expected[1])
-        more = self.run_line(kept + " --measure 9 --json", 2)
-        self.assertIn("a part of its final state is missing or damaged", more.stderr)
+        refused = self.run_line(kept + " --measure 9 --json", 2)
+        self.assertEqual(refused.returncode, 65, refused.stderr)
+        self.assertIn("a part of its final state is missing or damaged", refused.stderr)
+        more = self.run_line(kept + " --measure 9 --json --recompute-damaged", 2)
+        self.assertIn("computed again from its start", more.stderr)
         answer = json.loads(more.stdout)
         self.assertEqual((answer["trajectory_hash"], answer["results"]),
                          self.results(line + " --measure 9"))
