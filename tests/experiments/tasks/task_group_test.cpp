@@ -1,6 +1,9 @@
 // Tasks that run together leave what each leaves by itself.
 #include "experiments/tasks/task_group.hpp"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -8,6 +11,7 @@
 #include "experiments/tasks/task_results.hpp"
 #include "src/base/error.hpp"
 #include "src/store/lease.hpp"
+#include "src/store/syscalls.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/tasks/small_task.hpp"
 #include "tests/support/catch.hpp"
@@ -195,4 +199,42 @@ TEST_CASE("series are reckoned in the bytes that they take") {
   spec.cluster = ClusterUpdate::swendsen_wang;  // 128 bits beside them
   CHECK(bytes_each({8, 6}) == 2 + 2 + 2 + 16);
   CHECK(bytes_each({65536, 65534}) == 8 + 8 + 8 + 16);
+}
+
+namespace {
+
+int open_to_read(const char* path, int flags, mode_t mode) {
+  if ((flags & (O_WRONLY | O_RDWR | O_CREAT)) == 0) return real_syscalls().open(path, flags, mode);
+  errno = EROFS;
+  return -1;
+}
+
+class ReadOnlyDisk {
+ public:
+  ReadOnlyDisk() : before_(syscalls()) { syscalls().open = open_to_read; }
+  ~ReadOnlyDisk() { syscalls() = before_; }
+
+ private:
+  const Syscalls before_;
+};
+
+}  // namespace
+
+TEST_CASE("what is finished is there where nothing can be written") {
+  const oracle::Workplace place;
+  TaskSpec spec = oracle::small_task();
+  const TaskPaths paths = task_paths((place / "").string(), task_id(spec));
+  std::filesystem::create_directories(folder_of(paths.finished));
+  const std::string digest = content_digest(run_task(spec, paths, plain_run()).data);
+  const ReadOnlyDisk disk;
+  const TaskResult again = run_task(spec, paths, plain_run());
+  CHECK(again.outcome == TaskOutcome::already);
+  CHECK(content_digest(again.data) == digest);
+  spec.measure += 1;
+  try {
+    run_task(spec, paths, plain_run());
+    FAIL("a task ran that can keep nothing");
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == ExitCode::io);
+  }
 }
