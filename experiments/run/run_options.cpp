@@ -61,7 +61,9 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_text(
       app, "--engine", o.engine, "WORD",
       "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), packed (one bit "
-      "per site: one\nlarge lattice, p = 0, schedule M:0), or auto:\nbundle where it can");
+      "per site: one\nlarge lattice, schedule M:0; for ranks p = 0), or auto:\nbundle where it "
+      "can, "
+      "packed or single for ranks");
   add_text(app, "--device", o.device, "DEVICE",
            "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
            "cannot be used; auto takes a GPU where it can, unless\n"
@@ -144,6 +146,12 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--graph-seed"});
   refuse_few_cluster_options(app, run_cluster(options));
+  if (options.engine == "auto" && options.share_ranks) {  // which share no bundles
+    const auto schedule = schedule_or_auto(options.schedule, "--schedule");
+    const bool bits = schedule && schedule->cluster == 0 && options.model == "ising" &&
+                      options.graph.empty() && parse_p(options.p, "--p") == 0;
+    options.engine = bits ? "packed" : "single";
+  }
   if (options.engine == "packed" && !is_given(app, "--replicas")) options.replicas = 1;
 }
 

@@ -25,7 +25,8 @@ struct RunOptions : LatticeOptions, ModelOptions {
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
-// Error(usage) for options that exclude each other; one replica of the packed engine unless given.
+// Error(usage) for options that exclude each other; one replica of the packed engine unless given;
+// the engine that ranks share, where it is left open.
 void check_run_options(const CLI::App& app, RunOptions& options);
 
 // The cluster update; nothing where it is weighed with the schedule. Error(usage).

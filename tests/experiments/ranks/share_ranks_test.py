@@ -340,6 +340,14 @@ class Shared(Place):
             self.assertNotEqual(mpirun.returncode, 0)
             self.assertRegex(errors, "(?i)killed|signal 9|terminated")
 
+    def test_ranks_take_an_engine_that_they_can_share(self):
+        line = "--size 64,70 --temperature 2.3 --equilibrate 3 --measure 4 --threads 1 --device cpu"
+        for more, engine in (("--schedule 2:0", "packed"), ("--schedule 2:0 --p 0.1", "single"),
+                             ("--schedule 1:1 --cluster swendsen-wang", "single")):
+            done = self.run_line(f"{line} {more} --json", 2)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["engine"], engine)
+
     def test_what_cannot_be_is_told_once(self):
         few = self.run_line(f"{LATTICE} --size 64,4 --temperature 2.3", 5)
         self.assertEqual(few.returncode, 64)
