@@ -61,9 +61,8 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_text(
       app, "--engine", o.engine, "WORD",
       "bundle (32 Ising replicas per word, fastest), single\n(one byte per site), packed (one bit "
-      "per site: one\nlarge lattice, schedule M:0; for ranks p = 0), or auto:\nbundle where it "
-      "can, "
-      "packed or single for ranks");
+      "per site: one\nlarge lattice, schedule M:0; for ranks p = 0), or auto:\n"
+      "bundle where it can, packed or single for ranks");
   add_text(app, "--device", o.device, "DEVICE",
            "auto, cpu, cuda or cuda:N; cuda is an error where it\n"
            "cannot be used; auto takes a GPU where it can, unless\n"

@@ -130,8 +130,8 @@ void TaskMember::claim() {
     LeaseClaim claim;
     try {
       claim = claim_lease(job_.paths->lease);
-    } catch (
-        const Error& error) {  // a folder that can be read alone may have all that is asked for
+    } catch (const Error& error) {
+      // A folder that can only be read may hold all that is asked for.
       std::optional<TaskData> finished;
       if (error.exit_code() == ExitCode::io) finished = read_finished(spec(), *job_.paths);
       if (!finished) throw;
