@@ -209,12 +209,15 @@ ExitCode tell_study_needs(const StudyConfig& config) {
 ExitCode run_study(const std::string& command, const StudyOptions& options,
                    const StudyConfig& config, const StudyAnalysis& analysis,
                    const SummaryText& text) {
-  if (options.dry_run) return this_rank().first() ? tell_study_needs(config) : ExitCode::done;
   const double begin = now();
   const auto folder = study_folder(options, config);
   const bool first = this_rank().first();
   std::size_t computed = 0;
   StudyFolder place(folder, config, command);
+  if (options.dry_run) {
+    place.check_free();
+    return first ? tell_study_needs(config) : ExitCode::done;
+  }
   // Held to the end, so that what is printed is what this configuration gave.
   if (place.holds_study()) place.claim();
   Progress progress(config.name, 0, !first);

@@ -178,6 +178,36 @@ std::string text_of(const fs::path& file) {
   return file_exists(file) ? read_text_file(file) : std::string();
 }
 
+Owner owner_of(const std::string& command, const StudyConfig& config, const std::string& hash) {
+  return {command, fmt::format("{}", config.seed), model_text(to_string(config.model), config.q),
+          hash};
+}
+
+// Error(held) where the folder's study is not the one called `name` of `mine`: a study's grid and
+// sampling may be edited, these not.
+void refuse_another(const Held& held, const std::string& name, const Owner& mine,
+                    const fs::path& folder) {
+  const auto refuse = [&](const std::string& theirs, const std::string& ours) {
+    throw Error(ExitCode::held,
+                fmt::format("folder '{}' holds {}, not {}: choose another one with --out",
+                            folder.string(), theirs, ours));
+  };
+  const Owner& owner = held.owner;
+  if (held.name != name) {
+    refuse(fmt::format("the study \"{}\"", held.name), fmt::format("\"{}\"", name));
+  }
+  if (!owner.command.empty() && owner.command != mine.command) {
+    refuse(fmt::format("a study of rewise {}", owner.command),
+           fmt::format("of rewise {}", mine.command));
+  }
+  if (owner.seed != mine.seed) {
+    refuse(fmt::format("a study with seed {}", owner.seed), fmt::format("seed {}", mine.seed));
+  }
+  if (owner.model != mine.model) {
+    refuse(fmt::format("a study of the {} model", owner.model), fmt::format("of {}", mine.model));
+  }
+}
+
 }  // namespace
 
 StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string command)
@@ -205,8 +235,7 @@ StudyFolder::~StudyFolder() {
 
 bool StudyFolder::holds_study() const { return file_exists(folder_ / "study.toml"); }
 
-void StudyFolder::claim() {
-  if (lock_ >= 0) return;
+void StudyFolder::refuse_other_things() const {
   if (file_exists(folder_) && !folder_exists(folder_)) {
     throw Error(ExitCode::held, fmt::format("'{}' exists and is not a folder", folder_.string()));
   }
@@ -216,6 +245,25 @@ void StudyFolder::claim() {
                             "choose another one with --out",
                             folder_.string()));
   }
+}
+
+void StudyFolder::check_free() const {
+  refuse_other_things();
+  const fs::path file = folder_ / "study.toml";
+  const std::string text = text_of(file);
+  if (text.empty()) return;
+  std::optional<Held> held;
+  try {
+    held = read_held(text, file);
+  } catch (const Error&) {
+    return;  // it is nobody's, and will be set aside
+  }
+  refuse_another(*held, config_.name, owner_of(command_, config_, hash_), folder_);
+}
+
+void StudyFolder::claim() {
+  if (lock_ >= 0) return;
+  refuse_other_things();
   make_folder(folder_ / "tasks");
   lock();
 }
@@ -275,8 +323,7 @@ void StudyFolder::lock() {
 // Under the exclusive lock, where there are locks.
 void StudyFolder::write_configuration() {
   const fs::path file = folder_ / "study.toml";
-  const Owner mine{command_, fmt::format("{}", config_.seed),
-                   model_text(to_string(config_.model), config_.q), hash_};
+  const Owner mine = owner_of(command_, config_, hash_);
   const std::string wanted = head_line(mine) + resolved_;
   const std::string text = text_of(file);
   if (text == wanted) return;
@@ -297,27 +344,8 @@ void StudyFolder::write_configuration() {
       }
     }
     if (held) {
-      const auto refuse = [&](const std::string& theirs, const std::string& ours) {
-        throw Error(ExitCode::held,
-                    fmt::format("folder '{}' holds {}, not {}: choose another one with --out",
-                                folder_.string(), theirs, ours));
-      };
-      const Owner& owner = held->owner;
-      if (held->name != config_.name) {
-        refuse(fmt::format("the study \"{}\"", held->name), fmt::format("\"{}\"", config_.name));
-      }
-      if (!owner.command.empty() && owner.command != command_) {
-        refuse(fmt::format("a study of rewise {}", owner.command),
-               fmt::format("of rewise {}", command_));
-      }
-      if (owner.seed != mine.seed) {
-        refuse(fmt::format("a study with seed {}", owner.seed), fmt::format("seed {}", mine.seed));
-      }
-      if (owner.model != mine.model) {
-        refuse(fmt::format("a study of the {} model", owner.model),
-               fmt::format("of {}", mine.model));
-      }
-      if (owner.hash != hash_ && this_rank().first() &&
+      refuse_another(*held, config_.name, mine, folder_);
+      if (held->owner.hash != hash_ && this_rank().first() &&
           configuration_lines(text) != configuration_lines(resolved_)) {
         fmt::print(stderr, "the study's configuration was edited ({}); its tasks are kept\n",
                    first_difference(text, resolved_));

@@ -36,6 +36,8 @@ class StudyFolder {
   const std::string& hash() const { return hash_; }  // 16 hex digits: command and configuration
 
   bool holds_study() const;  // there is a study.toml
+  // Error(held) where claim() would refuse the folder for what lies there; touches nothing.
+  void check_free() const;
   // Makes the folder where it is missing and takes it for this configuration until this object
   // ends. Error(held) when it holds something else than a study, another study, or is being worked
   // on with another configuration; Error(io).
@@ -47,6 +49,7 @@ class StudyFolder {
   bool is_finished() const;
 
  private:
+  void refuse_other_things() const;
   void lock();
   void write_configuration();
   std::string finished_text() const;

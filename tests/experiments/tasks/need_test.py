@@ -129,6 +129,13 @@ class Memory(unittest.TestCase):
             for word in ("memory:", "disk:", "time:"):
                 self.assertIn(word, said.stdout)
             self.assertEqual(os.listdir(folder), ["s.toml"])
+            # A folder that the study itself would not get.
+            said = [subprocess.run([REWISE, "tc", str(study), "--out", folder, *more], cwd=folder,
+                                   capture_output=True, text=True, timeout=60, check=False)
+                    for more in ([], ["--dry-run"])]
+            self.assertEqual([one.returncode for one in said], [73, 73], said)
+            self.assertEqual(said[0].stderr.splitlines()[-1], said[1].stderr.splitlines()[-1])
+            self.assertEqual(os.listdir(folder), ["s.toml"])
 
 
 if __name__ == "__main__":
