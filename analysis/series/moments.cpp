@@ -83,12 +83,13 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units, double* pair_of_m2) {
   const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units);
-  Moments mean = of_replicas.colwise().mean().transpose();
   const bool alone = of_replicas.rows() == 1;
   const MomentRows parts =
       alone ? block_moments(bond_sums, magnetisation_sums, units,
                             std::min<Eigen::Index>(kPairStretches, bond_sums.rows()))
             : of_replicas;
+  // Of the same measurements as the pairs, else C and chi are N times their difference.
+  Moments mean = parts.colwise().mean().transpose();
   mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
   mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);
   if (pair_of_m2 != nullptr) *pair_of_m2 = mean_pair(parts.col(kM2), alone);

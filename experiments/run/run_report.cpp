@@ -43,12 +43,18 @@ Json steps_json(const TaskData& task) {
 }
 
 void add_tau(Json& json, Value tau) {
-  json["tau"] = std::isfinite(tau.value) ? Json(tau.value) : Json(nullptr);
+  json["tau"] = std::isfinite(tau.error) ? Json(tau.value) : Json(nullptr);
 }
 
 int states(const TaskData& task) { return static_cast<int>(configured(task, "sampling.q", 2)); }
 
 bool is_potts(const TaskData& task) { return task.configuration.at("sampling.model") == "potts"; }
+
+// A lower bound has no error.
+std::string shown_tau(Value v) {
+  if (!std::isfinite(v.value)) return "-";
+  return std::isfinite(v.error) ? format_value(v) : fmt::format("> {:.2g}", v.value);
+}
 
 std::string shown(Value v) { return std::isfinite(v.value) ? format_value(v) : "-"; }
 
@@ -146,9 +152,8 @@ std::string run_table(const TaskData& task) {
     for (std::size_t k = 0; k < observables().size(); ++k) {
       if (!observables()[k].symbol.empty()) row.push_back(shown(r.observables[k]));
     }
-    for (const Value v : {r.cluster_fraction, r.tau.at("energy"), r.tau.at("m2")}) {
-      row.push_back(shown(v));
-    }
+    row.push_back(shown(r.cluster_fraction));
+    for (const char* name : {"energy", "m2"}) row.push_back(shown_tau(r.tau.at(name)));
   }
   out += aligned_table(rows);
   out += improved_table(results, states(task));
@@ -163,6 +168,16 @@ std::string run_table(const TaskData& task) {
       "measurements give every/2 = {}.\n",
       results.front().stretch > 0 ? "stretches of time" : "replicas",
       configured(task, "sampling.every", 1) / 2);
+  const auto tau_unknown = [](const TemperatureResult& r) {
+    return !std::isfinite(r.tau.at("energy").error) || !std::isfinite(r.tau.at("m2").error);
+  };
+  if (std::any_of(results.begin(), results.end(), tau_unknown)) {
+    out += "\"> 12\": the series is too short, some 10 tau are needed.\n";
+  }
+  if (out.find("(nan)") != std::string::npos) {
+    out +=
+        "\"(nan)\": the measurements are all alike, or too few to tell how far off they may be.\n";
+  }
   out += fmt::format("{:.3g} s, {:.3g} spin updates/ns, trajectory {}\n",
                      provenance_number(task, "work.seconds"), updates_per_ns(task),
                      provenance_text(task, "trajectory_hash"));
@@ -176,14 +191,29 @@ std::string result_warnings(const TaskData& task) {
   const double dropped =
       configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
   std::string lines;
-  for (const auto& r : results_of(task)) {
+  const std::vector<TemperatureResult> results = results_of(task);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const TemperatureResult& r = results[k];
+    if (!cluster_sums_fit(task, k)) {
+      lines += fmt::format(
+          "warning: T = {}: no <C>/N: the sums of squares of cluster sizes between two "
+          "measurements "
+          "may have outgrown 64 bits; measure more often (--every)\n",
+          r.temperature);
+    }
     const double tau = r.tau.at("m2").value;
-    if (!mixed && dropped < kLeastDropped * tau) {
+    const bool known = std::isfinite(r.tau.at("m2").error);
+    // Where the series does not tell: ten times as long as it is.
+    const double likely = known ? tau : kLeastDropped * static_cast<double>(r.measurements) * every;
+    const std::string tau_text = std::isnan(tau) ? "not known"
+                                 : known         ? fmt::format("{:.2g}", tau)
+                                                 : fmt::format("more than {:.2g}", tau);
+    if (!mixed && dropped < kLeastDropped * likely) {
       lines += fmt::format(
           "warning: T = {}: all replicas started {}, and {} cycles before the first measurement "
-          "are few where tau(m^2) is {:.2g}: nothing shows that this is equilibrium; raise "
+          "are few where tau(m^2) is {}: nothing shows that this is equilibrium; raise "
           "--equilibrate, or take --start mixed, which compares both starts\n",
-          r.temperature, start->second, dropped, tau);
+          r.temperature, start->second, dropped, tau_text);
     }
     if (!r.hot_cold.agree) {
       lines += fmt::format(
@@ -192,12 +222,12 @@ std::string result_warnings(const TaskData& task) {
           r.temperature, std::abs(r.hot_cold.z));
     }
     const double cycles = static_cast<double>(r.stretch) * every;
-    if (r.stretch > 0 && cycles < kLeastStretch * r.tau.at("m2").value) {
+    if (r.stretch > 0 && (!known || cycles < kLeastStretch * tau)) {
       lines += fmt::format(
           "warning: T = {}: errors are too small: with {} replica(s) they come from stretches of "
-          "{} cycles, where tau(m^2) is {:.2g}; raise --measure (and --equilibrate where starts "
+          "{} cycles, where tau(m^2) is {}; raise --measure (and --equilibrate where starts "
           "still differ), or take {} replicas\n",
-          r.temperature, r.replicas, cycles, r.tau.at("m2").value, kFewReplicas);
+          r.temperature, r.replicas, cycles, tau_text, kFewReplicas);
     }
   }
   return lines;

@@ -9,6 +9,7 @@
 #include "experiments/console/options.hpp"
 #include "experiments/sweep/sweep_target.hpp"
 #include "experiments/sweep/sweep_tasks.hpp"
+#include "experiments/tasks/task_results.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -20,7 +21,35 @@ constexpr double kWindow = 2;     // half windows of `tc` on either side
 constexpr double kLeastTaus = 5;  // of equilibration, before a warning
 
 // Averages over the graphs so far, and what is to be said of them.
-void average(SweepWork& work, std::size_t k) {
+// Of few replicas errors and products of averages come from stretches of time, which must forget
+// each other (task_results.hpp, moments.hpp).
+void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t replicas,
+                       double tau) {
+  constexpr std::uint64_t of_pairs = 8;
+  constexpr double apart = 2;  // tau_int
+  const auto cycles = [&](std::uint64_t stretches) {
+    const std::uint64_t length = std::max<std::uint64_t>(size.plan.measure / stretches, 1);
+    return static_cast<double>(length * size.plan.every);
+  };
+  const std::uint64_t of_errors = 2 * kFewReplicas / replicas;
+  if (size.samples.graphs.size() == 1 && replicas < kFewReplicas &&
+      (size.plan.measure < of_errors || cycles(of_errors) < kLeastStretch * tau)) {
+    point.warnings.push_back(fmt::format(
+        "{}: errors are too small: with {} replica(s) of one graph they come from stretches of {} "
+        "cycles, where tau_int of m^2 is {:.2g} or more; raise sampling.measure, or take {} "
+        "replicas",
+        size_text(size), replicas, cycles(of_errors), tau, kFewReplicas));
+  }
+  if (replicas == 1 &&
+      (size.plan.measure < of_pairs * of_pairs || cycles(of_pairs) < apart * tau)) {
+    point.warnings.push_back(
+        fmt::format("{}: C and chi are too small: those of one replica need more than {} "
+                    "measurements, over {} tau_int; raise sampling.measure, or take two replicas",
+                    size_text(size), size.plan.measure, 2 * apart * of_pairs));
+  }
+}
+
+void average(SweepWork& work, std::size_t k, std::uint32_t replicas) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
   const bool one = size.samples.graphs.size() == 1;
@@ -43,12 +72,13 @@ void average(SweepWork& work, std::size_t k) {
                     size_text(size), size.plan.equilibrate,
                     static_cast<double>(size.plan.equilibrate) / longest));
   }
+  warn_of_stretches(point, size, replicas, longest);
 }
 
-std::vector<SweepPoint> averaged(std::vector<SweepWork> works) {
+std::vector<SweepPoint> averaged(std::vector<SweepWork> works, std::uint32_t replicas) {
   std::vector<SweepPoint> points;
   for (SweepWork& work : works) {
-    for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k);
+    for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, replicas);
     points.push_back(std::move(work.point));
   }
   return points;
@@ -80,7 +110,9 @@ class Sweep {
   Sweep(Study& study, const StopToken& stop, Progress& progress)
       : tasks_(study, stop, progress), config_(study.config()) {}
 
-  std::vector<SweepPoint> finished() const { return averaged(finished_part(tasks_.works)); }
+  std::vector<SweepPoint> finished() const {
+    return averaged(finished_part(tasks_.works), config_.replicas);
+  }
 
   std::vector<SweepPoint> run(const SweepInterim& interim) {
     std::size_t most = 0;
@@ -96,7 +128,7 @@ class Sweep {
       fill(now, k);
     }
     if (config_.target_error) run_rounds(interim);
-    return averaged(std::move(tasks_.works));
+    return averaged(std::move(tasks_.works), config_.replicas);
   }
 
  private:
@@ -222,7 +254,7 @@ class Sweep {
       std::erase_if(open,
                     [](const Open& one) { return one.step.reached || !one.step.stopped.empty(); });
       if (open.empty()) return;
-      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works));
+      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_.replicas));
       add(open);
     }
   }

@@ -15,15 +15,30 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+// A series shorter than this many tau_int tells a lower bound of it.
+constexpr double kLeastTaus = 10;
+
 Value tau_of(RealSeries series, double every) {
-  if (series.rows() < 2) return {kNan, kNan};
-  const Value tau = gamma_method(std::move(series)).tau;
-  return {tau.value * every, tau.error * every};
+  const Eigen::Index times = series.rows();
+  if (times < 2) return {kNan, kNan};
+  const GammaResult found = gamma_method(std::move(series));
+  const Value tau = found.tau;
+  const bool known = found.window_found && tau.error > 0 &&  // 0: a series that is constant
+                     static_cast<double>(times) >= kLeastTaus * std::max(tau.value, 0.5);
+  return {tau.value * every, known ? tau.error * every : kNan};
 }
 
+// As many as leave out the fewest measurements, about 2 kFewReplicas in all.
 Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times) {
-  if (replicas >= kFewReplicas) return 1;
-  return std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, std::max<Eigen::Index>(times, 1));
+  if (replicas >= kFewReplicas || times < 1) return 1;
+  const Eigen::Index wanted = std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, times);
+  return times / (times / wanted);
+}
+
+// Measurements that are all alike do not tell how far they may lie off.
+Value unless_alike(Value v) {
+  constexpr double rounding = 1e-13;
+  return {v.value, v.error > rounding * std::abs(v.value) ? v.error : kNan};
 }
 
 Agreement compare_halves(const TaskData& task, const RealSeries& abs_m) {
@@ -66,7 +81,11 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
       result.observables[i].value = observables()[i].of(whole, sites, result.temperature);
     }
   }
+  for (Value& v : result.observables) v = unless_alike(v);
   result.clusters = cluster_moments_of(task, k);
+  for (Value* v : {&result.clusters.m2, &result.clusters.m4, &result.clusters.binder}) {
+    *v = unless_alike(*v);
+  }
   result.cluster_fraction = result.clusters.m2;
   result.hot_cold = compare_halves(task, abs_m);
   return result;
@@ -127,7 +146,8 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
       Eigen::ArrayXXd::Zero(static_cast<Eigen::Index>(sizes.replicas() * parts), fourth ? 2 : 1);
   for (Eigen::Index row = 0; row < rows.rows(); ++row) {
     const std::size_t r = static_cast<std::size_t>(row) / parts;
-    const std::size_t begin = static_cast<std::size_t>(row) % parts * length;
+    const std::size_t begin =
+        sizes.time() - (parts - static_cast<std::size_t>(row) % parts) * length;
     for (std::size_t t = begin; t < begin + length; ++t) {
       const auto size = static_cast<double>(sizes.at(temperature, t, r));
       rows(row, 0) += size / square;
@@ -143,10 +163,24 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
 
 }  // namespace
 
+bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
+  if (task.cluster_size.empty() || task.configuration.at("sampling.cluster") == "wolff")
+    return true;
+  const auto schedule = parse_schedule(task.configuration.at("sampling.schedule"), "task file");
+  const double updates = schedule.cluster * configured(task, "sampling.every", 1);
+  const double sites = static_cast<double>(task.graph.sites), room = std::ldexp(1.0, 64);
+  const double most = updates * sites * sites;
+  if (most < room) return true;
+  const IntSeries sums = series_at(task.magnetisation, temperature);
+  const double m = static_cast<double>(sums.abs().maxCoeff()) / units_of(task).order;
+  constexpr double margin = 16;  // an update's sum of squares is M^2 in the mean
+  return (most <= room && m < 1) || margin * most * m * m < room;
+}
+
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
   const auto& sizes = task.cluster_size;
   const Value none{kNan, kNan};
-  if (sizes.empty()) return {none, none, none};
+  if (sizes.empty() || !cluster_sums_fit(task, temperature)) return {none, none, none};
   const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
                                                         static_cast<Eigen::Index>(sizes.time())));
   const Eigen::ArrayXXd rows = cluster_rows(task, temperature, parts);
@@ -163,7 +197,7 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
 }
 
 Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature) {
-  if (task.cluster_quartic_low.empty()) return {};
+  if (task.cluster_quartic_low.empty() || !cluster_sums_fit(task, temperature)) return {};
   const Eigen::ArrayXXd improved = cluster_rows(task, temperature, 1);
   if (improved.cols() < 2) return {};
   const Eigen::ArrayXXd m2 =

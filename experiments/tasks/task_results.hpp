@@ -36,7 +36,7 @@ struct TemperatureResult {
   std::uint64_t measurements = 0;  // per replica
   std::vector<Value> observables;  // [observables()]
   // tau_int of the observables that have a series, in cycles: it times `every`, so uncorrelated
-  // measurements give every/2.
+  // measurements give every/2. Error NaN: a lower bound, the series is too short.
   std::map<std::string_view, Value> tau;
   Value cluster_fraction;
   ClusterMoments clusters;
@@ -59,6 +59,10 @@ std::vector<TemperatureResult> results_of(const TaskData& task);
 Value tau_of_m2(const TaskData& task, std::size_t temperature);
 Value tau_of_m2(const TaskData& task, const IntSeries& magnetisations);
 
+// Whether 64 bits surely held what the updates between two measurements added up, as far as M
+// tells; where they need not have (Swendsen-Wang of 16384 x 16384 ordered sites, 256 updates) there
+// are no moments.
+bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
 // <C>/N for Wolff, sum n_c^2/N^2 for the others; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);

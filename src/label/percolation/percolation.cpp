@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <memory>
 
 #include "analysis/series/jackknife.hpp"
@@ -68,6 +69,13 @@ Value wrapping_share(Value share, double samples, double occupation) {
   return {share.value, std::sqrt((samples + 1) / (samples + 3)) / (samples + 2)};
 }
 
+// Samples that are all alike do not tell how far they may lie off.
+Value unless_alike(Value v, double occupation) {
+  const bool certain = occupation == 0 || occupation == 1;
+  if (certain || v.error != 0) return v;
+  return {v.value, std::numeric_limits<double>::quiet_NaN()};
+}
+
 // `rows` [block, column] of one occupation; `samples` in all.
 PercolationPoint point_of(const Eigen::ArrayXXd& rows, double samples, double occupation) {
   const Estimates e = jackknife(rows, [](const Eigen::VectorXd& x) {
@@ -77,7 +85,9 @@ PercolationPoint point_of(const Eigen::ArrayXXd& rows, double samples, double oc
     return y;
   });
   const auto wrapping = [&](Value share) { return wrapping_share(share, samples, occupation); };
-  return {wrapping(e[0]), wrapping(e[1]), wrapping(e[2]), e[3], e[4], e[5], e[6]};
+  const auto other = [&](Value v) { return unless_alike(v, occupation); };
+  return {wrapping(e[0]), wrapping(e[1]), wrapping(e[2]), other(e[3]),
+          other(e[4]),    other(e[5]),    other(e[6])};
 }
 
 // `blocks` [block][occupation, column]

@@ -92,6 +92,21 @@ TEST_CASE("pairs of different members, and of stretches that are no neighbours")
   CHECK(std::isnan(mean_pair(Eigen::ArrayXd::Ones(1))));
 }
 
+TEST_CASE("C and chi of one replica are of the same measurements, however many there are") {
+  test::Dice dice(43);
+  constexpr double sites = 10000, spread = 50;
+  for (const Eigen::Index times : {Eigen::Index{96}, Eigen::Index{100}, Eigen::Index{103}}) {
+    const Eigen::ArrayXd noise = spread * dice.normals(times);
+    const IntSeries sums = (15000 + noise.round()).cast<std::int64_t>();
+    const Moments m = mean_moments(sums, IntSeries::Constant(times, 1, 9000), sites);
+    // Chi^2 of some 90 degrees of freedom: 15% spread; what was left out alone gave 16 times as
+    // much.
+    const double variance = spread * spread / (sites * sites);
+    CHECK(m[kEnergySquared] - m[kEnergyPair] == Approx(variance).epsilon(0.6));
+    CHECK(m[kM2] - m[kAbsPair] == Approx(0).margin(1e-12));
+  }
+}
+
 TEST_CASE("<m^2>^2 is a product of averages of different replicas") {
   IntSeries bonds = IntSeries::Zero(2, 3), m(2, 3);
   m << 2, 4, 6, 4, 8, 10;  // [time, replica]

@@ -1,6 +1,9 @@
 // Tasks as a library: their names, and measurements that cover what they claim to cover.
 #include "experiments/tasks/task.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "experiments/tasks/task_results.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/tasks/small_task.hpp"
@@ -72,6 +75,31 @@ TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
   CHECK(results[1].of("energy").value == Approx(sum / (48.0 * 12 * 32)));
   CHECK(results[1].tau.at("energy").value > 0.4 * 3);
   CHECK(tau_of_m2(data, 1).value == Approx(results[1].tau.at("m2").value));
+}
+
+TEST_CASE("results: cluster sums that 64 bits may not have held give no moments") {
+  TaskSpec spec = small_task();
+  spec.cluster = ClusterUpdate::swendsen_wang;
+  TaskData data = run_task(spec, {}, one_thread()).data;
+  CHECK(cluster_sums_fit(data, 0));
+  const auto sites = std::int64_t{1} << 30;
+  data.graph.sites = static_cast<std::uint64_t>(sites);
+  data.configuration["sampling.every"] = "8";  // of two updates: 2^64 where all is one cluster
+  const auto with_m = [&](std::int64_t m) {
+    data.magnetisation = Series<std::int64_t>(2, spec.replicas);
+    std::vector<std::int64_t> row(2 * spec.replicas, -m);
+    std::fill_n(row.begin(), spec.replicas, 0);  // the first temperature
+    for (std::uint64_t t = 0; t < spec.measure; ++t) data.magnetisation.append(row);
+  };
+  with_m(sites - 1);
+  CHECK(cluster_sums_fit(data, 1));
+  data.configuration["sampling.every"] = "16";
+  CHECK_FALSE(cluster_sums_fit(data, 1));
+  CHECK(std::isnan(cluster_moments_of(data, 1).m2.value));
+  CHECK(improved_less_plain(data, 1).rows() == 0);
+  CHECK(cluster_sums_fit(data, 0));
+  with_m(sites / 8);
+  CHECK(cluster_sums_fit(data, 1));
 }
 
 TEST_CASE("an imported graph is part of a task's identity by its content") {
