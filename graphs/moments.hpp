@@ -30,8 +30,13 @@ GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rew
 //   add:    rewired_ends = 2 p B;
 //           sum_k2 = 4 d^2 N + (8 d + 2) p B + 4 B (B-1) p^2 / N - 8 d^2 p^2.
 //   swap:   rewired_ends is not known (NaN);  sum_k2 = 4 d^2 N exactly.
-// Neglected in sum_k2: terms of order 1/N (its standard deviation grows as N^(1/2)). On graphs of
-// less than about 50 sites, ends for which no target is free shift both numbers.
+// Neglected in sum_k2: terms of order 1/N (its standard deviation grows as N^(1/2)); in both: ends
+// for which no target is free.
 GraphMoments exact_means(const GraphSpec& spec);
+
+// By how much the mean of sum_k2, and on rings of less than 16 sites of rewired_ends, lies off, in
+// its standard deviations, at most: measured with 2000 to 20000 graphs of 16 to 256 sites, p = 0.5
+// and 1; 0 for `swap`.
+double shift_of_sum_k2(const GraphSpec& spec);
 
 }  // namespace rewise

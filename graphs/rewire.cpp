@@ -501,4 +501,12 @@ GraphMoments exact_means(const GraphSpec& spec) {
   throw Error(ExitCode::usage, "an imported graph has no ensemble, hence no mean");
 }
 
+double shift_of_sum_k2(const GraphSpec& spec) {
+  if (spec.rule == Rule::swap) return 0;
+  const auto dim = static_cast<double>(spec.extents.size());
+  double sites = 1;
+  for (const std::uint32_t extent : spec.extents) sites *= extent;
+  return 0.15 * spec.p * std::pow(dim / 2, 2.7) * std::pow(64 / sites, 2);
+}
+
 }  // namespace rewise

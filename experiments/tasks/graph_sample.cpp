@@ -187,6 +187,11 @@ ControlVariates controls(const SizeSamples& samples) {
   // sum k^2 says what their number says: fitting either would only add noise.
   constexpr double least_ends = 5, least_meetings = 5;
   const double meetings = exact.rewired_ends * exact.rewired_ends / samples.sites;
+  // The means are not quite exact on small lattices: another mean of the controlled moments must be
+  // far below their error, some 1/sqrt(graphs) of what varies between graphs.
+  constexpr double most_shift = 0.1;
+  const bool centred =
+      shift_of_sum_k2(samples.spec) * std::sqrt(static_cast<double>(graphs)) < most_shift;
   ControlVariates result;
   const auto add = [&](const char* name, double mean, double GraphSample::*value) {
     if (!std::isfinite(mean)) return;  // not known for this rule
@@ -199,9 +204,9 @@ ControlVariates controls(const SizeSamples& samples) {
       result.x(g, k) = samples.graphs[static_cast<std::size_t>(g)].*value;
     }
   };
-  if (exact.rewired_ends >= least_ends)
+  if (exact.rewired_ends >= least_ends && centred)
     add("rewired_ends", exact.rewired_ends, &GraphSample::rewired_ends);
-  if (meetings >= least_meetings) add("sum_k2", exact.sum_k2, &GraphSample::sum_k2);
+  if (meetings >= least_meetings && centred) add("sum_k2", exact.sum_k2, &GraphSample::sum_k2);
   if (samples.improved) add_improved(samples, result);
   return result;
 }
