@@ -41,6 +41,16 @@ Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members) {
   return means;
 }
 
+MeanCurve mean_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members) {
+  constexpr Eigen::Index few = 4;
+  const Eigen::Index groups = rows.rows() / members;
+  MeanCurve curve = mean_curve(rows);
+  if (groups < 2) return curve;
+  const Eigen::ArrayXd error = mean_curve(group_means(rows, members)).error;
+  curve.error = groups < few && members > 1 ? error.max(curve.error) : error;
+  return curve;
+}
+
 Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level) {
   const double value = settles_below(x, rows.colwise().mean().transpose(), level);
   if (!std::isfinite(value) || rows.rows() < 2) return {value, kNan};

@@ -1,5 +1,6 @@
-// Curves that are averages over independent members (replicas, or graphs), with errors that come
-// from the spread of the members alone: no assumption on how points of one curve are correlated.
+// Curves that are averages over independent members (replicas of one graph, or graphs), with errors
+// that come from the spread of the members alone: no assumption on how points of one curve are
+// correlated.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,6 +20,11 @@ MeanCurve mean_curve(const Eigen::ArrayXXd& rows);
 
 // Rows of one group averaged: [member, point] -> [group, point]; `members` rows to a group.
 Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members);
+
+// mean_curve() of rows that come in groups, such as the replicas of a graph, which are alike in
+// what they share: errors are those of the groups' means. Those of few groups are uncertain
+// themselves, and not taken below what the rows say.
+MeanCurve mean_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members);
 
 // Where the mean curve comes down to `level` for good, between points by a straight line; the error
 // by jackknife over members. (For good: a sweep of Metropolis flips every move of equal energy, so

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/scaling/linear_fit.hpp"
+#include "analysis/series/correlation_curve.hpp"
 
 namespace rewise {
 namespace {
@@ -45,19 +46,19 @@ std::size_t bin_of(const std::vector<std::uint64_t>& borders, std::uint64_t s) {
 }
 
 SizeHistogram size_histogram(const std::vector<std::uint64_t>& borders,
-                             const Eigen::ArrayXXd& counts) {
+                             const Eigen::ArrayXXd& counts, Eigen::Index group) {
   const Eigen::Index bins = counts.cols();
-  const auto members = static_cast<double>(counts.rows());
-  SizeHistogram h{Eigen::ArrayXd(bins), Eigen::ArrayXd(bins), Eigen::ArrayXd(bins)};
-  const double total = counts.row(0).sum();
+  Eigen::ArrayXXd density = counts / counts.row(0).sum();
+  SizeHistogram h{Eigen::ArrayXd(bins), {}, {}};
   for (Eigen::Index k = 0; k < bins; ++k) {
     const auto first = static_cast<double>(borders[static_cast<std::size_t>(k)]);
     const auto end = static_cast<double>(borders[static_cast<std::size_t>(k) + 1]);
-    const Eigen::ArrayXd density = counts.col(k) / (total * (end - first));
     h.size[k] = std::sqrt(first * (end - 1));
-    h.density[k] = density.mean();
-    h.error[k] = std::sqrt((density - density.mean()).square().sum() / (members * (members - 1)));
+    density.col(k) /= end - first;
   }
+  const MeanCurve mean = mean_over_groups(density, group);
+  h.density = mean.value;
+  h.error = mean.error;
   return h;
 }
 

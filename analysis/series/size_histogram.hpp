@@ -25,9 +25,10 @@ struct SizeHistogram {
   Eigen::ArrayXd density, error;  // [bin] share of the bin per whole number
 };
 
-// `counts` [member, bin], all members with equal totals.
+// `counts` [member, bin], all members with equal totals; as many in a row as `group` belong
+// together (mean_over_groups).
 SizeHistogram size_histogram(const std::vector<std::uint64_t>& borders,
-                             const Eigen::ArrayXXd& counts);
+                             const Eigen::ArrayXXd& counts, Eigen::Index group = 1);
 
 struct SizeLaw {
   Value exponent;  // a

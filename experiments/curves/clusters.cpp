@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/series/correlation_curve.hpp"
@@ -63,23 +64,44 @@ void count_graph(const CurveSpec& spec, Engine& engine, const Schedule& schedule
   }
 }
 
+// By jackknife over graphs, each `members` rows: the fit's own error takes rows for independent.
+double error_over_graphs(const Counts& counts, Eigen::Index members, double from, double to) {
+  const Eigen::ArrayXXd& all = counts.logarithmic;
+  const Eigen::Index graphs = all.rows() / members;
+  Eigen::ArrayXd without(graphs);
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    Eigen::ArrayXXd rows(all.rows() - members, all.cols());
+    rows << all.topRows(g * members), all.bottomRows((graphs - g - 1) * members);
+    const SizeLaw law = fit_size_law(counts.borders, rows, from, to);
+    without[g] = law.ok ? law.exponent.value : std::nan("");
+  }
+  const auto n = static_cast<double>(graphs);
+  return std::sqrt((without - without.mean()).square().sum() * (n - 1) / n);
+}
+
 void conclude(CurveSet& set, const CurveSpec& spec, const CurveKeys& keys, const Counts& counts) {
-  const SizeHistogram h = size_histogram(counts.borders, counts.logarithmic);
+  const auto replicas = static_cast<Eigen::Index>(spec.replicas);
+  const Eigen::Index members = replicas * static_cast<Eigen::Index>(kBlocks);  // of a graph
+  const SizeHistogram h = size_histogram(counts.borders, counts.logarithmic, members);
   Curve& sizes = set.table("sizes").curves.emplace_back(Curve{keys, {}});
   sizes.add("size", h.size);
   sizes.add("density", h.density);
   sizes.add("density_error", h.error);
   const double width = static_cast<double>(spec.sites()) / kEqualBins;
-  const MeanCurve equal = mean_curve(counts.equal / counts.equal.row(0).sum());
+  const MeanCurve equal = mean_over_groups(counts.equal / counts.equal.row(0).sum(), members);
   Curve& shares = set.table("shares").curves.emplace_back(Curve{keys, {}});
   shares.add("size", (Eigen::ArrayXd::LinSpaced(kEqualBins, 0, kEqualBins - 1) + 0.5) * width);
   shares.add("share", equal.value);
   shares.add("share_error", equal.error);
 
   const double to = spec.fit_to > 0 ? spec.fit_to : static_cast<double>(spec.sites()) / 50;
-  const SizeLaw law = fit_size_law(counts.borders, counts.logarithmic, spec.fit_from, to);
+  SizeLaw law = fit_size_law(counts.borders, counts.logarithmic, spec.fit_from, to);
+  if (law.ok && spec.graphs > 1) {
+    const double error = error_over_graphs(counts, members, spec.fit_from, to);
+    law.exponent.error = std::isnan(error) ? error : std::max(error, law.exponent.error);
+  }
   const double nan = std::nan("");
-  const MeanCurve means = mean_curve(counts.means);
+  const MeanCurve means = mean_over_groups(counts.means, replicas);
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
   row.add("exponent", law.ok ? law.exponent : Value{nan, nan});
   row.add("amplitude", {law.ok ? law.amplitude : nan, nan});

@@ -211,11 +211,12 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
   const auto members =
       static_cast<Eigen::Index>(spec.graphs >= kGraphsForErrors ? spec.replicas : 1);
-  const Eigen::ArrayXXd signed_rows = group_means(sums.correlation, members);
   const Eigen::ArrayXXd rows = group_means(sums.abs_correlation, members);
 
   Curve& curve = set.table("correlation").curves.emplace_back(Curve{keys, {}});
-  const MeanCurve plain = mean_curve(signed_rows), absolute = mean_curve(rows);
+  const auto replicas = static_cast<Eigen::Index>(spec.replicas);
+  const MeanCurve plain = mean_over_groups(sums.correlation, replicas),
+                  absolute = mean_over_groups(sums.abs_correlation, replicas);
   curve.add("steps", steps);
   curve.add("seconds", seconds);
   curve.add("correlation", plain.value);

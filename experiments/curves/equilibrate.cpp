@@ -60,8 +60,10 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
   return curves;
 }
 
-void add_mean(Curve& curve, const std::string& name, const Eigen::ArrayXXd& rows) {
-  const MeanCurve mean = mean_curve(rows);
+// `members` rows of a graph each.
+void add_mean(Curve& curve, const std::string& name, const Eigen::ArrayXXd& rows,
+              Eigen::Index members) {
+  const MeanCurve mean = mean_over_groups(rows, members);
   curve.add(name, mean.value);
   curve.add(name + "_error", mean.error);
 }
@@ -76,17 +78,18 @@ Eigen::ArrayXXd per_step(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& sec
   return result;
 }
 
-// At the point nearest to `step`.
-Value value_at(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& rows, double step) {
-  Eigen::Index at = 0;
-  (steps - step).abs().minCoeff(&at);
-  const MeanCurve mean = mean_curve(rows.middleCols(at, 1));
+Value mean_of(const Eigen::ArrayXd& rows, Eigen::Index members) {
+  const MeanCurve mean = mean_over_groups(rows, members);
   return {mean.value[0], mean.error[0]};
 }
 
-Value last_of(const Eigen::ArrayXXd& rows) {
-  const MeanCurve mean = mean_curve(rows.rightCols(1));
-  return {mean.value[0], mean.error[0]};
+// Between points by a straight line over ln(step); those before and behind `step` must be there.
+Eigen::ArrayXd rows_at(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& rows, double step) {
+  Eigen::Index at = 0;
+  while (steps[at] < step) ++at;
+  if (steps[at] == step) return rows.col(at);
+  const double share = std::log(step / steps[at - 1]) / std::log(steps[at] / steps[at - 1]);
+  return (1 - share) * rows.col(at - 1) + share * rows.col(at);
 }
 
 // Points up to the first at which the mean gap is below kNear: small systems fluctuate by more.
@@ -98,17 +101,17 @@ Eigen::Index first_near(const Eigen::ArrayXXd& gap) {
 }
 
 void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
-              const StartCurves& hot, const StartCurves& cold) {
+              const StartCurves& hot, const StartCurves& cold, Eigen::Index replicas) {
   Curve& curve = set.table("energy").curves.emplace_back(Curve{keys, {}});
   curve.add("steps", steps);
-  add_mean(curve, "energy_hot", hot.energy);
-  add_mean(curve, "energy_cold", cold.energy);
-  add_mean(curve, "m_hot", hot.abs_magnetisation);
-  add_mean(curve, "m_cold", cold.abs_magnetisation);
-  add_mean(curve, "seconds_hot", hot.seconds);
-  add_mean(curve, "seconds_cold", cold.seconds);
-  add_mean(curve, "step_seconds_hot", per_step(steps, hot.seconds));
-  add_mean(curve, "step_seconds_cold", per_step(steps, cold.seconds));
+  add_mean(curve, "energy_hot", hot.energy, replicas);
+  add_mean(curve, "energy_cold", cold.energy, replicas);
+  add_mean(curve, "m_hot", hot.abs_magnetisation, replicas);
+  add_mean(curve, "m_cold", cold.abs_magnetisation, replicas);
+  add_mean(curve, "seconds_hot", hot.seconds, 1);
+  add_mean(curve, "seconds_cold", cold.seconds, 1);
+  add_mean(curve, "step_seconds_hot", per_step(steps, hot.seconds), 1);
+  add_mean(curve, "step_seconds_cold", per_step(steps, cold.seconds), 1);
 
   const EquilibriumTime found = equilibrium_time(steps, hot.energy, cold.energy);
   const auto seconds_at = [&](double step) {
@@ -137,9 +140,11 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   row.add("seconds_to_5%", time_to_level(clock.value.head(near), gap.leftCols(near), kNear));
   row.add("steps_end", {steps[steps.size() - 1], 0});
   row.add("seconds_end", {clock.value[steps.size() - 1], clock.error[steps.size() - 1]});
-  row.add("energy_at_100", value_at(steps, hot.energy, 100));
-  row.add("energy_hot", last_of(hot.energy));
-  row.add("energy_cold", last_of(cold.energy));
+  if (steps[0] <= 100 && steps[steps.size() - 1] >= 100) {
+    row.add("energy_at_100", mean_of(rows_at(steps, hot.energy, 100), replicas));
+  }
+  row.add("energy_hot", mean_of(hot.energy.rightCols(1), replicas));
+  row.add("energy_cold", mean_of(cold.energy.rightCols(1), replicas));
   const MeanCurve pace = mean_curve(per_step(steps, hot.seconds));
   const Eigen::Index last = steps.size() - 1;
   row.add("first_step_seconds", {pace.value[0], pace.error[0]});
@@ -167,7 +172,8 @@ CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Pro
         const auto hot = follow(spec, graphs, temperature, mix, Start::hot, grid, stop);
         const auto cold = follow(spec, graphs, temperature, mix, Start::cold, grid, stop);
         CurveSet part;
-        conclude(part, curve_keys(temperature, mix), steps, hot, cold);
+        conclude(part, curve_keys(temperature, mix), steps, hot, cold,
+                 static_cast<Eigen::Index>(spec.replicas));
         progress.add(1);
         return part;
       };

@@ -39,6 +39,17 @@ TEST_CASE("mean curve: means of columns, errors from the spread of rows") {
   CHECK(group_means(four, 2)(1, 0) == 7);
 }
 
+TEST_CASE("mean over groups: errors are those of groups, of few groups no less than of rows") {
+  Eigen::ArrayXXd alike(8, 1), apart(4, 1);
+  alike << 1, 1, 2, 2, 3, 3, 4, 4;
+  CHECK(mean_over_groups(alike, 2).value[0] == Approx(2.5));
+  CHECK(mean_over_groups(alike, 2).error[0] == Approx(std::sqrt(5 / 12.0)));
+  CHECK(mean_over_groups(alike, 1).error[0] == Approx(mean_curve(alike).error[0]));
+  CHECK(mean_over_groups(alike, 8).error[0] == Approx(mean_curve(alike).error[0]));
+  apart << 1, 3, 3, 1;  // two groups of one mean
+  CHECK(mean_over_groups(apart, 2).error[0] == Approx(std::sqrt(1 / 3.0)));
+}
+
 TEST_CASE("time to a level: an exponential's, with an error that covers the truth") {
   test::Dice dice(31);
   const Eigen::Index points = 40, members = 32;

@@ -141,6 +141,10 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
   CHECK(row(set, "1:0").at("steps_to_5%").at("value") <
         row(set, "glauber/1:0").at("steps_to_5%").at("value"));
   CHECK(row(set, "1:0").at("steps_end").at("value") == 400);
+  const json few = parsed(place.run(
+      "equilibrate --size 8 --temperature 3.0 --schedule 1:0 --steps 20 --device cpu --json"));
+  CHECK_FALSE(row(few, "1:0").contains("energy_at_100"));
+  CHECK(row(set, "1:0").contains("energy_at_100"));
   CHECK(row(set, "1:0").at("seconds_to_5%").at("value") <
         row(set, "1:0").at("seconds_end").at("value"));
   CHECK(row(set, "glauber/1:0").at("equilibrium_steps").at("value") >
