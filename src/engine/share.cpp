@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <map>
 
 #include "src/base/error.hpp"
@@ -31,6 +32,20 @@ struct Order {
 
 void tell(Transport& transport, Order order) {
   transport.broadcast({reinterpret_cast<std::uint8_t*>(&order), sizeof order});
+}
+
+// The others wait for this rank in the midst of an order: they must not do so for ever.
+template <class F>
+void guarded(Transport& transport, const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    transport.abort(error);
+    throw;
+  } catch (const std::exception& error) {
+    transport.abort(Error(ExitCode::internal, error.what()));
+    throw;
+  }
 }
 
 // Makes the shares of all ranks; on rank 0 the error of the first rank that had one or is on
@@ -80,12 +95,16 @@ std::unique_ptr<Share> make_together(Transport& transport, const ShareMaker& mak
   transport.broadcast(std::span(&well, 1));
   if (well == 0 && transport.rank() == 0) throw Error(failed, failure);
   if (well == 0) return nullptr;
-  try {
-    for (std::uint64_t who = 0; who < share->systems(); ++who) share->fetch(who);
-  } catch (const ranks::ErrorOfAll&) {
-    if (transport.rank() == 0) throw;
-    return nullptr;
-  }
+  std::exception_ptr of_all;
+  guarded(transport, [&] {
+    try {
+      for (std::uint64_t who = 0; who < share->systems(); ++who) share->fetch(who);
+    } catch (const ranks::ErrorOfAll&) {
+      of_all = std::current_exception();
+    }
+  });
+  if (of_all && transport.rank() == 0) std::rethrow_exception(of_all);
+  if (of_all) return nullptr;
   return share;
 }
 
@@ -205,20 +224,6 @@ class Follower {
   std::vector<std::uint64_t> sums_;
 };
 
-// The others wait for this rank in the midst of an order: they must not do so for ever.
-template <class F>
-void guarded(Transport& transport, const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    transport.abort(error);
-    throw;
-  } catch (const std::exception& error) {
-    transport.abort(Error(ExitCode::internal, error.what()));
-    throw;
-  }
-}
-
 // Gives the order for [first, first + count) of its block, some bytes at a time; f(bytes) is what
 // rank 0 does of it.
 template <class F>
@@ -262,14 +267,16 @@ void follow(Transport& transport, const ShareMaker& make, const FileWriter& writ
 }
 
 Crew::Crew(int size, const std::function<ShareMaker(Transport&)>& maker_of) : ranks_(size) {
-  for (int r = 1; r < size; ++r) {
-    followers_.emplace_back([&transport = ranks_.rank(r), make = maker_of(ranks_.rank(r))] {
-      try {
-        follow(transport, make);
-      } catch (const std::exception&) {  // the others have been told
-      }
-    });
-  }
+  guarded(first(), [&] {  // else those that have begun would wait for orders for ever
+    for (int r = 1; r < size; ++r) {
+      followers_.emplace_back([&transport = ranks_.rank(r), make = maker_of(ranks_.rank(r))] {
+        try {
+          follow(transport, make);
+        } catch (const std::exception&) {  // the others have been told
+        }
+      });
+    }
+  });
 }
 
 Crew::~Crew() {

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -124,7 +125,12 @@ void run_ranks(int size, const std::function<void(Transport&)>& f) {
   };
   {
     std::vector<std::jthread> others;
-    for (int r = 1; r < size; ++r) others.emplace_back(guarded, r);
+    try {
+      for (int r = 1; r < size; ++r) others.emplace_back(guarded, r);
+    } catch (const std::system_error& error) {  // those that have begun wait for the others
+      ranks.rank(0).abort(Error(ExitCode::device, error.what()));
+      throw;
+    }
     guarded(0);
   }
   if (first) std::rethrow_exception(first);
