@@ -290,7 +290,8 @@ GroupSize group_size(const TaskSpec& spec) {
   const auto count = [](double wanted) {
     return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
   };
-  const std::size_t most = count(std::min(tasks, kMostSeries / series));
+  const double launched = std::floor(kMostBundles / std::ceil(replicas / 32));
+  const std::size_t most = count(std::min({tasks, launched, kMostSeries / series}));
   if (static_cast<double>(most) * series <= kLargeSeries) return {most, most};
   const double few = std::max(filling / kWorthwhile, kFillingBundles);
   return {most, std::min(most, count(std::ceil(few / (replicas / 32))))};

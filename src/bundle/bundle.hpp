@@ -24,6 +24,7 @@ struct BundleTask {
 };
 
 inline constexpr std::size_t kMostBatch = 256;
+inline constexpr std::uint32_t kMostBundles = 65535;  // of all its tasks, on a CUDA device
 
 // Whether two tasks can share a batch on a CUDA device: the same lattice, updates and number of
 // bundles; seeds, temperatures, p and rule may differ.

@@ -13,6 +13,7 @@
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
 #include "src/bundle/batch_cuda.hpp"
+#include "src/bundle/bundle.hpp"
 #include "src/cuda/use_device.hpp"
 
 namespace rewise::bundle {
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint32_t kMostCycles = 64;  // of one replay, a power of 4
 constexpr std::uint32_t kMostSteps = 64;   // of one replay; the cluster updates of a cycle are one
+constexpr std::uint64_t kMostLaunches = 4096;  // of the cluster updates in a CUDA graph
 constexpr std::size_t kMostCaptured = 64;
 constexpr std::uint64_t kMostQueued = 1024;  // launches of a captured group of measurements, about
 // Measurements of a group: many of few replicas.
@@ -130,6 +132,12 @@ void DeviceBatch::check_memory() const {
     need += 2 * spins + graph;
     replicas += e.bundles * kReplicas;
   }
+  if (replicas > kMostBundles * kReplicas) {
+    throw Error(ExitCode::device,
+                fmt::format("cuda:{}: {} replicas at all temperatures are more than {}; reduce "
+                            "replicas or temperatures",
+                            device_, replicas, kMostBundles * kReplicas));
+  }
   need += replicas * 2 * slots_for(replicas) * SumLayout::kMostKinds * 16;
   need += engines_.front().layout.sites * 4;
   const std::size_t free = free_device_memory();
@@ -170,12 +178,15 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
   if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * cycles);
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
   next_step_.reset();
-  if (schedule.local <= kMostSteps) {
+  const std::uint32_t together = updates_together(schedule.cluster);
+  if (schedule.local <= kMostSteps && schedule.cluster <= together) {
     replay(range, schedule, cycles);
   } else {
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
-      replay(range, {1, 0}, schedule.local);
-      if (schedule.cluster > 0) replay(range, {0, schedule.cluster}, 1);
+      if (schedule.local > 0) replay(range, {1, 0}, schedule.local);
+      for (std::uint32_t left = schedule.cluster; left > 0; left -= std::min(left, together)) {
+        replay(range, {0, std::min(left, together)}, 1);
+      }
     }
   }
   next_step_ = static_cast<std::uint32_t>(step + schedule.steps_per_cycle() * cycles);
@@ -197,21 +208,29 @@ void DeviceBatch::prepare_clusters(const GraphRange& range, std::uint64_t update
   wolff_->count(range, updates);
 }
 
-std::uint32_t DeviceBatch::cluster_launches(std::uint32_t updates) const {
+std::uint64_t DeviceBatch::cluster_launches(std::uint32_t updates) const {
   if (updates == 0) return 0;
-  return is_swendsen_wang() ? updates * swendsen_wang_->launches() : wolff_->launches(updates);
+  return is_swendsen_wang() ? std::uint64_t{updates} * swendsen_wang_->launches()
+                            : wolff_->launches(updates);
+}
+
+// A CUDA graph takes memory, on the host and on the device.
+std::uint32_t DeviceBatch::updates_together(std::uint32_t updates) const {
+  if (cluster_launches(updates) <= kMostLaunches) return updates;
+  return static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(1, kMostLaunches / cluster_launches(1)));
 }
 
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
-  const std::uint32_t steps = schedule.local + cluster_launches(schedule.cluster);
+  const std::uint64_t steps = schedule.local + cluster_launches(schedule.cluster);
   if (schedule.cluster == 0 && graphs_->residence(range).vec > 0) {  // a launch each as it is
-    const std::uint64_t most = std::max(1u, kMostSteps / steps);
+    const std::uint64_t most = std::max<std::uint64_t>(1, kMostSteps / steps);
     for (; cycles > 0; cycles -= std::min(cycles, most)) {
       queue_cycles(range, schedule, static_cast<std::uint32_t>(std::min(cycles, most)));
     }
   }
   for (std::uint32_t piece = kMostCycles; piece > 0; piece /= 4) {
-    if (piece > std::max(1u, kMostSteps / steps) || cycles < piece) continue;
+    if (piece > std::max<std::uint64_t>(1, kMostSteps / steps) || cycles < piece) continue;
     const CudaGraph& graph = captured(range, schedule, piece);
     for (; cycles >= piece; cycles -= piece) graph.launch(stream_.get());
   }

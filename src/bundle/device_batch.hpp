@@ -139,7 +139,9 @@ class DeviceBatch {
     return engines_.front().spec.cluster == ClusterUpdate::swendsen_wang;
   }
   // Launches, about, of the cluster updates of a cycle.
-  std::uint32_t cluster_launches(std::uint32_t updates) const;
+  std::uint64_t cluster_launches(std::uint32_t updates) const;
+  // Of a cycle's cluster updates as many as are captured in one CUDA graph.
+  std::uint32_t updates_together(std::uint32_t updates) const;
   void queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf);
   void queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf);
   // Room for the sums of all slots, of the kinds that there are now.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 
 namespace rewise::single {
@@ -66,6 +67,13 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
       bond_slots(BondSlots::make(g.lattice())),
       site_slots(SiteSlots::make(g.lattice())),
       slots(bond_slots.lattice_slots) {
+  // Sums over bonds, and labels on devices, know of bonds that moved, not of bonds that went.
+  if (g.spec().bare) {
+    throw Error(
+        ExitCode::usage,
+        "the single engine takes no lattice without its shortcuts (take --engine bundle, or "
+        "the graph as a list of bonds)");
+  }
   entries.reserve(g.neighbours().size());
   StopCheck check;
   for (std::size_t k = 0; k < g.neighbours().size(); ++k) {

@@ -223,8 +223,7 @@ void CpuShare::count(std::span<std::uint64_t> sums) {
 }
 
 // What a rank needs of a graph: the rewired bonds that end in its slab or were taken off there.
-// Cells beyond the slab may lack neighbours then; nobody asks for these. The whole of a bare
-// lattice.
+// Cells beyond the slab may lack neighbours then; nobody asks for these.
 
 // Which ranks need what lies in a plane: first to last.
 class NearRanks {
@@ -270,7 +269,6 @@ class NearRanks {
 
 // Rank 0, which has the whole graph, keeps its own and sends the others theirs, some at a time.
 Graph own_graph(const Graph& graph, int ranks) {
-  if (graph.spec().bare) return graph;
   const NearRanks near(graph.spec(), ranks);
   std::vector<RewiredBond> some;
   for (const RewiredBond& r : graph.rewired_bonds()) {
@@ -284,7 +282,6 @@ Graph own_graph(const Graph& graph, int ranks) {
 constexpr std::size_t kBondsAtOnce = 1u << 16;
 
 void send_bonds(const Graph& graph, Transport& transport) {
-  if (graph.spec().bare) return;
   const NearRanks near(graph.spec(), transport.size());
   std::vector<std::vector<RewiredBond>> some(static_cast<std::size_t>(transport.size()));
   std::vector<Bond> sent(some.size(), ~Bond{0});  // the last of each rank
@@ -348,7 +345,7 @@ struct Recipe {
 
   template <class Stream>
   void pass(Stream& stream) {
-    stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(graph.bare)(bonds);
+    stream(graph.extents)(graph.p)(graph.rule)(graph.seed)(bonds);
     stream(spec.model)(spec.q)(spec.betas)(spec.replicas)(spec.seed)(spec.local)(spec.start);
     stream(spec.cluster)(label)(cuda);
   }
@@ -485,10 +482,8 @@ std::unique_ptr<Share> make_single_share(std::span<const std::uint8_t> bytes, Tr
   const auto recipe = read_recipe<Recipe>(bytes);
   struct Part {
     Part(const Recipe& recipe, Transport& transport)
-        : graph(recipe.graph.bare
-                    ? build_graph(recipe.graph)
-                    : Graph::part(Lattice::make(recipe.graph.extents), receive_bonds(transport),
-                                  recipe.graph, recipe.bonds)),
+        : graph(Graph::part(Lattice::make(recipe.graph.extents), receive_bonds(transport),
+                            recipe.graph, recipe.bonds)),
           plan(graph, recipe.spec) {}
     const Graph graph;
     const Plan plan;

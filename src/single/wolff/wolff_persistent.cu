@@ -486,7 +486,10 @@ class Member {
         growth_.refill();
       } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
         growth_.level_into_queue();
-        call_group({key, bond, growth_.up()}, change);
+        // Not for nothing: without a level, and its barrier, the next call might overtake this one.
+        if (growth_.queue_end() - growth_.queue_begin() > run_.alone) {
+          call_group({key, bond, growth_.up()}, change);
+        }
       } else {
         growth_.level();
       }
@@ -604,8 +607,10 @@ class Persistent final : public WolffCuda {
     run_.capacity = plan.sites < 16384 ? 512 : plan.sites < 131072 ? 2048 : 4096;
     const std::size_t candidates = 2 * run_.capacity * sizeof(Candidate);
     const std::size_t plane = run_.words * sizeof(std::uint32_t);
-    const bool fits =
-        plane + candidates + 1024 <= attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    cudaFuncAttributes own{};
+    check_cuda(cudaFuncGetAttributes(&own, kernel_for(plan.lattice.dim, Hold::shared_bits)));
+    const bool fits = plane + candidates + own.sharedSizeBytes <=
+                      attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     kernel_ = kernel_for(plan.lattice.dim, plan.potts ? Hold::states
                                            : fits     ? Hold::shared_bits
                                                       : Hold::global_bits);
