@@ -44,6 +44,10 @@ def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: b
         raise TypeError(f"labels: an array of {pixels.dtype} is no image")
     if not 1 <= pixels.ndim <= 4:
         raise UsageError(f"labels: {pixels.ndim} dimensions are out of range (1..4)")
+    if equal and pixels.dtype.kind in "iu" and pixels.size > 0 and \
+            max(int(pixels.max()), -int(pixels.min())) > 2**53:
+        # As doubles they would be taken for each other.
+        pixels = np.unique(pixels, return_inverse=True)[1].reshape(pixels.shape)
     rule = "equal" if equal else "nonzero" if threshold is None else "threshold"
     return _core.label_image(pixels.astype(np.float64, copy=False), rule,
                              0.0 if threshold is None else arguments.real("threshold", threshold),

@@ -75,8 +75,9 @@ Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
 
 std::string graph_title(const GraphRecord& graph) {
   if (graph.extents.empty()) return fmt::format("imported from {}", graph.source);
-  return fmt::format("{}D {}, p = {}, {}, graph seed {}", graph.extents.size(),
-                     extents_text(graph.extents), number_text(graph.p), graph.rule, graph.seed);
+  return fmt::format("{}D {}, p = {}, {}, graph seed {}{}", graph.extents.size(),
+                     extents_text(graph.extents), number_text(graph.p), graph.rule, graph.seed,
+                     graph.bare ? ", without its shortcuts" : "");
 }
 
 }  // namespace rewise

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -67,6 +68,14 @@ LabelInput read_pgm(const LabelOptions& options) {
 
 LabelInput read_array(const LabelOptions& options, const std::vector<std::string>& address) {
   const h5::NumberArray array = h5::read_numbers(address[0], address[1]);
+  constexpr double exact = 9007199254740992.0;  // 2^53
+  if (options.equal && array.whole &&
+      std::ranges::any_of(array.values, [](double v) { return std::abs(v) >= exact; })) {
+    throw Error(ExitCode::data,
+                fmt::format("{}: --equal does not tell whole numbers from 2^53 on apart; number "
+                            "them anew (Python: rewise.labels, which does, or numpy.unique)",
+                            options.file));
+  }
   std::vector<std::uint32_t> extents;
   for (auto extent = array.dims.rbegin(); extent != array.dims.rend(); ++extent) {
     if (*extent > kMaxSites) {

@@ -88,6 +88,7 @@ void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
            "the other's memory: one machine), direct (MPI that takes\n"
            "addresses on a GPU: auto asks the library), nccl (where\n"
            "the library is there: ranks on a GPU each), host");
+  require(app, "--share-route", "--share-ranks");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -91,23 +92,31 @@ Unreached unreached_on(const Graph& graph) {
 }
 
 // Checkerboard Metropolis alone is not ergodic on chains, nor where several isolated sites flip
-// together at every sweep; a cluster update or the heat bath is. seen: of the graph that ran.
+// together at every sweep; the heat bath is, as are Swendsen-Wang updates. A Wolff update takes a
+// given site without bonds once in N times: such sites keep what they started with, and add up to
+// the square of their share to m^2. seen: of the graph that ran.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreached>& seen) {
   // With more states than two, the proposals are random.
-  if (spec.local != LocalUpdate::metropolis || spec.schedule.cluster > 0 || spec.q > 2) return "";
+  if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.q > 2) return "";
+  const bool wolff = spec.schedule.cluster > 0;
+  if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
   const char* cure = is_packed(spec) ? "take --local glauber"
-                                     : "take --local glauber, or cluster updates into the schedule";
+                     : wolff         ? "take --local glauber, or --cluster swendsen-wang"
+                                     : "take --local glauber, or --cluster swendsen-wang with "
+                                       "updates of it in the schedule";
   const auto [chain, isolated] = seen                ? *seen
                                  : needs_graph(spec) ? unreached_on(*task_graph(spec))
                                                      : Unreached{spec.graph.extents.size() == 1, 0};
-  if (chain) {
+  if (chain && !wolff) {
     return fmt::format(
         "warning: Metropolis alone does not reach every configuration of a chain: {}\n", cure);
   }
-  if (isolated < 2) return "";
+  const auto lone = static_cast<double>(isolated);
+  constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
+  if (isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) return "";
   return fmt::format(
-      "warning: {} isolated sites flip together at every sweep of Metropolis alone: {}\n", isolated,
-      cure);
+      "warning: {} isolated sites flip together at every sweep of Metropolis{}: {}\n", isolated,
+      wolff ? ", and Wolff updates hardly ever take one" : " alone", cure);
 }
 
 // --schedule auto, and the cluster update with it where that is left open: those of the task file,
@@ -170,6 +179,19 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
 ExitCode tell_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
                     bool on_device, const RunOptions& options) {
   const MemoryRoom room = memory_room();
+  if (options.json) {
+    const bool known = options.schedule != "auto" || is_packed(spec);
+    const Json json{
+        {"memory_bytes", need.most()},
+        {"memory_left_bytes", room.bytes},
+        {"memory_limit", room.limit},
+        {"device_bytes", on_device ? Json(need.device) : Json(nullptr)},
+        {"disk_bytes", options.out.empty() ? 0 : disk_need(spec, run_final_state(options))},
+        {"cpu_seconds", known ? Json(cpu_seconds(spec, engine.threads)) : Json(nullptr)},
+        {"threads", engine.threads}};
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::done;
+  }
   fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
              need.most() > room.bytes ? ": it will not fit" : "");
   if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));

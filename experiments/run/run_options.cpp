@@ -88,6 +88,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "in a file of its own, FILE.h5.*), none, or auto: whole up\n"
            "to 1 GiB, then apart where ranks share it");
   add_text(app, "--checkpoint", o.checkpoint, "TIME", "between checkpoints: 90s, 5min, 1h");
+  for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
   add_text(app, "--time-limit", o.time_limit, "TIME",
            "checkpoint and stop with status 75 after this time");
   add_flag(app, "--recompute-damaged", o.recompute_damaged,
@@ -169,7 +170,7 @@ TaskSpec run_spec(const RunOptions& options) {
     spec.graph.p = parse_p(options.p, "--p");
   }
   std::tie(spec.model, spec.q) = read_model(options);
-  const int dim = options.graph.empty() ? static_cast<int>(options.dim) : 0;
+  const int dim = spec.imported ? spec.imported->lattice().dim : static_cast<int>(options.dim);
   spec.local = choose_local_update(options.local, dim, "--local");
   spec.cluster = run_cluster(options).value_or(ClusterUpdate::wolff);
   spec.few_cluster_tile = static_cast<std::uint32_t>(options.seed_tile);

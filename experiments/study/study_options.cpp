@@ -15,6 +15,7 @@
 #include "experiments/study/ranks.hpp"
 #include "experiments/study/study_contents.hpp"
 #include "experiments/tasks/need.hpp"
+#include "experiments/tc/tc_plan.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
 
@@ -131,17 +132,21 @@ namespace {
 
 // The grid's tasks as far as the configuration says: what "auto" will choose is taken to be what it
 // mostly is, and named.
-ExitCode tell_study_needs(const StudyConfig& config) {
+ExitCode tell_study_needs(const StudyConfig& config, bool as_json) {
   if (!config.files.empty()) {
     throw Error(ExitCode::usage,
                 "--dry-run: knows lattices; 'rewise run --graph FILE --dry-run' tells what a graph "
                 "of yours needs");
   }
+  if (config.method == TcMethod::tree) {
+    throw Error(ExitCode::usage,
+                "--dry-run: knows the lattices of crossings; the tree condition chooses its own as "
+                "it goes");
+  }
   const int threads = config.threads > 0 ? config.threads : thread_count(0);
   std::size_t tasks = 0;
   double disk = 0;
-  fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n", "size", "p", "tasks", "memory each",
-             "disk each");
+  Json rows = Json::array();
   const std::size_t kinds =
       config.rules.size() *
       (config.schedule_per_p ? 1 : std::max<std::size_t>(1, config.schedules.size()));
@@ -164,22 +169,45 @@ ExitCode tell_study_needs(const StudyConfig& config) {
       spec.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
       spec.measure = config.measure.value_or(kLikelyMeasure);
       spec.every = config.every.value_or(kLikelyEvery);
-      const std::size_t count = kinds * config.graphs[size];
+      const std::uint32_t graphs =
+          config.target_error ? std::max(config.graphs[size], kPilotGraphs) : config.graphs[size];
+      const std::size_t count = kinds * graphs;
       tasks += count;
       const double each =
           disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
       disk += static_cast<double>(count) * each;
-      fmt::print("{:<16} {:>8} {:>8} {:>12} {:>12}\n",
-                 fmt::format("{}", fmt::join(config.sizes[size], "x")), number_text(p), count,
-                 bytes_text(memory_need(spec, useful_threads(spec, threads), false, true).most()),
-                 bytes_text(each));
+      const double memory = memory_need(spec, useful_threads(spec, threads), false, true).most();
+      rows.push_back({{"size", config.sizes[size]},
+                      {"p", p},
+                      {"tasks", count},
+                      {"memory_bytes", memory},
+                      {"disk_bytes", each}});
     }
   }
   const MemoryRoom room = memory_room();
   const bool known = config.measure.has_value() && !config.temperatures.empty();
+  const double seconds = cpu_seconds(config, threads);
+  if (as_json) {
+    const Json json{{"tasks", rows},
+                    {"disk_bytes", disk},
+                    {"memory_left_bytes", room.bytes},
+                    {"memory_limit", room.limit},
+                    {"cpu_seconds", std::isfinite(seconds) ? Json(seconds) : Json(nullptr)},
+                    {"threads", threads},
+                    {"all_is_known", known && !config.target_error.has_value()}};
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::done;
+  }
+  constexpr const char* line = "{:<16} {:>8} {:>8} {:>12} {:>12}\n";
+  fmt::print(line, "size", "p", "tasks", "memory each", "disk each");
+  for (const Json& row : rows) {
+    fmt::print(
+        line, fmt::format("{}", fmt::join(row["size"].get<std::vector<std::uint32_t>>(), "x")),
+        number_text(row["p"].get<double>()), row["tasks"].get<std::size_t>(),
+        bytes_text(row["memory_bytes"].get<double>()), bytes_text(row["disk_bytes"].get<double>()));
+  }
   fmt::print("\n{} tasks, {} {} on disk; {} leaves {} of memory\n", tasks,
              known ? "at most" : "about", bytes_text(disk), room.limit, bytes_text(room.bytes));
-  const double seconds = cpu_seconds(config, threads);
   if (std::isfinite(seconds)) {
     fmt::print("about {} on {} thread(s) of the CPU\n", duration_text(seconds), threads);
   }
@@ -201,6 +229,9 @@ ExitCode tell_study_needs(const StudyConfig& config) {
   if (config.schedules.empty() || config.temperatures.empty()) {
     fmt::print("not counted: short runs that choose what is auto\n");
   }
+  if (config.method == TcMethod::both) {
+    fmt::print("not counted: the tree condition, which chooses its lattices as it goes\n");
+  }
   return ExitCode::done;
 }
 
@@ -216,7 +247,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   StudyFolder place(folder, config, command);
   if (options.dry_run) {
     place.check_free();
-    return first ? tell_study_needs(config) : ExitCode::done;
+    return first ? tell_study_needs(config, options.json) : ExitCode::done;
   }
   // Held to the end, so that what is printed is what this configuration gave.
   if (place.holds_study()) place.claim();

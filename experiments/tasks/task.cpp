@@ -80,6 +80,7 @@ GraphRecord graph_record(const Graph& graph) {
   record.p = spec.p;
   record.rule = to_string(spec.rule);
   record.seed = spec.seed;
+  record.bare = spec.bare;
   record.source = graph.source();
   record.sites = graph.sites();
   record.bonds = graph.bonds();

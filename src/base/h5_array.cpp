@@ -61,6 +61,7 @@ NumberArray read_numbers(const std::string& file, const std::string& dataset) {
     check_size(chunk, "chunks");
   }
   NumberArray array;
+  array.whole = kind != H5T_FLOAT;
   std::uint64_t size = 1;
   for (const hsize_t extent : dims) {
     size *= extent;

@@ -12,6 +12,7 @@ namespace rewise::h5 {
 struct NumberArray {
   std::vector<std::uint64_t> dims;  // last index fastest
   std::vector<double> values;
+  bool whole = false;  // stored as integers
 };
 
 // Error(io) where the file cannot be read, Error(data) where it holds no such dataset of numbers.

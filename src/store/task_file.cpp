@@ -80,6 +80,7 @@ void write_graph(h5::Group group, const GraphRecord& graph) {
   group.set("p", graph.p);
   group.set_text("rule", graph.rule);
   group.set("seed", graph.seed);
+  if (graph.bare) group.set("bare", std::uint32_t{1});
   group.set_text("source", graph.source);
   group.set("sites", graph.sites);
   group.set("bonds", graph.bonds);
@@ -96,6 +97,7 @@ GraphRecord read_graph(const h5::Group& group) {
   graph.p = group.get<double>("p");
   graph.rule = group.text("rule");
   graph.seed = group.get<std::uint64_t>("seed");
+  graph.bare = group.has_attribute("bare");
   graph.source = group.text("source");
   graph.sites = group.get<std::uint64_t>("sites");
   graph.bonds = group.get<std::uint64_t>("bonds");
@@ -270,6 +272,8 @@ TaskData decode_task(std::span<const std::byte> image) {
   TaskData task;
   task.configuration = read_texts(root.group("configuration"));
   task.graph = read_graph(root.group("graph"));
+  const auto bare = task.configuration.find("lattice.bare");  // where the graph does not say so yet
+  if (bare != task.configuration.end()) task.graph.bare = true;
   task.temperature = root.read<double>("temperature", 1).values;
 
   const h5::Group series = root.group("series");

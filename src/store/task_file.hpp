@@ -38,6 +38,7 @@ struct GraphRecord {
   double p = 0;
   std::string rule;
   std::uint64_t seed = 0;
+  bool bare = false;   // without the shortcuts
   std::string source;  // file name of an imported graph, or ""
   std::uint64_t sites = 0, bonds = 0, modified = 0;
   std::vector<std::uint64_t> bond;  // [rewired] bond index

@@ -130,6 +130,82 @@ TEST_CASE("graph --json says what the network looks like") {
   CHECK(run["graph"]["sites"] == 256);
 }
 
+TEST_CASE("a graph from a file is run as what it is: bare, or a chain") {
+  const Workplace place;
+  const std::string run = " --temperature 2.5 --measure 10 --equilibrate 10 ";
+  const json bare = parsed(place.run("graph --size 16 --p 0.1 --bare --out b.h5 --json"));
+  const Output said = place.run("run --graph b.h5 --out t.h5" + run);
+  CHECK(said.status == 0);
+  CHECK(said.out.find("rewire, graph seed 1, without its shortcuts") != std::string::npos);
+  const json again = parsed(place.run("graph --from t.h5 --json"));
+  CHECK(again["graph"]["hash"] == bare["graph"]["hash"]);
+  CHECK(again["graph"]["bonds"] == bare["graph"]["bonds"]);
+
+  for (const char* engine : {"--engine single", "--model potts --q 3"}) {
+    const Output single = place.run(std::string("run --graph b.h5 ") + engine + run);
+    CHECK(single.status == 64);
+    CHECK(single.err.find("without its shortcuts") != std::string::npos);
+  }
+
+  REQUIRE(place.run("graph --dim 1 --size 64 --p 0.1 --out c.h5").status == 0);
+  CHECK(parsed(place.run("run --graph c.h5 --json" + run))["trajectory_hash"] ==
+        parsed(place.run("run --dim 1 --size 64 --p 0.1 --json" + run))["trajectory_hash"]);
+}
+
+TEST_CASE("isolated sites that Metropolis turns over and Wolff updates leave are warned of") {
+  const Workplace place;
+  const std::string run = "run --size 64 --temperature 4 --measure 4 --equilibrate 4 ";
+  const auto warned = [&](const std::string& more) {
+    const Output said = place.run(run + more);
+    REQUIRE(said.status == 0);
+    return said.err.find("isolated sites flip together") != std::string::npos;
+  };
+  CHECK(warned("--p 1"));
+  CHECK(warned("--p 1 --schedule 1:0"));
+  CHECK_FALSE(warned("--p 1 --local glauber"));
+  CHECK_FALSE(warned("--p 1 --cluster swendsen-wang"));
+  CHECK_FALSE(warned("--p 1 --schedule 0:1"));
+  CHECK_FALSE(warned("--p 0.1"));
+}
+
+TEST_CASE("graphs in task files may have more lone sites than bonds") {
+  const Workplace place;
+  std::string text = "<graphml><graph edgedefault=\"undirected\">";
+  for (int k = 0; k < 70000; ++k) text += "<node id=\"" + std::to_string(k) + "\"/>";
+  text += "<edge source=\"0\" target=\"1\"/></graph></graphml>";
+  place.write("g.graphml", text);
+  REQUIRE(place
+              .run("run --graph g.graphml --temperature 2 --measure 2 --equilibrate 1 --replicas 1 "
+                   "--engine single --out t.h5")
+              .status == 0);
+  CHECK(parsed(place.run("graph --from t.h5 --json"))["graph"]["sites"] == 70000);
+}
+
+TEST_CASE("--dry-run --json says what is needed") {
+  const Workplace place;
+  const json need = parsed(place.run("run --size 64 --temperature 2.3 --dry-run --json"));
+  CHECK(need["memory_bytes"] > 0);
+  CHECK(need["disk_bytes"] == 0);
+  CHECK(need["cpu_seconds"] > 0);
+  CHECK(parsed(place.run(
+      "run --size 64 --temperature 2.3 --schedule auto --dry-run --json"))["cpu_seconds"]
+            .is_null());
+  place.write("s.toml", "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01, 0.1]\ngraphs = 3\n");
+  const json study = parsed(place.run("tc s.toml --dry-run --json"));
+  CHECK(study["tasks"].size() == 4);
+  CHECK(study["tasks"][3]["size"] == json({32, 32}));
+  CHECK(study["tasks"][3]["tasks"] == 3);
+  CHECK(study["all_is_known"] == false);
+  place.write("t.toml",
+              "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
+              "[sampling]\ntarget_error = 1e-2\n");
+  CHECK(parsed(place.run("tc t.toml --dry-run --json"))["tasks"][0]["tasks"] == 16);  // at least
+  place.write("t.toml",
+              "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
+              "[sampling]\nmethod = \"tree\"\n");
+  CHECK(place.run("tc t.toml --dry-run --json").status == 64);
+}
+
 TEST_CASE("info --json names version, engines and libraries") {
   const Workplace place;
   const json info = parsed(place.run("info --json"));

@@ -35,6 +35,9 @@ void write_h5(const std::filesystem::path& file) {
   std::vector<std::int64_t> numbers(24, 0);
   for (const std::size_t set : {0u, 1u, 12u, 23u}) numbers[set] = -3;
   image.root().write<std::int64_t>("block", numbers, {2, 3, 4});
+  constexpr std::uint64_t large = std::uint64_t{1} << 53;
+  image.root().write<std::uint64_t>("ids", std::vector{large - 1, large - 2}, {1, 2});
+  image.root().write<std::uint64_t>("large", std::vector{large + 1, large}, {1, 2});
   image.root().write<std::uint32_t>("bonds", std::vector<std::uint32_t>{0, 2}, {2});
   const auto bytes = image.image();
   std::ofstream(file, std::ios::binary)
@@ -100,6 +103,11 @@ TEST_CASE("label: a dataset of three dimensions, bonds of a graph by number") {
   CHECK(block["histogram"] == Json::parse("[[1, 1], [3, 1]]"));
   CHECK(block["spans"] == Json({false, false, true}));
   CHECK(json_of(place.run("label a.h5:block --threshold -3 --json"))["components"] == 1);
+  CHECK(json_of(place.run("label a.h5:/ids --equal --json"))["components"] == 2);
+  const Output large = place.run("label a.h5:/large --equal");
+  CHECK(large.status == 65);
+  CHECK(large.err.find("2^53") != std::string::npos);
+  CHECK(place.run("label a.h5:/large").status == 0);
   place.write("g.edges", "0 1\n1 2\n2 3\n3 4\n");
   CHECK(json_of(place.run("label g.edges --json"))["components"] == 1);
   CHECK(json_of(place.run("label g.edges --json"))["wraps"] == nullptr);
