@@ -16,8 +16,9 @@ namespace rewise {
 namespace {
 
 constexpr std::uint32_t kScanGraphs = 4;
-constexpr double kFall = 0.4;     // the value of U that is looked for
-constexpr double kWindow = 2;     // half windows of `tc` on either side
+constexpr double kFall = 0.4;  // the value of U that is looked for
+constexpr double kWindow = 2;  // half windows of `tc` on either side
+constexpr std::size_t kFewGraphs = 4;
 constexpr double kLeastTaus = 5;  // of equilibration, before a warning
 
 // Averages over the graphs so far, and what is to be said of them.
@@ -73,6 +74,12 @@ void average(SweepWork& work, std::size_t k, std::uint32_t replicas) {
                     static_cast<double>(size.plan.equilibrate) / longest));
   }
   warn_of_stretches(point, size, replicas, longest);
+  if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
+    point.warnings.push_back(
+        fmt::format("{}: errors come from the spread of {} graphs, which may lie close together by "
+                    "chance: take {} or more",
+                    size_text(size), graphs, kFewGraphs));
+  }
 }
 
 std::vector<SweepPoint> averaged(std::vector<SweepWork> works, std::uint32_t replicas) {

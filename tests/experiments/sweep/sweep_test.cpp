@@ -32,6 +32,25 @@ json sweep(Workplace& place, const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a sweep warns of errors and of C that too little was measured for") {
+  const auto warned = [](const char* sampling, const char* graphs) {
+    Workplace place;
+    const json summary =
+        sweep(place, std::string("[lattice]\ndim = 2\nsizes = [8]\np = [0.0]\ngraphs = ") + graphs +
+                         "\n[sampling]\nschedule = \"1:1\"\nevery = 2\nequilibrate = 50\n"
+                         "temperatures = [2.4]\nengine = \"single\"\n" +
+                         sampling + "\n[run]\ndevice = \"cpu\"\n");
+    return summary["points"][0]["warnings"].dump();
+  };
+  const std::string brief = warned("replicas = 1\nmeasure = 8", "1");
+  CHECK(brief.find("errors are too small: with 1 replica(s)") != std::string::npos);
+  CHECK(brief.find("C and chi are too small") != std::string::npos);
+  CHECK(warned("replicas = 1\nmeasure = 2000", "1") == "[]");
+  CHECK(warned("replicas = 2\nmeasure = 8", "2").find("the spread of 2 graphs") !=
+        std::string::npos);
+  CHECK(warned("replicas = 2\nmeasure = 8", "4") == "[]");
+}
+
 // Kaufman's exact averages of the 8 x 8 torus (analysis/README.md). 8 comparisons with few graphs
 // each: a false alarm at 6 standard errors of 12 graphs (11 degrees of freedom) has probability
 // 9e-5 each.
