@@ -2,6 +2,7 @@
 where it came from. The classes stand for the program's exit statuses."""
 
 import importlib
+import warnings
 
 
 class Error(Exception):
@@ -48,6 +49,13 @@ class FileError(Error, OSError):
 class Interrupted(Error):
     """A study that was stopped, its work kept: the same call goes on (75)."""
     status = 75
+
+
+def warn(notes):
+    """RuntimeWarnings, for who called what calls this, of the lines that the program would say."""
+    for note in notes:
+        if note.startswith("warning: "):
+            warnings.warn(note.removeprefix("warning: "), RuntimeWarning, stacklevel=3)
 
 
 def module(name, what):

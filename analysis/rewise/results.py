@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arguments
-from .errors import AbsentError, UsageError, module
+from .errors import AbsentError, UsageError, module, warn
 from .files import Named, unpacked, with_error
 
 # (name, symbol, label, whether it says something beside other sizes alone) of each.
@@ -140,10 +140,14 @@ class Results:
     def load(cls, path: arguments.Path) -> "Results":
         """Of a task file: what simulate(out=..), save() or `rewise run --out` wrote, a checkpoint
         too, or a study's task (Task.path), in a pack or not: all measurements that it holds, also
-        those before equilibrium, which Study.tasks() leaves out as the summary does. FileError
-        where there is none, DataError where it is damaged or something else."""
+        those before equilibrium, which Study.tasks() leaves out as the summary does. Where it is
+        damaged or missing and the one before it (.prev) is whole, that one, with a RuntimeWarning
+        and in Results.warnings. FileError where there is none, DataError where it is damaged or
+        something else."""
         with unpacked(path) as own:
-            return cls(_core.Data.load(own))
+            found = cls(*_core.Data.load(own))
+        warn(found.warnings)
+        return found
 
     @functools.cached_property
     def _estimates(self):

@@ -6,7 +6,6 @@ equal arguments and seed the trajectory is that of `rewise run`, bit for bit, on
 number of threads.
 """
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,12 +14,13 @@ import numpy as np
 from . import arguments
 from . import _core
 from .device_spins import DeviceSpins, DeviceSums
-from .errors import Error, UsageError
+from .errors import Error, UsageError, warn
 from .files import Named, unpacked
 from .graph import Graph
 from .results import Results
 
 MOST_AUTO = 1 << 17  # cycles after which equilibrate="auto" gives up
+MOST_SITES = 2**32 - 1  # of a Graph
 
 
 def _settings(temperature, **given):
@@ -40,12 +40,6 @@ def _core_graph(graph):
         raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph (rewire(), "
                         "Graph(edges), Graph.from_networkx(), ..)")
     return graph._graph
-
-
-def _warn(notes):
-    for note in notes:
-        if note.startswith("warning: "):
-            warnings.warn(note.removeprefix("warning: "), RuntimeWarning, stacklevel=3)
 
 
 def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1",
@@ -89,12 +83,14 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     if isinstance(equilibrate, str):
         if equilibrate != "auto":
             raise UsageError(f"equilibrate: '{equilibrate}' (a number of cycles, or 'auto')")
-        return _simulate_auto(core, settings, progress)
-    settings["equilibrate"] = arguments.whole("equilibrate", equilibrate)
-    total = settings["equilibrate"] + settings["measure"] * settings["every"]
-    with arguments.Progress(total, "simulate", progress) as callback:
-        data, notes = _core.run(core, settings, callback)
-    _warn(notes)
+        data = _simulate_auto(core, settings, progress)
+        notes = data.warnings()
+    else:
+        settings["equilibrate"] = arguments.whole("equilibrate", equilibrate)
+        total = settings["equilibrate"] + settings["measure"] * settings["every"]
+        with arguments.Progress(total, "simulate", progress) as callback:
+            data, notes = _core.run(core, settings, callback)
+    warn(notes)
     return Results(data, notes)
 
 
@@ -122,28 +118,27 @@ def _simulate_auto(core, settings, progress):
     total = settings["measure"] * settings["every"]
     with arguments.Progress(total, "simulate", progress) as callback:
         simulation.record(settings["measure"], settings["every"], callback)
-    return Results(simulation.data())
+    return simulation.data()
 
 
 class Step:
     """What Simulation.iterate() yields: the measurement number `index`, after `cycles` cycles.
     Arrays are [replica], or [temperature, replica] where the simulation has several."""
 
-    def __init__(self, simulation, index):
-        self.simulation, self.index = simulation, index
-        self.cycles = simulation.cycles
+    def __init__(self, simulation, index, bond_sum, magnetisation_sum, cycles):
+        self.simulation, self.index, self.cycles = simulation, index, cycles
+        self._bond_sum, self._magnetisation_sum = bond_sum, magnetisation_sum
 
     @property
     def energy(self) -> np.ndarray:
         """Per site."""
-        return -self.simulation._last("bond_sum") / self.simulation.graph.sites
+        return -self._bond_sum / self.simulation._core.sites
 
     @property
     def magnetisation(self) -> np.ndarray:
         """Per site, signed; Potts (q N_max/N - 1)/(q - 1)."""
         simulation = self.simulation
-        return simulation._last("magnetisation_sum") / (simulation.graph.sites *
-                                                        (simulation.q - 1))
+        return self._magnetisation_sum / (simulation._core.sites * (simulation.q - 1))
 
     @property
     def spins(self) -> np.ndarray:
@@ -153,8 +148,10 @@ class Step:
 
 class Simulation:
     """A run that its caller advances: run(), measure(), record(), iterate(); arguments as those of
-    simulate(). Threads may share it: a call waits for the one before. Ctrl-C stops within a cycle
-    and leaves it usable: the next call brings that cycle to its end first.
+    simulate(). Threads may share it: a call waits for the one before (`cycles` tells at once).
+    Ctrl-C stops within a cycle and leaves it usable: the next call brings that cycle to its end
+    first. Handlers of other signals may save() and read it while it runs (UsageError for what
+    changes it): so a job that is told to end keeps a checkpoint.
     """
 
     def __init__(self, graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1",
@@ -170,23 +167,32 @@ class Simulation:
                    np.ndim(temperature) == 0, settings["q"])
 
     def _take(self, core, graph, scalar, q):
-        self._core, self.graph, self._scalar, self.q = core, graph, scalar, q
+        self._core, self._graph, self._scalar, self.q = core, graph, scalar, q
 
     @classmethod
     def restore(cls, path: arguments.Path, *, device: str = "auto",
                 threads: int = 0) -> "Simulation":
         """Goes on from a file that save() or `rewise run --out` wrote, or from a study's task
-        (Task.path), on any device, bit for bit. FileError where there is none, DataError where it
-        is damaged or has no state."""
+        (Task.path), on any device, bit for bit; of a checkpoint that stands within a cycle that
+        one is brought to its end first. Where the file is damaged or missing and the one before it
+        (.prev) is whole, that one, with a RuntimeWarning. FileError where there is none, DataError
+        where it is damaged or has no state."""
         settings = {"device": arguments.text("device", device),
                     "threads": arguments.whole("threads", threads)}
         with unpacked(path) as own:
-            core = _core.Simulation.restore(own, settings)
+            core, notes = _core.Simulation.restore(own, settings)
+        warn(notes)
         simulation = cls.__new__(cls)
-        configuration = core.data().configuration
-        simulation._take(core, Graph._of(core.graph), len(core.temperature) == 1,
-                         int(configuration.get("sampling.q", 2)))
+        simulation._take(core, None, len(core.temperature) == 1, core.q)
         return simulation
+
+    @property
+    def graph(self) -> Graph:
+        """What it runs on. UsageError where a file that was restored has more than 2^32 - 1 sites:
+        the packed engine takes a regular lattice of them without a Graph."""
+        if self._graph is None:
+            self._graph = Graph._of(self._core.graph())
+        return self._graph
 
     def run(self, cycles: int = 1, progress: bool | None = False) -> None:
         """Advances by cycles of the schedule."""
@@ -213,10 +219,11 @@ class Simulation:
         total, every = arguments.whole("measure", measure), arguments.whole("every", every, 1)
         with arguments.Progress(total, "iterate", progress) as callback:
             for index in range(total):
-                self._core.record(1, every, None)
+                bond_sum, magnetisation_sum, cycles = self._core.record_one(every)
                 if callback:
                     callback(1)
-                yield Step(self, index)
+                yield Step(self, index, self._shaped(bond_sum), self._shaped(magnetisation_sum),
+                           cycles)
 
     def measure(self) -> dict[str, Any]:
         """All replicas as they are now, kept nowhere: a dict of "energy" and "magnetisation" per
@@ -226,8 +233,9 @@ class Simulation:
         seen = self._core.measure()
         found = {name: self._shaped(value) if isinstance(value, np.ndarray) else value
                  for name, value in seen.items()}
-        found["energy"] = -found["bond_sum"] / self.graph.sites
-        found["magnetisation"] = found["magnetisation_sum"] / (self.graph.sites * (self.q - 1))
+        sites = self._core.sites
+        found["energy"] = -found["bond_sum"] / sites
+        found["magnetisation"] = found["magnetisation_sum"] / (sites * (self.q - 1))
         return Named("measure()", found)
 
     def forget(self) -> None:
@@ -237,16 +245,17 @@ class Simulation:
     @property
     def results(self) -> Results:
         """Results of what record() and iterate() kept."""
-        if self._core.measured == 0:
+        data = self._core.data()
+        if data.times == 0:
             raise UsageError("results: nothing was kept yet (record(), iterate())")
-        return Results(self._core.data())
+        return Results(data)
 
     @property
     def spins(self) -> np.ndarray:
         """uint8 [replica, *extents reversed], x last: Ising 0 (down) or 1 (up), Potts 0..q - 1;
         with several temperatures [temperature, replica, ..]; [.., sites] without a lattice. A
         copy."""
-        shape = (self.replicas, *(self.graph.extents[::-1] or (self.graph.sites,)))
+        shape = self.replicas, *self._places
         found = [self._core.spins(t, 0, self.replicas).reshape(shape)
                  for t in range(len(self.temperature))]
         return found[0] if self._scalar else np.stack(found)
@@ -256,7 +265,7 @@ class Simulation:
         one = self._core.spins(
             arguments.index("temperature", temperature, len(self.temperature)),
             arguments.index("replica", replica, self.replicas), 1)
-        return one.reshape(self.graph.extents[::-1] or (self.graph.sites,))
+        return one.reshape(self._places)
 
     @property
     def spins_device(self) -> DeviceSpins:
@@ -313,10 +322,13 @@ class Simulation:
     def _shaped(self, values):
         return values[0] if self._scalar else values
 
-    def _last(self, name):
-        return self._shaped(self._core.last(name))
+    @property
+    def _places(self):  # the shape of the spins of a replica
+        return tuple(self._core.extents[::-1]) or (self._core.sites,)
 
     def __repr__(self):
         temperatures = ", ".join(f"{t:g}" for t in self.temperature)
-        return (f"<rewise.Simulation: {self.graph.title}; T = {temperatures}; {self.replicas} "
+        size = "x".join(map(str, self._core.extents))
+        title = f"{size}, p = 0" if self._core.sites > MOST_SITES else self.graph.title
+        return (f"<rewise.Simulation: {title}; T = {temperatures}; {self.replicas} "
                 f"replicas, {self.engine} engine on {self.device}, {self.cycles} cycles>")

@@ -32,6 +32,8 @@ class EngineBase : public Engine {
              std::span<std::uint8_t> out) const final;
   std::uint64_t trajectory_hash() const final;
   Work work() const final { return work_; }
+  // Whether an advance() was stopped on its way, here or before the state was saved.
+  virtual bool under_way() const { return !in_step() || ahead_.front() > 0; }
 
  protected:
   using Bytes = std::span<const std::uint8_t>;
@@ -54,8 +56,7 @@ class EngineBase : public Engine {
   // reverse, false for no place of this run.
   virtual Bytes place(std::size_t) const { return {}; }
   virtual bool set_place(std::size_t, Bytes bytes) { return bytes.empty(); }
-  // Whether an advance() was stopped on its way, and where: steps and place of all parts.
-  virtual bool under_way() const { return !in_step() || ahead_.front() > 0; }
+  // Of an advance() that was stopped on its way: steps and place of all parts.
   virtual std::vector<std::uint8_t> save_way() const;
   virtual bool restore_way(std::uint64_t step, Bytes way);
 

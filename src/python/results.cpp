@@ -2,6 +2,7 @@
 // samples.
 #include <fmt/format.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <cmath>
@@ -130,11 +131,13 @@ nb::list observables_list() {
   return all;
 }
 
-TaskData loaded(const std::string& path) {
+// With warnings, where it is the file before the last.
+std::pair<TaskData, Notes> loaded(const std::string& path) {
   nb::gil_scoped_release released;
   auto found = load_task(path, OpenAs::reader, Spins::apart);
   if (!found) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
-  return std::move(found->task);
+  for (std::string& line : found->warnings) line.insert(0, "warning: ");
+  return {std::move(found->task), std::move(found->warnings)};
 }
 
 }  // namespace
@@ -152,6 +155,11 @@ void bind_results(nb::module_& module) {
       .def_prop_ro("provenance", [](const TaskData& task) { return task.provenance; })
       .def_prop_ro("times", [](const TaskData& task) { return task.energy.time(); })
       .def_prop_ro("cycles", [](const TaskData& task) { return task.state.cycles; })
+      .def("warnings",
+           [](const TaskData& task) {
+             nb::gil_scoped_release released;
+             return warnings_of(task);
+           })
       .def("series", &series_of)
       .def("estimates", &estimates_of)
       .def("left_out", &left_out_of)

@@ -6,143 +6,42 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "experiments/console/build_info.hpp"
-#include "experiments/console/device.hpp"
-#include "experiments/console/engine_choice.hpp"
-#include "experiments/run/run_options.hpp"
-#include "experiments/run/run_report.hpp"
-#include "experiments/study/costs.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/packed_task.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/engine/engine_base.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise::python {
 namespace {
 
 constexpr double kSlice = 0.02;  // seconds of cycles between two looks at the listener
+constexpr double kLong = 0.2;    // of a cycle beside which the listener is looked at
+constexpr std::chrono::milliseconds kLook{20};  // meanwhile
 
-void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name) {
-  if (value >= least && value <= most) return;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: {} is out of range ({}..{})", name, value, least, most));
-}
-
-TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings) {
-  TaskSpec spec;
-  spec.graph = graph->spec();
-  spec.imported = graph;
-  spec.model = parse_model(settings.model, "model");
-  check_states(spec.model, settings.q, "q");
-  check_whole(settings.q, 2, 255, "q");
-  spec.q = static_cast<std::uint32_t>(settings.q);
-  spec.local = choose_local_update(settings.local, graph->lattice().dim, "local");
-  const auto schedule = parse_schedule(settings.schedule, "schedule");
-  spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
-  spec.engine = choose_engine(settings.engine, spec.model, spec.cluster, "engine", true);
-  if (settings.temperatures.empty()) {
-    throw Error(ExitCode::usage, "temperature: is missing (one or more, such as [2.3, 2.4])");
-  }
-  for (const double t : settings.temperatures) {
-    if (std::isfinite(t) && t > 0) continue;
-    throw Error(ExitCode::usage, fmt::format("temperature: {} is not above 0 and finite", t));
-  }
-  spec.temperatures = settings.temperatures;
-  check_whole(settings.replicas, 1, 1u << 20, "replicas");
-  check_replicas(spec.engine, settings.replicas, "replicas");
-  spec.replicas = static_cast<std::uint32_t>(settings.replicas);
-  spec.start = parse_start(settings.start, "start");
-  spec.seed = settings.seed;
-  spec.schedule = schedule;
-  spec.equilibrate = settings.equilibrate;
-  spec.measure = settings.measure;
-  spec.every = settings.every;
-  constexpr std::uint64_t most = std::uint64_t{1} << 32;
-  check_whole(spec.equilibrate, 0, most, "equilibrate");
-  check_whole(spec.measure, 0, most, "measure");
-  check_whole(spec.every, 1, most, "every");
-  if (is_packed(spec)) {
-    if (graph->lattice().dim > 0 && graph->rewired_bonds().empty()) spec.imported = nullptr;
-    check_packed_task(spec);
-  }
-  return spec;
-}
-
-// What files say of a graph that a rule built is the rule, as the program's own do.
-TextMap configuration_of(TaskSpec spec) {
-  const bool by_rule = spec.imported != nullptr && spec.imported->lattice().dim > 0 &&
-                       spec.imported->spec().rule != Rule::imported;
-  if (by_rule) spec.imported = nullptr;
-  return task_configuration(spec);
-}
-
-EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds) {
-  RunOptions words;
-  words.wolff_method = settings.wolff_method;
-  words.label_method = settings.label_method;
-  EngineOptions options = run_engine_options(words, spec);
-  check_whole(settings.threads, 0, 4096, "threads");
-  options.threads = settings.threads > 0 ? static_cast<int>(settings.threads)
-                                         : useful_threads(spec, thread_count(0));
-  const DeviceChoice device =
-      choose_device(settings.device, spec.engine, "device", cpu_seconds, Teams::allowed);
-  device.devices.front().choose(options);
-  return options;
-}
-
-bool on_device(const EngineOptions& options) {
-  return !options.devices.empty() || options.device >= 0;
-}
-
-std::unique_ptr<Engine> make_engine(const Graph& graph, const TaskSpec& spec,
+std::unique_ptr<Engine> make_engine(const Graph* graph, const TaskSpec& spec,
                                     const EngineOptions& options) {
-  if (is_packed(spec)) return make_packed_task(spec, &graph, options);
+  if (is_packed(spec)) return make_packed_task(spec, graph, options);
   const auto make = spec.engine == EngineKind::single ? make_single_engine : make_bundle_engine;
-  return make(graph, engine_spec(spec), options);
+  return make(*graph, engine_spec(spec), options);
 }
 
 }  // namespace
 
-TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
-             Notes& notes) {
-  check_whole(settings.measure, 1, std::uint64_t{1} << 32, "measure");
-  TaskSpec spec = task_spec(graph, settings);
-  TaskRun task;
-  const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
-                                           : useful_threads(spec, thread_count(0));
-  task.engine = engine_options(spec, settings, cpu_seconds(spec, threads));
-  const auto paths = run_paths(settings.out);
-  check_memory(memory_need(spec, task.engine.threads, on_device(task.engine), paths.has_value()));
-  if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
-  task.progress = listener.done;  // whether it is to end is asked by stop_asked() (long_call.cpp)
-  task.note = [&](const std::string& line) { notes.push_back(line); };
-  TaskResult result = run_task(spec, paths, task);
-  if (result.outcome == TaskOutcome::held) {
-    throw Error(ExitCode::held, fmt::format("'{}' is held by {}", settings.out, result.message));
-  }
-  if (result.outcome == TaskOutcome::lost || result.outcome == TaskOutcome::interrupted) {
-    throw Error(ExitCode::interrupted, fmt::format("stopped after {}", result.message));
-  }
-  result.data.configuration = configuration_of(spec);
-  const std::string warnings = result_warnings(result.data);
-  for (std::size_t at = 0; at < warnings.size();) {
-    const std::size_t end = warnings.find('\n', at);
-    notes.push_back(warnings.substr(at, end - at));
-    at = end == std::string::npos ? end : end + 1;
-  }
-  return std::move(result.data);
-}
-
-Simulation::Simulation(std::shared_ptr<const Graph> graph, TaskSpec spec, EngineOptions options)
-    : graph_(std::move(graph)), spec_(std::move(spec)) {
+Simulation::Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec,
+                       const Settings& settings)
+    : graph_(std::move(graph)), spec_(spec) {
+  EngineOptions options = engine_options(spec_, settings, HUGE_VAL);
   check_memory(memory_need(spec_, options.threads, on_device(options), false));
-  options.stop = [this] { return interrupted_ && interrupted_(); };
-  engine_ = make_engine(*graph_, spec_, options);
+  options.stop = [this] { return stop_ || now() > until_; };
+  engine_ = make_engine(graph_.get(), spec_, options);
   data_.configuration = configuration_of(spec_);
   data_.graph = needs_graph(spec_) ? graph_record(*graph_) : packed_record(spec_);
   data_.temperature = spec_.temperatures;
@@ -152,12 +51,18 @@ Simulation::Simulation(std::shared_ptr<const Graph> graph, TaskSpec spec, Engine
 }
 
 Simulation::Simulation(std::shared_ptr<const Graph> graph, const Settings& settings)
-    : Simulation(graph, task_spec(graph, settings),
-                 engine_options(task_spec(graph, settings), settings, HUGE_VAL)) {}
+    : Simulation(graph, task_spec(graph->spec(), graph, settings), settings) {}
 
-std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const Settings& how) {
+const std::shared_ptr<const Graph>& Simulation::graph() {
+  if (!graph_) graph_ = std::make_shared<const Graph>(build_graph(spec_.graph));
+  return graph_;
+}
+
+std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const Settings& how,
+                                                const Listener& listener, Notes& notes) {
   auto stored = load_task(path, OpenAs::reader);
   if (!stored) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
+  for (const auto& warning : stored->warnings) notes.push_back("warning: " + warning);
   TaskData& data = stored->task;
   const auto text = [&](const char* key, const char* otherwise) -> std::string {
     const auto found = data.configuration.find(key);
@@ -182,58 +87,133 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   settings.seed = std::strtoull(text("sampling.seed", "1").c_str(), nullptr, 10);
   settings.engine = text("sampling.engine", "bundle");
   settings.every = std::strtoull(text("sampling.every", "1").c_str(), nullptr, 10);
-  auto simulation =
-      std::make_unique<Simulation>(std::make_shared<const Graph>(read_graph(path)), settings);
-  simulation->spec_.few_cluster_flip =
+  settings.few_cluster_tile = static_cast<std::uint32_t>(
+      std::strtoul(text("sampling.few_cluster_tile", "0").c_str(), nullptr, 10));
+  settings.few_cluster_flip =
       std::strtod(text("sampling.few_cluster_flip", "0.9").c_str(), nullptr);
+  std::shared_ptr<const Graph> graph;
+  GraphSpec lattice{data.graph.extents};
+  const bool regular = !lattice.extents.empty() && data.graph.p == 0;
+  if (!regular || settings.engine != to_string(EngineKind::packed)) {
+    std::ifstream file(stored->source, std::ios::binary);
+    graph = std::make_shared<const Graph>(read_graph_h5(file, stored->source.string()));
+    lattice = graph->spec();
+  } else {
+    lattice.rule = parse_rule(data.graph.rule);
+    lattice.seed = data.graph.seed;
+  }
+  const TaskSpec spec = task_spec(lattice, graph, settings);
+  std::unique_ptr<Simulation> simulation(new Simulation(graph, spec, settings));
   simulation->engine_->restore({data.state.engine, data.state.step, data.state.bytes});
   simulation->cycles_ = data.state.cycles;
   simulation->moved_ = true;
-  simulation->within_cycle_ = text("sampling.within_cycle", "0") == "1";
   if (data.energy.time() > 0) simulation->every_ = settings.every;
   simulation->data_ = std::move(data);
   simulation->data_.state = {};
+  simulation->data_.configuration.erase("sampling.within_cycle");  // of earlier versions
+  simulation->arrive(listener);
   return simulation;
 }
 
-// False where it was interrupted within a cycle: only where `cycles` is 1.
-bool Simulation::advance_one(std::uint64_t cycles, const Listener& listener) {
-  interrupted_ = cycles == 1 ? listener.interrupted : nullptr;
-  if (lent_ != nullptr) lent_->wait_for_readers();
+// Every engine is one.
+bool Simulation::under_way() const { return dynamic_cast<const EngineBase&>(*engine_).under_way(); }
+
+// Calls of the listener, who may read the simulation.
+template <class F>
+void Simulation::listen(const F& f) {
+  struct Open {
+    explicit Open(bool& is) : open(is) { open = true; }
+    ~Open() { open = false; }
+    bool& open;
+  };
+  const Open open(open_);
+  f();
+}
+
+bool Simulation::interrupted(const Listener& listener) {
+  bool ended = false;
+  if (listener.interrupted) listen([&] { ended = listener.interrupted(); });
+  return ended;
+}
+
+// The engine's part: false where it was stopped within a cycle.
+bool Simulation::work(std::uint64_t cycles) {
   const double start = now();
-  bool done = false;
-  try {
-    done = engine_->advance(spec_.schedule, cycles);
-  } catch (...) {
-    interrupted_ = nullptr;
-    throw;
-  }
-  interrupted_ = nullptr;
-  within_cycle_ = !done;
+  const bool done = engine_->advance(spec_.schedule, cycles);
+  spent_ += now() - start;
   if (!done) return false;
-  cycles_ += cycles;
+  pace_ = std::exchange(spent_, 0) / static_cast<double>(cycles);
   moved_ = true;
-  pace_ = (now() - start) / static_cast<double>(cycles);
-  if (listener.done) listener.done(cycles);
+  cycles_ += cycles;
   return true;
 }
 
+// A cycle in a thread of its own, while this one looks at the listener, who may rest() it.
+bool Simulation::work_beside(const Listener& listener) {
+  bool done = false;
+  std::exception_ptr thrown;
+  working_ = true;
+  std::jthread worker([&] {
+    try {
+      done = work(1);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const std::lock_guard lock(rest_mutex_);
+    working_ = false;
+    rested_.notify_all();
+  });
+  std::unique_lock lock(rest_mutex_);
+  while (!rested_.wait_for(lock, kLook, [this] { return !working_; })) {
+    lock.unlock();
+    if (interrupted(listener)) stop_ = true;
+    lock.lock();
+  }
+  lock.unlock();
+  worker.join();
+  if (thrown) std::rethrow_exception(thrown);
+  return done;
+}
+
+void Simulation::rest() {
+  stop_ = true;
+  std::unique_lock lock(rest_mutex_);
+  rested_.wait(lock, [this] { return !working_; });
+}
+
+// Error(interrupted) after the cycles, or within the one.
+void Simulation::step(std::uint64_t cycles, const Listener& listener) {
+  for (bool done = false; !done;) {
+    if (lent_ != nullptr) lent_->wait_for_readers();
+    const bool one = cycles == 1 && listener.interrupted;
+    const bool takes_long = pace_ > kLong || spent_ > 0;
+    stop_ = false;
+    until_ = one && !takes_long ? now() + kLong : HUGE_VAL;
+    done = one && takes_long ? work_beside(listener) : work(cycles);
+    if (done && listener.done) listen([&] { listener.done(cycles); });
+    if (interrupted(listener)) throw Error(ExitCode::interrupted, "interrupted");
+  }
+}
+
+// A cycle that was interrupted, or several of a checkpoint, come to their end.
+void Simulation::arrive(const Listener& listener) {
+  while (under_way()) step(1, listener);
+}
+
 void Simulation::advance(std::uint64_t cycles, const Listener& listener) {
-  const std::uint64_t end = cycles_ + cycles + (within_cycle_ ? 1 : 0);
+  arrive(listener);
+  const std::uint64_t end = cycles_ + cycles;
   while (cycles_ < end) {
     const double fitting = pace_ > 0 ? kSlice / pace_ : 1;
-    const auto slice =
-        within_cycle_ || fitting < 2
-            ? std::uint64_t{1}
-            : static_cast<std::uint64_t>(std::min(fitting, static_cast<double>(end - cycles_)));
-    if (!advance_one(slice, listener) || (listener.interrupted && listener.interrupted())) {
-      throw Error(ExitCode::interrupted, "interrupted");
-    }
+    step(fitting < 2
+             ? 1
+             : static_cast<std::uint64_t>(std::min(fitting, static_cast<double>(end - cycles_))),
+         listener);
   }
 }
 
 Observation Simulation::measure(const Listener& listener) {
-  if (within_cycle_) advance(0, listener);
+  arrive(listener);
   Observation observation;
   engine_->measure(observation);
   moved_ = false;
@@ -250,7 +230,7 @@ void Simulation::record(std::uint64_t times, std::uint64_t every, const Listener
   }
   every_ = every;
   Observation observation;
-  if (within_cycle_) advance(0, listener);
+  arrive(listener);
   if (moved_) engine_->measure(observation);  // drops the cluster sums of what came before
   for (std::uint64_t k = 0; k < times; ++k) {
     advance(every, listener);
@@ -284,7 +264,7 @@ DeviceSpins Simulation::device_spins() {
 
 void Simulation::measure_on_device(const Listener& listener) {
   HasDeviceSpins& engine = device_engine();
-  if (within_cycle_) advance(0, listener);
+  arrive(listener);
   if (sums_ != nullptr) engine.wait_for_readers();
   sums_ = engine.measure_on_device();
 }
@@ -305,8 +285,7 @@ TaskData Simulation::data() const {
   TextMap& key = data.configuration;
   key["sampling.measure"] = fmt::format("{}", measured);
   key["sampling.every"] = fmt::format("{}", every);
-  key["sampling.equilibrate"] = fmt::format("{}", cycles_ - std::min(cycles_, measured * every));
-  if (within_cycle_) key["sampling.within_cycle"] = std::string("1");
+  key["sampling.equilibrate"] = fmt::format("{}", cycles() - std::min(cycles(), measured * every));
   TextMap& note = data.provenance;
   const Work work = engine_->work();
   const double seconds = work.local_seconds + work.cluster_seconds;
@@ -323,6 +302,27 @@ void Simulation::save(const std::string& path) const {
     throw Error(ExitCode::usage, fmt::format("'{}' does not end in .h5", path));
   }
   save_task(path, data());
+}
+
+Turn::Turn(Simulation& simulation, Access access)
+    : simulation_(simulation), within_(simulation.owner_ == std::this_thread::get_id()) {
+  if (!within_) {
+    simulation.mutex_.lock();
+    simulation.owner_ = std::this_thread::get_id();
+    return;
+  }
+  if (access == Access::changes || !simulation.open_) {
+    throw Error(ExitCode::usage,
+                "called from within a call of this simulation: there it can be "
+                "read and saved between its steps, and not be changed");
+  }
+  simulation.rest();
+}
+
+Turn::~Turn() {
+  if (within_) return;
+  simulation_.owner_ = std::thread::id();
+  simulation_.mutex_.unlock();
 }
 
 }  // namespace rewise::python

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "experiments/tasks/halves.hpp"
@@ -32,6 +34,8 @@ struct Settings {
   std::string engine = "auto", device = "auto";
   std::uint64_t threads = 0;
   std::string wolff_method, label_method;
+  std::uint32_t few_cluster_tile = 0;  // these two of restored runs only
+  double few_cluster_flip = EngineSpec{}.few_cluster_flip;
   std::uint64_t equilibrate = 0, measure = 0, every = 1;  // of whole runs
   std::string out;                                        // task file to keep; "": none
 };
@@ -46,24 +50,43 @@ struct Listener {
 // One warning a line, for people.
 using Notes = std::vector<std::string>;
 
+// Error(usage) for what is out of range; `graph` may be missing where the packed engine needs none.
+TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
+                   const Settings& settings);
+void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name);
+// What files say of a graph that a rule built is the rule, as the program's own do.
+TextMap configuration_of(TaskSpec spec);
+// `cpu_seconds`: what it takes on the CPU, for device "auto".
+EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds);
+inline bool on_device(const EngineOptions& options) {
+  return !options.devices.empty() || options.device >= 0;
+}
+
+// What looks wrong with results, as `rewise run` says it.
+Notes warnings_of(const TaskData& data);
+
 // `rewise run` without its output: equal settings, equal trajectory hash. Error.
 TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
              Notes& notes);
 
-// A run that its caller advances.
+// A run that its caller advances; who calls has its Turn.
 class Simulation {
  public:
   Simulation(std::shared_ptr<const Graph> graph, const Settings& settings);
-  // Goes on from a task file or a checkpoint. Error(data, io).
-  static std::unique_ptr<Simulation> restore(const std::string& path, const Settings& settings);
+  // Goes on from a task file or a checkpoint; a cycle that this stands in is brought to its end.
+  // Error(data, io).
+  static std::unique_ptr<Simulation> restore(const std::string& path, const Settings& settings,
+                                             const Listener& listener, Notes& notes);
 
   const TaskSpec& spec() const { return spec_; }
-  const std::shared_ptr<const Graph>& graph() const { return graph_; }
-  std::uint64_t cycles() const { return cycles_; }
+  // Built where the engine was made without. Error(usage): more sites than graphs have.
+  const std::shared_ptr<const Graph>& graph();
+  std::uint64_t sites() const { return data_.graph.sites; }
+  std::uint64_t cycles() const { return cycles_; }  // without a Turn, too
   std::string device() const { return std::string(engine_->device()); }
   int threads() const { return engine_->threads(); }
 
-  // A cycle that was interrupted is brought to its end first.
+  // A cycle that was interrupted is brought to its end first. Error(interrupted).
   void advance(std::uint64_t cycles, const Listener& listener);
   // `times` times: `every` cycles, and a measurement that is kept.
   void record(std::uint64_t times, std::uint64_t every, const Listener& listener);
@@ -96,25 +119,58 @@ class Simulation {
   TaskData data() const;
   void save(const std::string& path) const;
 
-  std::mutex& mutex() { return mutex_; }
-
  private:
-  Simulation(std::shared_ptr<const Graph> graph, TaskSpec spec, EngineOptions options);
+  friend class Turn;
+  Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec, const Settings& settings);
   HasDeviceSpins& device_engine();
-  bool advance_one(std::uint64_t cycles, const Listener& listener);
+  bool under_way() const;
+  void arrive(const Listener& listener);
+  void step(std::uint64_t cycles, const Listener& listener);
+  bool work(std::uint64_t cycles);
+  bool work_beside(const Listener& listener);
+  template <class F>
+  void listen(const F& f);
+  bool interrupted(const Listener& listener);
+  void rest();
 
   std::shared_ptr<const Graph> graph_;
   TaskSpec spec_;
   std::unique_ptr<Engine> engine_;
-  HasDeviceSpins* lent_ = nullptr;     // engine_, once others may read its spins
-  std::int64_t* sums_ = nullptr;       // on its device, once measured there
-  std::function<bool()> interrupted_;  // of the call under way; none: cycles are not interrupted
-  bool within_cycle_ = false;          // the last one was interrupted
-  bool moved_ = false;                 // since the last measurement
-  std::uint64_t cycles_ = 0, every_ = 0;
-  double pace_ = 0;  // seconds of a cycle, about
+  HasDeviceSpins* lent_ = nullptr;  // engine_, once others may read its spins
+  std::int64_t* sums_ = nullptr;    // on its device, once measured there
+  bool moved_ = false;              // since the last measurement
+  std::atomic<std::uint64_t> cycles_{0};
+  std::uint64_t every_ = 0;
+  double pace_ = 0;   // seconds of a cycle, about
+  double spent_ = 0;  // likewise of the one under way, so far
   TaskData data_;
-  mutable std::mutex mutex_;
+
+  std::mutex mutex_;
+  std::atomic<std::thread::id> owner_{};  // of it
+  bool open_ = false;                     // the owner calls a listener, who may read
+  std::atomic<bool> stop_{false};         // the engine is to stop within its cycle
+  std::atomic<double> until_;             // now(), from which on it is, too
+  std::mutex rest_mutex_;
+  std::condition_variable rested_;
+  bool working_ = false;  // the engine, beside the owner
+};
+
+// What a call does with a simulation.
+enum class Access { reads, changes };
+
+// Alone with a simulation, whatever other threads do. From within a call of the same thread, that
+// is, of a signal handler, it can be read: it rests meanwhile, perhaps within a cycle. Error(usage)
+// where it is to be changed there.
+class Turn {
+ public:
+  Turn(Simulation& simulation, Access access);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Simulation& simulation_;
+  const bool within_;
 };
 
 }  // namespace rewise::python

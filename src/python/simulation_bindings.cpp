@@ -39,18 +39,35 @@ Settings settings_of(const nb::dict& given) {
   return s;
 }
 
-// A call on a simulation: alone with it, whatever other threads do.
 template <class F>
-void locked_call(Simulation& simulation, const nb::object& progress, const F& f) {
+void change(Simulation& simulation, const F& f, const nb::object& progress = nb::none()) {
   LongCall(progress).run([&](const Listener& listener) {
-    const std::lock_guard lock(simulation.mutex());
+    const Turn turn(simulation, Access::changes);
     f(listener);
   });
 }
 
+template <class F>
+void look(Simulation& simulation, const F& f) {
+  LongCall().run([&](const Listener&) {
+    const Turn turn(simulation, Access::reads);
+    f();
+  });
+}
+
+nb::tuple restored(const std::string& path, const nb::dict& given) {
+  const Settings settings = settings_of(given);
+  std::unique_ptr<Simulation> made;
+  Notes notes;
+  LongCall().run([&](const Listener& listener) {
+    made = Simulation::restore(path, settings, listener, notes);
+  });
+  return nb::make_tuple(std::move(made), std::move(notes));
+}
+
 nb::dict observed(Simulation& self) {
   Observation seen;
-  locked_call(self, nb::none(), [&](const Listener& l) { seen = self.measure(l); });
+  change(self, [&](const Listener& l) { seen = self.measure(l); });
   const std::vector<std::size_t> shape{self.spec().temperatures.size(), self.spec().replicas};
   nb::dict result;
   result["bond_sum"] = array_of(std::move(seen.bond_sum), shape);
@@ -62,6 +79,21 @@ nb::dict observed(Simulation& self) {
   return result;
 }
 
+// (bond sums, magnetisations: [T][R]; cycles) of one measurement, which is kept.
+nb::tuple recorded(Simulation& self, std::uint64_t every) {
+  std::vector<std::int64_t> bond_sums, magnetisations;
+  std::uint64_t cycles = 0;
+  change(self, [&](const Listener& l) {
+    self.record(1, every, l);
+    bond_sums = self.last_bond_sums().wide();
+    magnetisations = self.last_magnetisations().wide();
+    cycles = self.cycles();
+  });
+  const std::vector<std::size_t> shape{self.spec().temperatures.size(), self.spec().replicas};
+  return nb::make_tuple(array_of(std::move(bond_sums), shape),
+                        array_of(std::move(magnetisations), shape), cycles);
+}
+
 // [R][sites] of one temperature.
 nb::object spins_of(Simulation& self, std::uint32_t temperature, std::uint32_t first,
                     std::uint32_t count) {
@@ -70,9 +102,9 @@ nb::object spins_of(Simulation& self, std::uint32_t temperature, std::uint32_t f
       count > spec.replicas - first) {
     throw nb::index_error("temperature or replica out of range");
   }
-  const auto sites = static_cast<std::size_t>(self.graph()->sites());
+  const auto sites = static_cast<std::size_t>(self.sites());
   std::vector<std::uint8_t> spins(sites * count);
-  locked_call(self, nb::none(), [&](const Listener&) {
+  look(self, [&] {
     for (std::uint32_t r = 0; r < count; ++r) {
       self.spins(temperature, first + r, std::span(spins).subspan(r * sites, sites));
     }
@@ -98,8 +130,8 @@ nb::tuple device_array(void* data, int device, const std::vector<std::size_t>& s
 nb::tuple device_spins_of(nb::handle self, bool scalar) {
   auto& simulation = nb::cast<Simulation&>(self);
   DeviceSpins spins;
-  locked_call(simulation, nb::none(), [&](const Listener&) { spins = simulation.device_spins(); });
-  const std::vector<std::uint32_t>& extents = simulation.graph()->spec().extents;
+  look(simulation, [&] { spins = simulation.device_spins(); });
+  const std::vector<std::uint32_t>& extents = simulation.spec().graph.extents;
   if (!spins.words && !extents.empty()) {
     spins.shape.pop_back();
     spins.strides.resize(spins.shape.size() + extents.size());
@@ -126,7 +158,7 @@ nb::tuple device_sums_of(nb::handle self, bool scalar) {
   auto& simulation = nb::cast<Simulation&>(self);
   std::int64_t* sums = nullptr;
   int device = 0;
-  locked_call(simulation, nb::none(), [&](const Listener&) {
+  look(simulation, [&] {
     sums = simulation.device_sums();
     device = simulation.device_spins().device;
   });
@@ -192,74 +224,70 @@ void bind_simulation(nb::module_& module) {
                     });
                     return made;
                   })
-      .def_static(
-          "restore",
-          [](const std::string& path, const nb::dict& given) {
-            const Settings settings = settings_of(given);
-            std::unique_ptr<Simulation> made;
-            LongCall().run([&](const Listener&) { made = Simulation::restore(path, settings); });
-            return made;
-          })
+      .def_static("restore", &restored)
       .def(
           "advance",
           [](Simulation& self, std::uint64_t cycles, nb::object progress) {
-            locked_call(self, progress, [&](const Listener& l) { self.advance(cycles, l); });
+            change(
+                self, [&](const Listener& l) { self.advance(cycles, l); }, progress);
           },
           nb::arg("cycles"), nb::arg("progress").none())
       .def(
           "record",
           [](Simulation& self, std::uint64_t times, std::uint64_t every, nb::object progress) {
-            locked_call(self, progress, [&](const Listener& l) { self.record(times, every, l); });
+            change(
+                self, [&](const Listener& l) { self.record(times, every, l); }, progress);
           },
           nb::arg("measure"), nb::arg("every"), nb::arg("progress").none())
+      .def("record_one", &recorded)
       .def("measure", &observed)
       .def("spins", &spins_of)
       .def("device_spins", &device_spins_of)
       .def("measure_on_device",
            [](Simulation& self) {
-             locked_call(self, nb::none(), [&](const Listener& l) { self.measure_on_device(l); });
+             change(self, [&](const Listener& l) { self.measure_on_device(l); });
            })
       .def("device_sums", &device_sums_of)
       .def("device_slots",
            [](Simulation& self) {
              std::vector<std::uint32_t> slots;
-             locked_call(self, nb::none(), [&](const Listener&) { slots = self.device_slots(); });
+             look(self, [&] { slots = self.device_slots(); });
              return array_of(std::move(slots));
            })
       .def("save",
-           [](Simulation& self, const std::string& path) {
-             locked_call(self, nb::none(), [&](const Listener&) { self.save(path); });
-           })
+           [](Simulation& self, const std::string& path) { look(self, [&] { self.save(path); }); })
       .def("data",
            [](Simulation& self) {
              TaskData data;
-             locked_call(self, nb::none(), [&](const Listener&) { data = self.data(); });
+             look(self, [&] { data = self.data(); });
              return data;
            })
-      .def("last",
-           [](Simulation& self, const std::string& name) {
-             if (self.measured() == 0) throw nb::index_error("nothing was kept yet");
-             const auto sums =
-                 name == "bond_sum" ? self.last_bond_sums() : self.last_magnetisations();
-             return array_of(sums.wide(), {self.spec().temperatures.size(), self.spec().replicas});
-           })
-      .def_prop_ro("measured", &Simulation::measured)
-      .def("forget", [](Simulation& self) { self.forget(); })
+      .def("forget",
+           [](Simulation& self) { change(self, [&](const Listener&) { self.forget(); }); })
       .def("halves_agree",
            [](Simulation& self, std::uint64_t count) {
-             const HotCold found = self.halves(count);
+             HotCold found;
+             look(self, [&] { found = self.halves(count); });
              return std::make_pair(found.agree, found.checks);
            })
       .def("trajectory_hash",
            [](Simulation& self) {
              std::uint64_t hash = 0;
-             locked_call(self, nb::none(), [&](const Listener&) { hash = self.trajectory_hash(); });
+             look(self, [&] { hash = self.trajectory_hash(); });
              return hash;
            })
-      .def_prop_ro("graph", [](Simulation& self) { return SharedGraph{self.graph()}; })
+      .def("graph",
+           [](Simulation& self) {
+             SharedGraph shared;
+             look(self, [&] { shared.graph = self.graph(); });
+             return shared;
+           })
+      .def_prop_ro("sites", &Simulation::sites)
+      .def_prop_ro("extents", [](Simulation& self) { return self.spec().graph.extents; })
       .def_prop_ro("cycles", [](Simulation& self) { return self.cycles(); })
       .def_prop_ro("temperature",
                    [](Simulation& self) { return array_of(self.spec().temperatures); })
+      .def_prop_ro("q", [](Simulation& self) { return self.spec().q; })
       .def_prop_ro("replicas", [](Simulation& self) { return self.spec().replicas; })
       .def_prop_ro("engine",
                    [](Simulation& self) { return std::string(to_string(self.spec().engine)); })

@@ -142,6 +142,115 @@ def test_restores_what_the_program_kept(program, small, tmp_path):
     assert again["trajectory_hash"] == found["trajectory_hash"]
 
 
+@pytest.mark.parametrize("words, spec", [
+    (["--size", 32, "--schedule", "1:1"], dict(size=32, schedule="1:1")),
+    (["--size", 64, "--schedule", "2:1", "--engine", "single", "--replicas", 3],
+     dict(size=64, schedule="2:1", engine="single", replicas=3)),
+    (["--size", 512, "--schedule", "1500:0", "--engine", "packed", "--replicas", 2],
+     dict(size=512, schedule="1500:0", engine="packed", replicas=2)),
+])
+def test_a_checkpoint_on_its_way_goes_on_as_if_uninterrupted(tmp_path, words, spec):
+    path = tmp_path / "t.h5"
+    run = subprocess.Popen([os.environ["REWISE_PROGRAM"], "run", *map(str, words), "--p", "0",
+                            "--temperature", "2.4", "--equilibrate", str(10**8), "--measure", "1",
+                            "--device", "cpu", "--threads", "1", "--checkpoint", "0.4s", "--out",
+                            path],
+                           stderr=subprocess.DEVNULL)
+    while run.poll() is None and not (tmp_path / "t.part.h5").exists():
+        time.sleep(0.01)
+    time.sleep(0.1)
+    run.terminate()
+    assert run.wait() == 75
+    back = rw.Simulation.restore(tmp_path / "t.part.h5", device="cpu")
+    size, cycles = spec.pop("size"), back.cycles
+    whole = rw.Simulation(rw.rewire(size), 2.4, device="cpu", **spec)
+    whole.run(cycles)
+    assert back.hash == whole.hash
+    back.record(3)
+    whole.record(3)
+    assert back.cycles == cycles + 3 and back.hash == whole.hash
+    np.testing.assert_array_equal(back.results.series["bond_sum"],
+                                  whole.results.series["bond_sum"])
+
+
+def test_a_cycle_that_was_interrupted_ends_once(tmp_path):
+    graph, spec = rw.rewire(512, p=0.05), dict(schedule="40:0", seed=3, device="cpu")
+    simulation = rw.Simulation(graph, 2.4, **spec)
+    interrupted_after(0.3, lambda: simulation.run(10**9))
+    simulation.save(tmp_path / "a.h5")
+    once = rw.Simulation.restore(tmp_path / "a.h5", device="cpu")
+    once.run(1)
+    once.save(tmp_path / "b.h5")
+    twice = rw.Simulation.restore(tmp_path / "b.h5", device="cpu")
+    assert twice.cycles == once.cycles and twice.hash == once.hash
+    twice.measure()
+    assert twice.hash == once.hash
+    twice.run(1)
+    assert twice.cycles == once.cycles + 1
+
+
+def test_restores_few_clusters_as_they_were(program, tmp_path):
+    words = [*LATTICE, "--temperature", 2.4, "--engine", "single", "--replicas", 4, "--cluster",
+             "few-cluster", "--few-cluster-flip", 0.5, "--few-cluster-tile", 4, "--equilibrate",
+             10, "--device", "cpu"]
+    program("run", *words, "--measure", 5, "--out", tmp_path / "t.h5")
+    back = rw.Simulation.restore(tmp_path / "t.h5", device="cpu")
+    back.run(5)
+    assert back.hash == program("run", *words, "--measure", 10)["trajectory_hash"]
+
+
+def test_restores_a_regular_lattice_without_its_graph(tmp_path):
+    simulation = rw.Simulation(rw.rewire((16, 8)), 3, engine="packed", schedule="1:0", replicas=2,
+                               device="cpu")
+    simulation.record(3)
+    simulation.save(tmp_path / "t.h5")
+    back = rw.Simulation.restore(tmp_path / "t.h5", device="cpu")
+    back.record(2)
+    simulation.record(2)
+    np.testing.assert_array_equal(back.spins, simulation.spins)
+    np.testing.assert_array_equal(back.measure()["energy"], simulation.measure()["energy"])
+    assert back._graph is None  # with more than 2^32 - 1 sites there can be none
+    assert back.graph.hash == simulation.graph.hash and "16x8" in repr(back)
+
+
+def test_a_file_that_is_damaged_or_missing_gives_the_one_before_it(small, tmp_path):
+    path = tmp_path / "t.h5"
+    simulation = rw.Simulation(small, 2.4, device="cpu")
+    for _ in range(2):
+        simulation.record(5)
+        simulation.save(path)
+    assert rw.Results.load(path).warnings == []
+    damage = bytearray(path.read_bytes())
+    damage[3000] ^= 1
+    path.write_bytes(damage)
+    for what in ("t.h5 is damaged: .* going on from", "t.h5 is missing; going on from"):
+        with pytest.warns(RuntimeWarning, match=what):
+            kept = rw.Results.load(path)
+        assert kept.measurements == 5 and len(kept.warnings) == 1
+        with pytest.warns(RuntimeWarning, match=what):
+            assert rw.Simulation.restore(path, device="cpu").cycles == 5
+        path.unlink(missing_ok=True)
+
+
+def test_steps_keep_their_measurements(small):
+    simulation = rw.Simulation(small, [2.3, 2.6], schedule="1:0", device="cpu")
+    steps = list(simulation.iterate(4, every=2))
+    series = simulation.results.series
+    simulation.forget()
+    assert [step.cycles for step in steps] == [2, 4, 6, 8]
+    for name in ("energy", "magnetisation"):
+        np.testing.assert_array_equal(np.stack([getattr(step, name) for step in steps], axis=1),
+                                      series[name])
+
+
+def test_warnings_of_both_ways_to_equilibrate(small):
+    spec = dict(schedule="1:0", replicas=4, engine="single", measure=20, device="cpu")
+    for equilibrate in (100, "auto"):
+        with pytest.warns(RuntimeWarning, match="errors are too small"):
+            results = rw.simulate(small, 2.4, equilibrate=equilibrate, **spec)
+        assert "errors are too small" in results.warnings[0]
+
+
 def test_results_to_elsewhere(small, tmp_path):
     results = rw.simulate(small, [2.3, 2.6], **SPEC)
     assert results.series["energy"].shape == (2, 50, 32)
@@ -342,6 +451,81 @@ def test_interrupt_of_simulate_keeps_a_checkpoint(program, tmp_path):
 
 def test_interrupt_of_a_graph_being_built():
     interrupted_after(0.2, lambda: [rw.rewire(4096, p=0.3, seed=s) for s in range(1000)])
+
+
+@pytest.mark.parametrize("edge, schedule", [(64, "1:1"), (1024, "40:0"), (256, "0:64")])
+def test_a_signal_handler_saves_a_run(tmp_path, edge, schedule):
+    spec = dict(schedule=schedule, seed=3, device="cpu")
+    simulation = rw.Simulation(rw.rewire(edge, p=0.01), 2.4, **spec)
+    saved, after = [], []
+
+    def save(*_):
+        path = tmp_path / f"{len(saved)}.h5"
+        simulation.save(path)
+        saved.append((path, simulation.cycles))
+
+    def stop(*_):
+        save()
+        after.append(time.monotonic())
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, save), signal.signal(signal.SIGUSR1, stop)
+    timer = threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    timer.start()
+    signal.setitimer(signal.ITIMER_REAL, 0.3, 0.4)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            simulation.run(10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        timer.join()
+        signal.signal(signal.SIGALRM, old[0]), signal.signal(signal.SIGUSR1, old[1])
+    assert len(saved) >= 2
+    whole = rw.Simulation(simulation.graph, 2.4, **spec)
+    for path, cycles in saved:
+        back = rw.Simulation.restore(path, device="cpu")
+        assert cycles <= back.cycles <= cycles + 1
+        whole.run(back.cycles - whole.cycles)
+        assert back.hash == whole.hash
+
+
+def test_a_signal_handler_may_not_change_a_run(small):
+    simulation = rw.Simulation(small, 2.4, device="cpu")
+    old = signal.signal(signal.SIGALRM, lambda *_: simulation.run(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(rw.UsageError, match="within a call of this simulation"):
+            simulation.run(10**9)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    simulation.run(1)
+
+
+def test_what_is_kept_is_read_while_another_thread_adds_to_it():
+    code = """
+import threading, time
+import rewise as rw
+sim = rw.Simulation(rw.rewire(4, p=0.1), [2.4, 2.5], threads=1, device="cpu", schedule="1:0")
+end = time.monotonic() + 3
+def work():
+    while time.monotonic() < end:
+        sim.record(1000)
+def look():
+    while time.monotonic() < end:
+        sim._core.halves_agree(100)
+        for step in sim.iterate(5):
+            step.energy
+threads = [threading.Thread(target=one) for one in (work, look)]
+for thread in threads:
+    thread.start()
+while time.monotonic() < end:
+    sim.forget()
+    time.sleep(0.0002)
+for thread in threads:
+    thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_two_simulations_in_two_threads(small):

@@ -1,0 +1,123 @@
+// What settings say, and whole runs.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "experiments/console/device.hpp"
+#include "experiments/console/engine_choice.hpp"
+#include "experiments/run/run_options.hpp"
+#include "experiments/run/run_report.hpp"
+#include "experiments/study/costs.hpp"
+#include "experiments/tasks/need.hpp"
+#include "experiments/tasks/packed_task.hpp"
+#include "src/base/error.hpp"
+#include "src/python/simulation.hpp"
+
+namespace rewise::python {
+
+void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name) {
+  if (value >= least && value <= most) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{}: {} is out of range ({}..{})", name, value, least, most));
+}
+
+TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
+                   const Settings& settings) {
+  TaskSpec spec;
+  spec.graph = lattice;
+  spec.imported = graph;
+  const auto dim = static_cast<int>(lattice.extents.size());
+  spec.model = parse_model(settings.model, "model");
+  check_states(spec.model, settings.q, "q");
+  check_whole(settings.q, 2, 255, "q");
+  spec.q = static_cast<std::uint32_t>(settings.q);
+  spec.local = choose_local_update(settings.local, dim, "local");
+  const auto schedule = parse_schedule(settings.schedule, "schedule");
+  spec.cluster = choose_cluster(settings.cluster, schedule, "cluster").value();
+  spec.engine = choose_engine(settings.engine, spec.model, spec.cluster, "engine", true);
+  if (settings.temperatures.empty()) {
+    throw Error(ExitCode::usage, "temperature: is missing (one or more, such as [2.3, 2.4])");
+  }
+  for (const double t : settings.temperatures) {
+    if (std::isfinite(t) && t > 0) continue;
+    throw Error(ExitCode::usage, fmt::format("temperature: {} is not above 0 and finite", t));
+  }
+  spec.temperatures = settings.temperatures;
+  spec.few_cluster_tile = settings.few_cluster_tile;
+  spec.few_cluster_flip = settings.few_cluster_flip;
+  check_whole(settings.replicas, 1, 1u << 20, "replicas");
+  check_replicas(spec.engine, settings.replicas, "replicas");
+  spec.replicas = static_cast<std::uint32_t>(settings.replicas);
+  spec.start = parse_start(settings.start, "start");
+  spec.seed = settings.seed;
+  spec.schedule = schedule;
+  spec.equilibrate = settings.equilibrate;
+  spec.measure = settings.measure;
+  spec.every = settings.every;
+  constexpr std::uint64_t most = std::uint64_t{1} << 32;
+  check_whole(spec.equilibrate, 0, most, "equilibrate");
+  check_whole(spec.measure, 0, most, "measure");
+  check_whole(spec.every, 1, most, "every");
+  if (is_packed(spec)) {
+    if (dim > 0 && (!graph || graph->rewired_bonds().empty())) spec.imported = nullptr;
+    check_packed_task(spec);
+  }
+  return spec;
+}
+
+TextMap configuration_of(TaskSpec spec) {
+  const bool by_rule = spec.imported != nullptr && spec.imported->lattice().dim > 0 &&
+                       spec.imported->spec().rule != Rule::imported;
+  if (by_rule) spec.imported = nullptr;
+  return task_configuration(spec);
+}
+
+EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds) {
+  RunOptions words;
+  words.wolff_method = settings.wolff_method;
+  words.label_method = settings.label_method;
+  EngineOptions options = run_engine_options(words, spec);
+  check_whole(settings.threads, 0, 4096, "threads");
+  options.threads = settings.threads > 0 ? static_cast<int>(settings.threads)
+                                         : useful_threads(spec, thread_count(0));
+  const DeviceChoice device =
+      choose_device(settings.device, spec.engine, "device", cpu_seconds, Teams::allowed);
+  device.devices.front().choose(options);
+  return options;
+}
+
+Notes warnings_of(const TaskData& data) {
+  Notes notes;
+  std::istringstream lines(result_warnings(data));
+  for (std::string line; std::getline(lines, line);) notes.push_back(line);
+  return notes;
+}
+
+TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
+             Notes& notes) {
+  check_whole(settings.measure, 1, std::uint64_t{1} << 32, "measure");
+  TaskSpec spec = task_spec(graph->spec(), graph, settings);
+  TaskRun task;
+  const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
+                                           : useful_threads(spec, thread_count(0));
+  task.engine = engine_options(spec, settings, cpu_seconds(spec, threads));
+  const auto paths = run_paths(settings.out);
+  check_memory(memory_need(spec, task.engine.threads, on_device(task.engine), paths.has_value()));
+  if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
+  task.progress = listener.done;  // whether it is to end is asked by stop_asked() (long_call.cpp)
+  task.note = [&](const std::string& line) { notes.push_back(line); };
+  TaskResult result = run_task(spec, paths, task);
+  if (result.outcome == TaskOutcome::held) {
+    throw Error(ExitCode::held, fmt::format("'{}' is held by {}", settings.out, result.message));
+  }
+  if (result.outcome == TaskOutcome::lost || result.outcome == TaskOutcome::interrupted) {
+    throw Error(ExitCode::interrupted, fmt::format("stopped after {}", result.message));
+  }
+  result.data.configuration = configuration_of(spec);
+  for (std::string& line : warnings_of(result.data)) notes.push_back(std::move(line));
+  return std::move(result.data);
+}
+
+}  // namespace rewise::python
