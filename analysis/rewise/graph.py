@@ -35,6 +35,10 @@ def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str =
                                   arguments.text("rule", rule), arguments.whole("seed", seed)))
 
 
+def _bare(extents, p, seed, rule):
+    return Graph._of(_core.Graph.build(list(extents), p, rule, seed, bare=True))
+
+
 class Graph:
     """Sites and bonds, as engines take them; it does not change.
 
@@ -139,6 +143,11 @@ class Graph:
         return self._graph.seed
 
     @property
+    def bare(self) -> bool:
+        """Whether it is its lattice without its shortcuts (`rewise graph --bare`)."""
+        return self._graph.bare
+
+    @property
     def sites(self) -> int:
         """Number of sites, N."""
         return self._graph.sites
@@ -230,7 +239,8 @@ class Graph:
         if not self.extents:
             return f"imported graph {self._graph.source}".rstrip()
         size = "x".join(map(str, self.extents))
-        return f"{size}, p = {self.p:g}, rule {self.rule}, seed {self.seed}"
+        bare = ", bare" if self.bare else ""
+        return f"{size}, p = {self.p:g}, rule {self.rule}, seed {self.seed}{bare}"
 
     def _repr_html_(self):
         from .display import graph_html
@@ -238,6 +248,8 @@ class Graph:
         return graph_html(self)
 
     def __reduce__(self):
+        if self.bare:
+            return _bare, (self.extents, self.p, self.seed, self.rule)
         if self.extents and self.rule != "imported":
             return rewire, (self.extents, self.p, self.seed, self.rule)
         return Graph, (self.edges, self.sites, self._graph.source)

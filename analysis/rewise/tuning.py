@@ -31,6 +31,9 @@ def tune(graph: Graph, temperature: float, *, budget: float = 30,
     """
     if not isinstance(graph, Graph):
         raise TypeError(f"graph: {type(graph).__name__} is no rewise.Graph")
+    if graph.bare:
+        raise UsageError("graph: schedules are tuned on whole graphs, not on a bare lattice "
+                         "(rewise graph --bare)")
     seconds = arguments.real("budget", budget)
     if seconds <= 0:
         raise UsageError(f"budget: {budget} seconds are not above 0")

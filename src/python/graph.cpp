@@ -16,7 +16,7 @@ namespace rewise::python {
 namespace {
 
 SharedGraph built(const std::vector<std::uint32_t>& extents, double p, const std::string& rule,
-                  std::uint64_t seed) {
+                  std::uint64_t seed, bool bare) {
   GraphSpec spec;
   check_extents(extents, "size");
   if (extents.size() > kMaxDim) {
@@ -30,6 +30,7 @@ SharedGraph built(const std::vector<std::uint32_t>& extents, double p, const std
   spec.p = p;
   spec.rule = choose_rule(rule, "rule");
   spec.seed = seed;
+  spec.bare = bare;
   SharedGraph shared;
   LongCall().run(
       [&](const Listener&) { shared.graph = std::make_shared<const Graph>(build_graph(spec)); });
@@ -139,7 +140,8 @@ void bind_graph(nb::module_& module) {
       sizeof(RewiredBond) == 16 && offsetof(RewiredBond, a) == 8 && offsetof(RewiredBond, b) == 12,
       "graph.py reads these bytes");
   nb::class_<SharedGraph>(module, "Graph")
-      .def_static("build", &built)
+      .def_static("build", &built, nb::arg("extents"), nb::arg("p"), nb::arg("rule"),
+                  nb::arg("seed"), nb::arg("bare") = false)
       .def_static("from_edges", &from_edges)
       .def_static("read", &read, nb::arg("path"), nb::arg("first_site").none() = nb::none())
       .def("write",
@@ -154,6 +156,7 @@ void bind_graph(nb::module_& module) {
           "rule",
           [](const SharedGraph& self) { return std::string(to_string(self.graph->spec().rule)); })
       .def_prop_ro("seed", [](const SharedGraph& self) { return self.graph->spec().seed; })
+      .def_prop_ro("bare", [](const SharedGraph& self) { return self.graph->spec().bare; })
       .def_prop_ro("source", [](const SharedGraph& self) { return self.graph->source(); })
       .def_prop_ro("dim", [](const SharedGraph& self) { return self.graph->lattice().dim; })
       .def_prop_ro("sites", [](const SharedGraph& self) { return self.graph->sites(); })

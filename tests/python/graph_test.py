@@ -1,6 +1,7 @@
 """Graphs in Python: the same as the program's, and to and from other packages."""
 
 import ast
+import copy
 import pathlib
 import pickle
 
@@ -99,6 +100,28 @@ def test_pickle(small):
     assert pickle.loads(pickle.dumps(small)).hash == small.hash
     triangle = rw.Graph([(0, 1), (1, 2), (2, 0)])
     assert pickle.loads(pickle.dumps(triangle)).hash == triangle.hash
+
+
+def test_bare_lattices_stay_bare(program, tmp_path):
+    found = program("graph", "--size", "16,8", "--p", 0.1, "--bare", "--out", tmp_path / "g.h5")
+    graph = rw.Graph.load(tmp_path / "g.h5")
+    assert graph.bare and graph.hash == found["graph"]["hash"] and graph.title.endswith("bare")
+    for copied in (pickle.loads(pickle.dumps(graph)), copy.deepcopy(graph)):
+        assert copied.hash == graph.hash and copied.bare
+    with pytest.raises(rw.UsageError, match="bare"):
+        rw.tune(graph, 2.4, budget=1)
+    with pytest.raises(rw.UsageError, match="shortcuts"):
+        rw.Simulation(graph, 2.4, engine="single", device="cpu")
+    for spec in (dict(), dict(engine="packed", schedule="1:0")):
+        simulation = rw.Simulation(graph, 2.4, device="cpu", **spec)
+        simulation.run(5)
+        spins = 2 * simulation.spins.reshape(32, -1).astype(int) - 1
+        a, b = graph.edges.T
+        np.testing.assert_array_equal((spins[:, a] * spins[:, b]).sum(axis=1),
+                                      simulation.measure()["bond_sum"])
+        simulation.save(tmp_path / "t.h5")
+        back = rw.Simulation.restore(tmp_path / "t.h5", device="cpu")
+        assert back.graph.hash == graph.hash and back.hash == simulation.hash
 
 
 def test_metrics_as_the_program(program, small):
