@@ -19,7 +19,7 @@ constexpr double kLeastShare = 0.02;   // of all work: the first tasks are small
 
 }  // namespace
 
-void Pace::add(double work, double now) {
+void WorkPace::add(double work, double now) {
   done_ += work;
   worked_ += work;
   if (marks_.empty() || now - marks_.back().time >= std::max(0.05, 0.005 * now)) {
@@ -27,15 +27,15 @@ void Pace::add(double work, double now) {
   }
 }
 
-void Pace::skip(double work) { done_ += work; }
+void WorkPace::skip(double work) { done_ += work; }
 
-void Pace::begin_stage(double now) { marks_.assign(1, {now, worked_}); }
+void WorkPace::begin_stage(double now) { marks_.assign(1, {now, worked_}); }
 
-bool Pace::known() const {
+bool WorkPace::known() const {
   return total_ > 0 && guessed_ <= kMostGuessed * std::max(total_ - done_, 0.0);
 }
 
-std::optional<int> Pace::share() {
+std::optional<int> WorkPace::share() {
   if (!known()) return std::nullopt;
   const int now = static_cast<int>(std::floor(100 * std::clamp(done_ / total_, 0.0, 1.0)));
   if (now < most_) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<int> Pace::share() {
 }
 
 // The speed is that of the last half of the time, or of the stage where that is shorter.
-std::optional<double> Pace::left(double now) const {
+std::optional<double> WorkPace::left(double now) const {
   if (!known() || marks_.empty()) return std::nullopt;
   if (worked_ < kLeastShare * total_ && now < 60) return std::nullopt;
   const double from = std::min(now / 2, now - kLeastMeasured);

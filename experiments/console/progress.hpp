@@ -16,7 +16,7 @@ namespace rewise {
 
 // How far some work is and how long it will take, from what was done until `now`, in seconds since
 // the start.
-class Pace {
+class WorkPace {
  public:
   // Work in all, of which `guessed` may turn out to be more or less.
   void set_total(double total, double guessed = 0) {
@@ -78,7 +78,7 @@ class Progress {
   mutable std::mutex mutex_;
   std::string title_;
   std::vector<Part> parts_;
-  Pace pace_;
+  WorkPace pace_;
   std::size_t finished_ = 0;
   bool quiet_, terminal_, drawn_ = false, new_stage_ = false;
   std::chrono::steady_clock::time_point begin_;

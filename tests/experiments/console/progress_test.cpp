@@ -23,7 +23,7 @@ namespace {
 
 // Does `work` in steps of a tenth of a second at `speed` a second, from `now` on, which it moves.
 template <class Look>
-void work_on(Pace& pace, double& now, double work, double speed, Look&& look) {
+void work_on(WorkPace& pace, double& now, double work, double speed, Look&& look) {
   const double step = 0.1 * speed;
   for (double done = 0; done < work; done += step) {
     now += 0.1;
@@ -52,7 +52,7 @@ Output stopped_at(Workplace& place, const std::string& line, const std::string& 
 }  // namespace
 
 TEST_CASE("the time left is that of the speed measured, and not told before") {
-  Pace pace;
+  WorkPace pace;
   pace.set_total(100);
   pace.begin_stage(0);
   double now = 0;
@@ -70,7 +70,7 @@ TEST_CASE("the time left is that of the speed measured, and not told before") {
 }
 
 TEST_CASE("a stage of another speed is measured by itself") {
-  Pace pace;
+  WorkPace pace;
   pace.set_total(200);
   pace.begin_stage(0);
   double now = 0;
@@ -85,7 +85,7 @@ TEST_CASE("a stage of another speed is measured by itself") {
 }
 
 TEST_CASE("a share never falls, whatever becomes of the total, and a guess has none") {
-  Pace pace;
+  WorkPace pace;
   pace.begin_stage(0);
   double now = 0;
   int last = 0;
@@ -115,7 +115,7 @@ TEST_CASE("a share never falls, whatever becomes of the total, and a guess has n
 }
 
 TEST_CASE("what was found done counts for the share, not for the speed") {
-  Pace pace;
+  WorkPace pace;
   pace.set_total(100);
   pace.begin_stage(0);
   pace.skip(50);
