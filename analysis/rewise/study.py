@@ -495,8 +495,9 @@ class TcTable:
 def _toml_value(value):
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):  # in ASCII; JSON's own escapes are pairs beyond U+FFFF
+        return re.sub(r"[^\x00-\x7e]", lambda letter: f"\\U{ord(letter[0]):08x}",
+                      json.dumps(value, ensure_ascii=False))
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + "}"
     if np.ndim(value) > 0:

@@ -41,7 +41,9 @@ class CharacterCheck {
       } else if ((byte < 0x20 && byte != '\t' && byte != '\r') || byte == 0x7f) {
         fail(fmt::format("control character \\x{:02x}", byte));
       } else if (byte >= 0x80 && !comment_) {
-        fail("a character outside of ASCII (only comments may have them)");
+        fail(
+            "a character outside of ASCII (only comments may have them; in double quotes write "
+            "\\uXXXX for it)");
       } else if (!comment_) {
         step(text_[at_]);
       }

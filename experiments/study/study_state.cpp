@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -132,12 +134,35 @@ std::string first_difference(const std::string& there, const std::string& here) 
                      b == new_lines.end() ? none : *b);
 }
 
+std::string digest_text(std::uint64_t bytes, const XXH128_hash_t& hash) {
+  return fmt::format("{} {:016x}{:016x}", bytes, hash.high64, hash.low64);
+}
+
 // What stands in a small file, "" where there is none.
 std::string content(const fs::path& file) {
   if (!file_exists(file)) return "";
   const std::string text = read_text_file(file);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{} {:016x}{:016x}", text.size(), hash.high64, hash.low64);
+  return digest_text(text.size(), XXH3_128bits(text.data(), text.size()));
+}
+
+// The same of a file of any size; "" also where it cannot be read, or only once.
+std::string large_content(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return "";
+  std::ifstream in(file, std::ios::binary);
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  std::vector<char> part(std::size_t{1} << 20);
+  std::uint64_t bytes = 0;
+  while (in) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    const auto count = static_cast<std::size_t>(in.gcount());
+    XXH3_128bits_update(state.get(), part.data(), count);
+    bytes += count;
+  }
+  if (!in.eof()) return "";
+  return digest_text(bytes, XXH3_128bits_digest(state.get()));
 }
 
 // "size time" of a file, "" where there is none.
@@ -215,9 +240,11 @@ StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string
       config_(config),
       command_(std::move(command)),
       resolved_(to_toml(config)) {
+  // A line of its own: names of graphs' files may hold these letters.
   const std::string text =
-      fmt::format("{}\n{}", command_, resolved_.substr(0, resolved_.find("[run]")));
+      fmt::format("{}\n{}", command_, resolved_.substr(0, resolved_.find("\n[run]\n") + 1));
   hash_ = fmt::format("{:016x}", XXH3_128bits(text.data(), text.size()).low64);
+  for (const fs::path& file : config_.files) graph_files_.push_back(large_content(file));
 }
 
 StudyFolder::StudyFolder(StudyFolder&& other) noexcept
@@ -226,6 +253,7 @@ StudyFolder::StudyFolder(StudyFolder&& other) noexcept
       command_(std::move(other.command_)),
       resolved_(std::move(other.resolved_)),
       hash_(std::move(other.hash_)),
+      graph_files_(std::move(other.graph_files_)),
       lock_(std::exchange(other.lock_, -1)),
       locked_(std::exchange(other.locked_, false)) {}
 
@@ -374,6 +402,9 @@ std::string StudyFolder::finished_text() const {
   for (const char* name : {"summary.json", "summary.csv", "summary.h5", "tc.csv", "tasks.json"}) {
     lines.push_back(fmt::format("{} {}", name, content(folder_ / name)));
   }
+  for (std::size_t k = 0; k < graph_files_.size(); ++k) {
+    lines.push_back(fmt::format("{} {}", config_.files[k].string(), graph_files_[k]));
+  }
   std::sort(lines.begin(), lines.end());
   std::string text = fmt::format("{} {} {}\n", build_info().version, build_info().revision,
                                  stamp("/proc/self/exe"));
@@ -385,6 +416,7 @@ std::string StudyFolder::finished_text() const {
 void StudyFolder::mark_finished() const { write_text_file(folder_ / kMark, finished_text()); }
 
 bool StudyFolder::is_finished() const {
+  if (std::ranges::find(graph_files_, "") != graph_files_.end()) return false;
   return file_exists(folder_ / "summary.json") && file_exists(folder_ / "summary.csv") &&
          file_exists(folder_ / kMark) && read_text_file(folder_ / kMark) == finished_text();
 }

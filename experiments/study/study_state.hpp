@@ -10,14 +10,15 @@
 //
 // DIR/.finished lets a finished study run again in the time that looking at its files takes. It
 // holds the hash of the configuration that made the summary, and a digest over the program
-// (version, revision, its file), the schedules, the summary, and name, size and time of every
-// finished task. Any of these another, and the study runs as ever, which writes a summary that was
-// damaged anew. It says nothing of what stands in the task files: delete .finished to have them all
-// read again.
+// (version, revision, its file), the files of own graphs, the schedules, the summary, and name,
+// size and time of every finished task. Any of these another, and the study runs as ever, which
+// writes a summary that was damaged anew. It says nothing of what stands in the task files: delete
+// .finished to have them all read again.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "experiments/configuration/config.hpp"
 
@@ -25,7 +26,8 @@ namespace rewise {
 
 class StudyFolder {
  public:
-  // `command` in words of the command line: "tc", "sweep". Touches nothing.
+  // `command` in words of the command line: "tc", "sweep". Touches nothing. Reads own graphs' files
+  // for their digest, before anybody builds graphs of them.
   StudyFolder(std::filesystem::path folder, const StudyConfig& config, std::string command);
   StudyFolder(StudyFolder&& other) noexcept;
   StudyFolder& operator=(StudyFolder&&) = delete;
@@ -57,8 +59,9 @@ class StudyFolder {
   std::filesystem::path folder_;
   StudyConfig config_;
   std::string command_, resolved_, hash_;
-  int lock_ = -1;        // descriptor of .study.lock
-  bool locked_ = false;  // its lock is held
+  std::vector<std::string> graph_files_;  // [config_.files] what stood in them
+  int lock_ = -1;                         // descriptor of .study.lock
+  bool locked_ = false;                   // its lock is held
 };
 
 // Whether `file` is there and not older than `other`.

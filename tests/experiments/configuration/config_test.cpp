@@ -1,6 +1,7 @@
 // The configuration of a study: defaults, ranges, and that the resolved text reads back the same.
 #include "experiments/configuration/config.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "src/base/error.hpp"
@@ -38,6 +39,23 @@ TEST_CASE("everything but dim, sizes and p has a default") {
   CHECK(config.threads == 0);
   CHECK(config.checkpoint == 300);
   CHECK(!config.time_limit);
+}
+
+TEST_CASE("names of graphs' files are written in ASCII, and read back the same") {
+  StudyConfig config = parse_study_config(
+      "[lattice]\nfiles = [\"a\"]\n[sampling]\ntemperatures = [2.5]\n", "s.toml");
+  config.files = {"/home/j\xc3\xbcrgen/\"a\\b'", "/\xe2\x82\xac\xf0\x9f\x98\x80\xed\x9f\xbf",
+                  "/\n[run]\n\r\t\x01\x1b\x7f/c"};
+  const std::string text = to_toml(config);
+  CHECK(std::ranges::none_of(text, [](char c) { return (c < ' ' && c != '\n') || c == '\x7f'; }));
+  CHECK(parse_study_config(text, "s.toml").files == config.files);
+  CHECK(to_toml(parse_study_config(text, "s.toml")) == text);
+  // A lone byte, a letter cut short, overlong ones, half of a pair, beyond the last letter.
+  for (const char* bad : {"/\xfc", "/\xc3", "/\xe2\x82/", "/\xc0\xaf", "/\xe0\x80\xaf",
+                          "/\xf0\x80\x80\xaf", "/\xed\xa0\x80", "/\xf4\x90\x80\x80", "/\x80"}) {
+    config.files = {bad};
+    CHECK_THROWS_AS(to_toml(config), Error);
+  }
 }
 
 TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the order of the sizes") {

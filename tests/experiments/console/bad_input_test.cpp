@@ -288,6 +288,9 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
            BadStudy{study(good, "[study]\nname = \"\""), "study.name: ''"},
            BadStudy{study(good, "[study]\nname = \"-x\""), "study.name: '-x'"},
            BadStudy{study(good, "[study]\nname = \"a b\""), "study.name: 'a b'"},
+           BadStudy{study(good, "[study]\nname = \"x\xc3\xa9\""),
+                    "s.toml:6:10: not TOML as used here: a character outside of ASCII (only "
+                    "comments may have them; in double quotes write \\uXXXX for it)"},
            BadStudy{study(good, "[study]\nname = \"x\\u00e9\""), "study.name: 'x\\xc3\\xa9'"},
            BadStudy{study(good, "[study]\nname = \"" + std::string(101, 'x') + "\""), "1 to 100"},
            BadStudy{study(good + "\nrule = [\"rewire\", \"\\u001b[2J\"]"), "'\\x1b[2J'"},

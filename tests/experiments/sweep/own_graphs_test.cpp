@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_pieces.hpp"
@@ -91,6 +92,75 @@ TEST_CASE("own graphs are a sweep's sizes") {
   const Output more = place.run(kLine);
   INFO(more.err);
   CHECK(more.err.find("\n1 task(s) computed") != std::string::npos);
+}
+
+TEST_CASE("another graph under the same name is another result") {
+  Workplace place;
+  write_graphs(place);
+  place.write("in/s.toml", study(R"(["ring.edges"])"));
+  REQUIRE(place.run(kLine).status == 0);
+  const json before = summary_of(place);
+  const auto computed = [](const Output& output, int count) {
+    INFO(output.err);
+    return output.err.find("\n" + std::to_string(count) + " task(s) computed") != std::string::npos;
+  };
+  place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 6\n6 7\n7 0\n");
+  CHECK(computed(place.run(kLine), 1));
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 8);
+  REQUIRE(place.run("sweep in/s.toml --no-plots --out fresh").status == 0);
+  CHECK(summary_of(place) == summary_of(place, "fresh"));
+  const auto written = fs::last_write_time(place / "study/summary.json");
+  CHECK(computed(place.run(kLine), 0));
+  CHECK(fs::last_write_time(place / "study/summary.json") == written);  // it was finished
+  // The first graph's task is still there.
+  place.write("in/ring.edges", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
+  CHECK(computed(place.run(kLine), 0));
+  CHECK(summary_of(place) == before);
+  fs::remove(place / "in/ring.edges");
+  CHECK(place.run(kLine).status == 74);
+}
+
+TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.toml is read again") {
+  for (const auto& [name, written] : {std::pair{"j\xc3\xbcrgen", "j\\u00fcrgen"},
+                                      {"\xf0\x9f\x98\x80", "\\U0001F600"},
+                                      {"b[run]", "b[run]"},
+                                      {"a\n[run]\n", "a\\n[run]\\n"},
+                                      {"\"\\'#\x01\x7f", "\\\"\\\\'#\\u0001\\u007f"}}) {
+    Workplace place;
+    fs::create_directories(place / "in" / name);
+    place.write("in/" + std::string(name) + "/a.edges", "0 1\n1 2\n2 3\n3 0\n");
+    const auto run = [&](const std::string& line, const std::string& says) {
+      const Output output = place.run(line);
+      INFO(name << ": " << line << "\n" << output.err);
+      CHECK(output.status == 0);
+      CHECK((output.err + output.out).find(says) != std::string::npos);
+      CHECK(output.err.find("warning") == std::string::npos);
+    };
+    const auto ask = [&](const std::string& temperatures, const std::string& measure) {
+      place.write("in/s.toml",
+                  study("[\"" + std::string(written) + "/a.edges\"]", temperatures, measure));
+    };
+    ask("[2.0, 3.0]", "200");
+    run(kLine, "\n1 task(s) computed");
+    run("sweep study/study.toml --no-plots --out study", "\n0 task(s) computed");
+    run("study study --prune", "0 task(s) removed");
+    ask("[2.0, 3.0]", "300");  // another configuration
+    run(kLine, "\n1 task(s) computed");
+    CHECK(summary_of(place)["points"][0]["sizes"][0]["measurements"] == 300);
+    ask("[2.0, 2.5, 3.0]", "300");
+    run(kLine, "T = 2.5: added as tasks of their own");
+    run("study study --prune", "0 task(s) removed");
+  }
+
+  Workplace place;
+  fs::create_directories(place / "in\xff");
+  place.write("in\xff/a.edges", "0 1\n1 2\n2 3\n3 0\n");
+  place.write("in\xff/s.toml", study(R"(["a.edges"])"));
+  const Output output = place.run("sweep in\xff/s.toml --no-plots --out study");
+  INFO(output.err);
+  CHECK(output.status == 64);
+  CHECK(output.err.find("no UTF-8") != std::string::npos);
+  CHECK(lines(output.err) == 1);
 }
 
 TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") {
