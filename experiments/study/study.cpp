@@ -355,7 +355,10 @@ class Batch {
       std::future<Group> ahead;
       Group before;  // its files are being written
       while (!over()) {
-        Group group = ahead.valid() ? prepared(ahead) : prepare(device, false);
+        const bool was_ahead = ahead.valid();
+        Group group = was_ahead ? prepared(ahead) : prepare(device, false);
+        // Told to stop meanwhile: what it claimed is let go.
+        if (was_ahead && over()) return;
         if (group == nullptr) {
           before.reset();  // a task of it may have to be done again
           group = prepare(device, false);

@@ -44,8 +44,8 @@ class TaskGroup::Members {
     };
     for (TaskJob& job : jobs) members_.emplace_back(std::move(job), hand_over);
     host_.for_each(members_.size(), [&](std::size_t k) {
-      if (ahead && run_.stop.stop_requested()) return;
-      members_[k].guarded([&] { members_[k].claim(); });
+      const bool over = ahead && run_.stop.stop_requested();
+      members_[k].guarded([&] { over ? members_[k].abandon() : members_[k].claim(); });
     });
   }
 

@@ -36,7 +36,7 @@ struct TaskJob {
 class TaskGroup {
  public:
   // Claims the tasks, reads what there is of them and builds their graphs. `ahead`, of another
-  // group: once it is told to stop it goes no further.
+  // group: once it is told to stop it goes no further, and the tasks left are interrupted ones.
   TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead = false);
   // Waits for its files. Tasks that did not run are let go.
   ~TaskGroup();

@@ -3,9 +3,13 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <thread>
 
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_results.hpp"
@@ -132,6 +136,62 @@ TEST_CASE("a task that fails or is held leaves the others of its group alone") {
   for (const std::size_t k : {0u, 3u, 4u}) {
     CHECK(content_digest(results[k].data) == digest_alone(specs[k]));
   }
+}
+
+TEST_CASE(
+    "a group that was told to stop while it was prepared ahead runs what it claimed, or lets go") {
+  for (const bool runs : {true, false}) {
+    oracle::Workplace place;
+    std::filesystem::create_directories(place / "tasks");
+    const auto specs = some_tasks(false);
+    auto jobs = jobs_in((place / "").string(), specs);
+    TaskRun run = plain_run();
+    run.stop = StopToken(std::chrono::duration<double>(0.3));
+    const auto leases = [&] {
+      return std::count_if(jobs.begin(), jobs.end(),
+                           [](const TaskJob& job) { return file_exists(job.paths->lease); });
+    };
+    // Two are claimed, the others come too late.
+    jobs[1].on_graph = [&run](const Graph&) {
+      while (!run.stop.stop_requested()) std::this_thread::yield();
+    };
+    std::map<std::size_t, TaskOutcome> outcomes;
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      jobs[k].done = [&outcomes, k](TaskResult&& result) {
+        CHECK_FALSE(result.error);
+        outcomes[k] = result.outcome;
+      };
+    }
+    HostThreads host(0);
+    {
+      TaskGroup group(jobs, run, host, true);
+      CHECK(outcomes == std::map<std::size_t, TaskOutcome>{{2, TaskOutcome::interrupted},
+                                                           {3, TaskOutcome::interrupted},
+                                                           {4, TaskOutcome::interrupted}});
+      CHECK(group.open());
+      CHECK(leases() == 2);
+      if (runs) group.run();
+    }
+    CHECK(leases() == 0);
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      const bool ran = runs && k < 2;
+      CHECK(outcomes.contains(k) == (ran || k >= 2));
+      CHECK(file_exists(jobs[k].paths->checkpoint) == ran);
+    }
+    const auto results = run_tasks(jobs_in((place / "").string(), specs), plain_run());
+    for (std::size_t k = 0; k < specs.size(); ++k) {
+      CHECK(content_digest(results[k].data) == digest_alone(specs[k]));
+    }
+  }
+
+  TaskRun over = plain_run();
+  over.stop = StopToken(std::chrono::duration<double>(0));
+  HostThreads host(1);
+  std::vector<TaskJob> jobs(2);
+  for (std::size_t k = 0; k < 2; ++k) jobs[k].spec = some_tasks(false)[k];
+  TaskGroup group(jobs, over, host, true);
+  CHECK_FALSE(group.open());
+  group.run();
 }
 
 TEST_CASE("which tasks run together, and how many fill a device") {
