@@ -368,7 +368,10 @@ class Search {
       at.data.target.emplace();
       at.data.target->asked = *config_.target_error;
     }
-    Who open = all_;  // still to be brought to the target
+    // Still to be brought to the target; of those without sizes the first step says why they are
+    // not.
+    Who open(tasks_.points.size());
+    std::iota(open.begin(), open.end(), std::size_t{0});
     std::vector<TargetStep> steps(tasks_.points.size());
     while (true) {
       for (const auto i : open) {

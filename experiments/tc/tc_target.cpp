@@ -104,6 +104,7 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
       config.temperatures.empty() && point.sizes.size() < config.sizes.size() + config.more_sizes;
   if (!result.accepted()) {
     step.error = std::numeric_limits<double>::quiet_NaN();
+    for (SizeTarget& size : step.sizes) size.share = size.thermal = step.error;
     // Larger sizes mend what does not converge, nothing here the rest.
     if (may_add && result.status() == TcStatus::not_converged) {
       step.another_size = true;
@@ -119,7 +120,6 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
   // to stop there would make it too small always. One standard error of the error above it counts.
   const double doubt = 1 + 1 / std::sqrt(2 * std::max(result.tc.members, 1.0));
   step.reached = std::hypot(statistical * doubt, result.tc.systematic) <= target;
-  if (step.reached) return step;
 
   const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
   const std::vector<ErrorSource> sources = error_sources(config, point, result);
@@ -132,6 +132,7 @@ TargetStep next_step(const StudyConfig& config, const PointData& point) {
     work += sources[k].work();
   }
   for (SizeTarget& size : step.sizes) size.share /= variance_now;
+  if (step.reached) return step;
   // The fit's variance, what it leaves out included, against what is reported: by the factors for
   // few graphs and misfit, and the spread of the fits.
   const std::vector<WeighedFit> fits{weighed_fit(chosen)};

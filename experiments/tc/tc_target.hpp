@@ -35,7 +35,7 @@ struct TargetStep {
   bool another_size = false;          // instead of graphs and measurements
   std::vector<SizePlan> plans;        // [size], with the measurements of the next step
   std::vector<std::uint32_t> graphs;  // [size] of the next step
-  std::vector<SizeTarget> sizes;      // share and thermal of each
+  std::vector<SizeTarget> sizes;      // share and thermal of each, NaN where there is no Tc
   double work_left = 0;  // relative to what was done, to the target or as far as graphs may grow
 };
 

@@ -98,6 +98,8 @@ def target(summary):
         if not found:
             continue
         error, verdict = error_and_verdict(found)
+        if not found["sizes"]:
+            rows.append([name_of(point), error, verdict] + ["–"] * 5)
         for place, size in enumerate(found["sizes"]):
             before, added = size["measurements_before"], size["measurements_added"]
             rows.append(([name_of(point), error, verdict] if place == 0 else ["", "", ""]) + [

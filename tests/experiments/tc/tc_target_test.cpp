@@ -93,6 +93,12 @@ TEST_CASE("a lax target is reached at once, a strict one asks for four times the
   CHECK(done.reached);
   CHECK(done.stopped.empty());
   CHECK(done.error < 0.5);
+  double reached = 0;
+  for (const SizeTarget& size : done.sizes) {
+    CHECK(size.thermal >= 0);
+    reached += size.share;
+  }
+  CHECK(reached == Approx(1));
 
   const StudyConfig strict = config_of(1e-6);
   const PointData point = point_of(strict, {}, 1);
@@ -157,6 +163,28 @@ TEST_CASE("graphs that began with few measurements are measured longer where tha
   }
 }
 
+TEST_CASE("a target for a p that crossings cannot find is missed, and the study says why") {
+  for (const auto& [lattice, why] :
+       {std::pair{"dim = 1\nsizes = [16, 24, 32]\np = [0.0]", "no transition at p = 0"},
+        {"dim = 2\nsizes = \"auto\"\np = [1e-9]", "too few shortcuts for crossings"}}) {
+    Workplace place;
+    place.write("s.toml", std::string("[lattice]\n") + lattice +
+                              "\n[sampling]\ntarget_error = 0.01\nmethod = \"crossings\"\n[run]\n"
+                              "device = \"cpu\"\n");
+    const Output output = place.run("tc s.toml --out study --no-plots");
+    INFO(output.err << output.out);
+    REQUIRE(output.status == 0);
+    const json target = summary_of(place)["points"][0]["target"];
+    CHECK(target["asked"] == 0.01);
+    CHECK(target["error"].is_null());
+    CHECK(target["reached"] == false);
+    REQUIRE(target["stopped"].is_string());
+    CHECK(target["stopped"].get<std::string>().find(why) != std::string::npos);
+    CHECK(output.out.find("MISSED: ") != std::string::npos);
+    CHECK(output.out.find("not yet") == std::string::npos);
+  }
+}
+
 TEST_CASE("caps and a bad extrapolation end the rounds, and say so") {
   StudyConfig config = config_of(1e-6);
   config.most_graphs = 40;
@@ -211,6 +239,7 @@ TEST_CASE("a target is reached, and the study says what that took") {
     CHECK(target["error"].get<double>() == Approx(error));
     CHECK(error <= c.target);
     CHECK(target["rounds"] >= 1);
+    CHECK(added(point, "share") == Approx(1));
     for (std::size_t k = 0; k < 3; ++k) {
       const auto& size = target["sizes"][k];
       CHECK(size["graphs_before"] == 16);
