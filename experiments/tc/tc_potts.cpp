@@ -451,6 +451,9 @@ void check_peaks_config(const StudyConfig& config, const std::string& file) {
     unfit(fmt::format("sampling.target_error: tc with {} states goes by peaks and takes none",
                       config.q));
   }
+  if (config.method) {
+    unfit(fmt::format("sampling.method: tc with {} states goes by peaks and takes none", config.q));
+  }
   if (config.dim() == 1 && config.p.front() == 0) {
     unfit("lattice.p: 0 in one dimension, where nothing orders; give p > 0");
   }

@@ -27,7 +27,8 @@ namespace rewise {
 // Whether a study's transition is sought this way.
 bool by_peaks(const StudyConfig& config);
 
-// Error(usage), naming the file: fewer than three sizes, a target_error, a ring without shortcuts.
+// Error(usage), naming the file: fewer than three sizes, a target_error, a method, a ring without
+// shortcuts.
 void check_peaks_config(const StudyConfig& config, const std::string& file);
 
 // One p.

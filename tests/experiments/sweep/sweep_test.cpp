@@ -197,4 +197,9 @@ TEST_CASE("tc takes one dimension and rule, sweep each schedule once, and they s
   const Output twice = place.run("sweep s.toml --out study");
   CHECK(twice.status == 64);
   CHECK(twice.err == "rewise: s.toml: sampling.schedule: 1:1 is given twice\n");
+  place.write("s.toml",
+              "[lattice]\ndim = 2\nsizes = [4]\np = [0.1]\n[sampling]\nmethod = \"crossings\"\n");
+  const Output method = place.run("sweep s.toml --out study");
+  CHECK(method.status == 64);
+  CHECK(method.err == "rewise: s.toml: sampling.method: is for tc: a sweep looks for no Tc\n");
 }

@@ -111,6 +111,17 @@ TEST_CASE("wrong Potts and few-cluster input is one line and status 64") {
     CHECK(output.err.find(says) != std::string::npos);
   }
   CHECK(place.files().empty());
+  for (const std::string method : {"both", "crossings", "tree"}) {
+    place.write(
+        "s.toml",
+        "[lattice]\ndim = 2\nsizes = [8, 12, 16]\np = [0.0]\n[sampling]\nmodel = \"potts\"\n"
+        "q = 10\nmethod = \"" +
+            method + "\"\n");
+    const Output output = place.run("tc s.toml --out study");
+    CHECK(output.status == 64);
+    CHECK(output.err ==
+          "rewise: s.toml: sampling.method: tc with 10 states goes by peaks and takes none\n");
+  }
   CHECK(code_of("model = \"potts\"\nq = 3\n") == ExitCode::done);
   CHECK(code_of("q = 3\n") == ExitCode::usage);
   CHECK(code_of("model = \"potts\"\nengine = \"bundle\"\n") == ExitCode::usage);
