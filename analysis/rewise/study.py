@@ -39,9 +39,10 @@ QUANTITIES += [f"{name}_plain" for name in QUANTITIES[:8]]  # without control va
 TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of words, not numbers
 
 
-# What a task was computed for: "result": it is part of the summary's averages; "pilot": a short run
-# that measured tau_int; "scan": looked for the transition; "abandoned": of a window, a schedule or
-# a plan that was given up, or of another configuration.
+# What a task was computed for: "result": it is part of the summary's averages, or of its Tc by the
+# tree condition; "pilot": a short run that measured tau_int, or looked on bare lattices for where
+# their last step has to be; "scan": looked for the transition; "abandoned": of a window, a schedule
+# or a plan that was given up, or of another configuration.
 PURPOSES = ("result", "pilot", "scan", "abandoned")
 
 
@@ -57,9 +58,11 @@ class Purposes:
             # Of the run that made this summary, not of one before it.
             if listed.get("configuration") == summary.get("configuration"):
                 self._named = listed["tasks"]
-        self._sizes = []
+        self._sizes, self._trees = [], []
         rule = summary.get("lattice", {}).get("rule")
         for point in summary.get("points", []):
+            if (point.get("tree") or {}).get("edge"):
+                self._trees.append((point["p"], point["tree"]))
             for size in point["sizes"]:
                 wanted = {"lattice.size": "x".join(map(str, size["extents"])),
                           "lattice.rule": point.get("rule", rule),
@@ -86,8 +89,32 @@ class Purposes:
                 return size
         return None
 
+    def tree_of(self, configuration, temperatures):
+        """The entry of the summary whose Tc by the tree condition rests on a bare lattice, one of
+        the last step."""
+        for p, tree in self._trees:
+            edges = set(configuration["lattice.size"].split("x"))
+            times = [tree.get(key) for key in ("equilibrate", "measurements")]
+            beside = {entry["temperature"] for entry in tree["lambda"]
+                      if entry["edge"] == tree["edge"]}
+            if (float(configuration["lattice.p"]) == p and edges == {str(tree["edge"])}
+                    and times == [int(configuration[f"sampling.{key}"])
+                                  for key in ("equilibrate", "measure")]
+                    and set(temperatures) <= beside):
+                return tree
+        return None
+
     def of(self, name, configuration, temperatures):
         """(purpose, entry of the summary or None) of a task."""
+        if configuration.get("lattice.bare") == "true":
+            named = "graph" if self._named is None else self._named.get(name, "abandoned")
+            if named != "graph":
+                return named, None
+            tree = self.tree_of(configuration, temperatures)
+            if tree is not None:
+                return "result", tree
+            # Earlier versions named pilots "graph", too; the last step's have two temperatures.
+            return "pilot" if len(temperatures) > 2 else "abandoned", None
         asked = self._named is not None and self._named.get(name) == "graph"
         size = self.size_of(configuration, temperatures, asked)
         if self._named is not None:

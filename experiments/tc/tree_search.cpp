@@ -276,6 +276,7 @@ class Search {
                              extents_text(extents), graph + 1);
     task.seconds = work.speed.of(0) * work.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
+    task.purpose = work.last ? "graph" : "pilot";
     task.speed = &work.speed;
     task.extends = false;  // what is asked for more has other temperatures, a size or a number
     return task;

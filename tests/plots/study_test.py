@@ -182,6 +182,48 @@ class Reading(InFolder):
         self.assertEqual([task.purpose for task in study.tasks(all=True)],
                          ["result", "abandoned", "abandoned", "pilot", "abandoned", "abandoned"])
 
+    def test_bare_lattices_of_the_last_step_are_results(self):
+        summary = synthetic.with_tree(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
+        tree = summary["points"][0]["tree"]
+        tree.update(edge=64, equilibrate=24, measurements=60)
+        last = [entry["temperature"] for entry in tree["lambda"] if entry["edge"] == 64]
+        study = load(self.write_study(summary))
+        pilots = np.linspace(2, 3, 6)
+
+        def write(name, temperatures, edge=64, equilibrate=24, p="0.1"):
+            configuration = {"lattice.p": p, "lattice.size": f"{edge}x{edge}",
+                             "lattice.rule": "rewire", "lattice.bare": "true",
+                             "sampling.schedule": "2:1", "sampling.equilibrate": str(equilibrate),
+                             "sampling.measure": "60"}
+            synthetic.write_task(self.folder / "tasks" / f"{name}.h5", temperatures, times=60,
+                                 edge=edge, configuration=configuration)
+
+        write("1", last)
+        write("2", pilots)
+        write("3", last, edge=32)
+        write("4", last, equilibrate=12)
+        write("5", last, p="0.2")
+        write("6", [2.0, 2.1])
+        write("7", summary["points"][0]["sizes"][0]["temperatures"], edge=16)
+        expected = [("0123", "result"), ("1", "result"), ("2", "pilot"), ("3", "abandoned"),
+                    ("4", "abandoned"), ("5", "abandoned"), ("6", "abandoned"), ("7", "pilot")]
+
+        def found():
+            return [(task.name, task.purpose) for task in study.tasks(all=True)]
+
+        self.assertEqual(found(), expected)
+        listed = {"format": "rewise tasks", "format_version": 1}
+        # As earlier versions named them, and as they are named now.
+        everything = dict.fromkeys((name for name, _ in expected), "graph")
+        for named in (everything, everything | {"2": "pilot", "7": "pilot"}):
+            (self.folder / "tasks.json").write_text(json.dumps(listed | {"tasks": named}),
+                                                    encoding="utf-8")
+            self.assertEqual(found(), expected)
+        self.assertEqual([task.name for task in study.tasks()], ["0123", "1"])
+        (self.folder / "tasks.json").write_text(json.dumps(listed | {"tasks": {"0123": "graph"}}),
+                                                encoding="utf-8")
+        self.assertEqual([task.name for task in study.tasks()], ["0123"])
+
     def test_tasks_in_packs_are_found_as_their_own_files_are(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
         study = load(self.write_study(summary))
@@ -320,7 +362,7 @@ class Report(InFolder):
                           schedule="1:2")
         status, _, page = self.write(summary)
         self.assertEqual(status, 0)
-        self.assertIn("2: 1 of the graphs behind the results, 1 pilot runs for tau", page.text)
+        self.assertIn("2: 1 of the graphs behind the results, 1 pilot runs", page.text)
 
     def test_a_systematic_error_that_is_unknown_is_said(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))

@@ -12,7 +12,7 @@ def duration(seconds):
     return f"{seconds:.1f} s"
 
 
-WORDS = {"result": "of the graphs behind the results", "pilot": "pilot runs for tau",
+WORDS = {"result": "of the graphs behind the results", "pilot": "pilot runs",
          "scan": "of the search for the transition",
          "abandoned": "of windows or plans that were given up"}
 

@@ -1,6 +1,7 @@
 // `rewise tc` by the tree condition, from end to end: the chain, where Tc is known exactly, beside
 // crossings, in pieces, again, and what it refuses.
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -57,6 +58,15 @@ TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
   REQUIRE(whole.status == 0);
   json uninterrupted = summary_of(place, "whole");
   CHECK(uninterrupted["points"] == summary["points"]);
+  // Results rest on the lattices of the last step alone.
+  std::map<std::string, int> purposes;
+  const json asked = json::parse(place.read("whole/tasks.json"));
+  for (const json& purpose : asked["tasks"]) ++purposes[purpose];
+  int last = 0;
+  for (const json& point : summary["points"]) last += point["tree"]["graphs"].get<int>();
+  CHECK(purposes["graph"] == last);
+  CHECK(purposes["pilot"] > 0);
+  CHECK(purposes.size() == 2);
   const Output again = place.run("tc s.toml --out study --no-plots");
   CHECK(again.status == 0);
   CHECK(again.err.find("0 task(s) computed") != std::string::npos);
