@@ -158,6 +158,25 @@ class Study(InFolder):
         self.assertEqual(shown[2]["tc"], summary["points"][2]["best"])
         self.assertIsNone(shown[3]["tc"])  # both methods differ: no number
 
+    def test_the_extrapolation_is_that_of_the_crossings_beside_the_tree_condition(self):
+        plain = synthetic.summary()
+        summary = synthetic.with_tree(synthetic.summary())
+        summary["points"][0]["best"] = {"value": synthetic.TC0, "error": 1e-4,
+                                        "method": "crossings"}
+        for name in ("extrapolation", "binder-limit"):
+            alone, both = (next(figure for figure, own in plot_study.figures(made) if own == name)
+                           for made in (plain, summary))
+            for index in (0, 1, 3):  # at the third p the crossings' Tc is refused
+                self.assertEqual(both.axes[index].get_xlabel(), alone.axes[index].get_xlabel())
+                self.assertEqual(legend_of(both.axes[index]), legend_of(alone.axes[index]))
+                self.assertEqual(len(both.axes[index].lines), len(alone.axes[index].lines))
+            self.assertIn("(N_1^{-w}", both.axes[0].get_xlabel())
+            self.assertIn("not converged", both.axes[2].get_title(loc="left"))
+            if name == "extrapolation":
+                self.assertIn("fit, ", legend_of(both.axes[3]))
+            for figure in (alone, both):
+                plot_style.plt.close(figure)
+
     def test_every_panel_has_labelled_axes_with_data(self):
         for figure, name in plot_study.figures(synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))):
             shared_x = name == "shift" or name.startswith("thermodynamics")

@@ -352,23 +352,25 @@ def by_best(summary):
 
 def jobs(summary):
     """Every figure that the summary allows, as functions that make (figure, name)."""
-    yield from jobs_of_study(by_best(summary))
+    yield from jobs_of_study(by_best(summary), summary.get("points", []))
     for point in summary.get("points", []):
         if (point.get("tree") or {}).get("lambda"):
             yield partial(plot_tree, point)
 
 
-def jobs_of_study(summary):
+def jobs_of_study(summary, by_crossings):
+    """`by_crossings`: the points with what the crossings alone gave, which figures about their
+    extrapolation show."""
     points, more = summary.get("points", []), style.learn(summary)
     yield from plot_sweep.jobs(points)
     if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):
         yield partial(plot_tc, summary)
     if any(value_and_error(point.get("shift"))[0] > 0 for point in points):
         yield partial(plot_shift, summary)
-    with_crossings = [p for p in points if any(found(p, quantity) for quantity in QUANTITIES)]
+    with_crossings = [p for p in by_crossings if any(found(p, quantity) for quantity in QUANTITIES)]
     if with_crossings:
         yield partial(plot_extrapolation, with_crossings)
-    with_u = [p for p in points if found(p, "binder")]
+    with_u = [p for p in by_crossings if found(p, "binder")]
     if with_u:
         yield partial(plot_binder_limit, with_u)
     collapsed = [p for p in points if p.get("collapse")
