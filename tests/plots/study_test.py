@@ -9,6 +9,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import tomllib
 import unittest
 
 import h5py
@@ -19,7 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
 from rewise.plots import report  # noqa: E402
 from rewise import files  # noqa: E402
-from rewise.study import load  # noqa: E402
+from rewise.study import load, toml_text  # noqa: E402
 import synthetic  # noqa: E402
 
 try:
@@ -291,6 +292,13 @@ class Reading(InFolder):
         self.assertEqual(set(tasks.purpose), {"result"})
         task = files.read_task(self.folder / "tasks" / "0123.h5")
         self.assertAlmostEqual(tasks.m2[2], (task.magnetisation[2, :500]**2).mean())
+
+    def test_a_configuration_of_any_letters_is_written_in_ascii(self):
+        config = {"lattice": {"files": ["jürgen/\U0001f600.edges", "a\"b\\c'\x01\x7f\n"]}}
+        text = toml_text(config)
+        self.assertTrue(text.isascii())
+        self.assertNotIn("\x7f", text)
+        self.assertEqual(tomllib.loads(text), config)
 
     def test_no_study(self):
         with self.assertRaisesRegex(files.DataError, "does not exist"):
