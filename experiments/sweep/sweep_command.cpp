@@ -65,13 +65,14 @@ void check_sweep_config(const StudyConfig& config, const std::string& file) {
   for (const Schedule& one : config.schedules) {
     append_once(all, one, file + ": sampling.schedule", to_string(one));
   }
+  if (!config.clusters.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: sampling.cluster: a list is for tc, with one for each p", file));
+  }
   if (config.method) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: sampling.method: is for tc: a sweep looks for no Tc", file));
   }
-  if (config.clusters.empty()) return;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: sampling.cluster: a list is for tc, with one for each p", file));
 }
 
 ExitCode run_sweep(const StudyOptions& options) {

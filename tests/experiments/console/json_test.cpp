@@ -181,7 +181,7 @@ TEST_CASE("graphs in task files may have more lone sites than bonds") {
   CHECK(parsed(place.run("graph --from t.h5 --json"))["graph"]["sites"] == 70000);
 }
 
-TEST_CASE("--dry-run --json says what is needed") {
+TEST_CASE("what a dry run tells as JSON: memory, disk, seconds, tasks") {
   const Workplace place;
   const json need = parsed(place.run("run --size 64 --temperature 2.3 --dry-run --json"));
   CHECK(need["memory_bytes"] > 0);
