@@ -298,6 +298,7 @@ Samples CudaEngine::samples(const DeviceBatch::Sums& sums, std::uint64_t updates
   of(some.cluster_size, DeviceBatch::kClusters);
   of(some.cluster_quartic_low, DeviceBatch::kQuarticLow);
   of(some.cluster_quartic_high, DeviceBatch::kQuarticHigh);
+  if (cluster_cross_.empty()) return some;  // others of the batch may have weights
   of(some.cluster_cross, DeviceBatch::kCross);
   of(some.cluster_weight, DeviceBatch::kWeightSquare);
   return some;
