@@ -156,9 +156,10 @@ TEST_CASE("sweep on CUDA: cluster = auto as tuned there, and a target: the study
   sweep("cuda", "target-cuda");
   check_same_study(place, "target-cpu", "target-cuda");
 
-  place.write("s.toml", lattice + "graphs = 10\n[sampling]\ntemperatures = [2.6, 2.9]\n");
+  const std::string tuned_study = lattice + "graphs = 10\n[sampling]\ntemperatures = [2.6, 2.9]\n";
+  place.write("s.toml", tuned_study);
   std::filesystem::create_directory(place / "auto-cuda");
-  place.write("auto-cuda/study.toml", "");
+  place.write("auto-cuda/study.toml", tuned_study);
   for (const std::string size : {"16", "32"}) {
     const Output tuned = place.run("tune --p 0.1 --temperature 2.75 --budget 0.3s --device cuda " +
                                    ("--study auto-cuda --size " + size));
