@@ -199,17 +199,25 @@ void Graph::fill_neighbours() {
   std::vector<std::uint64_t> cursor(modified_.size() + 1, 0);
   const auto d = static_cast<unsigned>(lattice_.dim);
   for (std::size_t m = 0; m < modified_.size(); ++m) cursor[m + 1] = 2 * d;
+  // Where much of the lattice is modified a list of all sites is looked up soonest.
+  std::vector<std::uint32_t> cells;
+  if (8 * modified_.size() > sites_) {
+    cells.resize(sites_);
+    for (std::uint32_t m = 0; const Site site : modified_) cells[site] = m++;
+  }
+  const auto cell = [&](Site site) { return cells.empty() ? *modified_index(site) : cells[site]; };
   StopCheck check;
   for (const RewiredBond& r : rewired_) {
     check();
-    ++cursor[*modified_index(r.a) + 1];
-    ++cursor[*modified_index(r.b) + 1];
+    ++cursor[cell(r.a) + 1];
+    ++cursor[cell(r.b) + 1];
   }
   for_each_gone([&](Bond bond) {
     check();
-    const auto bit = static_cast<unsigned>(bond % d) * 2;
-    const std::uint32_t home_a = *modified_index(lattice_.home_a(bond));
-    const std::uint32_t home_b = *modified_index(lattice_.home_b(bond));
+    const Site a = lattice_.home_a(bond);
+    const auto direction = static_cast<unsigned>(bond - Bond{a} * d), bit = direction * 2;
+    const std::uint32_t home_a = cell(a);
+    const std::uint32_t home_b = cell(lattice_.forward(a, static_cast<int>(direction)));
     gone[home_a] = static_cast<std::uint8_t>(gone[home_a] | 1u << bit);
     gone[home_b] = static_cast<std::uint8_t>(gone[home_b] | 2u << bit);
     --cursor[home_a + 1];
@@ -242,8 +250,8 @@ void Graph::fill_neighbours() {
   }
   for (const RewiredBond& r : rewired_) {
     check();
-    put(*modified_index(r.a), r.b, r.bond);
-    put(*modified_index(r.b), r.a, r.bond);
+    put(cell(r.a), r.b, r.bond);
+    put(cell(r.b), r.a, r.bond);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "src/bundle/layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "src/base/stop.hpp"
@@ -62,16 +63,24 @@ void group_modified(Layout& layout, const Graph& graph) {
   layout.modified_cells = cells.size();
   StopCheck check;
   std::map<std::pair<int, std::uint32_t>, std::vector<std::uint32_t>> groups;
+  constexpr std::uint32_t few = 32;  // degrees that nearly all cells have: found without a search
+  std::vector<std::array<std::vector<std::uint32_t>*, few>> known(
+      static_cast<std::size_t>(graph.colours()));
+  const auto add = [&](int colour, std::uint32_t degree, std::uint32_t member) {
+    if (degree >= few) return groups[{colour, degree}].push_back(member);
+    auto*& list = known[static_cast<std::size_t>(colour)][degree];
+    if (list == nullptr) list = &groups[{colour, degree}];
+    list->push_back(member);
+  };
   if (layout.every_cell) {
     for (Site site = 0; site < layout.sites; ++site) {
       check();
-      groups[{graph.colour(site), graph.degree(site)}].push_back(site);
+      add(graph.colour(site), graph.degree(site), site);
     }
   } else {
     for (int colour = 0; colour < graph.colours(); ++colour) {
       for (const std::uint32_t m : graph.modified_of_colour(colour)) {
-        const auto degree = static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]);
-        groups[{colour, degree}].push_back(m);
+        add(colour, static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]), m);
       }
     }
   }
@@ -91,14 +100,14 @@ void group_modified(Layout& layout, const Graph& graph) {
       group.site[i] = site;
       group.slot[i] = layout.slot(site);
       std::size_t at = i;
-      const auto add = [&](Site neighbour) {
+      const auto put = [&](Site neighbour) {
         group.neighbour[at] = layout.slot(neighbour);
         at += group.padded;
       };
       if (layout.every_cell) {
-        graph.for_each_neighbour(site, [&](Site neighbour, Bond) { add(neighbour); });
+        graph.for_each_neighbour(site, [&](Site neighbour, Bond) { put(neighbour); });
       } else {
-        for (auto k = offsets[member]; k < offsets[member + 1]; ++k) add(graph.neighbours()[k]);
+        for (auto k = offsets[member]; k < offsets[member + 1]; ++k) put(graph.neighbours()[k]);
       }
     }
     layout.modified.push_back(std::move(group));
@@ -113,6 +122,10 @@ void add_bond(BondList& list, const Layout& layout, Bond bond, Site a, Site b) {
 
 void list_bonds(Layout& layout, const Graph& graph) {
   const Lattice& lattice = layout.lattice;
+  const std::size_t rewired = graph.rewired_bonds().size();
+  layout.rewired.bond.reserve(rewired);
+  layout.rewired.a.reserve(round_up(rewired));
+  layout.rewired.b.reserve(round_up(rewired));
   StopCheck check;
   for (const RewiredBond& r : graph.rewired_bonds()) {
     check();
@@ -152,7 +165,14 @@ Layout::Layout(const Graph& graph, bool every)
 
 Slot Layout::slot(Site site) const {
   if (lattice.dim == 0) return kGuard + site;
-  return static_cast<Slot>(colour_base[lattice.colour(site)] + site / 2);
+  // The colour with as few divisions as will do: extents are even, so that a coordinate has the
+  // parity of the quotient by its stride, whatever lies in the directions above.
+  std::uint32_t sum = site;
+  for (std::uint32_t rest = site, k = 0; k + 1 < static_cast<unsigned>(lattice.dim); ++k) {
+    rest /= lattice.extent[k];
+    sum += rest;
+  }
+  return static_cast<Slot>(colour_base[sum & 1u] + site / 2);
 }
 
 }  // namespace rewise::bundle

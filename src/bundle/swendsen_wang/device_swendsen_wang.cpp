@@ -23,10 +23,13 @@ Spot spot_of(const Lattice& lattice, const SwendsenWangTiles& tiles, Site site) 
   Spot spot{0, 0};
   std::uint32_t tile_stride = 1;
   for (int k = 0; k < kDim; ++k) {
-    const std::uint32_t length = label_length<kDim>(k), at = lattice.coordinate(site, k);
+    const std::uint32_t extent = lattice.extent[static_cast<unsigned>(k)];
+    const std::uint32_t rest = k + 1 < kDim ? site / extent : 0;
+    const std::uint32_t length = label_length<kDim>(k), at = site - rest * extent;
     spot.tile += at / length * tile_stride;
     spot.place += at % length * (k == 0 ? 1 : 32 * label_stride<kDim>(k));
     tile_stride *= tiles.along[k];
+    site = rest;
   }
   return spot;
 }
