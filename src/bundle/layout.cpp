@@ -165,14 +165,7 @@ Layout::Layout(const Graph& graph, bool every)
 
 Slot Layout::slot(Site site) const {
   if (lattice.dim == 0) return kGuard + site;
-  // The colour with as few divisions as will do: extents are even, so that a coordinate has the
-  // parity of the quotient by its stride, whatever lies in the directions above.
-  std::uint32_t sum = site;
-  for (std::uint32_t rest = site, k = 0; k + 1 < static_cast<unsigned>(lattice.dim); ++k) {
-    rest /= lattice.extent[k];
-    sum += rest;
-  }
-  return static_cast<Slot>(colour_base[sum & 1u] + site / 2);
+  return static_cast<Slot>(colour_base[lattice.colour(site)] + site / 2);
 }
 
 }  // namespace rewise::bundle
