@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/bundle/layout.hpp"
+#include "src/bundle/rules.hpp"
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {
@@ -19,6 +21,17 @@ __global__ void put_bundle(std::uint32_t* packed, std::uint32_t words, int vec,
                            const std::uint32_t* apart) {
   const std::uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
   if (slot < words) packed[std::size_t{slot} * static_cast<unsigned>(vec)] = apart[slot];
+}
+
+__global__ void start_bundle(std::uint32_t* packed, int vec,
+                             const __grid_constant__ BundleStart start) {
+  const Site site = blockIdx.x * blockDim.x + threadIdx.x;
+  if (site >= start.sites) return;
+  const std::uint64_t slot = start.lattice.dim == 0
+                                 ? kGuard + std::uint64_t{site}
+                                 : start.colour_base[start.lattice.colour(site)] + site / 2;
+  packed[slot * static_cast<unsigned>(vec)] =
+      start_word(start.seed, start.who, site, start.hot_replicas);
 }
 
 // A value per thread; blockIdx.y: slot and kind, blockIdx.z: graph.
@@ -63,6 +76,11 @@ void launch_take_bundle(const std::uint32_t* packed, std::uint32_t words, int ve
 void launch_put_bundle(std::uint32_t* packed, std::uint32_t words, int vec,
                        const std::uint32_t* apart, cudaStream_t stream) {
   launch(put_bundle, cover(words), stream, packed, words, vec, apart);
+}
+
+void launch_start_bundle(std::uint32_t* packed, int vec, const BundleStart& start,
+                         cudaStream_t stream) {
+  launch(start_bundle, cover(start.sites), stream, packed, vec, start);
 }
 
 void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,

@@ -1,6 +1,6 @@
 // Small kernels around the updates: the step counter on the device, from which captured cycles take
-// their step numbers; the words of one bundle apart from those that lie beside it; and what several
-// measurements have counted as the series have it.
+// their step numbers; the words of one bundle apart from those that lie beside it, and its first
+// ones; and what several measurements have counted as the series have it.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "graphs/lattice.hpp"
 #include "src/engine/sum_units.hpp"
 
 namespace rewise::bundle {
@@ -20,6 +21,17 @@ void launch_take_bundle(const std::uint32_t* packed, std::uint32_t words, int ve
                         std::uint32_t* apart, cudaStream_t stream);
 void launch_put_bundle(std::uint32_t* packed, std::uint32_t words, int vec,
                        const std::uint32_t* apart, cudaStream_t stream);
+
+// What a bundle starts from (rules.hpp), of lattices and graphs without one.
+struct BundleStart {
+  Lattice lattice;
+  std::uint64_t colour_base[2];  // first slot of each colour
+  std::uint32_t sites;
+  std::uint64_t seed;
+  std::uint32_t who, hot_replicas;
+};
+void launch_start_bundle(std::uint32_t* packed, int vec, const BundleStart& start,
+                         cudaStream_t stream);
 
 // Counts of some measurements, [slots][kinds][graphs * replicas], and the sums that they become:
 // of each graph and kind those of all slots, [slots][replicas], one behind the other in so few

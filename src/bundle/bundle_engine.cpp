@@ -91,11 +91,16 @@ BundleEngine::BundleEngine(const Graph& graph, const EngineSpec& spec, bool ever
   }
 }
 
-BundleEngine::Words BundleEngine::start_words(std::uint32_t bundle) const {
+std::uint32_t BundleEngine::hot_replicas() const {
   std::uint32_t hot = 0;
   for (std::uint32_t r = 0; r < kReplicas; ++r) {
     hot |= (starts_hot(spec_.start, r) ? 1u : 0u) << r;
   }
+  return hot;
+}
+
+BundleEngine::Words BundleEngine::start_words(std::uint32_t bundle) const {
+  const std::uint32_t hot = hot_replicas();
   Words words(layout_.words, 0);
   for_each_word(layout_, [&](Site site, Slot slot) {
     words[slot] = start_word(spec_.seed, bundle, site, hot);

@@ -34,6 +34,7 @@ class BundleEngine : public EngineBase {
   virtual void write_words(std::uint32_t bundle, const Words& words) = 0;
   // The first configuration of a bundle.
   Words start_words(std::uint32_t bundle) const;
+  std::uint32_t hot_replicas() const;  // of each bundle, a bit each
 
   // The place of a bundle within its next step: of a sweep, or of cluster updates.
   struct Place {

@@ -535,4 +535,9 @@ void DeviceBatch::write_words(std::size_t bundle, std::span<const std::uint32_t>
   stream_.wait();
 }
 
+void DeviceBatch::start(std::size_t bundle, const BundleStart& from) {
+  choose();
+  launch_start_bundle(bundle_words(bundle), graphs_->vec(), from, stream_.get());
+}
+
 }  // namespace rewise::bundle

@@ -105,6 +105,7 @@ class DeviceBatch {
   // One bundle's words, in slot order; `bundle` counts through the batch. They wait.
   void read_words(std::size_t bundle, std::span<std::uint32_t> out);
   void write_words(std::size_t bundle, std::span<const std::uint32_t> words);
+  void start(std::size_t bundle, const BundleStart& from);  // queues it
   // All bundles of a graph.
   DeviceSpins device_spins(std::uint32_t graph);
   // Waits. [2][replicas of a graph] on the device, until the next call: HasDeviceSpins.

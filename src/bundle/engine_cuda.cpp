@@ -35,23 +35,15 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
     device_name_ = fmt::format("cuda:{}", batch_->device());
   }
 
-  // Drawing the starts takes longer than their copies: all cores do that, some at a time.
-  static void write_starts(std::span<const std::unique_ptr<CudaEngine>> engines) {
-    constexpr std::size_t most_words = std::size_t{1} << 27;
-    const std::size_t bundles = engines.front()->bundles_, words = engines.front()->layout_.words;
-    const std::size_t count = engines.size() * bundles,
-                      each = std::clamp<std::size_t>(most_words / words, 1, count);
-    std::vector<Words> starts(each);
-    for (std::size_t first = 0; first < count; first += each) {
-      const std::size_t some = std::min(each, count - first);
-      on_all_cores(some, some * words, [&](std::size_t k) {
-        starts[k] = engines[(first + k) / bundles]->start_words(
-            static_cast<std::uint32_t>((first + k) % bundles));
-      });
-      for (std::size_t k = 0; k < some; ++k) {
-        engines[(first + k) / bundles]->write_words(
-            static_cast<std::uint32_t>((first + k) % bundles), starts[k]);
-      }
+  void start() {
+    BundleStart from{layout_.lattice,
+                     {layout_.colour_base[0], layout_.colour_base[1]},
+                     static_cast<std::uint32_t>(layout_.sites),
+                     spec_.seed,
+                     0,
+                     hot_replicas()};
+    for (; from.who < bundles_; ++from.who) {
+      batch_->start(std::size_t{member_} * bundles_ + from.who, from);
     }
   }
 
@@ -341,9 +333,10 @@ class CudaBatch final : public EngineBatch {
       const profile::Span span(profile::Work::prepare, "graphs to the device");
       return std::make_shared<DeviceBatch>(std::move(views), options);
     }();
-    for (std::uint32_t k = 0; k < engines_.size(); ++k) engines_[k]->join(batch, k);
-    const profile::Span span(profile::Work::prepare, "starts");
-    CudaEngine::write_starts(engines_);
+    for (std::uint32_t k = 0; k < engines_.size(); ++k) {
+      engines_[k]->join(batch, k);
+      engines_[k]->start();
+    }
   }
 
   std::size_t size() const override { return engines_.size(); }
