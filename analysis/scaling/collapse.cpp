@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "analysis/scaling/simplex.hpp"
+#include "src/base/all_cores.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -261,20 +262,26 @@ Collapse fit_collapse(const std::vector<JackknifeCurve>& all_curves,
   const Free free{options.free_y, options.free_c};
   const VectorXd step = first_steps(data, free);
   PolynomialQuality of_data(data, options.degree);
-  const auto quality = [&](const VectorXd& x) { return of_data(free.unpack(x, start)); };
-  const Minimum best = minimise(quality, free.pack(start), step);
+  const Minimum best = minimise([&](const VectorXd& x) { return of_data(free.unpack(x, start)); },
+                                free.pack(start), step);
   bool converged = best.converged;
 
   std::vector<Jackknifed> numbers(static_cast<std::size_t>(best.x.size()));
   for (std::size_t i = 0; i < curves.size(); ++i) {
     Eigen::ArrayXXd left_out(curves[i].left_out.rows(), best.x.size());
-    for (Index g = 0; g < left_out.rows(); ++g) {
-      data[i].value = curves[i].left_out.row(g);
-      const Minimum left = minimise(quality, best.x, 0.1 * step);
+    std::vector<char> all_converged(static_cast<std::size_t>(left_out.rows()));
+    constexpr std::size_t work = 10000;  // of a fit
+    on_all_cores(all_converged.size(), all_converged.size() * work, [&](std::size_t one) {
+      const auto g = static_cast<Index>(one);
+      std::vector<CollapseData> without = data;
+      without[i].value = curves[i].left_out.row(g);
+      PolynomialQuality of_those(without, options.degree);
+      const Minimum left = minimise(
+          [&](const VectorXd& x) { return of_those(free.unpack(x, start)); }, best.x, 0.1 * step);
       left_out.row(g) = left.x.transpose().array();
-      converged = converged && left.converged;
-    }
-    data[i].value = curves[i].value;
+      all_converged[one] = left.converged;
+    });
+    converged = converged && std::ranges::count(all_converged, 0) == 0;
     for (Index k = 0; k < best.x.size(); ++k) {
       numbers[static_cast<std::size_t>(k)].value = best.x[k];
       numbers[static_cast<std::size_t>(k)].left_out[curves[i].sample] = left_out.col(k);
