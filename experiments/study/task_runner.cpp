@@ -88,8 +88,18 @@ void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::
 }
 
 double TaskRunner::fill(std::span<const SizeCell> cells) {
+  if (config().equilibrate) {
+    for (const SizeCell& cell : cells) {
+      const std::string lone =
+          lone_sites_warning(config(), cell.p, cell.size->samples.sites, cell.size->plan);
+      if (lone.empty()) continue;
+      const std::string warning = fmt::format("{}: {}", size_text(*cell.size), lone);
+      auto& said = *cell.warnings;
+      if (std::ranges::find(said, warning) == said.end()) said.push_back(warning);
+    }
+    return fill_once(cells);
+  }
   double seconds = fill_once(cells);
-  if (config().equilibrate) return seconds;
   // What the pilots missed: those sizes whose halves disagree go on until they do not.
   while (true) {
     std::vector<SizeCell> again;

@@ -10,7 +10,6 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kPilots = 4;  // graphs
 constexpr std::size_t kPilotTemperatures = 3;
 constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 12, 16, 24, 32, ..
 constexpr std::uint64_t kFirstLength = 64;   // cycles of a pilot, at first
@@ -227,6 +226,20 @@ void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearc
       if (trials[i].open()) trials[i].take(data[i]);
     }
   }
+}
+
+std::string lone_sites_warning(const StudyConfig& config, double p, double sites,
+                               const SizePlan& plan) {
+  const bool redrawn = plan.cluster == ClusterUpdate::swendsen_wang && plan.schedule.cluster > 0;
+  const bool own_graphs = !config.files.empty();
+  if (plan.schedule.local == 0 || redrawn || config.q > 2 || own_graphs) return "";
+  const double wrong = wrong_by_lone_sites(config, p, sites);
+  if (wrong < kLoneSites) return "";
+  return fmt::format(
+      "sites without bonds flip together at every Metropolis sweep{}: m^2 is too large, at Tc by "
+      "some {:.1g} of itself; take local = \"glauber\", cluster = \"swendsen-wang\" or "
+      "equilibrate = \"auto\"",
+      plan.schedule.cluster > 0 ? ", and Wolff updates hardly ever take one" : "", wrong);
 }
 
 bool discard_more(SizePlan& plan) {

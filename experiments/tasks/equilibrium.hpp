@@ -40,10 +40,17 @@ struct EquilibriumSearch {
 using RunPilots =
     std::function<void(const std::vector<StudyTask>& tasks, const TaskHandler& handle)>;
 
+inline constexpr std::uint32_t kPilots = 4;  // graphs, of those that have so many
+
 // Sets warm_up, equilibrate, every and measure of each plan. For configurations without a fixed
 // `equilibrate`.
 void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearch> searches,
                            const RunPilots& run);
+
+// Of a size whose times are fixed: what is wrong where sites without bonds keep the orientations
+// that they start with, and what helps; "" where that is small.
+std::string lone_sites_warning(const StudyConfig& config, double p, double sites,
+                               const SizePlan& plan);
 
 // Drops what was measured so far and asks for twice as much; false where that was done too often.
 bool discard_more(SizePlan& plan);

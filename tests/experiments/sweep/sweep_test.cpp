@@ -51,6 +51,30 @@ TEST_CASE("a sweep warns of errors and of C that too little was measured for") {
   CHECK(warned("replicas = 2\nmeasure = 8", "4") == "[]");
 }
 
+TEST_CASE("a sweep with fixed times warns of sites without bonds that keep their starts") {
+  const auto warned = [](const std::string& sampling) {
+    Workplace place;
+    const json summary =
+        sweep(place,
+              "[lattice]\ndim = 2\nsizes = [16]\np = [0.01, 1.0]\ngraphs = 4\n[sampling]\n"
+              "every = 1\nmeasure = 4\ntemperatures = [4.0]\n" +
+                  sampling + "\n[run]\ndevice = \"cpu\"\n");
+    const auto said = [&](int point) {
+      const std::string warnings = summary["points"][point]["warnings"].dump();
+      return warnings.find("16x16: sites without bonds flip together") != std::string::npos;
+    };
+    CHECK_FALSE(said(0));
+    return said(1);
+  };
+  const std::string fixed = "equilibrate = 10\n";
+  CHECK(warned(fixed + "schedule = \"1:1\""));
+  CHECK(warned(fixed + "schedule = \"1:0\""));
+  CHECK_FALSE(warned(fixed + "schedule = \"1:1\"\nlocal = \"glauber\""));
+  CHECK_FALSE(warned(fixed + "schedule = \"1:1\"\ncluster = \"swendsen-wang\""));
+  CHECK_FALSE(warned(fixed + "schedule = \"0:1\""));
+  CHECK_FALSE(warned("schedule = \"1:1\""));  // Swendsen-Wang comes first
+}
+
 // Kaufman's exact averages of the 8 x 8 torus (analysis/README.md). 8 comparisons with few graphs
 // each: a false alarm at 6 standard errors of 12 graphs (11 degrees of freedom) has probability
 // 9e-5 each.
