@@ -23,6 +23,7 @@
 
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
+#include "experiments/study/graph_stock.hpp"
 #include "experiments/study/ranks.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_group.hpp"
@@ -185,7 +186,7 @@ class Packer {
 // What tasks share that run at the same time.
 struct Study::Shared {
   Shared(const std::filesystem::path& folder, int most)
-      : threads(most), packer(folder / "tasks"), host(host_threads(most)) {}
+      : threads(most), packer(folder / "tasks"), host(host_threads(most)), graphs(host) {}
 
   // Every batch ends with the groups that it is at; what went wrong first is thrown by all.
   void fail(std::exception_ptr what) {
@@ -210,6 +211,7 @@ struct Study::Shared {
   std::map<int, Room> rooms;  // by device
   Packer packer;
   HostThreads host;
+  GraphStock graphs;
   std::vector<std::shared_ptr<Batch>> behind;  // whose results are taken
 };
 
@@ -515,12 +517,14 @@ class Batch {
     job.note = [this, &task](const std::string& line) { progress_.line(task.label + ": " + line); };
     job.recompute_damaged = config_.recompute_damaged;
     if (!config_.keep_states || !task.extends) job.final_state = FinalState::none;
+    job.awaited = task.purpose == "pilot";  // until it is long enough
+    job.graph_of = [this](const TaskSpec& spec) { return shared_.graphs.take(spec); };
     job.on_graph = task.on_graph;
-    job.ready = [this, index, reported](const TaskRecord& record) {
+    job.ready = [this, index, reported](TaskRecord&& record) {
       guarded([&] {
         progress_.finished();
         ++computed_;
-        take_result(index, *reported, {record, {}});
+        take_result(index, *reported, {std::move(record), {}});
       });
     };
     job.done = [this, index, reported](TaskResult&& result) {
@@ -685,6 +689,12 @@ Study::Study(StudyFolder place, std::vector<int> devices)
 Study::~Study() = default;
 
 void Study::fail(std::exception_ptr what) { shared_->fail(std::move(what)); }
+
+void Study::expect_graphs(const std::vector<TaskSpec>& likely) {
+  constexpr double most = 1u << 30;  // bytes
+  if (devices_.front() < 0) return;  // engines have the threads
+  shared_->graphs.expect(likely, std::min(most, memory_room().bytes / 16));
+}
 
 void Study::finish_files(Progress& progress) {
   {

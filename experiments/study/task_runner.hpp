@@ -75,6 +75,8 @@ class TaskRunner {
   // Whether there were tasks that were not there before, since this was asked last.
   bool computed_some() { return std::exchange(computed_, 0) > 0; }
   const StudyConfig& config() const { return study_.config(); }
+  // As Study's.
+  void expect_graphs(const std::vector<TaskSpec>& likely) { study_.expect_graphs(likely); }
   void stage(const std::string& name) { progress_.stage(name, part_); }
 
  private:

@@ -10,7 +10,9 @@
 namespace rewise {
 
 HostThreads::HostThreads(int most, double most_bytes)
-    : most_(static_cast<std::size_t>(std::max(most, 0))), most_bytes_(most_bytes) {}
+    : most_(static_cast<std::size_t>(std::max(most, 0))),
+      most_bytes_(most_bytes),
+      most_of_{most_, most_, most_, std::max<std::size_t>(most_ / 4, 1), most_ - most_ / 4} {}
 
 HostThreads::~HostThreads() {
   {
@@ -53,36 +55,38 @@ void HostThreads::start_thread() {
   }
 }
 
-// Of which a job may begin; none.
-HostThreads::Jobs* HostThreads::next() {
-  for (Jobs& jobs : jobs_) {
-    const bool may = &jobs != &jobs_.back() || files_ < most_ - most_ / 4;
-    if (may && !jobs.empty()) return &jobs;
-  }
-  return nullptr;
+// Of which urgency a job may begin; none.
+std::size_t HostThreads::next() const {
+  const bool crowded = running(Urgency::ahead) + running(Urgency::file) >= most_ - most_ / 4;
+  const auto may = [&](std::size_t k) {
+    const bool leaves_room = k >= static_cast<std::size_t>(Urgency::ahead);
+    return !jobs_[k].empty() && running_[k] < most_of_[k] && !(leaves_room && crowded);
+  };
+  std::size_t k = 0;
+  while (k < jobs_.size() && !may(k)) ++k;
+  return k;
 }
 
 void HostThreads::loop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    Jobs* jobs = nullptr;
+    std::size_t kind = jobs_.size();
     ++idle_;
-    wake_.wait(lock, [&] { return (jobs = next()) != nullptr || (over_ && waiting_ == 0); });
+    wake_.wait(lock, [&] { return (kind = next()) < jobs_.size() || (over_ && waiting_ == 0); });
     --idle_;
-    if (jobs == nullptr) return;
-    const bool file = jobs == &jobs_.back();
-    Job job = std::move(jobs->front());
-    jobs->pop_front();
+    if (kind == jobs_.size()) return;
+    Job job = std::move(jobs_[kind].front());
+    jobs_[kind].pop_front();
     --waiting_;
-    files_ += file;
+    ++running_[kind];
     lock.unlock();
     job.run();
     job.run = nullptr;  // and what it held
     lock.lock();
-    files_ -= file;
+    --running_[kind];
     bytes_ -= job.bytes;
     room_.notify_all();
-    if (file || over_) wake_.notify_all();  // another may begin
+    wake_.notify_all();  // another may begin
   }
 }
 

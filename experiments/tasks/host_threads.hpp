@@ -15,9 +15,10 @@
 
 namespace rewise {
 
-// The most urgent first. Files, which wait for the disk and for each other within HDF5, leave a
-// quarter of the threads alone.
-enum class Urgency { graph, result, file };
+// The most urgent first. Awaited files are those that are asked for again soon. Other files, which
+// wait for the disk and for each other within HDF5, and what is built ahead, which takes no more
+// than a quarter of the threads, leave a quarter of them alone.
+enum class Urgency { graph, result, awaited, ahead, file };
 
 class HostThreads {
  public:
@@ -27,6 +28,8 @@ class HostThreads {
   ~HostThreads();  // after all jobs
   HostThreads(const HostThreads&) = delete;
   HostThreads& operator=(const HostThreads&) = delete;
+
+  std::size_t count() const { return most_; }
 
   // A job that throws nothing. Waits while there is no room for what it holds. What this throws
   // says that the job is not done, and never will be.
@@ -45,15 +48,17 @@ class HostThreads {
   void loop();
   void put(Job job, Urgency urgency, std::unique_lock<std::mutex>& lock);
   void start_thread();
-  Jobs* next();
+  std::size_t next() const;
+  std::size_t running(Urgency urgency) const { return running_[static_cast<std::size_t>(urgency)]; }
 
   const std::size_t most_;
   const double most_bytes_;
   std::mutex mutex_;
   std::condition_variable wake_, room_;
-  std::array<Jobs, 3> jobs_;  // [urgency]
-  std::size_t waiting_ = 0;   // of them
-  std::size_t files_ = 0;     // being written
+  std::array<Jobs, 5> jobs_;              // [urgency]
+  std::array<std::size_t, 5> most_of_;    // [urgency] at a time
+  std::array<std::size_t, 5> running_{};  // [urgency]
+  std::size_t waiting_ = 0;               // of all jobs
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
   double bytes_ = 0;  // of jobs that are not done

@@ -12,6 +12,7 @@
 #include "experiments/tasks/task_check.hpp"
 #include "experiments/tasks/task_group.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
@@ -70,6 +71,7 @@ TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec) {
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec) {
   if (spec.imported != nullptr) return spec.imported;
+  const profile::Span span(profile::Work::graph);
   return std::make_shared<const Graph>(build_graph(spec.graph));
 }
 
@@ -132,9 +134,9 @@ void append(TaskData& data, const Schedule& schedule, const Samples& some, std::
   add(data.cluster_weight, some.cluster_weight);
 }
 
-void note_origin(TextMap& note, const Engine& engine, bool with_hash) {
+void note_origin(TextMap& note, const Engine& engine, std::optional<std::uint64_t> hash) {
   note.erase("trajectory_hash");
-  if (with_hash) note["trajectory_hash"] = fmt::format("{:016x}", engine.trajectory_hash());
+  if (hash) note["trajectory_hash"] = fmt::format("{:016x}", *hash);
   note["device"] = engine.device();
   note["threads"] = fmt::format("{}", engine.threads());
   note["version"] = build_info().version;

@@ -86,7 +86,7 @@ void append(TaskData& data, const Schedule& schedule, const Samples& some,
             std::uint64_t expected = 0);
 
 // Provenance of what an engine has made: where its trajectory stands, where and by what it ran.
-void note_origin(TextMap& note, const Engine& engine, bool with_hash = true);
+void note_origin(TextMap& note, const Engine& engine, std::optional<std::uint64_t> hash);
 
 // Threads worth starting for one task: below some 10^4 words per sweep, waiting for each other
 // costs more than it brings.

@@ -205,6 +205,11 @@ void TaskGroup::Members::round() {
   }
   share_time();
   for (TaskMember* member : running_) {
+    if (member->open() && member->complete()) {
+      member->guarded([&] { member->hand_over_result(); });
+    }
+  }
+  for (TaskMember* member : running_) {
     if (!member->open()) continue;
     member->guarded([&] {
       if (member->complete()) {

@@ -24,10 +24,13 @@ struct TaskJob {
   // Results and checkpoints that are damaged beyond use are set aside, and the task begins anew.
   bool recompute_damaged = false;
   FinalState final_state = FinalState::automatic;
-  std::function<void(const Graph& graph)> on_graph = {};  // sees the graph before it runs
-  // Sees what a finished task holds, on any thread, perhaps before its file is written and `done`
-  // is called. Throws nothing.
-  std::function<void(const TaskRecord& record)> ready = {};
+  bool awaited = false;  // its files are asked for again soon
+  // Where its graph comes from, and who sees it before it runs.
+  std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
+  std::function<void(const Graph& graph)> on_graph = {};
+  // Takes what a finished task holds, on any thread, perhaps before its state is fetched, its file
+  // is written and `done` is called. Throws nothing.
+  std::function<void(TaskRecord&& record)> ready = {};
   // Takes the result, on any thread, when the task's files are written and its lease is released;
   // without the data where `ready` had them. Throws nothing.
   std::function<void(TaskResult&& result)> done = {};

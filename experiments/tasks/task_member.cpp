@@ -159,8 +159,7 @@ void TaskMember::claim() {
     }
   }
   if (needs_graph(spec())) {
-    const profile::Span span(profile::Work::graph);
-    graph_ = task_graph(spec());
+    graph_ = job_.graph_of(spec());
     if (job_.on_graph) job_.on_graph(*graph_);
     if (resumes_) check_source([&] { check_task_graph(data_, *graph_); });
   }
@@ -243,12 +242,25 @@ TaskMember::Saved TaskMember::saved_at_end() const {
   return have_ranks && !gathers_state(spec(), job_.final_state) ? Saved::apart : Saved::whole;
 }
 
+void TaskMember::hand_over_result() {
+  // Whose state is written in parts may turn out to have lost its lease.
+  if (!job_.ready || handed_over_ || saved_at_end() == Saved::apart) return;
+  note_measured();
+  note_provenance(std::nullopt);
+  handed_over_ = true;
+  hand_over_(
+      bytes(),
+      [this, record = std::make_shared<TaskRecord>(data_)] { job_.ready(std::move(*record)); },
+      Urgency::result);
+}
+
 void TaskMember::finish() {
-  pack(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
-  if (job_.ready) {
+  const Saved saved = saved_at_end();
+  pack(saved, job_.paths ? job_.paths->finished : std::filesystem::path());
+  if (job_.ready && !handed_over_) {
     open_ = false;
     hand_over_(
-        bytes(), [this] { job_.ready(data_); }, Urgency::result);
+        bytes(), [this] { job_.ready(TaskRecord(data_)); }, Urgency::result);
   }
   leave(&TaskMember::write_finished);
 }
@@ -272,7 +284,7 @@ void TaskMember::leave(void (TaskMember::*write)()) {
   open_ = false;
   // The file's image is as large again.
   hand_over_(
-      2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, Urgency::file);
+      2 * bytes(), [this, write] { guarded([&] { (this->*write)(); }); }, file_urgency());
 }
 
 void TaskMember::write_finished() {
@@ -320,18 +332,26 @@ void TaskMember::write_checkpoint(const TaskData& data) {
 
 // State and provenance into data_.
 void TaskMember::pack(Saved how, const std::filesystem::path& file) {
-  data_.configuration["sampling.measure"] =
-      fmt::format("{}", std::max(spec().measure, measurements()));
+  note_measured();
   data_.state = {};
   const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
   if (how == Saved::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks, file);
+  std::optional<std::uint64_t> hash;
   if (how != Saved::no && data_.state.parts.empty()) {
     EngineState state = engine_->save();
+    hash = engine_->trajectory_hash(&state);
     data_.state = {std::move(state.engine), state.step, cycles_, std::move(state.bytes)};
+  } else if (data_.state.parts.empty() || complete()) {
+    // For a checkpoint spins that lie with ranks are not gathered for their hash: their files are
+    // sealed.
+    hash = engine_->trajectory_hash();
   }
-  // For a checkpoint spins that lie with ranks are not gathered for their hash: their files are
-  // sealed.
-  note_provenance(data_.state.parts.empty() || complete());
+  note_provenance(hash);
+}
+
+void TaskMember::note_measured() {
+  data_.configuration["sampling.measure"] =
+      fmt::format("{}", std::max(spec().measure, measurements()));
 }
 
 // Where this machine does not see what others have written, there is no state afterwards.
@@ -362,7 +382,7 @@ double TaskMember::bytes() const {
          16 * static_cast<double>(data_.graph.rewired());
 }
 
-void TaskMember::note_provenance(bool with_hash) {
+void TaskMember::note_provenance(std::optional<std::uint64_t> hash) {
   TextMap& note = data_.provenance;
   const Work work = engine_->work();
   const auto add = [&](const char* key, double now, double& counted) {
@@ -378,7 +398,7 @@ void TaskMember::note_provenance(bool with_hash) {
   add("work.label_seconds", work.steps.label, counted_.steps.label);
   add("work.merge_seconds", work.steps.merge, counted_.steps.merge);
   add("work.flip_seconds", work.steps.flip, counted_.steps.flip);
-  note_origin(note, *engine_, with_hash);
+  note_origin(note, *engine_, hash);
 }
 
 void TaskMember::checkpoint_after(double seconds) {
@@ -411,7 +431,7 @@ void TaskMember::checkpoint_after(double seconds) {
   };
   checkpoint_.under_way = true;  // nobody else looks before it is handed over
   try {
-    hand_over_(held, std::move(write), Urgency::file);
+    hand_over_(held, std::move(write), file_urgency());
   } catch (...) {  // it was not
     checkpoint_.under_way = false;
     throw;

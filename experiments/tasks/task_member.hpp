@@ -71,6 +71,9 @@ class TaskMember {
   void spend(double seconds) { seconds_ += seconds; }
 
   bool complete() const { return measurements() >= spec().measure; }
+  // What a complete one has measured goes to who waits for it, before its state is fetched; then
+  // its file is written.
+  void hand_over_result();
   void finish();
   void interrupt();
   // Stopped before its engine made a step.
@@ -101,6 +104,7 @@ class TaskMember {
     close(TaskOutcome::finished);
   }
   void leave(void (TaskMember::*write)());
+  Urgency file_urgency() const { return job_.awaited ? Urgency::awaited : Urgency::file; }
   void write_finished();
   void write_interrupted();
   void wait_for_checkpoint();
@@ -116,7 +120,8 @@ class TaskMember {
   Saved saved_at_end() const;
   bool take_parts(TaskData& finished);
   void write_checkpoint(const TaskData& data);
-  void note_provenance(bool with_hash);
+  void note_measured();
+  void note_provenance(std::optional<std::uint64_t> hash);
 
   TaskJob job_;
   HandOver hand_over_;
@@ -129,6 +134,7 @@ class TaskMember {
   std::filesystem::path source_;             // of data_, where it was read
   bool warmed_up_ = false;                   // in this process; its state is in data_ alone
   bool resumes_ = false, replaces_ = false;  // has a state to go on from; has a finished file
+  bool handed_over_ = false;                 // its result
   bool in_parts_ = false;                    // there may be files of parts of its states
   std::uint64_t cycles_ = 0;
   double seconds_ = 0;                           // of the group's time, this task's share

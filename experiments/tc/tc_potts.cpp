@@ -123,6 +123,7 @@ class PeakSearch {
 
   void grow(std::size_t k) {
     tasks_.stage(extents_text(tasks_.extents(k)));
+    tasks_.expect_size(all_, k);
     for (const auto i : all_) open_size(i, k);
     choose_plan(k);
     const std::uint32_t graphs = tasks_.first_graphs(k);

@@ -224,6 +224,7 @@ class Search {
   }
 
   std::vector<PointData> run(const TcInterim& interim) {
+    tasks_.expect_size(all_, 0);
     if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
     if (config_.target_error) run_rounds(interim);
@@ -248,6 +249,7 @@ class Search {
   // Size k of these points, up to the graphs that it begins with.
   void grow(std::size_t k, const Who& who) {
     tasks_.stage(extents_text(tasks_.extents(k)));
+    tasks_.expect_size(who, k);
     for (const auto i : who) open_size(i, k);
     choose_plan(k, who);
     const std::uint32_t graphs = tasks_.first_graphs(k);

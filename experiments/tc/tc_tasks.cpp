@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "experiments/console/options.hpp"
+#include "experiments/tasks/equilibrium.hpp"
 
 namespace rewise {
 
@@ -71,6 +72,27 @@ std::vector<SizeCell> TcTasks::cells(std::span<const std::size_t> which, std::si
   std::vector<SizeCell> all;
   for (const std::size_t i : which) all.push_back(cell(i, size, graphs));
   return all;
+}
+
+void TcTasks::expect_size(std::span<const std::size_t> which, std::size_t size) {
+  std::vector<TaskSpec> likely;
+  const auto add = [&](std::size_t k, std::uint32_t graphs, const std::string& purpose) {
+    for (std::uint32_t g = 0; g < graphs; ++g) {
+      for (const std::size_t i : which) {
+        likely.push_back(task_of(points[i], k, g, first_plan(points[i], k), purpose).spec);
+      }
+    }
+  };
+  const auto pilots = [&](std::size_t k) {
+    return config().equilibrate ? 1 : std::min(kPilots, first_graphs(k));
+  };
+  add(size, pilots(size), "pilot");
+  add(size, first_graphs(size), "graph");
+  if (size + 1 < config().sizes.size()) {
+    add(size + 1, pilots(size + 1), "pilot");
+    add(size + 1, std::min(first_graphs(size + 1), kPilotGraphs), "graph");
+  }
+  expect_graphs(likely);
 }
 
 void TcTasks::tune(std::size_t point, std::size_t size, std::uint64_t measure) {

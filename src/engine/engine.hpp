@@ -182,8 +182,8 @@ class Engine {
                      std::span<std::uint8_t> out) const = 0;  // [sites]
 
   // xxh3 of all spins in an order that does not depend on the engine's layout: [T][R or
-  // R/32][site].
-  virtual std::uint64_t trajectory_hash() const = 0;
+  // R/32][site]. `saved`: what save() gives now, whose spins need not be fetched again.
+  virtual std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const = 0;
 
   virtual Work work() const = 0;
 };

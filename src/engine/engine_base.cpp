@@ -233,7 +233,10 @@ void EngineBase::hash_part(std::size_t part, const std::function<void(Bytes)>& h
   hash(spins);
 }
 
-std::uint64_t EngineBase::trajectory_hash() const {
+std::uint64_t EngineBase::trajectory_hash(const EngineState* saved) const {
+  if (saved != nullptr && hashed_as_saved()) {
+    return XXH3_64bits(saved->bytes.data(), parts() * part_bytes_);
+  }
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash(XXH3_createState(),
                                                                       &XXH3_freeState);
   if (!hash) throw std::bad_alloc();

@@ -30,7 +30,7 @@ class EngineBase : public Engine {
   void restore(const EngineState& state) final;
   void spins(std::uint32_t temperature, std::uint32_t replica,
              std::span<std::uint8_t> out) const final;
-  std::uint64_t trajectory_hash() const final;
+  std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const final;
   Work work() const final { return work_; }
   // Whether an advance() was stopped on its way, here or before the state was saved.
   virtual bool under_way() const { return !in_step() || ahead_.front() > 0; }
@@ -44,8 +44,10 @@ class EngineBase : public Engine {
   // A part's spins as they are saved, to the host and back. [part_bytes]
   virtual void read_part(std::size_t part, std::span<std::uint8_t> out) const = 0;
   virtual void write_part(std::size_t part, Bytes spins) = 0;
-  // A part's spins as they are hashed: in site order, by one or several calls of `hash`.
+  // A part's spins as they are hashed: in site order, by one or several calls of `hash`; and
+  // whether they are saved so.
   virtual void hash_part(std::size_t part, const std::function<void(Bytes)>& hash) const;
+  virtual bool hashed_as_saved() const { return true; }
   virtual void read_replica(std::size_t replica, std::span<std::uint8_t> out) const = 0;  // [sites]
   // Error(data) for saved spins, [parts][part_bytes], that are none.
   virtual void check_spins(Bytes) const {}

@@ -51,6 +51,7 @@ class PackedEngine : public EngineBase {
   void read_part(std::size_t who, std::span<std::uint8_t> out) const final;
   void write_part(std::size_t who, Bytes spins) final;
   void hash_part(std::size_t who, const std::function<void(Bytes)>& hash) const final;
+  bool hashed_as_saved() const final { return false; }
   void read_replica(std::size_t who, std::span<std::uint8_t> out) const final;
   std::vector<std::uint64_t> save_sums() const final { return {}; }
   bool restore_sums(std::span<const std::uint64_t> words) final { return words.empty(); }

@@ -293,7 +293,7 @@ TaskData Simulation::data() const {
   note["work.update_seconds"] = fmt::format("{:.17g}", seconds);
   note["work.updates"] =
       fmt::format("{:.17g}", static_cast<double>(work.local_attempts + work.cluster_sites));
-  note_origin(note, *engine_);
+  note_origin(note, *engine_, engine_->trajectory_hash());
   return data;
 }
 

@@ -194,6 +194,41 @@ TEST_CASE(
   group.run();
 }
 
+TEST_CASE(
+    "what a group has measured is handed over before the first state is fetched and written") {
+  oracle::Workplace place;
+  std::filesystem::create_directories(place / "tasks");
+  const auto specs = some_tasks(false);
+  std::vector<TaskJob> jobs = jobs_in((place / "").string(), specs);
+  std::vector<std::string> order, early(specs.size());
+  for (std::size_t k = 0; k < jobs.size(); ++k) {
+    jobs[k].ready = [&, k](TaskRecord&& record) {
+      order.push_back("result");
+      early[k] = content_digest({std::move(record), {}});
+    };
+    jobs[k].done = [&, k](TaskResult&& result) {
+      CHECK_FALSE(result.error);
+      CHECK(file_exists(jobs_in((place / "").string(), specs)[k].paths->finished));
+      order.push_back("file");
+    };
+  }
+  HostThreads none(0);
+  TaskGroup(std::move(jobs), plain_run(), none).run();
+  std::vector<std::string> expected(specs.size(), "result");
+  expected.insert(expected.end(), specs.size(), "file");
+  CHECK(order == expected);
+  for (std::size_t k = 0; k < specs.size(); ++k) {
+    const auto written =
+        read_finished(specs[k], task_paths((place / "").string(), task_id(specs[k])));
+    REQUIRE(written);
+    TaskData bare = *written;
+    bare.state = {};
+    CHECK(early[k] == content_digest(bare));
+    CHECK(written->provenance.contains("trajectory_hash"));
+    CHECK_FALSE(written->state.bytes.empty());
+  }
+}
+
 TEST_CASE("which tasks run together, and how many fill a device") {
   const auto specs = some_tasks(true);
   CHECK(run_together(specs[0], specs[4]));
