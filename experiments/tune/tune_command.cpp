@@ -141,6 +141,12 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   if (imported) {
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, parse_first_site(options.first_site)));
+    if (spec.imported->spec().bare) {
+      throw Error(ExitCode::usage,
+                  fmt::format("--graph: {} is a lattice without its shortcuts, which `rewise run` "
+                              "takes; tune is for whole graphs",
+                              options.graph));
+    }
     if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE");

@@ -337,6 +337,7 @@ class CudaBatch final : public EngineBatch {
       engines_[k]->join(batch, k);
       engines_[k]->start();
     }
+    batch->wait();
   }
 
   std::size_t size() const override { return engines_.size(); }

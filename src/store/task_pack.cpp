@@ -140,6 +140,23 @@ std::optional<std::pair<Bytes, Index>> read_pack(const fs::path& path) {
   return std::pair(std::move(bytes), std::move(index));
 }
 
+// Of a pack that was just written, without reading it; nothing where another file stands there.
+std::shared_ptr<const Index> index_of_written(const fs::path& path,
+                                              std::span<const std::byte> image) {
+  const InputFile file(path);
+  Index index;
+  SealBlock block{};
+  if (!file.is_there() || file.read(block) != kBlock) return nullptr;
+  index.identity = file.identity();
+  const auto size = static_cast<std::size_t>(index.identity.size);
+  const SealedRead seal = check_seal(block, size, image);
+  if (size != kBlock + image.size() || seal.state != SealState::good) return nullptr;
+  index.state = seal.state;
+  index.term = seal.term;
+  list_places(image, index);
+  return std::make_shared<const Index>(std::move(index));
+}
+
 // What this process knows of the packs of all folders; each is looked at again once another file
 // stands under its name.
 class Packs {
@@ -163,6 +180,12 @@ class Packs {
       }
     }
     return found;
+  }
+
+  // Of a pack that this process has written: who looks for a task need not read all of it.
+  void learn(const fs::path& path, std::shared_ptr<const Index> index) {
+    const std::lock_guard lock(mutex_);
+    indices_[path.string()] = std::move(index);
   }
 
  private:
@@ -393,7 +416,11 @@ void grow_pack(const fs::path& path, std::vector<Own> own, Lease& lease) {
     there = one.bytes;
   }
   if (before) lease.outgrow(before->second.term);
-  if (changed) write_sealed(path, encode_pack(tasks), &lease);
+  if (changed) {
+    const Bytes image = encode_pack(tasks);
+    write_sealed(path, image, &lease);
+    if (auto index = index_of_written(path, image)) packs().learn(path, std::move(index));
+  }
   lease.prove_locked([&] {
     for (const Own& one : own) {
       struct stat status;
