@@ -41,7 +41,8 @@ struct StudyTask {
   std::size_t size = 0;
 };
 
-// Takes each finished task, in any order, on any thread, once.
+// Takes each finished task, in any order, on any thread, once; without its final state and, where
+// it was computed just now, the hash of that.
 using TaskHandler = std::function<void(std::size_t index, TaskData&& data)>;
 
 class Study {

@@ -256,7 +256,7 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   const Sizes cells = on_device ? s : listed(s);
   need.engine = single ? single_engine(spec, s) : bundle_engine(spec, cells);
   need.working = single ? single_working(spec, s, each) : bundle_working(spec, cells, each);
-  need.saving = (keeps_file ? 3 : 1) * state + (single ? 1 : 8) * s.sites;
+  need.saving = (keeps_file ? 3 : 1) * state;
   if (on_device) {
     need.device = 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired;
     if (!single) need.device += device_working(spec, s);
