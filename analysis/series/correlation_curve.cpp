@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "analysis/series/jackknife.hpp"
 
@@ -10,13 +11,74 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Eigen::Index kFewGroups = 4;  // the spread of fewer is uncertain itself
 
-double settles_below(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double level) {
-  Eigen::Index i = y.size();
-  while (i > 0 && y[i - 1] <= level) --i;
+// Where y comes down to the level just before point i.
+double passage(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double level, Eigen::Index i) {
   if (i == y.size()) return kInfinity;
   if (i == 0) return x[0];
   return x[i - 1] + (x[i] - x[i - 1]) * (y[i - 1] - level) / (y[i - 1] - y[i]);
+}
+
+double last_passage(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double level) {
+  Eigen::Index i = y.size();
+  while (i > 0 && y[i - 1] <= level) --i;
+  return passage(x, y, level, i);
+}
+
+double first_passage(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double level) {
+  Eigen::Index i = 0;
+  while (i < y.size() && y[i] > level) ++i;
+  return passage(x, y, level, i);
+}
+
+// Errors of what f makes of the mean row, by jackknife; NaN where it is not finite without one.
+template <class F>
+Eigen::ArrayXd jackknife_errors(const Eigen::ArrayXXd& rows, const F& f) {
+  const Eigen::ArrayXd all = f(rows.colwise().mean().transpose());
+  if (rows.rows() < 2) return Eigen::ArrayXd::Constant(all.size(), kNan);
+  const Eigen::ArrayXXd left_out = leave_one_out_means(rows);
+  Eigen::ArrayXXd values(rows.rows(), all.size());
+  for (Eigen::Index i = 0; i < rows.rows(); ++i) {
+    values.row(i) = f(left_out.row(i).transpose()).transpose();
+  }
+  const auto n = static_cast<double>(rows.rows());
+  const Eigen::ArrayXXd off = values.rowwise() - values.colwise().mean();
+  const Eigen::ArrayXd error = ((n - 1) / n * off.square().colwise().sum().transpose()).sqrt();
+  return error.isFinite().select(error, kNan);
+}
+
+// By jackknife over groups; those of few groups are not taken below what the rows say.
+template <class F>
+Eigen::ArrayXd errors_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, const F& f) {
+  const Eigen::Index groups = rows.rows() / members;
+  if (groups < 2) return jackknife_errors(rows, f);
+  const Eigen::ArrayXd error = jackknife_errors(group_means(rows, members), f);
+  if (groups >= kFewGroups || members == 1) return error;
+  const Eigen::ArrayXd of_rows = jackknife_errors(rows, f);
+  return (error.isFinite() && of_rows.isFinite()).select(error.max(of_rows), kNan);
+}
+
+template <class F>
+Value time_of(const F& passage, const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
+              Eigen::Index members) {
+  const auto time = [&](const Eigen::ArrayXd& mean) {
+    return Eigen::ArrayXd::Constant(1, passage(x, mean, level));
+  };
+  const double value = time(rows.colwise().mean().transpose())[0];
+  return {value, std::isfinite(value) ? errors_over_groups(rows, members, time)[0] : kNan};
+}
+
+// Of each replica, about the mean of all: the mean of x(s) x(s + t) for each lag t.
+Eigen::ArrayXXd products_at(RealSeriesRef series, const std::vector<Eigen::Index>& lags) {
+  const RealSeries off = series - series.mean();
+  Eigen::ArrayXXd products(series.cols(), static_cast<Eigen::Index>(lags.size()));
+  for (std::size_t k = 0; k < lags.size(); ++k) {
+    const Eigen::Index pairs = series.rows() - lags[k];
+    products.col(static_cast<Eigen::Index>(k)) =
+        (off.topRows(pairs) * off.bottomRows(pairs)).colwise().mean().transpose();
+  }
+  return products;
 }
 
 }  // namespace
@@ -42,52 +104,45 @@ Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members) {
 }
 
 MeanCurve mean_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members) {
-  constexpr Eigen::Index few = 4;
   const Eigen::Index groups = rows.rows() / members;
   MeanCurve curve = mean_curve(rows);
   if (groups < 2) return curve;
   const Eigen::ArrayXd error = mean_curve(group_means(rows, members)).error;
-  curve.error = groups < few && members > 1 ? error.max(curve.error) : error;
+  curve.error = groups < kFewGroups && members > 1 ? error.max(curve.error) : error;
   return curve;
 }
 
-Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level) {
-  const double value = settles_below(x, rows.colwise().mean().transpose(), level);
-  if (!std::isfinite(value) || rows.rows() < 2) return {value, kNan};
-  const auto n = static_cast<double>(rows.rows());
-  const Eigen::ArrayXXd left_out = leave_one_out_means(rows);
-  Eigen::ArrayXd times(rows.rows());
-  for (Eigen::Index i = 0; i < rows.rows(); ++i) {
-    times[i] = settles_below(x, left_out.row(i).transpose(), level);
-  }
-  if (!times.allFinite()) return {value, kNan};
-  return {value, std::sqrt((n - 1) / n * (times - times.mean()).square().sum())};
+Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
+                    Eigen::Index members) {
+  return time_of(last_passage, x, rows, level, members);
 }
 
-MeanCurve autocorrelation_curve(RealSeriesRef series, const std::vector<Eigen::Index>& lags) {
-  const Eigen::Index times = series.rows(), replicas = series.cols();
+Value first_time_at_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
+                          Eigen::Index members) {
+  return time_of(first_passage, x, rows, level, members);
+}
+
+MeanCurve autocorrelation_curve(RealSeriesRef series, const std::vector<Eigen::Index>& lags,
+                                Eigen::Index members) {
+  std::vector<Eigen::Index> with_zero = lags;
+  with_zero.push_back(0);
+  const Eigen::ArrayXXd products = products_at(series, with_zero);
   const auto points = static_cast<Eigen::Index>(lags.size());
-  const RealSeries off = series - series.mean();
-  Eigen::ArrayXXd products(replicas, points + 1);  // the last column: lag 0
-  for (Eigen::Index k = 0; k <= points; ++k) {
-    const Eigen::Index lag = k < points ? lags[static_cast<std::size_t>(k)] : 0;
-    const Eigen::Index pairs = times - lag;
-    products.col(k) = (off.topRows(pairs) * off.bottomRows(pairs)).colwise().mean().transpose();
-  }
-  MeanCurve curve{Eigen::ArrayXd::Zero(points), Eigen::ArrayXd::Zero(points)};
+  const auto rho = [points](const Eigen::ArrayXd& mean) -> Eigen::ArrayXd {
+    return mean.head(points) / mean[points];
+  };
   const Eigen::ArrayXd mean = products.colwise().mean().transpose();
-  if (!(mean[points] > 0)) return curve;
-  curve.value = mean.head(points) / mean[points];
-  if (replicas < 2) {
-    curve.error = Eigen::ArrayXd::Constant(points, kNan);
-    return curve;
-  }
-  const Eigen::ArrayXXd left_out = leave_one_out_means(products);
-  const Eigen::ArrayXXd rho = left_out.leftCols(points).colwise() / left_out.col(points);
-  const Eigen::ArrayXXd spread = rho.rowwise() - rho.colwise().mean();
-  const auto n = static_cast<double>(replicas);
-  curve.error = ((n - 1) / n * spread.square().colwise().sum().transpose()).sqrt();
-  return curve;
+  if (!(mean[points] > 0)) return {Eigen::ArrayXd::Zero(points), Eigen::ArrayXd::Zero(points)};
+  return {rho(mean), errors_over_groups(products, members, rho)};
+}
+
+double tau_error(RealSeriesRef series, Eigen::Index window, Eigen::Index members) {
+  std::vector<Eigen::Index> lags(static_cast<std::size_t>(window) + 1);
+  std::iota(lags.begin(), lags.end(), Eigen::Index{0});
+  const auto tau = [](const Eigen::ArrayXd& mean) {
+    return Eigen::ArrayXd::Constant(1, mean.sum() / mean[0] - 0.5);
+  };
+  return errors_over_groups(products_at(series, lags), members, tau)[0];
 }
 
 }  // namespace rewise

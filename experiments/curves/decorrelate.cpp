@@ -16,7 +16,6 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint32_t kGraphsForErrors = 4;
 constexpr Eigen::Index kMostLags = 100;
 
 // Comparisons of configurations that the processor makes while a CUDA device goes on; on the CPU
@@ -148,7 +147,7 @@ Eigen::ArrayXd as_array(const std::vector<std::uint64_t>& numbers) {
 }
 
 void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
-                         const Schedule& schedule, double cycle_seconds) {
+                         Eigen::Index replicas, const Schedule& schedule, double cycle_seconds) {
   const Eigen::Index times = sums.energy.rows();
   std::vector<Eigen::Index> lags;
   for (const auto lag : step_grid(static_cast<std::uint64_t>(std::max<Eigen::Index>(times / 4, 1)),
@@ -169,7 +168,7 @@ void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
   for (const auto& [name, series] : {std::pair<std::string, const RealSeries*>{"e", &sums.energy},
                                      {"abs_m", &sums.abs_m},
                                      {"m2", &sums.m2}}) {
-    const MeanCurve rho = autocorrelation_curve(*series, lags);
+    const MeanCurve rho = autocorrelation_curve(*series, lags, replicas);
     curve.add("rho_" + name, rho.value);
     curve.add("rho_" + name + "_error", rho.error);
   }
@@ -209,12 +208,8 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
                                                    mix.schedule.cluster * cluster.error)};
   const Eigen::ArrayXd steps = as_array(follower.lags());
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
-  const auto members =
-      static_cast<Eigen::Index>(spec.graphs >= kGraphsForErrors ? spec.replicas : 1);
-  const Eigen::ArrayXXd rows = group_means(sums.abs_correlation, members);
-
-  Curve& curve = set.table("correlation").curves.emplace_back(Curve{keys, {}});
   const auto replicas = static_cast<Eigen::Index>(spec.replicas);
+  Curve& curve = set.table("correlation").curves.emplace_back(Curve{keys, {}});
   const MeanCurve plain = mean_over_groups(sums.correlation, replicas),
                   absolute = mean_over_groups(sums.abs_correlation, replicas);
   curve.add("steps", steps);
@@ -223,7 +218,7 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   curve.add("correlation_error", plain.error);
   curve.add("abs_correlation", absolute.value);
   curve.add("abs_correlation_error", absolute.error);
-  add_autocorrelation(set, keys, sums, mix.schedule, cycle_seconds);
+  add_autocorrelation(set, keys, sums, replicas, mix.schedule, cycle_seconds);
 
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
   row.add("sweep_seconds", local);
@@ -235,15 +230,17 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
   row.add("seconds_end", with_cost({seconds[last], 0}, cycle_cost));
   for (const auto& [name, level] :
        {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 1.0 / 10}, {"30", 1.0 / 30}}) {
-    row.add(std::string("steps_to_1/") + name, time_to_level(steps, rows, level));
+    row.add(std::string("steps_to_1/") + name,
+            time_to_level(steps, sums.abs_correlation, level, replicas));
     row.add(std::string("seconds_to_1/") + name,
-            with_cost(time_to_level(seconds, rows, level), cycle_cost));
+            with_cost(time_to_level(seconds, sums.abs_correlation, level, replicas), cycle_cost));
   }
   for (const auto& [name, series] : {std::pair<std::string, const RealSeries*>{"e", &sums.energy},
                                      {"abs_m", &sums.abs_m},
                                      {"m2", &sums.m2}}) {
     if (series->rows() < 4) continue;
-    const GammaResult gamma = gamma_method(*series);
+    GammaResult gamma = gamma_method(*series);
+    if (series->cols() > replicas) gamma.tau.error = tau_error(*series, gamma.window, replicas);
     const Value in_steps = scaled(gamma.tau, static_cast<double>(cycle));
     const Value in_seconds = with_cost(scaled(gamma.tau, cycle_seconds), cycle_cost);
     const Value beyond{std::numeric_limits<double>::infinity(), std::nan("")};

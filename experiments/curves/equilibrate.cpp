@@ -92,14 +92,6 @@ Eigen::ArrayXd rows_at(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& rows,
   return (1 - share) * rows.col(at - 1) + share * rows.col(at);
 }
 
-// Points up to the first at which the mean gap is below kNear: small systems fluctuate by more.
-Eigen::Index first_near(const Eigen::ArrayXXd& gap) {
-  const Eigen::ArrayXd mean = gap.colwise().mean();
-  Eigen::Index at = 0;
-  while (at + 1 < mean.size() && mean[at] > kNear) ++at;
-  return at + 1;
-}
-
 void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
               const StartCurves& hot, const StartCurves& cold, Eigen::Index replicas) {
   Curve& curve = set.table("energy").curves.emplace_back(Curve{keys, {}});
@@ -131,13 +123,14 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   row.add("equilibrium_seconds", seconds);
   row.add("apart_until_steps", {found.last, 0});
   row.add("apart_until_seconds", seconds_at(found.last));
-  // Of the mean of the last quarter of the points, from a cold start.
-  const double rest = cold.energy.rightCols((steps.size() + 3) / 4).mean();
-  const Eigen::ArrayXXd gap = (hot.energy - rest) / std::abs(rest);
+  // How far above 95% of the mean of the last quarter of the points, from a cold start; for the
+  // first time, as small systems fluctuate by more.
+  const Eigen::ArrayXd rest = cold.energy.rightCols((steps.size() + 3) / 4).rowwise().mean();
+  const Eigen::ArrayXXd above =
+      hot.energy.colwise() - (rest.mean() < 0 ? 1 - kNear : 1 + kNear) * rest;
   const MeanCurve clock = mean_curve(hot.seconds);
-  const Eigen::Index near = first_near(gap);
-  row.add("steps_to_5%", time_to_level(steps.head(near), gap.leftCols(near), kNear));
-  row.add("seconds_to_5%", time_to_level(clock.value.head(near), gap.leftCols(near), kNear));
+  row.add("steps_to_5%", first_time_at_level(steps, above, 0, replicas));
+  row.add("seconds_to_5%", first_time_at_level(clock.value, above, 0, replicas));
   row.add("steps_end", {steps[steps.size() - 1], 0});
   row.add("seconds_end", {clock.value[steps.size() - 1], clock.error[steps.size() - 1]});
   if (steps[0] <= 100 && steps[steps.size() - 1] >= 100) {

@@ -56,7 +56,7 @@ TEST_CASE("time to a level: an exponential's, with an error that covers the trut
   const Eigen::ArrayXd x = Eigen::ArrayXd::LinSpaced(points, 0, 39);
   // Straight lines between points lie above the exponential: the truth is taken on them as well.
   Eigen::ArrayXd clean = (-x / 10).exp();
-  const double truth = time_to_level(x, clean.transpose(), std::exp(-1.25)).value;
+  const double truth = time_to_level(x, clean.transpose(), std::exp(-1.25), 1).value;
   CHECK(truth == Approx(12.5).epsilon(1e-3));
   test::Coverage coverage(members - 1);
   for (int i = 0; i < 1000; ++i) {
@@ -64,13 +64,15 @@ TEST_CASE("time to a level: an exponential's, with an error that covers the trut
     for (Eigen::Index m = 0; m < members; ++m) {
       rows.row(m) = (clean * (1 + 0.1 * dice.normal())).transpose();
     }
-    coverage.add(time_to_level(x, rows, std::exp(-1.25)), truth);
+    coverage.add(time_to_level(x, rows, std::exp(-1.25), 1), truth);
   }
   CHECK_COVERAGE(coverage);
-  CHECK(std::isinf(time_to_level(x, clean.transpose(), 1e-3).value));
-  CHECK(time_to_level(x, clean.transpose(), 2).value == 0);
+  CHECK(std::isinf(time_to_level(x, clean.transpose(), 1e-3, 1).value));
+  CHECK(time_to_level(x, clean.transpose(), 2, 1).value == 0);
   clean[1] = 0;  // a dip on the way does not count
-  CHECK(time_to_level(x, clean.transpose(), std::exp(-1.25)).value == Approx(truth));
+  CHECK(time_to_level(x, clean.transpose(), std::exp(-1.25), 1).value == Approx(truth));
+  CHECK(first_time_at_level(x, clean.transpose(), 0.5, 1).value == Approx(0.5));
+  CHECK(std::isinf(first_time_at_level(x, clean.transpose(), -1, 1).value));
 }
 
 TEST_CASE("autocorrelation curve: AR(1) series, values and errors") {
@@ -78,7 +80,7 @@ TEST_CASE("autocorrelation curve: AR(1) series, values and errors") {
   const std::vector<Eigen::Index> lags{0, 1, 3, 10};
   std::vector<test::Coverage> coverage(lags.size(), test::Coverage(31));
   for (int i = 0; i < 300; ++i) {
-    const MeanCurve curve = autocorrelation_curve(autoregressive(dice, 1000, 32, 0.7), lags);
+    const MeanCurve curve = autocorrelation_curve(autoregressive(dice, 1000, 32, 0.7), lags, 1);
     CHECK(curve.value[0] == Approx(1));
     for (std::size_t k = 1; k < lags.size(); ++k) {
       const auto at = static_cast<Eigen::Index>(k);
@@ -87,7 +89,47 @@ TEST_CASE("autocorrelation curve: AR(1) series, values and errors") {
     }
   }
   for (std::size_t k = 1; k < lags.size(); ++k) CHECK_COVERAGE(coverage[k]);
-  const MeanCurve constant = autocorrelation_curve(RealSeries::Constant(20, 3, 2.0), {0, 1});
+  const MeanCurve constant = autocorrelation_curve(RealSeries::Constant(20, 3, 2.0), {0, 1}, 1);
   CHECK(constant.value[1] == 0);
   CHECK(constant.error[1] == 0);
+}
+
+TEST_CASE("tau over replicas: an error that covers the truth") {
+  test::Dice dice(33);
+  const Eigen::Index window = 15;
+  const double truth = 0.5 + 0.7 * (1 - std::pow(0.7, 15)) / (1 - 0.7);
+  test::Coverage coverage(31);
+  for (int i = 0; i < 300; ++i) {
+    const RealSeries series = autoregressive(dice, 1000, 32, 0.7);
+    std::vector<Eigen::Index> lags;
+    for (Eigen::Index t = 1; t <= window; ++t) lags.push_back(t);
+    const double tau = 0.5 + autocorrelation_curve(series, lags, 1).value.sum();
+    coverage.add({tau, tau_error(series, window, 1)}, truth);
+  }
+  CHECK_COVERAGE(coverage);
+  CHECK(std::isnan(tau_error(autoregressive(dice, 100, 1, 0.7), window, 1)));
+}
+
+TEST_CASE("groups of alike replicas count once, of few groups no less than replicas do") {
+  test::Dice dice(34);
+  const std::vector<Eigen::Index> lags{1, 3};
+  for (const Eigen::Index groups : {2, 3, 4, 8}) {
+    const RealSeries apart = autoregressive(dice, 200, groups, 0.7);
+    RealSeries twice(200, 2 * groups);
+    for (Eigen::Index g = 0; g < groups; ++g)
+      twice.col(2 * g) = twice.col(2 * g + 1) = apart.col(g);
+    const MeanCurve once = autocorrelation_curve(apart, lags, 1);
+    const MeanCurve both = autocorrelation_curve(twice, lags, 2);
+    CHECK(both.value[1] == Approx(once.value[1]));
+    CHECK(both.error[1] == Approx(once.error[1]));
+    CHECK(tau_error(twice, 10, 2) == Approx(tau_error(apart, 10, 1)));
+    CHECK(autocorrelation_curve(twice, lags, 1).error[1] < 0.8 * once.error[1]);
+  }
+  const Eigen::ArrayXd x = Eigen::ArrayXd::LinSpaced(3, 0, 2);
+  Eigen::ArrayXXd rows(4, 3);  // two groups of one mean
+  rows << 4, 2, 0, 4, 3, 0, 4, 3, 0, 4, 2, 0;
+  const Value time = time_to_level(x, rows, 1, 2);
+  CHECK(time.value == Approx(1.6));
+  CHECK(time.error == Approx(time_to_level(x, rows, 1, 1).error));
+  CHECK(time.error > 0.02);
 }
