@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "src/base/all_cores.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -16,6 +17,15 @@ MomentRows moments_at(const MomentTable& graphs, Index k) {
     rows.col(static_cast<Index>(m)) = graphs.table[m].col(k);
   }
   return rows;
+}
+
+// Points of a curve one by one, by all cores.
+template <class F>
+void for_each_point(const MomentTable& graphs, const F& f) {
+  constexpr std::size_t each = 500;  // nanoseconds of a graph
+  const auto points = static_cast<std::size_t>(graphs.temperature.size());
+  const auto members = static_cast<std::size_t>(graphs.table[0].rows());
+  on_all_cores(points, points * members * each, [&](std::size_t k) { f(static_cast<Index>(k)); });
 }
 
 JackknifeCurve empty_curve(int sample, const MomentTable& graphs) {
@@ -76,13 +86,13 @@ MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayX
 JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
                                  const ControlVariates& controls) {
   JackknifeCurve curve = empty_curve(sample, graphs);
-  for (Index k = 0; k < graphs.temperature.size(); ++k) {
+  for_each_point(graphs, [&](Index k) {
     const VectorFunction of_means = [&](const Eigen::VectorXd& mean) {
       const double value = f(Moments(mean.array()), graphs.sites, graphs.temperature[k]);
       return Eigen::VectorXd::Constant(1, value).eval();
     };
     set_point(curve, k, jackknife_controlled(sample, moments_at(graphs, k), controls, of_means)[0]);
-  }
+  });
   return curve;
 }
 
@@ -90,7 +100,7 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
                              const MomentFunction& f, const ControlVariates& controls) {
   JackknifeCurve curve = empty_curve(sample, graphs);
   const auto members = static_cast<double>(curve.left_out.rows());
-  for (Index k = 0; k < graphs.temperature.size(); ++k) {
+  for_each_point(graphs, [&](Index k) {
     const double t = graphs.temperature[k];
     const MomentRows of_graphs = moments_at(graphs, k);
     const Moments mean = controlled_mean(of_graphs, controls).array();
@@ -111,7 +121,7 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
       }
       curve.left_out(g, k) = f(mean + change / members, graphs.sites, t);
     }
-  }
+  });
   return curve;
 }
 
