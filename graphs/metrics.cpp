@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/graph/connected_components.hpp>
 #include <cmath>
+#include <limits>
 
 #include "graphs/boost_adaptor.hpp"
 #include "src/random/philox.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kUnreached = 0xFFFFFFFFu;
 
-// Mean of samples, and its standard error.
+// Mean of samples, and its standard error: not a number for fewer than two.
 class Mean {
  public:
   void add(double value) {
@@ -23,7 +24,7 @@ class Mean {
   }
   double value() const { return mean_; }
   double error() const {
-    if (count_ < 2) return 0;
+    if (count_ < 2) return std::numeric_limits<double>::quiet_NaN();
     const auto n = static_cast<double>(count_);
     return std::sqrt(squares_ / (n * (n - 1)));
   }
@@ -77,6 +78,7 @@ void measure_components(const Graph& graph, GraphMetrics& metrics) {
 }
 
 void measure_paths(const Graph& graph, std::uint64_t sources, GraphMetrics& metrics) {
+  if (sources == 0) return;
   metrics.path_sources = std::min(sources, graph.sites());
   Mean over_sources;
   double all_lengths = 0, all_pairs = 0;
@@ -97,6 +99,7 @@ void measure_paths(const Graph& graph, std::uint64_t sources, GraphMetrics& metr
 }
 
 void measure_clustering(const Graph& graph, std::uint64_t sites, GraphMetrics& metrics) {
+  if (sites == 0) return;
   metrics.clustering_sites = std::min(sites, graph.sites());
   Mean mean;
   for (std::uint64_t k = 0; k < metrics.clustering_sites; ++k) {

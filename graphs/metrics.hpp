@@ -25,7 +25,7 @@ struct GraphMetrics {
 
   std::uint64_t path_sources = 0;  // sources used; == sites: exact
   double mean_path = 0;            // mean distance between joined pairs of different sites
-  double mean_path_error = 0;      // standard error over the sources; 0 where exact
+  double mean_path_error = 0;      // standard error over the sources; 0 where exact, NaN of one
   std::uint32_t diameter = 0;      // longest distance met: a lower bound unless exact
 
   std::uint64_t clustering_sites = 0;

@@ -141,6 +141,9 @@ TEST_CASE("sampled metrics agree with exact ones within their error, and repeat"
   CHECK(std::abs(sampled.square_clustering - exact.square_clustering) <
         4 * sampled.square_clustering_error);
   CHECK(sampled.diameter <= exact.diameter);
+  const GraphMetrics few = metrics_of(graph, {.path_sources = 1, .clustering_sites = 0});
+  CHECK(std::isnan(few.mean_path_error));
+  CHECK(few.square_clustering_error == 0);
   const GraphMetrics again = metrics_of(graph, {.path_sources = 64, .clustering_sites = 256});
   CHECK(again.mean_path == sampled.mean_path);
   CHECK(again.square_clustering == sampled.square_clustering);
