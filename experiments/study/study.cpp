@@ -23,8 +23,8 @@
 
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/graph_stock.hpp"
 #include "experiments/study/ranks.hpp"
+#include "experiments/tasks/graph_stock.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_group.hpp"
 #include "src/base/error.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/study/graph_stock.hpp"
+#include "experiments/tasks/graph_stock.hpp"
 
 #include <algorithm>
 #include <condition_variable>

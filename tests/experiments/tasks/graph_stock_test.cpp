@@ -1,5 +1,5 @@
 // Graphs built ahead are those that tasks would build, each once, in the memory that is allowed.
-#include "experiments/study/graph_stock.hpp"
+#include "experiments/tasks/graph_stock.hpp"
 
 #include <atomic>
 #include <chrono>
