@@ -1,5 +1,6 @@
 #include "analysis/series/correlation_curve.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -32,41 +33,38 @@ double first_passage(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y, double le
   return passage(x, y, level, i);
 }
 
-// Errors of what f makes of the mean row, by jackknife; NaN where it is not finite without one.
+// `errors`, a function of rows, of the means of groups of `members` rows; those of few groups are
+// not taken below what the rows say.
 template <class F>
-Eigen::ArrayXd jackknife_errors(const Eigen::ArrayXXd& rows, const F& f) {
-  const Eigen::ArrayXd all = f(rows.colwise().mean().transpose());
-  if (rows.rows() < 2) return Eigen::ArrayXd::Constant(all.size(), kNan);
-  const Eigen::ArrayXXd left_out = leave_one_out_means(rows);
-  Eigen::ArrayXXd values(rows.rows(), all.size());
-  for (Eigen::Index i = 0; i < rows.rows(); ++i) {
-    values.row(i) = f(left_out.row(i).transpose()).transpose();
-  }
-  const auto n = static_cast<double>(rows.rows());
-  const Eigen::ArrayXXd off = values.rowwise() - values.colwise().mean();
-  const Eigen::ArrayXd error = ((n - 1) / n * off.square().colwise().sum().transpose()).sqrt();
-  return error.isFinite().select(error, kNan);
+Eigen::ArrayXd over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, const F& errors) {
+  const Eigen::Index groups = rows.rows() / members;
+  if (groups < 2) return errors(rows);
+  const Eigen::ArrayXd of_groups = errors(group_means(rows, members));
+  if (groups >= kFewGroups || members == 1) return of_groups;
+  const Eigen::ArrayXd of_rows = errors(rows);
+  return (of_groups.isFinite() && of_rows.isFinite()).select(of_groups.max(of_rows), kNan);
 }
 
-// By jackknife over groups; those of few groups are not taken below what the rows say.
-template <class F>
-Eigen::ArrayXd errors_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, const F& f) {
-  const Eigen::Index groups = rows.rows() / members;
-  if (groups < 2) return jackknife_errors(rows, f);
-  const Eigen::ArrayXd error = jackknife_errors(group_means(rows, members), f);
-  if (groups >= kFewGroups || members == 1) return error;
-  const Eigen::ArrayXd of_rows = jackknife_errors(rows, f);
-  return (error.isFinite() && of_rows.isFinite()).select(error.max(of_rows), kNan);
+// Of what f makes of the mean row, by jackknife over groups.
+Eigen::ArrayXd jackknife_errors(const Eigen::ArrayXXd& rows, Eigen::Index members,
+                                const VectorFunction& f) {
+  return over_groups(rows, members, [&](const Eigen::ArrayXXd& some) {
+    const std::vector<Jackknifed> numbers = jackknife_means(0, some, f);
+    Eigen::ArrayXd errors(static_cast<Eigen::Index>(numbers.size()));
+    std::ranges::transform(numbers, errors.begin(),
+                           [](const auto& n) { return estimate(n).error; });
+    return errors;
+  });
 }
 
 template <class F>
 Value time_of(const F& passage, const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
               Eigen::Index members) {
-  const auto time = [&](const Eigen::ArrayXd& mean) {
-    return Eigen::ArrayXd::Constant(1, passage(x, mean, level));
+  const auto time = [&](const Eigen::VectorXd& mean) {
+    return Eigen::VectorXd::Constant(1, passage(x, mean.array(), level)).eval();
   };
   const double value = time(rows.colwise().mean().transpose())[0];
-  return {value, std::isfinite(value) ? errors_over_groups(rows, members, time)[0] : kNan};
+  return {value, std::isfinite(value) ? jackknife_errors(rows, members, time)[0] : kNan};
 }
 
 // Of each replica, about the mean of all: the mean of x(s) x(s + t) for each lag t.
@@ -104,12 +102,8 @@ Eigen::ArrayXXd group_means(const Eigen::ArrayXXd& rows, Eigen::Index members) {
 }
 
 MeanCurve mean_over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members) {
-  const Eigen::Index groups = rows.rows() / members;
-  MeanCurve curve = mean_curve(rows);
-  if (groups < 2) return curve;
-  const Eigen::ArrayXd error = mean_curve(group_means(rows, members)).error;
-  curve.error = groups < kFewGroups && members > 1 ? error.max(curve.error) : error;
-  return curve;
+  return {rows.colwise().mean().transpose(),
+          over_groups(rows, members, [](const auto& some) { return mean_curve(some).error; })};
 }
 
 Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
@@ -128,21 +122,21 @@ MeanCurve autocorrelation_curve(RealSeriesRef series, const std::vector<Eigen::I
   with_zero.push_back(0);
   const Eigen::ArrayXXd products = products_at(series, with_zero);
   const auto points = static_cast<Eigen::Index>(lags.size());
-  const auto rho = [points](const Eigen::ArrayXd& mean) -> Eigen::ArrayXd {
+  const auto rho = [points](const Eigen::VectorXd& mean) -> Eigen::VectorXd {
     return mean.head(points) / mean[points];
   };
-  const Eigen::ArrayXd mean = products.colwise().mean().transpose();
+  const Eigen::VectorXd mean = products.colwise().mean().transpose();
   if (!(mean[points] > 0)) return {Eigen::ArrayXd::Zero(points), Eigen::ArrayXd::Zero(points)};
-  return {rho(mean), errors_over_groups(products, members, rho)};
+  return {rho(mean), jackknife_errors(products, members, rho)};
 }
 
 double tau_error(RealSeriesRef series, Eigen::Index window, Eigen::Index members) {
   std::vector<Eigen::Index> lags(static_cast<std::size_t>(window) + 1);
   std::iota(lags.begin(), lags.end(), Eigen::Index{0});
-  const auto tau = [](const Eigen::ArrayXd& mean) {
-    return Eigen::ArrayXd::Constant(1, mean.sum() / mean[0] - 0.5);
+  const auto tau = [](const Eigen::VectorXd& mean) {
+    return Eigen::VectorXd::Constant(1, mean.sum() / mean[0] - 0.5).eval();
   };
-  return errors_over_groups(products_at(series, lags), members, tau)[0];
+  return jackknife_errors(products_at(series, lags), members, tau)[0];
 }
 
 }  // namespace rewise

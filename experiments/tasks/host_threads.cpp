@@ -10,9 +10,7 @@
 namespace rewise {
 
 HostThreads::HostThreads(int most, double most_bytes)
-    : most_(static_cast<std::size_t>(std::max(most, 0))),
-      most_bytes_(most_bytes),
-      most_of_{most_, most_, most_, std::max<std::size_t>(most_ / 4, 1), most_ - most_ / 4} {}
+    : most_(static_cast<std::size_t>(std::max(most, 0))), most_bytes_(most_bytes) {}
 
 HostThreads::~HostThreads() {
   {
@@ -58,9 +56,11 @@ void HostThreads::start_thread() {
 // Of which urgency a job may begin; none.
 std::size_t HostThreads::next() const {
   const bool crowded = running(Urgency::ahead) + running(Urgency::file) >= most_ - most_ / 4;
+  const bool few_ahead = running(Urgency::ahead) < std::max<std::size_t>(most_ / 4, 1);
   const auto may = [&](std::size_t k) {
-    const bool leaves_room = k >= static_cast<std::size_t>(Urgency::ahead);
-    return !jobs_[k].empty() && running_[k] < most_of_[k] && !(leaves_room && crowded);
+    const auto urgency = static_cast<Urgency>(k);
+    return !jobs_[k].empty() && (urgency < Urgency::ahead || !crowded) &&
+           (urgency != Urgency::ahead || few_ahead);
   };
   std::size_t k = 0;
   while (k < jobs_.size() && !may(k)) ++k;

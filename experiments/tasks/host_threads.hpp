@@ -56,7 +56,6 @@ class HostThreads {
   std::mutex mutex_;
   std::condition_variable wake_, room_;
   std::array<Jobs, 5> jobs_;              // [urgency]
-  std::array<std::size_t, 5> most_of_;    // [urgency] at a time
   std::array<std::size_t, 5> running_{};  // [urgency]
   std::size_t waiting_ = 0;               // of all jobs
   std::vector<std::thread> threads_;

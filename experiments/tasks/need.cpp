@@ -242,10 +242,10 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
                 56 * values_of_series(spec) / static_cast<double>(spec.temperatures.size());
   need.graph = 16 * std::max(s.rewired, s.removed) + 20 * s.modified + 12 * s.ends;
   need.build = std::max(s.build, 13 * s.modified);
+  need.saving = (keeps_file ? 3 : 1) * state;
   if (spec.engine == EngineKind::packed) {
     need.engine = on_device ? 0 : state;
     need.device = on_device ? state : 0;
-    need.saving = (keeps_file ? 3 : 1) * state;
     if (s.modified == 0) return need;
     const double lists = s.sites / 8 + 8 * s.modified + 4 * s.ends;
     need.engine += kGrowing * lists;  // on the host, to be copied, if it runs on a device
@@ -256,7 +256,6 @@ MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool k
   const Sizes cells = on_device ? s : listed(s);
   need.engine = single ? single_engine(spec, s) : bundle_engine(spec, cells);
   need.working = single ? single_working(spec, s, each) : bundle_working(spec, cells, each);
-  need.saving = (keeps_file ? 3 : 1) * state;
   if (on_device) {
     need.device = 2 * state + 4 * s.sites + 64 * s.modified + 24 * s.rewired;
     if (!single) need.device += device_working(spec, s);

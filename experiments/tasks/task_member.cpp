@@ -255,8 +255,7 @@ void TaskMember::hand_over_result() {
 }
 
 void TaskMember::finish() {
-  const Saved saved = saved_at_end();
-  pack(saved, job_.paths ? job_.paths->finished : std::filesystem::path());
+  pack(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
   if (job_.ready && !handed_over_) {
     open_ = false;
     hand_over_(
