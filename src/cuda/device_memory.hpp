@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
+#include <mutex>
 
 #include "src/cuda/check.hpp"
 
@@ -58,6 +60,25 @@ inline cudaError_t take_from_device(void*& memory, std::size_t bytes) {
   return status;
 }
 
+// The stream of the current device on which its pool takes and gives; never taken down. Not that of
+// the thread, which the driver takes down when the thread ends, while others are at work.
+inline cudaError_t pool_stream(cudaStream_t& stream) {
+  static std::mutex mutex;
+  static auto& streams = *new std::map<int, cudaStream_t>;
+  int device = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status != cudaSuccess) return status;
+  const std::lock_guard lock(mutex);
+  const auto known = streams.find(device);
+  if (known != streams.end()) {
+    stream = known->second;
+    return status;
+  }
+  status = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  if (status == cudaSuccess) streams.emplace(device, stream);
+  return status;
+}
+
 // The same from the pool: it may be used on any stream once this returns.
 inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
   cudaMemPool_t pool = nullptr;
@@ -72,10 +93,10 @@ inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
     keeps = std::max<std::size_t>(total / 4, 1);
     status = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keeps);
   }
-  if (status == cudaSuccess) {
-    status = cudaMallocFromPoolAsync(&memory, bytes, pool, cudaStreamPerThread);
-  }
-  if (status == cudaSuccess) status = cudaStreamSynchronize(cudaStreamPerThread);
+  cudaStream_t stream = nullptr;
+  if (status == cudaSuccess) status = pool_stream(stream);
+  if (status == cudaSuccess) status = cudaMallocFromPoolAsync(&memory, bytes, pool, stream);
+  if (status == cudaSuccess) status = cudaStreamSynchronize(stream);
   return status;
 }
 
@@ -87,7 +108,9 @@ inline cudaError_t return_to_pool(void* memory) {
   if (status == cudaSuccess) status = cudaGetDevice(&current);
   if (status == cudaSuccess && of.device != current) status = cudaSetDevice(of.device);
   if (status == cudaSuccess && std::uncaught_exceptions() > 0) status = cudaDeviceSynchronize();
-  if (status == cudaSuccess) status = cudaFreeAsync(memory, cudaStreamPerThread);
+  cudaStream_t stream = nullptr;
+  if (status == cudaSuccess) status = pool_stream(stream);
+  if (status == cudaSuccess) status = cudaFreeAsync(memory, stream);
   if (of.device != current) cudaSetDevice(current);
   return status;
 }

@@ -10,6 +10,7 @@
 #include "src/bundle/local/local_cells.cuh"
 #include "src/bundle/local/local_cuda.hpp"
 #include "src/cuda/launch.hpp"
+#include "src/cuda/shared_memory.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -143,8 +144,7 @@ void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSw
                 const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
   const auto kernel =
       sweep.downhill ? sweep_resident<kDim, kVec, true> : sweep_resident<kDim, kVec, false>;
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  device_now().shared));
+  allow_shared_memory(kernel);
   LaunchShape shape{1, r.threads, r.shared_bytes};
   shape.blocks_y = sweep.bundles / kVec;
   shape.blocks_z = sweep.graphs;

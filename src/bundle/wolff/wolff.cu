@@ -12,6 +12,7 @@
 #include "src/bundle/words.cuh"
 #include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
+#include "src/cuda/shared_memory.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -714,13 +715,7 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
 void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLaunch& plan,
                   cudaStream_t stream) {
   const Kernel kernel = kernel_for(g.lattice.dim, plan.plane_shared);
-  // Only ever raised: captured launches of a larger plan may still be replayed.
-  cudaFuncAttributes now{};
-  check_cuda(cudaFuncGetAttributes(&now, kernel));
-  const auto wanted = static_cast<int>(plan.shared_bytes);
-  if (now.maxDynamicSharedSizeBytes < wanted) {
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, wanted));
-  }
+  allow_shared_memory(kernel);
   WolffLaunch part = plan;
   part.parts = std::clamp(run.updates / 8, 1u, plan.parts);
   launch(kernel, {plan.blocks, plan.threads, plan.shared_bytes}, stream, g, run, part);

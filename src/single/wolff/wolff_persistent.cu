@@ -22,6 +22,7 @@
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/launch.hpp"
+#include "src/cuda/shared_memory.hpp"
 #include "src/single/wolff/bond_draws.hpp"
 #include "src/single/wolff/wolff_cuda.hpp"
 #include "src/single/wolff/wolff_growth.cuh"
@@ -588,14 +589,6 @@ unsigned attribute(cudaDeviceAttr which) {
   return static_cast<unsigned>(value);
 }
 
-// Never lowered: an engine with a larger lattice may have set it.
-void raise_shared_memory(Kernel kernel, int bytes) {
-  cudaFuncAttributes now{};
-  check_cuda(cudaFuncGetAttributes(&now, kernel));
-  if (now.maxDynamicSharedSizeBytes >= bytes) return;
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-}
-
 class Persistent final : public WolffCuda {
  public:
   Persistent(const DevicePlan& plan, std::uint32_t systems) {
@@ -620,7 +613,7 @@ class Persistent final : public WolffCuda {
                      : plan.sites <= 16384 ? 128
                      : plan.sites <= 65536 ? 256
                                            : kMostThreads;
-    raise_shared_memory(kernel_, static_cast<int>(shape_.shared));
+    allow_shared_memory(kernel_);
     int per = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &per, kernel_, static_cast<int>(shape_.threads), shape_.shared));
