@@ -15,34 +15,29 @@ DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
   return buffer;
 }
 
-// Modified cells of a graph; numbers of groups, cells and neighbours count from its own first.
+// Modified cells of a graph, by groups of one degree that are padded to whole warps with their
+// first cell; numbers of cells and neighbours count from its own first.
 struct CellLists {
-  std::vector<DeviceGroup> groups;
-  std::vector<std::uint32_t> group_of_warp, slot, site, neighbour, first;
+  std::vector<DeviceWarp> warps;
+  std::vector<std::uint32_t> slot, site, neighbour, first;
 
   std::uint32_t cells() const { return static_cast<std::uint32_t>(slot.size()); }
 
   void add(const ModifiedGroup& host, std::uint32_t thresholds, std::uint32_t classes) {
-    DeviceGroup group{};
-    group.degree = host.degree;
-    group.first = cells();
-    group.cells = host.cells;
-    group.padded = (host.cells + 31) / 32 * 32;
-    group.neighbour = neighbour.size();
-    group.thresholds = thresholds;
-    group.classes = classes;
-    for (std::uint32_t i = 0; i < group.padded; ++i) {
+    const std::uint32_t padded = (host.cells + 31) / 32 * 32;
+    for (std::uint32_t i = 0; i < padded; ++i) {
+      if (i % 32 == 0) {
+        warps.push_back({neighbour.size() + i, padded, host.degree, thresholds, classes,
+                         std::min(host.cells - i, 32u), 0});
+      }
       slot.push_back(host.slot[i < host.cells ? i : 0]);
       site.push_back(host.site[i < host.cells ? i : 0]);
     }
     for (std::uint32_t j = 0; j < host.degree; ++j) {
       const std::uint32_t* column = host.neighbour.data() + std::size_t{j} * host.padded;
       neighbour.insert(neighbour.end(), column, column + host.cells);
-      neighbour.insert(neighbour.end(), group.padded - group.cells, column[0]);
+      neighbour.insert(neighbour.end(), padded - host.cells, column[0]);
     }
-    group_of_warp.insert(group_of_warp.end(), group.padded / 32,
-                         static_cast<std::uint32_t>(groups.size()));
-    groups.push_back(group);
   }
 };
 
@@ -121,6 +116,7 @@ void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t
   lattice_.extent3 = host.extent[3];
   lattice_.sites = static_cast<std::uint32_t>(layout.sites);
   lattice_.half_row = layout.half_row;
+  lattice_.per_row = FastDiv(layout.half_row);
   lattice_.rows = layout.rows;
   lattice_.words = static_cast<std::uint32_t>(layout.words);
   for (int c = 0; c < 2; ++c) {
@@ -211,34 +207,23 @@ void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t s
     lists[k].first.push_back(lists[k].cells());
   });
   most_modified_.assign(colours, 0);
-  std::uint32_t groups = 0, cells = 0;
+  std::uint32_t cells = 0;
   for (std::uint64_t neighbours = 0; CellLists & own : lists) {
     for (std::size_t c = 0; c < colours; ++c) {
       most_modified_[c] = std::max(most_modified_[c], own.first[c + 1] - own.first[c]);
     }
-    for (DeviceGroup& group : own.groups) {
-      group.first += cells;
-      group.neighbour += neighbours;
-    }
-    for (std::uint32_t& number : own.group_of_warp) number += groups;
+    for (DeviceWarp& warp : own.warps) warp.neighbour += neighbours;
     for (std::uint32_t& number : own.first) number += cells;
-    groups += static_cast<std::uint32_t>(own.groups.size());
     cells += own.cells();
     neighbours += own.neighbour.size();
   }
-  groups_ = joined(lists, &CellLists::groups, stream);
-  group_of_warp_ = joined(lists, &CellLists::group_of_warp, stream);
+  warps_ = joined(lists, &CellLists::warps, stream);
   slot_ = joined(lists, &CellLists::slot, stream);
   site_ = joined(lists, &CellLists::site, stream);
   neighbour_ = joined(lists, &CellLists::neighbour, stream);
   first_ = joined(lists, &CellLists::first, stream);
-  cells_ = {groups_.data(),
-            group_of_warp_.data(),
-            slot_.data(),
-            site_.data(),
-            neighbour_.data(),
-            first_.data(),
-            static_cast<std::uint32_t>(colours_)};
+  cells_ = {warps_.data(),     slot_.data(),  site_.data(),
+            neighbour_.data(), first_.data(), static_cast<std::uint32_t>(colours_)};
 }
 
 void DeviceGraphs::lay_pairs(std::span<const EngineView> engines, cudaStream_t stream) {

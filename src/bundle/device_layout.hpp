@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "src/base/fast_div.hpp"
+
 namespace rewise::bundle {
 
 // Of one launch: their seeds travel as arguments, so that the keys of Philox stay uniform.
@@ -27,6 +29,7 @@ struct DeviceLattice {
   std::uint32_t extent0 = 0, extent1 = 0, extent2 = 0, extent3 = 0;
   std::uint32_t sites = 0;
   std::uint32_t half_row = 0, rows = 0;
+  FastDiv per_row;          // of half_row
   std::uint32_t words = 0;  // slots per bundle
   std::uint32_t colour_base[2]{};
   const std::uint32_t* row_neighbour = nullptr;  // [rows][2 (dim - 1)]
@@ -51,23 +54,22 @@ void with_vec(int vec, F&& f) {
   f.template operator()<1>();
 }
 
-// A group of modified cells (layout.hpp) in the device's lists; groups are padded to whole warps.
-struct DeviceGroup {
-  std::uint32_t degree;
-  std::uint32_t first;  // of its cells in slot[] and site[]
-  std::uint32_t cells;  // real ones; the rest repeats cell 0
+// 32 modified cells of one degree, a warp's: what it reads before their neighbours.
+struct alignas(16) DeviceWarp {
+  std::uint64_t neighbour;  // of neighbour j of lane l: neighbour + j * padded + l
   std::uint32_t padded;
-  std::uint64_t neighbour;   // of neighbour j of cell i: neighbour + j * padded + i
+  std::uint32_t degree;
   std::uint32_t thresholds;  // of this degree in a bundle's threshold table
   std::uint32_t classes;
+  std::uint32_t cells;  // real ones, in the first lanes
+  std::uint32_t unused;
 };
 
 // The modified cells of all graphs, one list, by graph and colour.
 struct DeviceCells {
-  const DeviceGroup* groups = nullptr;
-  const std::uint32_t* group_of_warp = nullptr;  // [cells / 32]
-  const std::uint32_t* slot = nullptr;           // [cells]
-  const std::uint32_t* site = nullptr;           // [cells]
+  const DeviceWarp* warps = nullptr;    // [cells / 32]
+  const std::uint32_t* slot = nullptr;  // [cells]
+  const std::uint32_t* site = nullptr;  // [cells]
   const std::uint32_t* neighbour = nullptr;
   const std::uint32_t* first = nullptr;  // [graphs][colours + 1], in cells
   std::uint32_t colours = 2;

@@ -13,30 +13,35 @@ template <int kDim, int kVec, bool kDownhill>
 __global__ void __launch_bounds__(kThreads, kVec > 1 ? 8 : 1)
     update_regular_cells(const __grid_constant__ DeviceLattice g,
                          const __grid_constant__ DeviceSweep sweep, int colour) {
-  __shared__ Block<kVec> block;
+  constexpr int kClasses = regular_classes(kDim, kDownhill);
+  __shared__ Block<kVec, kClasses, kClasses> block;
   const BlockUpdate s = block_update<kVec>(sweep);
-  load_regular_digits<kVec>(s, block.regular, kDownhill ? kDim : 2 * kDim + 1);
+  load_regular_digits(s, block.regular);
   open_block(s, block);
   std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * g.words * kVec;
   const std::uint32_t i = regular_place(g, colour, blockIdx.x * kThreads + threadIdx.x);
-  if (i != kNoPlace) regular_cell<kDim, kVec, kDownhill>(g, s, block, colour, i, spins);
-  decide_queue(s, block, spins);
+  OpenCell<kVec> open;
+  if (i != kNoPlace) open = regular_cell<kDim, kVec, kDownhill>(g, s, block, colour, i, spins);
+  queue_up(block, open);
+  decide_queue<true>(s, block, spins);
 }
 
-template <int kVec>
+template <int kVec, bool kDownhill>
 __global__ void __launch_bounds__(kThreads, kVec > 1 ? 7 : 1)
     update_modified_cells(const __grid_constant__ DeviceCells cells,
                           const __grid_constant__ DeviceSweep sweep, std::uint32_t words,
                           int colour) {
-  __shared__ Block<kVec> block;
+  __shared__ Block<kVec, 1, most_quick(kDownhill)> block;
   const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
   const std::uint32_t cell = range[0] + blockIdx.x * kThreads + threadIdx.x;
   const std::uint32_t last = range[1];
   const BlockUpdate s = block_update<kVec>(sweep);
   open_block(s, block);
   std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * words * kVec;
-  if (cell < last) any_modified_cell<kVec>(cells, s, block, cell, spins);
-  decide_queue(s, block, spins);
+  OpenCell<kVec> open;
+  if (cell < last) open = any_modified_cell<kVec, kDownhill>(cells, s, block, cell, spins);
+  queue_up(block, open);
+  decide_queue<false>(s, block, spins);
 }
 
 LaunchShape shape_for(std::uint32_t items, const DeviceSweep& sweep) {
@@ -50,6 +55,10 @@ template <int kDim, int kVec>
 auto regular_kernel(bool downhill) {
   return downhill ? update_regular_cells<kDim, kVec, true>
                   : update_regular_cells<kDim, kVec, false>;
+}
+template <int kVec>
+auto modified_kernel(bool downhill) {
+  return downhill ? update_modified_cells<kVec, true> : update_modified_cells<kVec, false>;
 }
 
 }  // namespace
@@ -69,8 +78,8 @@ void launch_modified(const DeviceLattice& g, const DeviceCells& cells, const Dev
                      int colour, std::uint32_t most, cudaStream_t stream) {
   if (most == 0) return;
   with_vec(sweep.vec, [&]<int kVec>() {
-    launch(update_modified_cells<kVec>, shape_for(most, sweep), stream, cells, sweep, g.words,
-           colour);
+    launch(modified_kernel<kVec>(sweep.downhill), shape_for(most, sweep), stream, cells, sweep,
+           g.words, colour);
   });
 }
 

@@ -19,73 +19,96 @@ using namespace device;
 
 constexpr unsigned kMostWarps = 24;  // of a block, and of a multiprocessor: 80 registers each
 
-using WarpQueue = Queue<64>;  // about 15 of 128 words wait
+// A warp's own, beside `waiting` in its registers: about 15 of the 128 words of 32 cells wait.
+// Cells of all kinds share it. kMost: classes.
+template <int kMost>
+using WarpQueue = Queue<64, planes_of(kMost)>;
 
-// What the warps of a block share, before its words.
-template <int kVec>
+constexpr int most_classes(int dim, bool downhill) {
+  return std::max(dim == 0 ? 1 : regular_classes(dim, downhill), most_quick(downhill));
+}
+
+// What the warps of a block share, before its words. kClasses: of regular cells.
+template <int kVec, int kClasses>
 struct Common {
-  CallWords call_words[2][kVec][8];  // by parity of the sweep
-  uint4 regular[kVec][kMostRegularClasses][kQuickCalls];
+  CallWords call_words[2][kVec][kAllCalls];  // by parity of the sweep
+  uint4 regular[kVec][kClasses][kQuickCalls];
 };
 
-// What a warp needs to decide words, as decide_word() names it.
-template <int kVec>
+// What a warp needs to decide words, as the cells name it.
+template <int kVec, int kClasses>
 struct Known {
-  const CallWords (&call_words)[kVec][8];
-  const uint4 (&regular)[kVec][kMostRegularClasses][kQuickCalls];
-  WarpQueue& queue;
+  const CallWords (&call_words)[kVec][kAllCalls];
+  const uint4 (&regular)[kVec][kClasses][kQuickCalls];
 };
 
 // The call words of one sweep, by the block's last threads.
 template <int kVec>
 __device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t step,
-                                           CallWords (&calls)[kVec][8]) {
-  const unsigned k = blockDim.x - 1 - threadIdx.x;
-  if (k < kVec * 8u) {
-    calls[k / 8][k % 8] =
-        CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + k / 8, k % 8, step);
+                                           CallWords (&calls)[kVec][kAllCalls]) {
+  const unsigned k = blockDim.x - 1 - threadIdx.x, v = k / kAllCalls, call = k % kAllCalls;
+  if (k < kVec * kAllCalls) {
+    calls[v][call] = CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + v, call, step);
   }
 }
 
-// BlockUpdates the last 32 words that wait in the warp's queue where there are `least`.
-template <int kVec>
-__device__ __forceinline__ void decide_warp(const BlockUpdate& s, const Known<kVec>& known,
+// Decides the last 32 words of those that wait, as long as there are `least`.
+template <int kVec, int kClasses, class AnyQueue>
+__device__ __forceinline__ void decide_warp(const BlockUpdate& s,
+                                            const Known<kVec, kClasses>& known,
+                                            const AnyQueue& queue, unsigned& waiting,
                                             unsigned least, std::uint32_t* spins) {
-  const unsigned lane = threadIdx.x % 32;
-  __syncwarp();
-  unsigned waiting = min(known.queue.count, WarpQueue::kSize);
   if (waiting < least) return;
+  __syncwarp();
   do {
-    const unsigned first = waiting > 32 ? waiting - 32 : 0;
-    if (first + lane < waiting) decide_waiting<kVec>(s, known, first + lane, spins);
+    const unsigned first = waiting > 32 ? waiting - 32 : 0, q = first + threadIdx.x % 32;
+    if (q < waiting) decide_any_waiting<kVec>(s, queue, known.call_words, q, spins);
     waiting = first;
   } while (waiting >= least);
   __syncwarp();
-  if (lane == 0) known.queue.count = waiting;
-  __syncwarp();
 }
 
-template <int kDim, int kVec, bool kDownhill>
+// The warp's words into its queue, which has room for 32 beside what waits.
+template <int kVec, int kClasses, class AnyQueue>
+__device__ __forceinline__ void queue_up(const BlockUpdate& s, const Known<kVec, kClasses>& known,
+                                         const OpenCell<kVec>& cell, AnyQueue& queue,
+                                         unsigned& waiting, std::uint32_t* spins) {
+  const unsigned before = (1u << threadIdx.x % 32) - 1;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    const unsigned who = who_waits(cell, v);
+    if (cell.undecided[v] != 0) {
+      queue.put(waiting + static_cast<unsigned>(__popc(who & before)), cell, v);
+    }
+    waiting += static_cast<unsigned>(__popc(who));
+    decide_warp(s, known, queue, waiting, 32, spins);
+  }
+}
+
+template <int kDim, int kVec, bool kDownhill, int kClasses, class AnyQueue>
 __device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
-                                              const BlockUpdate& s, Known<kVec>& known,
-                                              unsigned colour, std::uint32_t* spins) {
+                                              const BlockUpdate& s,
+                                              const Known<kVec, kClasses>& known, unsigned colour,
+                                              AnyQueue& queue, std::uint32_t* spins) {
   const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
   const std::uint32_t first = range[0], modified = (range[1] - first) / 32;
   const std::uint32_t regular = kDim == 0 ? 0 : (g.regular_most[colour] + 31) / 32;
+  unsigned waiting = 0;
   for (std::uint32_t task = threadIdx.x / 32; task < modified + regular; task += warps) {
+    OpenCell<kVec> open;
     if (task < modified) {
-      any_modified_cell<kVec>(cells, s, known, first + task * 32 + lane, spins);
+      open = any_modified_cell<kVec, kDownhill>(cells, s, known, first + task * 32 + lane, spins);
     } else if constexpr (kDim > 0) {
       const std::uint32_t i =
           regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
       if (i != kNoPlace) {
-        regular_cell<kDim, kVec, kDownhill>(g, s, known, static_cast<int>(colour), i, spins);
+        open = regular_cell<kDim, kVec, kDownhill>(g, s, known, static_cast<int>(colour), i, spins);
       }
     }
-    decide_warp<kVec>(s, known, 32, spins);
+    queue_up(s, known, open, queue, waiting, spins);
   }
-  decide_warp<kVec>(s, known, 1, spins);
+  decide_warp(s, known, queue, waiting, 1, spins);
 }
 
 template <int kDim, int kVec, bool kDownhill>
@@ -93,10 +116,12 @@ __global__ void __launch_bounds__(kMostWarps * 32)
     sweep_resident(const __grid_constant__ DeviceLattice g,
                    const __grid_constant__ DeviceCells cells,
                    const __grid_constant__ DeviceSweep sweep, std::uint32_t sweeps) {
+  constexpr int kClasses = kDim == 0 ? 1 : regular_classes(kDim, kDownhill);
   extern __shared__ uint4 dynamic[];
-  auto& common = *reinterpret_cast<Common<kVec>*>(dynamic);
+  auto& common = *reinterpret_cast<Common<kVec, kClasses>*>(dynamic);
   auto* words = reinterpret_cast<std::uint32_t*>(&common + 1);
-  auto* queues = reinterpret_cast<WarpQueue*>(words + g.words * kVec);
+  using AnyQueue = WarpQueue<most_classes(kDim, kDownhill)>;
+  auto* queues = reinterpret_cast<AnyQueue*>(words + g.words * kVec);
   BlockUpdate s = block_update<kVec>(sweep);
   const std::uint32_t step = s.draw.step;
   const auto vec = static_cast<std::uint32_t>(sweep.vec);
@@ -106,19 +131,16 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
     store<kVec>(words + slot * kVec, load<kVec>(far + std::size_t{slot} * vec));
   }
-  if constexpr (kDim > 0) {
-    load_regular_digits<kVec>(s, common.regular, kDownhill ? kDim : 2 * kDim + 1);
-  }
+  if constexpr (kDim > 0) load_regular_digits(s, common.regular);
   make_calls<kVec>(s, step, common.call_words[0]);
-  WarpQueue& queue = queues[threadIdx.x / 32];
-  if (threadIdx.x % 32 == 0) queue.count = 0;
   __syncthreads();
   for (std::uint32_t n = 0; n < sweeps; ++n) {
     s.draw.step = step + n;
     make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
-    Known<kVec> known{common.call_words[n % 2], common.regular, queue};
+    const Known<kVec, kClasses> known{common.call_words[n % 2], common.regular};
     for (unsigned colour = 0; colour < cells.colours; ++colour) {
-      update_colour<kDim, kVec, kDownhill>(g, cells, s, known, colour, words);
+      update_colour<kDim, kVec, kDownhill>(g, cells, s, known, colour, queues[threadIdx.x / 32],
+                                           words);
       __syncthreads();
     }
   }
@@ -151,9 +173,12 @@ void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSw
   launch(kernel, shape, stream, g, cells, sweep, sweeps);
 }
 
+// Of the update with most classes.
 template <int kVec>
 std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
-  return sizeof(Common<kVec>) + std::size_t{words} * kVec * 4 + warps * sizeof(WarpQueue);
+  constexpr int most = regular_classes(kMaxDim, false);
+  return sizeof(Common<kVec, most>) + std::size_t{words} * kVec * 4 +
+         warps * sizeof(WarpQueue<most>);
 }
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
