@@ -7,6 +7,8 @@
 #define RW_BUNDLE_COUNT_INL_HPP_
 #endif
 
+#include <bit>
+
 #include "src/bundle/rules.hpp"
 #include "src/random/philox-inl.hpp"
 
@@ -71,14 +73,29 @@ struct Planes {
       p3 = hn::And(h, i);
     }
   }
-  // Bits whose count is n (n a compile-time or uniform number).
-  HWY_INLINE V32 equal(unsigned n) const {
-    const V32 one = ones();
-    V32 m = n & 1 ? p0 : hn::Xor(p0, one);
-    m = n & 2 ? hn::And(m, p1) : hn::AndNot(p1, m);
-    if constexpr (kCount > 2) m = n & 4 ? hn::And(m, p2) : hn::AndNot(p2, m);
-    if constexpr (kCount > 3) m = n & 8 ? hn::And(m, p3) : hn::AndNot(p3, m);
+  // Bits whose count is at least n.
+  template <unsigned n>
+  HWY_INLINE V32 at_least() const {
+    static_assert(n >= 1 && (n <= 4 || n > K));
+    if constexpr (n > K) return hn::Zero(D32());
+    V32 m = p1;
+    if constexpr (n == 1) m = hn::Or(m, p0);
+    if constexpr (n == 3) m = hn::And(m, p0);
+    if constexpr (n == 4) return kCount > 3 ? hn::Or(p2, p3) : p2;
+    if constexpr (kCount > 2) m = hn::Or(m, p2);
+    if constexpr (kCount > 3) m = hn::Or(m, p3);
     return m;
+  }
+  // at(count), the same for all sites, bit by bit: of counts from kFirst on, below kFirst + kMany.
+  template <unsigned kMany, unsigned kFirst = 0, class At>
+  HWY_INLINE V32 pick(const At& at) const {
+    if constexpr (kMany == 1) {
+      return hn::Set(D32(), at(kFirst));
+    } else {
+      constexpr unsigned kHalf = std::bit_floor(kMany - 1);
+      const V32& plane = kHalf == 1 ? p0 : kHalf == 2 ? p1 : kHalf == 4 ? p2 : p3;
+      return select(plane, pick<kMany - kHalf, kFirst + kHalf>(at), pick<kHalf, kFirst>(at));
+    }
   }
 };
 

@@ -21,22 +21,12 @@ HWY_INLINE V32 flips_of_degree(const V32* x, V32 item, const DegreeTable& table,
   // Metropolis: less than K / 2 disagreements cost energy; Glauber: every one is a class.
   constexpr unsigned kClasses = kDownhill ? (K + 1) / 2 : K + 1;
   const Planes<K> planes(x);
-  V32 mask[kClasses];
-  V32 undecided = hn::Zero(D32());
-  for (unsigned j = 0; j < kClasses; ++j) {
-    mask[j] = planes.equal(j);
-    undecided = hn::Or(undecided, mask[j]);
-  }
   const std::uint32_t* bits = table.bit.data();
   const auto digit = [&](unsigned n) HWY_ATTR {
-    V32 t = hn::And(mask[0], hn::Set(D32(), bits[n * kClasses]));
-    for (unsigned j = 1; j < kClasses; ++j) {
-      t = or_and(t, mask[j], hn::Set(D32(), bits[n * kClasses + j]));
-    }
-    return t;
+    return planes.template pick<kClasses>([&](unsigned j) { return bits[n * kClasses + j]; });
   };
-  const V32 certain = hn::Xor(undecided, ones());
-  return draw_below(calls, SharedItems(calls, item), undecided, certain, digit);
+  const V32 certain = planes.template at_least<kClasses>();
+  return draw_below(calls, SharedItems(calls, item), hn::Xor(certain, ones()), certain, digit);
 }
 
 // Any degree: the count in a ripple of planes, classes from the table.
