@@ -35,6 +35,9 @@ TC = [
      2e-4),
     ("2d p=0.1 16..32 SW target", 2, "rewire", 0.1, [16, 24, 32], 32,
      'target_error = 4e-3\ncluster = "swendsen-wang"', 2.7848, 2e-4),
+    ("2d p=0.01 64..256 SW target", 2, "rewire", 0.01, [64, 128, 256], 16,
+     'target_error = 4e-4\ncluster = "swendsen-wang"\nschedule = "4:1"\nmethod = "crossings"',
+     2.434570, 5e-6),
     ("2d p=1 8..24 target", 2, "rewire", 1.0, [8, 12, 16, 24], 32, "target_error = 5e-3", 3.6583,
      3e-4),
     ("2d p=1 8..24", 2, "rewire", 1.0, [8, 12, 16, 24], 40, "", 3.6583, 7e-4),
@@ -68,7 +71,9 @@ KAUFMAN = {2.0: (-1.7455306690, 0.725508768), 2.4: (-1.2550431980, 1.408170079),
 def study(seed, dim, rule, p, sizes, graphs, sampling, temperatures=None):
     lines = ["[study]", 'name = "calibration"', f"seed = {seed}", "[lattice]", f"dim = {dim}",
              f"sizes = {sizes}", f"p = [{p}]", f'rule = "{rule}"', f"graphs = {graphs}",
-             "more_sizes = 0", "[sampling]", 'schedule = "1:1"', sampling]
+             "more_sizes = 0", "[sampling]", sampling]
+    if "schedule" not in sampling:
+        lines.append('schedule = "1:1"')
     if temperatures:
         lines.append(f"temperatures = {temperatures}")
     return "\n".join(lines + ["[run]", 'device = "cpu"', "threads = 1", ""])

@@ -259,8 +259,7 @@ __device__ __forceinline__ void compare_call(const Words4& words, const std::uin
   compare(words.w[3], pick<C>(plane, w), undecided, below);
 }
 
-// Flips of one word by the quick digits; `undecided`: where it is open, before and after.
-// digit(c, call).
+// Flips of one word by the quick digits, and where it is open after them. digit(c, call).
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
                                                         const SharedItem& shared,

@@ -1,0 +1,303 @@
+// The cells of CUDA's local updates (src/bundle/local/local_cells.cuh) compiled for the host and
+// worked off thread by thread: the moves of the CPU's engine, checked where there is no GPU. What
+// warps and blocks do together (queues, barriers, shared memory) is for the tests on a GPU.
+#include <cuda_runtime_api.h>
+#include <vector_functions.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "graphs/graph.hpp"
+#include "src/bundle/bundle.hpp"
+#include "src/bundle/bundle_engine.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/same_moves.hpp"
+
+// What device code names, of a thread whose block and place are set before it is called.
+namespace {
+
+struct Place3 {
+  unsigned x = 0, y = 0, z = 0;
+};
+[[maybe_unused]] Place3 threadIdx, blockIdx, blockDim{128, 1, 1}, gridDim;
+
+std::uint32_t __umulhi(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(a) * b) >> 32);
+}
+[[maybe_unused]] int __popc(unsigned x) { return __builtin_popcount(x); }
+[[maybe_unused]] unsigned __ballot_sync(unsigned, bool) {
+  std::abort();
+}  // of warps: not called here
+[[maybe_unused]] unsigned __shfl_sync(unsigned, unsigned, int) { std::abort(); }
+[[maybe_unused]] unsigned atomicAdd(unsigned*, unsigned) { std::abort(); }
+void __syncthreads() {}
+template <class T>
+T __ldg(const T* at) {
+  return *at;
+}
+unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
+
+}  // namespace
+
+#include "src/bundle/local/local_cells.cuh"
+
+namespace {
+
+using namespace rewise;
+using namespace rewise::bundle;
+using namespace rewise::bundle::device;
+using namespace rewise::oracle;
+
+// A device's arrays, of one graph.
+class Arrays {
+ public:
+  explicit Arrays(const EngineView& e) {
+    const Layout& layout = e.layout;
+    lattice.dim = layout.lattice.dim;
+    lattice.half_row = layout.half_row;
+    lattice.rows = layout.rows;
+    lattice.sites = static_cast<std::uint32_t>(layout.sites);
+    lattice.words = static_cast<std::uint32_t>(layout.words);
+    if (layout.half_row > 0) lattice.per_row = FastDiv(layout.half_row);
+    lattice.row_neighbour = layout.row_neighbour.data();
+    lattice.row_parity = layout.row_parity.data();
+    for (int c = 0; c < 2; ++c) {
+      lattice.colour_base[c] = static_cast<std::uint32_t>(layout.colour_base[c]);
+      lattice.regular_most[c] = lattice.sites / 2;
+      if (lattice.dim == 0) continue;
+      std::vector<char> modified(lattice.sites / 2);
+      for (const Site site : e.graph.modified_sites()) {
+        if (layout.lattice.colour(site) == c) modified[site / 2] = 1;
+      }
+      for (std::uint32_t i = 0; i < lattice.sites / 2; ++i) {
+        if (!modified[i]) regular_[c].push_back(i);
+      }
+      lattice.regular_most[c] = static_cast<std::uint32_t>(regular_[c].size());
+      lattice.regular[c] = regular_[c].data();
+    }
+    lay_thresholds(e);
+    lay_cells(layout, e.tables.front());
+  }
+
+  DeviceLattice lattice;
+  DeviceCells cells;
+  DeviceThresholds thresholds{};
+
+ private:
+  void lay_thresholds(const EngineView& e) {
+    for (const DegreeTable& table : e.tables.front().by_degree) {
+      offset_[table.degree] = thresholds.stride;
+      thresholds.stride += table.classes;
+    }
+    thresholds.regular = offset_[static_cast<std::uint32_t>(2 * lattice.dim)];
+    for (std::uint32_t b = 0; b < e.bundles; ++b) {
+      for (const DegreeTable& table : e.tables[b / e.groups].by_degree) {
+        for (std::uint32_t c = 0; c < table.classes; ++c) {
+          table_.push_back(static_cast<std::uint32_t>(table.acceptance[c]));
+          for (unsigned n = 0; n < 32; ++n) {
+            digits_.push_back(threshold_digit(table.acceptance[c], n) != 0 ? ~0u : 0u);
+          }
+        }
+      }
+    }
+    // Read four at a time.
+    aligned_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(16, 4 * digits_.size())));
+    std::copy(digits_.begin(), digits_.end(), aligned_.get());
+    thresholds.table = table_.data();
+    thresholds.digit_table = aligned_.get();
+  }
+
+  void lay_cells(const Layout& layout, const LocalTables& tables) {
+    cells.colours = static_cast<std::uint32_t>(layout.colours);
+    for (int c = 0; c <= layout.colours; ++c) {
+      first_.push_back(static_cast<std::uint32_t>(slot_.size()));
+      for (const ModifiedGroup& group : layout.modified) {
+        if (group.colour != c) continue;
+        const std::uint32_t padded = (group.cells + 31) / 32 * 32;
+        for (std::uint32_t i = 0; i < padded; ++i) {
+          if (i % 32 == 0) {
+            warps_.push_back({neighbour_.size() + i, padded, group.degree, offset_.at(group.degree),
+                              tables.of(group.degree).classes, std::min(group.cells - i, 32u), 0});
+          }
+          slot_.push_back(i < group.cells ? group.slot[i] : ~0u);
+          site_.push_back(i < group.cells ? group.site[i] : ~0u);
+        }
+        for (std::uint32_t j = 0; j < group.degree; ++j) {
+          for (std::uint32_t i = 0; i < padded; ++i) {
+            const std::size_t at = std::size_t{j} * group.padded + i;
+            neighbour_.push_back(i < group.cells ? group.neighbour[at] : ~0u);
+          }
+        }
+      }
+    }
+    cells.warps = warps_.data();
+    cells.slot = slot_.data();
+    cells.site = site_.data();
+    cells.neighbour = neighbour_.data();
+    cells.first = first_.data();
+  }
+
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::map<std::uint32_t, std::uint32_t> offset_;  // of a degree's thresholds
+  std::vector<std::uint32_t> regular_[2], table_, digits_, slot_, site_, neighbour_, first_;
+  std::vector<DeviceWarp> warps_;
+  std::unique_ptr<std::uint32_t, Free> aligned_;
+};
+
+// The bundle engine, its sweeps by the device's cells.
+class HostCells final : public BundleEngine {
+ public:
+  HostCells(const Graph& graph, const EngineSpec& spec)
+      : BundleEngine(graph, spec), arrays_(view()), vec_(vec_of(bundles_)) {
+    const std::size_t words = bundles_ * layout_.words;
+    spins_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(16, (4 * words + 15) / 16 * 16)));
+    for (std::uint32_t b = 0; b < bundles_; ++b) write_words(b, start_words(b));
+  }
+
+  std::string_view device() const override { return "host"; }
+  int threads() const override { return 1; }
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    for (std::uint64_t n = 0; n < schedule.local * cycles; ++n) {
+      for (int colour = 0; colour < layout_.colours; ++colour) update(colour);
+      ++first_step_;
+    }
+    return true;
+  }
+  void measure(Observation&) override {}
+
+ private:
+  std::uint32_t& word(std::uint32_t bundle, std::size_t slot) const {
+    const auto vec = static_cast<std::uint32_t>(vec_);
+    return spins_.get()[(bundle / vec * layout_.words + slot) * vec + bundle % vec];
+  }
+  void read_words(std::uint32_t bundle, Words& out) const override {
+    out.resize(layout_.words);
+    for (std::size_t slot = 0; slot < out.size(); ++slot) out[slot] = word(bundle, slot);
+  }
+  void write_words(std::uint32_t bundle, const Words& words) override {
+    for (std::size_t slot = 0; slot < words.size(); ++slot) word(bundle, slot) = words[slot];
+  }
+
+  void update(int colour) {
+    DeviceSweep sweep{};
+    sweep.thresholds = arrays_.thresholds;
+    sweep.first_step = &first_step_;
+    sweep.stream = static_cast<std::uint32_t>(local_stream(spec_.local));
+    sweep.downhill = certain_downhill(spec_.local);
+    sweep.bundles = bundles_;
+    sweep.vec = vec_;
+    sweep.seeds.low[0] = static_cast<std::uint32_t>(spec_.seed);
+    sweep.seeds.high[0] = static_cast<std::uint32_t>(spec_.seed >> 32);
+    const auto c = static_cast<std::size_t>(colour);
+    const std::uint32_t listed = arrays_.cells.first[c + 1] - arrays_.cells.first[c];
+    gridDim.y = bundles_ / static_cast<unsigned>(vec_);
+    for (blockIdx.y = 0; blockIdx.y < gridDim.y; ++blockIdx.y) {
+      with_vec(vec_, [&]<int kVec>() {
+        const auto cells = [&]<bool kDownhill>() {
+          blocks<kVec, 1, most_quick(kDownhill), false>(
+              sweep, listed,
+              [&](const BlockUpdate& s, const auto& block, std::uint32_t k, std::uint32_t* spins) {
+                return any_modified_cell<kVec, kDownhill>(arrays_.cells, s, block,
+                                                          arrays_.cells.first[c] + k, spins);
+              });
+          if (layout_.lattice.dim == 0) return;
+          with_lattice_dim(layout_.lattice.dim, [&]<int kDim>() {
+            constexpr int kClasses = regular_classes(kDim, kDownhill);
+            blocks<kVec, kClasses, kClasses, true>(sweep, arrays_.lattice.regular_most[colour],
+                                                   [&](const BlockUpdate& s, const auto& block,
+                                                       std::uint32_t k, std::uint32_t* spins) {
+                                                     return regular_cell<kDim, kVec, kDownhill>(
+                                                         arrays_.lattice, s, block, colour,
+                                                         regular_place(arrays_.lattice, colour, k),
+                                                         spins);
+                                                   });
+          });
+        };
+        sweep.downhill ? cells.template operator()<true>() : cells.template operator()<false>();
+      });
+    }
+  }
+
+  // Blocks of 128 threads, a cell each, as the kernels of local.cu have them.
+  template <int kVec, int kClasses, int kMost, bool kRegular, class Cell>
+  void blocks(const DeviceSweep& sweep, std::uint32_t count, const Cell& cell) {
+    auto block = std::make_unique<Block<kVec, kClasses, kMost>>();
+    std::uint32_t* spins = spins_.get() + std::size_t{blockIdx.y} * layout_.words * kVec;
+    for (std::uint32_t first = 0; first < count; first += kThreads) {
+      const BlockUpdate s = block_update<kVec>(sweep);
+      for (threadIdx.x = 0; threadIdx.x < kThreads; ++threadIdx.x) {
+        if (kRegular) load_regular_digits(s, block->regular);
+        open_block(s, *block);
+      }
+      for (std::uint32_t k = first; k < std::min(first + kThreads, count); ++k) {
+        const OpenCell<kVec> open = cell(s, *block, k, spins);
+        for (int v = 0; v < kVec; ++v) {
+          if (open.undecided[v] != 0) block->queue.put(block->waiting++, open, v);
+        }
+      }
+      for (threadIdx.x = 0; threadIdx.x < kThreads; ++threadIdx.x) {
+        decide_queue<kRegular>(s, *block, spins);
+      }
+    }
+  }
+
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  const Arrays arrays_;
+  const int vec_;
+  std::uint32_t first_step_ = 0;
+  std::unique_ptr<std::uint32_t, Free> spins_;
+};
+
+void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
+             std::uint32_t replicas) {
+  EngineSpec spec;
+  spec.local = local;
+  for (std::size_t t = 0; t < temperatures; ++t) {
+    spec.betas.push_back(0.25 + 0.13 * static_cast<double>(t));
+  }
+  spec.replicas = replicas;
+  spec.seed = 0x123456789ABCull;
+  EngineOptions options;
+  options.threads = 1;
+  const auto cpu = make_bundle_engine(graph, spec, options);
+  HostCells cells(graph, spec);
+  CHECK(cells.trajectory_hash() == cpu->trajectory_hash());
+  cpu->advance({1, 0}, 8);
+  cells.advance({1, 0}, 8);
+  CHECK(cells.trajectory_hash() == cpu->trajectory_hash());
+}
+
+}  // namespace
+
+TEST_CASE("cells of CUDA's sweeps make the CPU's moves on lattices, run on the host") {
+  const std::vector<std::vector<std::uint32_t>> shapes{
+      {130}, {34, 26}, {4, 6}, {64, 40}, {6, 8, 10}, {12, 4, 6}, {4, 6, 4, 8}};
+  for (const auto& extents : shapes) {
+    for (const double p : {0.0, 0.02, 0.3, 1.0}) {
+      for (const Rule rule : {Rule::rewire, Rule::add, Rule::swap}) {
+        const Graph graph = build_graph({extents, p, rule, 77});
+        for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+          INFO("edge " << extents[0] << " dim " << extents.size() << " p " << p << " rule "
+                       << static_cast<int>(rule) << " local " << static_cast<int>(local));
+          compare(graph, local, 1, 32);
+          compare(graph, local, 2, 32);
+          compare(graph, local, 2, 64);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cells of CUDA's sweeps make the CPU's moves at every degree and on a hub, on the host") {
+  const Graph graph = irregular_graph(200);
+  for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+    for (const std::uint32_t replicas : {32u, 64u, 128u}) compare(graph, local, 1, replicas);
+  }
+}
