@@ -173,9 +173,9 @@ void DeviceBatch::end_piece() {
 void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                       std::uint64_t cycles) {
   choose();
-  begin_piece();
   const PooledMemory pooled;
   if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * cycles);
+  begin_piece();
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
   next_step_.reset();
   const std::uint32_t together = updates_together(schedule.cluster);
