@@ -1,9 +1,13 @@
 // The cells of CUDA's local updates (src/bundle/local/local_cells.cuh) compiled for the host and
-// worked off thread by thread: the moves of the CPU's engine, checked where there is no GPU. What
-// warps and blocks do together (queues, barriers, shared memory) is for the tests on a GPU.
+// worked off thread by thread, or warp by warp: the moves of the CPU's engine, checked where there
+// is no GPU. What blocks do together (barriers, shared memory), and sweeps within blocks, are for
+// the tests on one.
 #include <cuda_runtime_api.h>
+#include <omp.h>
 #include <vector_functions.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -16,23 +20,40 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
-// What device code names, of a thread whose block and place are set before it is called.
+// What device code names. A warp's lanes are 32 threads of OpenMP where they do something together;
+// else a thread is called by itself, its place set before.
 namespace {
 
 struct Place3 {
   unsigned x = 0, y = 0, z = 0;
 };
-[[maybe_unused]] Place3 threadIdx, blockIdx, blockDim{128, 1, 1}, gridDim;
+thread_local Place3 threadIdx;
+Place3 blockIdx, gridDim;
+const Place3 blockDim{128, 1, 1};
 
 std::uint32_t __umulhi(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(a) * b) >> 32);
 }
-[[maybe_unused]] int __popc(unsigned x) { return __builtin_popcount(x); }
-[[maybe_unused]] unsigned __ballot_sync(unsigned, bool) {
-  std::abort();
-}  // of warps: not called here
-[[maybe_unused]] unsigned __shfl_sync(unsigned, unsigned, int) { std::abort(); }
-[[maybe_unused]] unsigned atomicAdd(unsigned*, unsigned) { std::abort(); }
+int __popc(unsigned x) { return __builtin_popcount(x); }
+unsigned shuffle_slots[32];
+unsigned __shfl_sync(unsigned, unsigned value, int from) {
+  shuffle_slots[threadIdx.x % 32] = value;
+#pragma omp barrier
+  const unsigned got = shuffle_slots[from];
+#pragma omp barrier
+  return got;
+}
+unsigned __ballot_sync(unsigned, bool mine) {
+  shuffle_slots[threadIdx.x % 32] = mine;
+#pragma omp barrier
+  unsigned all = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) all |= shuffle_slots[lane] << lane;
+#pragma omp barrier
+  return all;
+}
+unsigned atomicAdd(unsigned* to, unsigned more) {
+  return std::atomic_ref(*to).fetch_add(more, std::memory_order_relaxed);
+}
 void __syncthreads() {}
 template <class T>
 T __ldg(const T* at) {
@@ -152,8 +173,8 @@ class Arrays {
 // The bundle engine, its sweeps by the device's cells.
 class HostCells final : public BundleEngine {
  public:
-  HostCells(const Graph& graph, const EngineSpec& spec)
-      : BundleEngine(graph, spec), arrays_(view()), vec_(vec_of(bundles_)) {
+  HostCells(const Graph& graph, const EngineSpec& spec, bool by_warps)
+      : BundleEngine(graph, spec), arrays_(view()), vec_(vec_of(bundles_)), by_warps_(by_warps) {
     const std::size_t words = bundles_ * layout_.words;
     spins_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(16, (4 * words + 15) / 16 * 16)));
     for (std::uint32_t b = 0; b < bundles_; ++b) write_words(b, start_words(b));
@@ -234,7 +255,12 @@ class HostCells final : public BundleEngine {
         if (kRegular) load_regular_digits(s, block->regular);
         open_block(s, *block);
       }
-      for (std::uint32_t k = first; k < std::min(first + kThreads, count); ++k) {
+      for (std::uint32_t k = first; by_warps_ && k < first + kThreads; k += 32) {
+        warp(*block, [&](std::uint32_t lane) {
+          return k + lane < count ? cell(s, *block, k + lane, spins) : OpenCell<kVec>{};
+        });
+      }
+      for (std::uint32_t k = first; !by_warps_ && k < std::min(first + kThreads, count); ++k) {
         const OpenCell<kVec> open = cell(s, *block, k, spins);
         for (int v = 0; v < kVec; ++v) {
           if (open.undecided[v] != 0) block->queue.put(block->waiting++, open, v);
@@ -246,17 +272,32 @@ class HostCells final : public BundleEngine {
     }
   }
 
+  // 32 threads, who hand in what their cells leave open.
+  template <class AnyBlock, class Cell>
+  static void warp(AnyBlock& block, const Cell& cell) {
+    int threads = 0;
+#pragma omp parallel num_threads(32)
+    {
+      threadIdx.x = static_cast<unsigned>(omp_get_thread_num());
+#pragma omp single
+      threads = omp_get_num_threads();
+      if (threads == 32) queue_up(block, cell(threadIdx.x));
+    }
+    REQUIRE(threads == 32);
+  }
+
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
   const Arrays arrays_;
   const int vec_;
+  const bool by_warps_;
   std::uint32_t first_step_ = 0;
   std::unique_ptr<std::uint32_t, Free> spins_;
 };
 
 void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
-             std::uint32_t replicas) {
+             std::uint32_t replicas, bool by_warps = false) {
   EngineSpec spec;
   spec.local = local;
   for (std::size_t t = 0; t < temperatures; ++t) {
@@ -267,10 +308,11 @@ void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
   EngineOptions options;
   options.threads = 1;
   const auto cpu = make_bundle_engine(graph, spec, options);
-  HostCells cells(graph, spec);
+  HostCells cells(graph, spec, by_warps);
   CHECK(cells.trajectory_hash() == cpu->trajectory_hash());
-  cpu->advance({1, 0}, 8);
-  cells.advance({1, 0}, 8);
+  const std::uint64_t sweeps = by_warps ? 2 : 8;
+  cpu->advance({1, 0}, sweeps);
+  cells.advance({1, 0}, sweeps);
   CHECK(cells.trajectory_hash() == cpu->trajectory_hash());
 }
 
@@ -299,5 +341,15 @@ TEST_CASE("cells of CUDA's sweeps make the CPU's moves at every degree and on a 
   const Graph graph = irregular_graph(200);
   for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
     for (const std::uint32_t replicas : {32u, 64u, 128u}) compare(graph, local, 1, replicas);
+  }
+}
+
+TEST_CASE("warps of CUDA's sweeps hand in what is open, and make the CPU's moves, on the host") {
+  for (const std::vector<std::uint32_t>& extents :
+       {std::vector<std::uint32_t>{18, 16}, {6, 4, 8}}) {
+    const Graph graph = build_graph({extents, 0.3, Rule::rewire, 78});
+    for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      for (const std::uint32_t replicas : {32u, 128u}) compare(graph, local, 1, replicas, true);
+    }
   }
 }
