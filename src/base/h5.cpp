@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <hdf5.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "src/base/deflate.hpp"
@@ -148,7 +150,16 @@ void write_chunks(hid_t dataset, const std::string& name, const Values& values,
   }
 }
 
+// The library crashes where what it needs for itself is refused (1.10.8: H5AC_create()).
+void require_room() {
+  constexpr std::size_t least = std::size_t{16} << 20;
+  void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(room, least);
+}
+
 Id memory_access() {
+  require_room();
   Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   constexpr std::size_t kGrowth = 1 << 20;
   if (!access.valid() || H5Pset_fapl_core(access.get(), kGrowth, 0) < 0 ||
