@@ -59,7 +59,6 @@ template <class T>
 T __ldg(const T* at) {
   return *at;
 }
-unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 
 }  // namespace
 

@@ -398,13 +398,14 @@ __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const A
       [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane,
           std::uint32_t first_class, std::uint32_t classes, std::uint32_t undecided) {
         const std::uint32_t bundle = s.quad * kVec + v;
-        if constexpr (AnyQueue::kPlanesKept <= 2) {
+        constexpr int kMost = 1 << AnyQueue::kPlanesKept;
+        if constexpr (kMost <= 4) {
           const uint4* digits = digits_of(s.thresholds, bundle, first_class);
           const auto digit = [&](int c, unsigned call) {
             const auto wanted = static_cast<std::uint32_t>(c);
             return wanted < classes ? __ldg(digits + wanted * kAllCalls + call) : uint4{};
           };
-          return decide_later<4>(s, shared, calls[v], plane, digit, undecided);
+          return decide_later<kMost>(s, shared, calls[v], plane, digit, undecided);
         } else {
           return decide_any(s, shared, calls[v], bundle, plane, AnyQueue::kPlanesKept, first_class,
                             classes, kQuickCalls, undecided);
@@ -537,45 +538,47 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
       for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count[v].plane[p];
     }
   };
-  // By twos where there may be as many classes as neighbours and one.
-  switch (kDownhill || warp.classes > 8 ? warp.classes : max(4u, (warp.classes + 1) / 2 * 2)) {
-    case 0:  // an isolated site under Metropolis
+  const auto decide_slowly = [&] {
 #pragma unroll
-      for (int v = 0; v < kVec; ++v) own.w[v] = ~own.w[v];
-      break;
-    case 1:
-      if constexpr (kDownhill) decide(cuda::std::integral_constant<int, 1>{});
-      break;
-    case 2:
-      if constexpr (kDownhill) decide(cuda::std::integral_constant<int, 2>{});
-      break;
-    case 3:
-      if constexpr (kDownhill) decide(cuda::std::integral_constant<int, 3>{});
-      break;
-    case 4:
-      decide(cuda::std::integral_constant<int, 4>{});
-      break;
-    default:
-      if constexpr (!kDownhill) {
-        if (warp.classes <= 6) {
-          decide(cuda::std::integral_constant<int, 6>{});
-          break;
-        }
-        if (warp.classes <= 8) {
-          decide(cuda::std::integral_constant<int, 8>{});
-          break;
-        }
+    for (int v = 0; v < kVec; ++v) {
+      std::uint32_t open = 0;
+      for (std::uint32_t c = 0; c < warp.classes; ++c) {
+        open |= equals(count[v].plane, kPlanes, c);
       }
+      own.w[v] ^= ~open | decide_any(s, shared, block.call_words[v],
+                                     s.quad * kVec + static_cast<unsigned>(v), count[v].plane,
+                                     kPlanes, warp.thresholds, warp.classes, 0, open);
+    }
+  };
+  if constexpr (kDownhill) {
+    switch (warp.classes) {
+      case 0:  // an isolated site always flips
 #pragma unroll
-      for (int v = 0; v < kVec; ++v) {
-        std::uint32_t open = 0;
-        for (std::uint32_t c = 0; c < warp.classes; ++c) {
-          open |= equals(count[v].plane, kPlanes, c);
-        }
-        own.w[v] ^= ~open | decide_any(s, shared, block.call_words[v],
-                                       s.quad * kVec + static_cast<unsigned>(v), count[v].plane,
-                                       kPlanes, warp.thresholds, warp.classes, 0, open);
-      }
+        for (int v = 0; v < kVec; ++v) own.w[v] = ~own.w[v];
+        break;
+      case 1:
+        decide(cuda::std::integral_constant<int, 1>{});
+        break;
+      case 2:
+        decide(cuda::std::integral_constant<int, 2>{});
+        break;
+      case 3:
+        decide(cuda::std::integral_constant<int, 3>{});
+        break;
+      case 4:
+        decide(cuda::std::integral_constant<int, 4>{});
+        break;
+      default:
+        decide_slowly();
+    }
+  } else if (warp.classes <= 4) {  // a class for each neighbour and one more: few sizes of code
+    decide(cuda::std::integral_constant<int, 4>{});
+  } else if (warp.classes <= 6) {
+    decide(cuda::std::integral_constant<int, 6>{});
+  } else if (warp.classes <= 8) {
+    decide(cuda::std::integral_constant<int, 8>{});
+  } else {
+    decide_slowly();
   }
   store<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec, own);
   return cell;
