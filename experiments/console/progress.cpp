@@ -77,11 +77,17 @@ Progress::Part& Progress::part(std::size_t number) {
   return parts_[number];
 }
 
+std::size_t Progress::add_part() {
+  const std::lock_guard lock(mutex_);
+  parts_.emplace_back();
+  return parts_.size() - 1;
+}
+
 void Progress::stage(const std::string& name, std::size_t number) {
   const std::lock_guard lock(mutex_);
-  Part& here = part(number);
-  if (name == here.stage) return;
-  here.stage = name;
+  const bool known = std::ranges::any_of(parts_, [&](const Part& p) { return p.stage == name; });
+  part(number).stage = name;
+  if (known) return;
   new_stage_ = new_stage_ || !name.empty();
   pace_.begin_stage(now());
   draw(true);
@@ -134,8 +140,10 @@ std::string Progress::text() {
   const auto share = pace_.share();
   const auto left = pace_.left(seconds);
   std::string text = title_, before = ", ";
+  std::vector<std::string> named;
   for (const Part& one : parts_) {
-    if (one.stage.empty()) continue;
+    if (one.stage.empty() || std::ranges::find(named, one.stage) != named.end()) continue;
+    named.push_back(one.stage);
     text += std::exchange(before, " and ") + one.stage;
   }
   text += share ? fmt::format(": {} %", *share) : fmt::format(": {}", duration_text(seconds));

@@ -53,7 +53,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What is being done, "size 64x64", by each of `part`s that run side by side; "": nothing.
+  // A number for what runs beside the rest: its stage and its work are its own. 0 is nobody's.
+  std::size_t add_part();
+  // What is being done, "size 64x64", by a part; "": nothing.
   void stage(const std::string& name, std::size_t part = 0);
   void set_total(double total, double guessed = 0, std::size_t part = 0);
   void add(double work);

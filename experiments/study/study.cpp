@@ -690,10 +690,10 @@ Study::~Study() = default;
 
 void Study::fail(std::exception_ptr what) { shared_->fail(std::move(what)); }
 
-void Study::expect_graphs(const std::vector<TaskSpec>& likely) {
+void Study::expect_graphs(const std::vector<TaskSpec>& likely, std::size_t who) {
   constexpr double most = 1u << 30;  // bytes
   if (devices_.front() < 0) return;  // engines have the threads
-  shared_->graphs.expect(likely, std::min(most, memory_room().bytes / 16));
+  shared_->graphs.expect(likely, who, std::min(most, memory_room().bytes / 16));
 }
 
 void Study::finish_files(Progress& progress) {

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
+#include <thread>
 
 #include "experiments/console/options.hpp"
 #include "experiments/study/costs.hpp"
 #include "experiments/study/study_schedule.hpp"
 #include "experiments/tasks/equilibrium.hpp"
 #include "experiments/tasks/task_results.hpp"
+#include "src/base/error.hpp"
 
 namespace rewise {
 
@@ -197,6 +200,41 @@ void TaskRunner::begin_round(const std::string& errors, double left) {
       fmt::format("round {}: relative error {} target {:.2g}", ++round_, errors, target));
   stage(fmt::format("to {:.2g}", target));
   expect(0, left, false);
+}
+
+void side_by_side(Study& study, const std::vector<std::function<void()>>& searches) {
+  std::mutex mutex;
+  std::exception_ptr failure, interruption;
+  const auto guarded = [&](const std::function<void()>& search) {
+    const auto note = [&](std::exception_ptr& first) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    };
+    try {
+      search();
+    } catch (const Error& error) {
+      const bool told = error.exit_code() == ExitCode::interrupted;
+      if (!told) study.fail(std::current_exception());
+      note(told ? interruption : failure);
+    } catch (...) {
+      study.fail(std::current_exception());
+      note(failure);
+    }
+  };
+  std::size_t begun = 1;
+  {
+    std::vector<std::jthread> beside;
+    try {
+      for (; begun < searches.size(); ++begun) {
+        beside.emplace_back([&, begun] { guarded(searches[begun]); });
+      }
+    } catch (const std::exception&) {  // no more threads to be had: afterwards
+    }
+    guarded(searches.front());
+  }
+  for (; begun < searches.size() && !failure && !interruption; ++begun) guarded(searches[begun]);
+  if (failure) std::rethrow_exception(failure);
+  if (interruption) std::rethrow_exception(interruption);
 }
 
 double seconds_done(const SizeCell& cell) {

@@ -43,9 +43,8 @@ struct SizeCell {
 
 class TaskRunner {
  public:
-  // `part`: of the progress, where several searches run side by side.
-  TaskRunner(Study& study, const StopToken& stop, Progress& progress, std::size_t part = 0)
-      : study_(study), stop_(stop), progress_(progress), part_(part) {}
+  TaskRunner(Study& study, const StopToken& stop, Progress& progress)
+      : study_(study), stop_(stop), progress_(progress), part_(progress.add_part()) {}
 
   // As Study::run; tasks that say whose they are tell how fast they were.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
@@ -76,7 +75,7 @@ class TaskRunner {
   bool computed_some() { return std::exchange(computed_, 0) > 0; }
   const StudyConfig& config() const { return study_.config(); }
   // As Study's.
-  void expect_graphs(const std::vector<TaskSpec>& likely) { study_.expect_graphs(likely); }
+  void expect_graphs(const std::vector<TaskSpec>& likely) { study_.expect_graphs(likely, part_); }
   void stage(const std::string& name) { progress_.stage(name, part_); }
 
  private:
@@ -90,12 +89,16 @@ class TaskRunner {
   Study& study_;
   const StopToken& stop_;
   Progress& progress_;
-  const std::size_t part_;
-  std::mutex mutex_;    // of speeds and of graphs with several tasks, which may end at once
-  double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
+  const std::size_t part_;  // of the progress and of who expects graphs
+  std::mutex mutex_;        // of speeds and of graphs with several tasks, which may end at once
+  double planned_ = 0;      // seconds on one core, of all steps whose tasks are known
   int round_ = 0;
   std::size_t computed_ = 0;
 };
+
+// All at a time, each by a thread; the first by the caller's. Where one fails all end; who is told
+// to stop stops by itself. A failure is thrown rather than an interruption.
+void side_by_side(Study& study, const std::vector<std::function<void()>>& searches);
 
 // Of all graphs of a cell so far, on one core.
 double seconds_done(const SizeCell& cell);

@@ -3,15 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "experiments/console/options.hpp"
 #include "experiments/study/ranks.hpp"
 #include "experiments/study/resamples.hpp"
 #include "experiments/study/study_options.hpp"
+#include "experiments/study/task_runner.hpp"
 #include "experiments/tc/tc_potts.hpp"
 #include "experiments/tc/tc_report.hpp"
 #include "experiments/tc/tree_report.hpp"
@@ -158,42 +156,6 @@ TcMethod method_of(const StudyConfig& config) {
   return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
 }
 
-// Both at a time. Where one fails the other ends, too; who is told to stop stops by itself.
-void side_by_side(Study& study, const std::function<void()>& one,
-                  const std::function<void()>& other) {
-  std::mutex mutex;
-  std::exception_ptr failure, interruption;
-  const auto guarded = [&](const std::function<void()>& f) {
-    const auto note = [&](std::exception_ptr& first) {
-      const std::lock_guard lock(mutex);
-      if (!first) first = std::current_exception();
-    };
-    try {
-      f();
-    } catch (const Error& error) {
-      const bool told = error.exit_code() == ExitCode::interrupted;
-      if (!told) study.fail(std::current_exception());
-      note(told ? interruption : failure);
-    } catch (...) {
-      study.fail(std::current_exception());
-      note(failure);
-    }
-  };
-  std::thread beside;
-  try {
-    beside = std::thread([&] { guarded(other); });
-  } catch (const std::exception&) {  // no thread to be had: afterwards
-  }
-  guarded(one);
-  if (beside.joinable()) {
-    beside.join();
-  } else if (!failure && !interruption) {
-    guarded(other);
-  }
-  if (failure) std::rethrow_exception(failure);
-  if (interruption) std::rethrow_exception(interruption);
-}
-
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = one_per_p(configure(options), options.study);
   check_tc_config(config, options.study);
@@ -245,7 +207,7 @@ ExitCode run_tc(const StudyOptions& options) {
         for (const double p : config.p) points.emplace_back().p = p;
         by_bare_lattices();
       } else if (by_tree && config.schedule) {
-        side_by_side(study, by_crossings, by_bare_lattices);
+        side_by_side(study, {by_crossings, by_bare_lattices});
       } else {  // schedules are chosen by the machine's speed, which shall have nothing else to do
         by_crossings();
         if (by_tree) by_bare_lattices();

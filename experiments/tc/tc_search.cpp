@@ -7,7 +7,11 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
+#include <set>
+#include <span>
 
 #include "analysis/scaling/crossing.hpp"
 #include "analysis/scaling/extrapolation.hpp"
@@ -214,25 +218,28 @@ MomentFunction crossing_function(const SizeSamples& samples, int observable) {
   };
 }
 
+// `which` of the configuration's p.
 class Search {
  public:
-  Search(Study& study, const StopToken& stop, Progress& progress)
-      : tasks_(study, stop, progress), config_(study.config()) {
+  Search(Study& study, const StopToken& stop, Progress& progress,
+         std::span<const std::size_t> which)
+      : tasks_(study, stop, progress, which), config_(study.config()) {
     for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
       if (crossings_reach(config_, point(i).data.p)) all_.push_back(i);
     }
   }
 
-  std::vector<PointData> run(const TcInterim& interim) {
+  // Where it stands before a round of a target; in the last one nothing is left to be done.
+  enum class Round { nothing_new, news, last };
+  using OnRound = std::function<void(Round)>;
+
+  void run(const OnRound& on_round) {
     tasks_.expect_size(all_, 0);
     if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
-    if (config_.target_error) run_rounds(interim);
+    if (config_.target_error) run_rounds(on_round);
     tasks_.stage("");
     tasks_.expect(0, 0);
-    std::vector<PointData> data;
-    for (auto& point : tasks_.points) data.push_back(std::move(point.data));
-    return data;
   }
 
   std::vector<PointData> so_far() const {
@@ -365,7 +372,7 @@ class Search {
   // them together, until each p has reached the target or cannot. It starts from all graphs that
   // the round before asked for, measured as it asked, whatever more the folder may hold: processes
   // that share it, or come back to it, go through the same rounds.
-  void run_rounds(const TcInterim& interim) {
+  void run_rounds(const OnRound& on_round) {
     for (TcPoint& at : tasks_.points) {
       at.data.target.emplace();
       at.data.target->asked = *config_.target_error;
@@ -382,8 +389,9 @@ class Search {
       }
       std::erase_if(open,
                     [&](std::size_t i) { return steps[i].reached || !steps[i].stopped.empty(); });
+      const bool news = tasks_.computed_some();
+      on_round(open.empty() ? Round::last : news ? Round::news : Round::nothing_new);
       if (open.empty()) return;
-      if (interim && tasks_.computed_some()) interim(so_far());
       add(open, steps);
     }
   }
@@ -442,6 +450,22 @@ class Search {
   Who all_;
 };
 
+// The p that are searched together, and by how many searches side by side: each step of one ends
+// with tasks that leave threads, or devices, to the others. One device is filled by tasks of all p
+// in the same launches. Schedules are chosen by the machine's speed, which shall have nothing else
+// to do.
+std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
+  constexpr std::size_t most = 4;
+  const std::size_t points = study.config().p.size();
+  const bool cpu = study.devices().front() < 0;
+  const std::size_t places =
+      cpu ? static_cast<std::size_t>(study.threads()) : study.devices().size();
+  const std::size_t count = study.config().schedule ? std::min({points, places, most}) : 1;
+  std::vector<std::vector<std::size_t>> parts(count);
+  for (std::size_t i = 0; i < points; ++i) parts[i % count].push_back(i);
+  return parts;
+}
+
 }  // namespace
 
 void check_tc_config(const StudyConfig& config, const std::string& file) {
@@ -499,13 +523,40 @@ bool crossings_reach(const StudyConfig& config, double p) {
 
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
                                  const TcInterim& interim, const TcInterim& interrupted) {
-  Search search(study, stop, progress);
+  const std::vector<std::vector<std::size_t>> parts = parts_of(study);
+  std::vector<std::unique_ptr<Search>> searches;
+  for (const auto& which : parts) {
+    searches.push_back(std::make_unique<Search>(study, stop, progress, which));
+  }
+  std::vector<PointData> points(study.config().p.size());
+  const auto take = [&](std::size_t part) {
+    std::vector<PointData> data = searches[part]->so_far();
+    for (std::size_t i = 0; i < data.size(); ++i) points[parts[part][i]] = std::move(data[i]);
+  };
+  // All of them as they were before their last rounds, once each has come to its first.
+  std::mutex mutex;
+  std::set<std::size_t> begun;
+  const auto look = [&](std::size_t part, Search::Round round) {
+    if (!interim) return;
+    const std::lock_guard lock(mutex);
+    take(part);
+    begun.insert(part);
+    if (round == Search::Round::news && begun.size() == parts.size()) interim(points);
+  };
+  std::vector<std::function<void()>> jobs;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    jobs.emplace_back(
+        [&, part] { searches[part]->run([&, part](Search::Round round) { look(part, round); }); });
+  }
   try {
-    return search.run(interim);
+    side_by_side(study, jobs);
   } catch (const Error& error) {
-    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(search.so_far());
+    for (std::size_t part = 0; part < parts.size(); ++part) take(part);
+    if (error.exit_code() == ExitCode::interrupted && interrupted) interrupted(points);
     throw;
   }
+  for (std::size_t part = 0; part < parts.size(); ++part) take(part);
+  return points;
 }
 
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {

@@ -4,15 +4,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "experiments/console/options.hpp"
 #include "experiments/tasks/equilibrium.hpp"
 
 namespace rewise {
 
+namespace {
+
+std::vector<std::size_t> all_of(std::size_t count) {
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+}  // namespace
+
 TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress)
+    : TcTasks(study, stop, progress, all_of(study.config().p.size())) {}
+
+TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress,
+                 std::span<const std::size_t> which)
     : TaskRunner(study, stop, progress), sizes_(config().sizes) {
-  for (std::size_t i = 0; i < config().p.size(); ++i) {
+  for (const std::size_t i : which) {
     TcPoint point;
     point.data.p = config().p[i];
     point.schedule = config().schedule_of(i);

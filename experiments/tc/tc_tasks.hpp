@@ -23,8 +23,11 @@ struct TcPoint {
 class TcTasks : public TaskRunner {
  public:
   TcTasks(Study& study, const StopToken& stop, Progress& progress);
+  // Of `which` of the configuration's p.
+  TcTasks(Study& study, const StopToken& stop, Progress& progress,
+          std::span<const std::size_t> which);
 
-  std::vector<TcPoint> points;  // one per p
+  std::vector<TcPoint> points;  // one per p of these
 
   StudyTask task_of(TcPoint& point, std::size_t size, std::uint32_t graph, const SizePlan& plan,
                     const std::string& purpose) const;

@@ -45,8 +45,6 @@ constexpr double kLevel = 1e-5;       // of the check of equilibrium
 // tau_int of the sums over clusters falls from 0.88 updates to 0.54 in two dimensions at p = 0.1.
 constexpr Schedule kSchedule = {2, 1};
 
-constexpr std::size_t kPart = 1;  // of the progress: beside the search by crossings
-
 struct Row {
   Eigen::ArrayXd mm, md, dd, bond;  // [T]
   Eigen::VectorXd counts;           // control variates
@@ -179,7 +177,7 @@ double likely_temperature(const TreeRule& rule) {
 class Search {
  public:
   Search(Study& study, const StopToken& stop, Progress& progress)
-      : tasks_(study, stop, progress, kPart), config_(study.config()) {
+      : tasks_(study, stop, progress), config_(study.config()) {
     for (const double p : config_.p) {
       Work work;
       work.data.p = p;
