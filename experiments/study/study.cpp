@@ -253,9 +253,9 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
 // files are written while whoever asked for the tasks goes on with their results.
 class Batch {
  public:
-  // `workers`: the devices that they run tasks on.
+  // `workers`: the devices that they run tasks on; `cores`: of the CPU, each task's.
   Batch(const std::filesystem::path& folder, std::vector<StudyTask> tasks, TaskRun run,
-        const StudyConfig& config, std::vector<int> workers, Study::Shared& shared,
+        const StudyConfig& config, std::vector<int> workers, double cores, Study::Shared& shared,
         Progress& progress, const TaskHandler& handle)
       : folder_(folder),
         tasks_(std::move(tasks)),
@@ -266,6 +266,7 @@ class Batch {
         shared_(shared),
         host_(shared.host),
         workers_(std::move(workers)),
+        cores_(cores),
         missing_(tasks_.size()) {
     pending_.resize(tasks_.size());
     std::iota(pending_.begin(), pending_.end(), std::size_t{0});
@@ -367,7 +368,7 @@ class Batch {
           if (group == nullptr) return;
         }
         if (looks_ahead) ahead = prepare_ahead(device);
-        const double part = device < 0 ? run_.engine.threads : group->device_bytes();
+        const double part = device < 0 ? cores_ : group->device_bytes();
         shared_.rooms.at(device).with(part, [&] { group->run(); });
         {
           const profile::Span span(profile::Work::wait, "files");
@@ -608,6 +609,7 @@ class Batch {
   Study::Shared& shared_;
   HostThreads& host_;
   const std::vector<int> workers_;
+  const double cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t missing_;               // of them
@@ -650,14 +652,21 @@ std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on
       workers.pop_back();
     }
   }
+  const auto fit = [&] {
+    const auto check = [&](std::size_t at_a_time) {
+      return check_memory(need_of(*largest, at_a_time), at_a_time);
+    };
+    check(workers.size());
+    return check(std::min(workers.size(), tasks.size()));
+  };
   for (; workers.size() > least; workers.pop_back()) {
     try {
-      return check_memory(need_of(*largest, workers.size()), workers.size());
+      return fit();
     } catch (const Error&) {
       continue;  // one less
     }
   }
-  return check_memory(need_of(*largest, workers.size()), workers.size());
+  return fit();
 }
 
 }  // namespace
@@ -690,10 +699,10 @@ Study::~Study() = default;
 
 void Study::fail(std::exception_ptr what) { shared_->fail(std::move(what)); }
 
-void Study::expect_graphs(const std::vector<TaskSpec>& likely, std::size_t who) {
+void Study::expect_graphs(const std::vector<TaskSpec>& likely) {
   constexpr double most = 1u << 30;  // bytes
   if (devices_.front() < 0) return;  // engines have the threads
-  shared_->graphs.expect(likely, who, std::min(most, memory_room().bytes / 16));
+  shared_->graphs.expect(likely, std::min(most, memory_room().bytes / 16));
 }
 
 void Study::finish_files(Progress& progress) {
@@ -762,8 +771,12 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
   for (std::size_t lane = 0; devices_.front() >= 0 && lane < (lanes ? kLanes : 1); ++lane) {
     workers.insert(workers.end(), devices_.begin(), devices_.end());
   }
-  workers.resize(std::min(workers.size(), tasks.size()));
+  const bool on_cpu = devices_.front() < 0;
+  if (!on_cpu) workers.resize(std::min(workers.size(), tasks.size()));
   const std::string memory = take_memory(tasks, workers);
+  // Of fewer tasks than there might be each has more threads, as long as no other batch has any.
+  const double cores = double(threads_) / static_cast<double>(workers.size());
+  workers.resize(std::min(workers.size(), tasks.size()));
   const std::shared_ptr<void> until_taken(nullptr, [this](void*) { give_memory_back(); });
   bool tell = !memory.empty();
   {
@@ -777,7 +790,7 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
   run.stop = stop;
   run.checkpoint = config().checkpoint;
   const auto batch = std::make_shared<Batch>(folder(), std::move(tasks), run, config(),
-                                             std::move(workers), *shared_, progress, handle);
+                                             std::move(workers), cores, *shared_, progress, handle);
   const bool complete = batch->work();
   computed_ += batch->computed();
   if (complete) {

@@ -66,10 +66,9 @@ class Study {
   // Error(interrupted) when told to stop, after every running task wrote its checkpoint.
   std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
-  // Tasks that `who`, one of several searches, is likely to ask for next, the likeliest first, in
-  // place of those before: their graphs are built beside a device's work. Whether they come or not,
-  // no number depends on it.
-  void expect_graphs(const std::vector<TaskSpec>& likely, std::size_t who);
+  // Tasks that are likely to be next, the likeliest first, in place of those before: their graphs
+  // are built beside a device's work. Whether they come or not, no number depends on it.
+  void expect_graphs(const std::vector<TaskSpec>& likely);
   // Whoever runs tasks ends with the groups that are under way, and throws this.
   void fail(std::exception_ptr what);
 

@@ -75,7 +75,7 @@ class TaskRunner {
   bool computed_some() { return std::exchange(computed_, 0) > 0; }
   const StudyConfig& config() const { return study_.config(); }
   // As Study's.
-  void expect_graphs(const std::vector<TaskSpec>& likely) { study_.expect_graphs(likely, part_); }
+  void expect_graphs(const std::vector<TaskSpec>& likely) { study_.expect_graphs(likely); }
   void stage(const std::string& name) { progress_.stage(name, part_); }
 
  private:
@@ -89,7 +89,7 @@ class TaskRunner {
   Study& study_;
   const StopToken& stop_;
   Progress& progress_;
-  const std::size_t part_;  // of the progress and of who expects graphs
+  const std::size_t part_;  // of the progress
   std::mutex mutex_;        // of speeds and of graphs with several tasks, which may end at once
   double planned_ = 0;      // seconds on one core, of all steps whose tasks are known
   int round_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 
 #include "experiments/tasks/need.hpp"
@@ -20,13 +19,12 @@ bool same_graph(const GraphSpec& a, const GraphSpec& b) {
 
 class GraphStock::Shelf {
  public:
-  void expect(const std::vector<TaskSpec>& likely, std::size_t who, double most_bytes) {
+  void expect(const std::vector<TaskSpec>& likely, double most_bytes) {
     const std::lock_guard lock(mutex_);
-    likely_[who] = likely;
     std::vector<std::shared_ptr<Place>> kept;
     std::swap(kept, places_);
     most_bytes_ = most_bytes;
-    for (const TaskSpec& spec : in_turns()) {
+    for (const TaskSpec& spec : likely) {
       if (spec.imported != nullptr || spec.engine == EngineKind::packed) continue;
       const auto known = std::ranges::find_if(
           kept, [&](const auto& place) { return same_graph(place->spec.graph, spec.graph); });
@@ -99,18 +97,6 @@ class GraphStock::Shelf {
     return place->state == State::wanted && !place->taken;
   }
 
-  std::vector<TaskSpec> in_turns() const {
-    std::vector<TaskSpec> all;
-    std::size_t most = 0;
-    for (const auto& [who, list] : likely_) most = std::max(most, list.size());
-    for (std::size_t k = 0; k < most; ++k) {
-      for (const auto& [who, list] : likely_) {
-        if (k < list.size()) all.push_back(list[k]);
-      }
-    }
-    return all;
-  }
-
   // The first that is to be built, if it fits beside what nobody has asked for yet.
   std::shared_ptr<Place> next() {
     const std::lock_guard lock(mutex_);
@@ -156,8 +142,7 @@ class GraphStock::Shelf {
 
   std::mutex mutex_;
   std::condition_variable built_;
-  std::map<std::size_t, std::vector<TaskSpec>> likely_;  // by who named them
-  std::vector<std::shared_ptr<Place>> places_;           // the likeliest first
+  std::vector<std::shared_ptr<Place>> places_;  // the likeliest first
   double most_bytes_ = 0;
 };
 
@@ -165,9 +150,9 @@ GraphStock::GraphStock(HostThreads& host) : host_(host), shelf_(std::make_shared
 
 GraphStock::~GraphStock() { shelf_->close(); }
 
-void GraphStock::expect(const std::vector<TaskSpec>& likely, std::size_t who, double most_bytes) {
+void GraphStock::expect(const std::vector<TaskSpec>& likely, double most_bytes) {
   if (host_.count() == 0) return;
-  shelf_->expect(likely, who, most_bytes);
+  shelf_->expect(likely, most_bytes);
   for (std::size_t k = shelf_->wanted(); k > 0; --k) build_next();
 }
 

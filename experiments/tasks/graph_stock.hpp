@@ -16,10 +16,9 @@ class GraphStock {
   explicit GraphStock(HostThreads& host);
   ~GraphStock();  // what is being built comes to its end with `host`
 
-  // From now on the graphs of these tasks, the likeliest first, in place of those that `who` named
-  // before, in turns with those that others named: as many as fit into so many bytes. What else the
-  // stock has is forgotten.
-  void expect(const std::vector<TaskSpec>& likely, std::size_t who, double most_bytes);
+  // From now on the graphs of these tasks, the likeliest first, as many as fit into so many bytes;
+  // what the stock has of others is forgotten.
+  void expect(const std::vector<TaskSpec>& likely, double most_bytes);
 
   // The graph of a task (task_graph): from the stock, once it is there if it is being built, or
   // built now.

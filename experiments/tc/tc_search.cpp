@@ -450,19 +450,16 @@ class Search {
   Who all_;
 };
 
-// The p that are searched together, and by how many searches side by side: each step of one ends
-// with tasks that leave threads, or devices, to the others. One device is filled by tasks of all p
-// in the same launches. Schedules are chosen by the machine's speed, which shall have nothing else
-// to do.
+// The p that are searched together, by so many searches side by side: on a CPU, whose threads the
+// last tasks of a step would leave idle. A device is filled by tasks of several p in the same
+// launches, and schedules are chosen by the speed of a machine that has nothing else to do.
 std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
   constexpr std::size_t most = 4;
   const std::size_t points = study.config().p.size();
-  const bool cpu = study.devices().front() < 0;
-  const std::size_t places =
-      cpu ? static_cast<std::size_t>(study.threads()) : study.devices().size();
-  const std::size_t count = study.config().schedule ? std::min({points, places, most}) : 1;
-  std::vector<std::vector<std::size_t>> parts(count);
-  for (std::size_t i = 0; i < points; ++i) parts[i % count].push_back(i);
+  const bool beside = study.devices().front() < 0 && study.config().schedule.has_value();
+  const auto threads = static_cast<std::size_t>(study.threads());
+  std::vector<std::vector<std::size_t>> parts(beside ? std::min({points, threads, most}) : 1);
+  for (std::size_t i = 0; i < points; ++i) parts[i % parts.size()].push_back(i);
   return parts;
 }
 

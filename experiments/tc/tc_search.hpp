@@ -7,8 +7,8 @@
 //      moves until the crossing is well inside; the remaining graphs fill the window. The crossing
 //      is the centre of the next size's window.
 //   3. Under a target_error, rounds add graphs, measurements and sizes (tc_target.hpp).
-// Several p go through these steps together, and several such searches run side by side, so that
-// there is work for all threads and devices at the end of a step, too.
+// All p go through these steps together, or on a CPU in several searches side by side, so that
+// there is work for all threads at the end of a step, too.
 #pragma once
 
 #include <functional>

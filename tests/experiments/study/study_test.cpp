@@ -240,6 +240,25 @@ TEST_CASE("an interrupted study, resumed with other threads, equals an uninterru
   CHECK(summary_of(place, "whole") == summary_of(place, "parts"));
 }
 
+TEST_CASE("several p searched side by side: the numbers of one search, in pieces, too") {
+  Workplace place;
+  place.write("s.toml", study(4, "0.05, 0.1, 0.5") +
+                            "[sampling]\nschedule = \"1:1\"\ntarget_error = 8e-3\n"
+                            "method = \"crossings\"\n");
+  const Output one = place.run("tc s.toml --out one --no-plots --threads 1");
+  INFO(one.err << one.out);
+  REQUIRE(one.status == 0);
+  CHECK(says(one, "round 1: "));
+  const Output beside = place.run("tc s.toml --out beside --no-plots --threads 3");
+  REQUIRE(beside.status == 0);
+  CHECK(beside.out == one.out);
+  CHECK(summary_of(place, "beside") == summary_of(place, "one"));
+  const auto outputs = run_in_pieces(place, "tc s.toml --out parts --no-plots", 0.1, 2, 3);
+  CHECK(outputs.size() > 1);  // it was interrupted
+  REQUIRE(outputs.back().status == 0);
+  CHECK(summary_of(place, "parts") == summary_of(place, "one"));
+}
+
 TEST_CASE("a study ends at a signal, with checkpoints") {
   Workplace place;
   place.write("s.toml", study(100000, "0.1"));

@@ -34,7 +34,7 @@ constexpr double kPlenty = 1 << 30;
 TEST_CASE("a stock of graphs: those that tasks build, the same one for all that ask") {
   HostThreads host(4);
   GraphStock stock(host);
-  stock.expect(specs_of(1, 12), 0, kPlenty);
+  stock.expect(specs_of(1, 12), kPlenty);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 3; ++thread) {
@@ -50,9 +50,9 @@ TEST_CASE("a stock of graphs: those that tasks build, the same one for all that 
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
   const auto kept = stock.take(spec_of(3));
-  stock.expect(specs_of(3, 2), 0, kPlenty);
+  stock.expect(specs_of(3, 2), kPlenty);
   CHECK(stock.take(spec_of(3)) == kept);
-  stock.expect(specs_of(5, 2), 0, kPlenty);
+  stock.expect(specs_of(5, 2), kPlenty);
   CHECK(stock.take(spec_of(3)) != kept);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("a stock of graphs builds ahead, and another p, size, rule or seed is 
   HostThreads host(4);
   GraphStock stock(host);
   TaskSpec spec = spec_of(1);
-  stock.expect({spec}, 0, kPlenty);
+  stock.expect({spec}, kPlenty);
   const auto graph = stock.take(spec);
   for (const int which : {0, 1, 2, 3, 4}) {
     TaskSpec other = spec;
@@ -78,7 +78,7 @@ TEST_CASE("a stock of graphs builds ahead, and another p, size, rule or seed is 
 TEST_CASE("a stock of graphs holds no more than it may, and needs no thread") {
   HostThreads host(2);
   GraphStock small(host);
-  small.expect(specs_of(1, 4), 0, 1);
+  small.expect(specs_of(1, 4), 1);
   for (const TaskSpec& spec : specs_of(1, 4)) {
     const auto graph = small.take(spec);
     CHECK(graph.use_count() == 1);  // nobody else has it
@@ -86,7 +86,7 @@ TEST_CASE("a stock of graphs holds no more than it may, and needs no thread") {
   }
   HostThreads none(0);
   GraphStock idle(none);
-  idle.expect(specs_of(1, 4), 0, kPlenty);
+  idle.expect(specs_of(1, 4), kPlenty);
   CHECK(idle.take(spec_of(1)).use_count() == 1);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a stock of graphs gives the room of those that were taken to the next
   HostThreads host(1);
   GraphStock stock(host);
   std::weak_ptr<const Graph> first;
-  stock.expect(specs_of(1, 3), 0, 40000);  // one of some 30 kB
+  stock.expect(specs_of(1, 3), 40000);  // one of some 30 kB
   first = stock.take(spec_of(1));
   for (int wait = 0; wait < 2000 && !first.expired(); ++wait) std::this_thread::sleep_for(1ms);
   CHECK(first.expired());  // its place has another one
@@ -106,7 +106,7 @@ TEST_CASE("a stock of graphs: what cannot be built is said to who asks, each tim
   GraphStock stock(host);
   TaskSpec spec = spec_of(1);
   spec.graph.extents = {32, 33};
-  stock.expect({spec, spec_of(2)}, 0, kPlenty);
+  stock.expect({spec, spec_of(2)}, kPlenty);
   CHECK_THROWS_AS(stock.take(spec), Error);
   CHECK_THROWS_AS(stock.take(spec), Error);
   CHECK(stock.take(spec_of(2)) != nullptr);
