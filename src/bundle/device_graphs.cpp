@@ -198,10 +198,15 @@ void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t s
     auto group = e.layout.modified.begin();
     for (std::size_t c = 0; c < colours; ++c) {
       lists[k].first.push_back(lists[k].cells());
-      for (; group != e.layout.modified.end() && static_cast<std::size_t>(group->colour) == c;
-           ++group) {
-        lists[k].add(*group, offset_of_degree_.at(group->degree),
-                     e.tables.front().of(group->degree).classes);
+      const auto first = group;
+      while (group != e.layout.modified.end() && static_cast<std::size_t>(group->colour) == c) {
+        ++group;
+      }
+      // Cells of many neighbours take longest: they begin first.
+      for (auto next = group; next != first;) {
+        --next;
+        lists[k].add(*next, offset_of_degree_.at(next->degree),
+                     e.tables.front().of(next->degree).classes);
       }
     }
     lists[k].first.push_back(lists[k].cells());

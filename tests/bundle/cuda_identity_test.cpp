@@ -90,14 +90,15 @@ TEST_CASE("same moves on CUDA and CPU on large lattices", "[gpu]") {
 }
 
 TEST_CASE("same moves on CUDA and CPU on an imported graph with three colours and a hub", "[gpu]") {
-  const Graph graph = irregular_graph(200);
-  graph.validate();
-  for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-    auto cpu = engine(graph, local, 2, 64, -1);
-    auto gpu = engine(graph, local, 2, 64, 0);
-    cpu->advance({1, 2}, 70);
-    gpu->advance({1, 2}, 70);
-    check_same(*cpu, *gpu);
+  for (const Graph& graph : {irregular_graph(200), irregular_graph(20000, 300)}) {
+    graph.validate();
+    for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
+      auto cpu = engine(graph, local, 2, 64, -1);
+      auto gpu = engine(graph, local, 2, 64, 0);
+      cpu->advance({1, 2}, 70);
+      gpu->advance({1, 2}, 70);
+      check_same(*cpu, *gpu);
+    }
   }
 }
 

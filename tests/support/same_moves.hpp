@@ -93,15 +93,15 @@ inline std::vector<LatticeCase> lattice_cases(
   return cases;
 }
 
-// Three colours: a hub of up to 90 bonds, odd cycles, and isolated sites at the end.
-inline Graph irregular_graph(std::uint32_t sites) {
+// Three colours: a hub of up to `spokes` bonds, odd cycles, and isolated sites at the end.
+inline Graph irregular_graph(std::uint32_t sites, std::uint32_t spokes = 90) {
   std::vector<std::uint8_t> colour(sites, 0);
   for (std::uint32_t s = 1; s < sites; ++s) colour[s] = static_cast<std::uint8_t>(1 + s % 2);
   std::vector<RewiredBond> bonds;
   const auto join = [&](std::uint32_t a, std::uint32_t b) {
     if (colour[a] != colour[b]) bonds.push_back({bonds.size(), a, b});
   };
-  for (std::uint32_t s = 1; s <= 90; ++s) join(0, s * (sites / 92));
+  for (std::uint32_t s = 1; s <= spokes; ++s) join(0, s * (sites / (spokes + 2)));
   for (std::uint32_t s = 1; s < sites - sites / 4; ++s) join(s, s + 1);
   for (std::uint32_t s = 1; s + 32 < sites - sites / 10; s += 2) join(s, s + 31 + (s + 32) % 2);
   return Graph(sites, bonds, colour, 3, "irregular");

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads, kVec > 1 ? 7 : 1)
     update_modified_cells(const __grid_constant__ DeviceCells cells,
                           const __grid_constant__ DeviceSweep sweep, std::uint32_t words,
                           int colour) {
-  __shared__ Block<kVec, 1, most_quick(kDownhill)> block;
+  __shared__ ModifiedBlock<kVec, kDownhill> block;
   const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
   const std::uint32_t cell = range[0] + blockIdx.x * kThreads + threadIdx.x;
   const std::uint32_t last = range[1];

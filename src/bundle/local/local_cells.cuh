@@ -74,6 +74,17 @@ __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
   return ~high;
 }
 
+// Whether a number of so many planes is below n.
+__device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p, unsigned planes,
+                                                  unsigned n) {
+  std::uint32_t below = 0, equal = ~0u;
+  for (unsigned k = planes; k-- > 0;) {
+    if ((n >> k & 1u) != 0) below |= equal & ~p[k];
+    equal &= (n >> k & 1u) != 0 ? p[k] : ~p[k];
+  }
+  return below;
+}
+
 // The binary planes of the number of set bits among K words.
 template <int K>
 __device__ __forceinline__ void count_bits(const std::uint32_t* x, std::uint32_t* p) {
@@ -153,9 +164,10 @@ constexpr unsigned kThreads = 128;
 constexpr unsigned kQuickCalls = 2;  // eight digits decide nine words in ten
 constexpr unsigned kAllCalls = 8;
 
-// Classes of regular cells; the most of modified ones that are decided by quick digits.
+// Classes of regular cells; the most of modified ones that have code of their own.
 constexpr int regular_classes(int dim, bool downhill) { return downhill ? dim : 2 * dim + 1; }
 constexpr int most_quick(bool downhill) { return downhill ? 4 : 8; }
+constexpr int kMostClasses = 16;  // of degrees below 16
 
 // Words of a cell that the quick digits leave open. All lanes of a warp hand theirs in together.
 template <int kVec>
@@ -292,15 +304,15 @@ __device__ __forceinline__ std::uint32_t decide_later(
   return below & ~undecided;
 }
 
-// Digits from `call` on, of any number of classes that a count in `planes` planes may have.
+// Digits of calls [call, end), of any number of classes that a count in `planes` planes may have.
 inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const SharedItem& shared,
                                            const CallWords* call_words, std::uint32_t bundle,
                                            const std::uint32_t* plane, unsigned planes,
                                            std::uint32_t first_class, std::uint32_t classes,
-                                           unsigned call, std::uint32_t undecided) {
+                                           unsigned call, unsigned end, std::uint32_t& undecided) {
   const uint4* digits = digits_of(s.thresholds, bundle, first_class);
   std::uint32_t below = 0;
-  for (; call < kAllCalls && undecided != 0; ++call) {
+  for (; call < end && undecided != 0; ++call) {
     const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
     uint4 t = make_uint4(0, 0, 0, 0);
     for (std::uint32_t c = 0; c < classes; ++c) {
@@ -398,18 +410,17 @@ __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const A
       [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane,
           std::uint32_t first_class, std::uint32_t classes, std::uint32_t undecided) {
         const std::uint32_t bundle = s.quad * kVec + v;
-        constexpr int kMost = 1 << AnyQueue::kPlanesKept;
-        if constexpr (kMost <= 4) {
+        constexpr int kMost = 1 << AnyQueue::kPlanesKept, kFew = 4;
+        if (kMost <= kFew || classes <= kFew) {
           const uint4* digits = digits_of(s.thresholds, bundle, first_class);
           const auto digit = [&](int c, unsigned call) {
             const auto wanted = static_cast<std::uint32_t>(c);
             return wanted < classes ? __ldg(digits + wanted * kAllCalls + call) : uint4{};
           };
-          return decide_later<kMost>(s, shared, calls[v], plane, digit, undecided);
-        } else {
-          return decide_any(s, shared, calls[v], bundle, plane, AnyQueue::kPlanesKept, first_class,
-                            classes, kQuickCalls, undecided);
+          return decide_later<kFew>(s, shared, calls[v], plane, digit, undecided);
         }
+        return decide_any(s, shared, calls[v], bundle, plane, AnyQueue::kPlanesKept, first_class,
+                          classes, kQuickCalls, kAllCalls, undecided);
       });
 }
 
@@ -483,13 +494,49 @@ __device__ __forceinline__ void add_four(const std::uint32_t* x, std::uint32_t* 
   plane[2] ^= c;
 }
 
-// A modified cell of degree below 16, the warp's lane-th: its neighbours four at a time, then by
-// the number of classes.
-template <int kVec, bool kDownhill, class Known>
+// Digits of a modified warp's classes, from the device's memory.
+template <int kVec>
+struct DigitsInMemory {
+  const BlockUpdate& s;
+  const DeviceWarp& warp;
+
+  __device__ __forceinline__ uint4 operator()(int v, int c, unsigned call) const {
+    const auto wanted = static_cast<std::uint32_t>(c);
+    if (wanted >= warp.classes) return {};
+    return __ldg(
+        digits_of(s.thresholds, s.quad * kVec + static_cast<unsigned>(v), warp.thresholds) +
+        wanted * kAllCalls + call);
+  }
+};
+
+// A block of modified cells, with the quick digits of its warps' classes.
+template <int kVec, bool kDownhill>
+struct ModifiedBlock : Block<kVec, 1, kMostClasses> {
+  static constexpr int kMost = kMostClasses;  // that wait
+  static constexpr int kQuick = most_quick(kDownhill);
+  uint4 digit[kThreads / 32][kVec][kQuick][kQuickCalls];
+
+  // All lanes of a warp together.
+  __device__ __forceinline__ auto digits(const BlockUpdate& s, const DeviceWarp& warp) {
+    auto& mine = digit[threadIdx.x / 32];
+    const DigitsInMemory<kVec> far{s, warp};
+    for (unsigned n = threadIdx.x % 32; n < kVec * kQuick * kQuickCalls; n += 32) {
+      const unsigned call = n % kQuickCalls, c = n / kQuickCalls % kQuick;
+      const unsigned v = n / kQuickCalls / kQuick;
+      mine[v][c][call] = far(static_cast<int>(v), static_cast<int>(c), call);
+    }
+    __syncwarp();
+    return [&mine](int v, int c, unsigned call) { return mine[v][c][call]; };
+  }
+};
+
+// A modified cell of degree below 16, the warp's lane-th: its neighbours eight or four at a time,
+// then by the number of classes, of which `digit` tells the quick digits.
+template <int kVec, bool kDownhill, class Known, class Digit>
 __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells,
                                                         const DeviceWarp& warp,
-                                                        const BlockUpdate& s, const Known& block,
-                                                        std::uint32_t number,
+                                                        const BlockUpdate& s, const Known& known,
+                                                        const Digit& digit, std::uint32_t number,
                                                         std::uint32_t* spins) {
   OpenCell<kVec> cell;
   cell.slot = cells.slot[number];
@@ -498,56 +545,68 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec);
   Count count[kVec];
   const std::uint32_t* column = cells.neighbour + warp.neighbour + number % 32;
-  for (std::uint32_t j = 0; j < warp.degree; j += 4, column += 4 * std::size_t{warp.padded}) {
-    Pack<kVec> far[4];
+  const auto look = [&]<unsigned kMany>(cuda::std::integral_constant<unsigned, kMany>,
+                                        std::uint32_t j) {
+    std::uint32_t slot[kMany];
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
-      far[k] = own;  // agrees: one that is not there
+    for (unsigned k = 0; k < kMany; ++k) {
+      slot[k] = cell.slot;  // agrees: one that is not there
+      if (j + k < warp.degree) slot[k] = column[(j + k) * std::size_t{warp.padded}];
+    }
+    Pack<kVec> far[kMany];
+#pragma unroll
+    for (unsigned k = 0; k < kMany; ++k) {
+      far[k] = own;
       if (j + k < warp.degree) {
-        const std::uint32_t slot = column[k * std::size_t{warp.padded}];
-        far[k] = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
+        far[k] = load<kVec>(spins + static_cast<std::size_t>(slot[k]) * kVec);
       }
     }
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) {
-      std::uint32_t x[4];
+    for (unsigned four = 0; four < kMany; four += 4) {
 #pragma unroll
-      for (unsigned k = 0; k < 4; ++k) x[k] = own.w[v] ^ far[k].w[v];
-      add_four(x, count[v].plane);
+      for (int v = 0; v < kVec; ++v) {
+        std::uint32_t x[4];
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) x[k] = own.w[v] ^ far[four + k].w[v];
+        add_four(x, count[v].plane);
+      }
     }
+  };
+  std::uint32_t j = 0;
+  if (warp.degree > 4) {
+    look(cuda::std::integral_constant<unsigned, 8>{}, 0);
+    j = 8;
   }
+  for (; j < warp.degree; j += 4) look(cuda::std::integral_constant<unsigned, 4>{}, j);
   const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, cell.site);
   const auto decide = [&]<int C>(cuda::std::integral_constant<int, C>) {
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
-      const uint4* digits =
-          digits_of(s.thresholds, s.quad * kVec + static_cast<unsigned>(v), warp.thresholds);
-      const auto digit = [&](int c, unsigned call) {
-        const auto wanted = static_cast<std::uint32_t>(c);
-        const bool there = kDownhill || wanted < warp.classes;
-        return there ? __ldg(digits + wanted * kAllCalls + call) : uint4{};
-      };
+      const auto mine = [&](int c, unsigned call) { return digit(v, c, call); };
       if constexpr (kDownhill) {
         count[v].open = is_below<C>(count[v].plane);
       } else {
         count[v].open = ~0u;
       }
       own.w[v] ^=
-          decide_quickly<C>(s, shared, block.call_words[v], count[v], digit, cell.undecided[v]);
+          decide_quickly<C>(s, shared, known.call_words[v], count[v], mine, cell.undecided[v]);
 #pragma unroll
       for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count[v].plane[p];
     }
   };
-  const auto decide_slowly = [&] {
+  const auto decide_many = [&] {
+    const bool may_wait = warp.classes <= Known::kMost;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
-      std::uint32_t open = 0;
-      for (std::uint32_t c = 0; c < warp.classes; ++c) {
-        open |= equals(count[v].plane, kPlanes, c);
-      }
-      own.w[v] ^= ~open | decide_any(s, shared, block.call_words[v],
-                                     s.quad * kVec + static_cast<unsigned>(v), count[v].plane,
-                                     kPlanes, warp.thresholds, warp.classes, 0, open);
+      std::uint32_t* plane = count[v].plane;
+      std::uint32_t undecided = kDownhill ? is_below(plane, kPlanes, warp.classes) : ~0u;
+      own.w[v] ^= ~undecided;
+      own.w[v] ^= decide_any(
+          s, shared, known.call_words[v], s.quad * kVec + static_cast<unsigned>(v), plane, kPlanes,
+          warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls, undecided);
+      if (may_wait) cell.undecided[v] = undecided;
+#pragma unroll
+      for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = plane[p];
     }
   };
   if constexpr (kDownhill) {
@@ -569,7 +628,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
         decide(cuda::std::integral_constant<int, 4>{});
         break;
       default:
-        decide_slowly();
+        decide_many();
     }
   } else if (warp.classes <= 4) {  // a class for each neighbour and one more: few sizes of code
     decide(cuda::std::integral_constant<int, 4>{});
@@ -578,10 +637,41 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   } else if (warp.classes <= 8) {
     decide(cuda::std::integral_constant<int, 8>{});
   } else {
-    decide_slowly();
+    decide_many();
   }
   store<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec, own);
   return cell;
+}
+
+// Degree 16 to 255: counts in eight planes, a bundle after the other, decided to their end.
+constexpr unsigned kWidePlanes = 8;
+template <int kVec, bool kDownhill, class Known>
+__device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
+                          const Known& known, std::uint32_t number, std::uint32_t* spins) {
+  std::uint32_t* own = spins + static_cast<std::size_t>(cells.slot[number]) * kVec;
+  const std::uint32_t* neighbour = cells.neighbour + warp.neighbour + number % 32;
+  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
+                          cells.site[number]);
+#pragma unroll 1
+  for (unsigned v = 0; v < kVec; ++v) {
+    std::uint32_t plane[kWidePlanes] = {};
+#pragma unroll 4
+    for (std::uint32_t j = 0; j < warp.degree; ++j) {
+      const std::size_t far = neighbour[static_cast<std::size_t>(j) * warp.padded];
+      std::uint32_t carry = spins[far * kVec + v] ^ own[v];
+#pragma unroll
+      for (unsigned p = 0; p < kWidePlanes; ++p) {
+        const std::uint32_t both = plane[p] & carry;
+        plane[p] ^= carry;
+        carry = both;
+      }
+    }
+    std::uint32_t undecided = kDownhill ? is_below(plane, kWidePlanes, warp.classes) : ~0u;
+    const std::uint32_t at_once = ~undecided;
+    own[v] ^=
+        at_once | decide_any(s, shared, known.call_words[v], s.quad * kVec + v, plane, kWidePlanes,
+                             warp.thresholds, warp.classes, 0, kAllCalls, undecided);
+  }
 }
 
 // Any degree, replica by replica: hubs are rare.
@@ -621,19 +711,24 @@ __device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, i
   return list == nullptr ? index : list[std::size_t{blockIdx.z} * (g.sites / 2) + index];
 }
 
-// A modified cell of any degree, by its number in the list; nothing where that is padding.
+// A modified cell of any degree, by its number in the list; nothing where that is padding. All
+// lanes of a warp together.
 template <int kVec, bool kDownhill, class Known>
 __device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& cells,
-                                                            const BlockUpdate& s,
-                                                            const Known& block,
+                                                            const BlockUpdate& s, Known& known,
                                                             std::uint32_t number,
                                                             std::uint32_t* spins) {
   const DeviceWarp warp = cells.warps[number / 32];
+  const auto digit = known.digits(s, warp);
   if (number % 32 >= warp.cells) return {};
   if (warp.degree < 1u << kPlanes) {
-    return modified_cell<kVec, kDownhill>(cells, warp, s, block, number, spins);
+    return modified_cell<kVec, kDownhill>(cells, warp, s, known, digit, number, spins);
   }
-  hub<kVec>(cells, warp, s, number, spins);
+  if (warp.degree < 1u << kWidePlanes) {
+    wide_cell<kVec, kDownhill>(cells, warp, s, known, number, spins);
+  } else {
+    hub<kVec>(cells, warp, s, number, spins);
+  }
   return {};
 }
 

@@ -3,8 +3,8 @@
 // A block takes 128 sites of one colour, regular or modified, for kVec bundles. Two Philox calls
 // (eight digits) decide nine words in ten; the rest is queued in shared memory with the planes of
 // its counts and decided by full warps afterwards, so that no warp waits for its slowest lane.
-// Modified cells are sorted by degree, which a warp shares. Every thread writes its own cell only
-// and reads the other colours.
+// Modified cells are sorted by degree, which a warp shares, the largest first, since they take
+// longest. Every thread writes its own cell only and reads the other colours.
 #pragma once
 
 #include <cstddef>

@@ -35,11 +35,17 @@ struct Common {
   uint4 regular[kVec][kClasses][kQuickCalls];
 };
 
-// What a warp needs to decide words, as the cells name it.
-template <int kVec, int kClasses>
+// What a warp needs to decide words, as the cells name it; up to kMostOf classes wait.
+template <int kVec, int kClasses, int kMostOf>
 struct Known {
+  static constexpr int kMost = kMostOf;
   const CallWords (&call_words)[kVec][kAllCalls];
   const uint4 (&regular)[kVec][kClasses][kQuickCalls];
+
+  __device__ __forceinline__ DigitsInMemory<kVec> digits(const BlockUpdate& s,
+                                                         const DeviceWarp& warp) const {
+    return {s, warp};
+  }
 };
 
 // The call words of one sweep, by the block's last threads.
@@ -53,9 +59,8 @@ __device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t s
 }
 
 // Decides the last 32 words of those that wait, as long as there are `least`.
-template <int kVec, int kClasses, class AnyQueue>
-__device__ __forceinline__ void decide_warp(const BlockUpdate& s,
-                                            const Known<kVec, kClasses>& known,
+template <int kVec, class AnyKnown, class AnyQueue>
+__device__ __forceinline__ void decide_warp(const BlockUpdate& s, const AnyKnown& known,
                                             const AnyQueue& queue, unsigned& waiting,
                                             unsigned least, std::uint32_t* spins) {
   if (waiting < least) return;
@@ -69,8 +74,8 @@ __device__ __forceinline__ void decide_warp(const BlockUpdate& s,
 }
 
 // The warp's words into its queue, which has room for 32 beside what waits.
-template <int kVec, int kClasses, class AnyQueue>
-__device__ __forceinline__ void queue_up(const BlockUpdate& s, const Known<kVec, kClasses>& known,
+template <int kVec, class AnyKnown, class AnyQueue>
+__device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& known,
                                          const OpenCell<kVec>& cell, AnyQueue& queue,
                                          unsigned& waiting, std::uint32_t* spins) {
   const unsigned before = (1u << threadIdx.x % 32) - 1;
@@ -81,15 +86,15 @@ __device__ __forceinline__ void queue_up(const BlockUpdate& s, const Known<kVec,
       queue.put(waiting + static_cast<unsigned>(__popc(who & before)), cell, v);
     }
     waiting += static_cast<unsigned>(__popc(who));
-    decide_warp(s, known, queue, waiting, 32, spins);
+    decide_warp<kVec>(s, known, queue, waiting, 32, spins);
   }
 }
 
-template <int kDim, int kVec, bool kDownhill, int kClasses, class AnyQueue>
+template <int kDim, int kVec, bool kDownhill, class AnyKnown, class AnyQueue>
 __device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
-                                              const BlockUpdate& s,
-                                              const Known<kVec, kClasses>& known, unsigned colour,
-                                              AnyQueue& queue, std::uint32_t* spins) {
+                                              const BlockUpdate& s, const AnyKnown& known,
+                                              unsigned colour, AnyQueue& queue,
+                                              std::uint32_t* spins) {
   const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const std::uint32_t* range = cells.first + blockIdx.z * (cells.colours + 1) + colour;
   const std::uint32_t first = range[0], modified = (range[1] - first) / 32;
@@ -108,7 +113,7 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
     }
     queue_up(s, known, open, queue, waiting, spins);
   }
-  decide_warp(s, known, queue, waiting, 1, spins);
+  decide_warp<kVec>(s, known, queue, waiting, 1, spins);
 }
 
 template <int kDim, int kVec, bool kDownhill>
@@ -120,7 +125,8 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   extern __shared__ uint4 dynamic[];
   auto& common = *reinterpret_cast<Common<kVec, kClasses>*>(dynamic);
   auto* words = reinterpret_cast<std::uint32_t*>(&common + 1);
-  using AnyQueue = WarpQueue<most_classes(kDim, kDownhill)>;
+  constexpr int kMost = most_classes(kDim, kDownhill);
+  using AnyQueue = WarpQueue<kMost>;
   auto* queues = reinterpret_cast<AnyQueue*>(words + g.words * kVec);
   BlockUpdate s = block_update<kVec>(sweep);
   const std::uint32_t step = s.draw.step;
@@ -137,7 +143,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   for (std::uint32_t n = 0; n < sweeps; ++n) {
     s.draw.step = step + n;
     make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
-    const Known<kVec, kClasses> known{common.call_words[n % 2], common.regular};
+    const Known<kVec, kClasses, kMost> known{common.call_words[n % 2], common.regular};
     for (unsigned colour = 0; colour < cells.colours; ++colour) {
       update_colour<kDim, kVec, kDownhill>(g, cells, s, known, colour, queues[threadIdx.x / 32],
                                            words);
