@@ -8,7 +8,11 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+
+#include "src/base/bits.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rewise {
@@ -49,6 +53,23 @@ HWY_INLINE V32 zero() { return hn::Zero(D32()); }
 HWY_INLINE V32 ones() { return hn::Set(D32(), ~0u); }
 HWY_INLINE V32 invert(V32 v) { return hn::Xor(v, ones()); }
 HWY_INLINE bool all_zero(V32 v) { return hn::AllTrue(D32(), hn::Eq(v, zero())); }
+
+// The lanes of `mask` side by side, and something after them up to a whole vector; how many they
+// are. (CompressStore() writes nothing after them, which is microcode on some processors; and for
+// AVX2 Highway 1.0.3 has a table that g++ copies to the stack at each call.)
+template <class D>
+HWY_INLINE std::size_t store_packed(hn::VFromD<D> v, hn::Mask<D> mask, D d, std::uint32_t* to) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+  std::uint8_t bits[8];
+  hn::StoreMaskBits(d, mask, bits);
+  const auto lanes = hn::LoadU(hn::Rebind<std::uint8_t, D>(), kSetBits[bits[0]].data());
+  hn::StoreU(hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::PromoteTo(d, lanes))), d, to);
+  return static_cast<std::size_t>(std::popcount(bits[0]));
+#else
+  hn::StoreU(hn::Compress(v, mask), d, to);
+  return hn::CountTrue(d, mask);
+#endif
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rewise

@@ -3,7 +3,7 @@
 // bond and step, shared by all replicas bit by bit (rules.hpp), so a cluster does not depend on the
 // order in which it is found, and two forms of the update give the same bits:
 //
-//   sparse  one replica at a time, a queue of sites, draws read lazily; about 10 ns per flipped
+//   sparse  one replica at a time, a queue of sites, draws read lazily; 10 to 20 ns per flipped
 //           site (AVX-512). Either in place, or, for many updates on end, in planes: the replicas'
 //           bits transposed so that each replica has one bit per site, which stays in cache.
 //   dense   all 32 replicas at once: bond masks for the whole lattice, then reached sets grown to
@@ -44,7 +44,7 @@ struct WolffGeometry {
   std::vector<std::uint32_t> special;         // [plane_words] bit per site
   std::vector<std::uint32_t> special_before;  // [plane_words] special sites in earlier words
   std::vector<std::uint64_t> offset;          // [special + 1]
-  std::vector<Link> link;
+  std::vector<Link> link;                     // [offset.back()], and some that are nothing
 };
 
 // The sites of a cluster in the order of their discovery; scratch of one thread.

@@ -7,6 +7,7 @@
 // vector of such has gathered or nothing else is left to do. The queue keeps every visited site, so
 // a cluster can be taken back and grown in the dense form.
 #include <fmt/format.h>
+#include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <array>
@@ -55,11 +56,14 @@ void PlanesToWords(const WolffGeometry& g, const std::uint32_t* planes, std::uin
   }
 }
 
+// Links of a special site are looked at so many at a time.
+using DLinks = hn::CappedTag<std::uint32_t, 8>;
+
 // Lanes whose bit number `site` of a bit array is set.
-HWY_INLINE M32 bits_at(const std::uint32_t* bits, V32 site) {
-  const D32 d;
-  const hn::RebindToSigned<D32> ds;
-  const V32 word = hn::GatherIndex(d, bits, hn::BitCast(ds, hn::ShiftRight<5>(site)));
+template <class D>
+HWY_INLINE hn::Mask<D> bits_at(D d, const std::uint32_t* bits, hn::VFromD<D> site) {
+  const hn::RebindToSigned<D> ds;
+  const auto word = hn::GatherIndex(d, bits, hn::BitCast(ds, hn::ShiftRight<5>(site)));
   return hn::TestBit(word, hn::Shl(hn::Set(d, 1), hn::And(site, hn::Set(d, 31))));
 }
 
@@ -68,14 +72,19 @@ struct PlaneSpins {
   std::uint32_t* plane;
 
   static std::uint32_t key(Site site, int) { return site; }
-  static std::uint32_t neighbour_key(Site neighbour, std::uint32_t) { return neighbour; }
+  static hn::VFromD<DLinks> neighbour_keys(hn::VFromD<DLinks> sites, std::uint32_t) {
+    return sites;
+  }
   static Site site(std::uint32_t key) { return key; }
   HWY_INLINE bool up(std::uint32_t key) const { return (plane[key / 32] >> key % 32 & 1u) != 0; }
   HWY_INLINE void flip(std::uint32_t key) const { plane[key / 32] ^= 1u << key % 32; }
 
   static HWY_INLINE V32 sites(V32 keys) { return keys; }
   static HWY_INLINE V32 step(V32 keys, V32 stride) { return hn::Add(keys, stride); }
-  HWY_INLINE M32 ups(V32 keys) const { return bits_at(plane, keys); }
+  template <class D>
+  HWY_INLINE hn::Mask<D> ups(D d, hn::VFromD<D> keys) const {
+    return bits_at(d, plane, keys);
+  }
 };
 
 // Spins of one replica in the words of its bundle; a key is 2 * site + colour. Other threads may
@@ -90,8 +99,8 @@ struct WordSpins {
   static std::uint32_t key(Site site, int colour) {
     return 2 * site + static_cast<unsigned>(colour);
   }
-  std::uint32_t neighbour_key(Site neighbour, std::uint32_t own) const {
-    return 2 * neighbour + ((own & 1u) ^ halve);
+  HWY_INLINE hn::VFromD<DLinks> neighbour_keys(hn::VFromD<DLinks> sites, std::uint32_t own) const {
+    return hn::Add(hn::Add(sites, sites), hn::Set(DLinks(), (own & 1u) ^ halve));
   }
   static Site site(std::uint32_t key) { return key / 2; }
   std::uint32_t slot(std::uint32_t key) const {
@@ -114,13 +123,12 @@ struct WordSpins {
   static HWY_INLINE V32 step(V32 keys, V32 stride) {
     return hn::Xor(hn::Add(keys, hn::Add(stride, stride)), hn::Set(D32(), 1));
   }
-  HWY_INLINE M32 ups(V32 keys) const {
-    const D32 d;
-    const hn::RebindToSigned<D32> ds;
-    const V32 one = hn::Set(d, 1);
-    const V32 colour = hn::Sub(hn::Zero(d), hn::And(keys, one));  // 0 or ~0
-    const V32 slots = hn::Add(hn::Add(hn::ShiftRight<2>(keys), hn::Set(d, base)),
-                              hn::And(colour, hn::Set(d, other)));
+  template <class D>
+  HWY_INLINE hn::Mask<D> ups(D d, hn::VFromD<D> keys) const {
+    const hn::RebindToSigned<D> ds;
+    const auto colour = hn::Sub(hn::Zero(d), hn::And(keys, hn::Set(d, 1)));  // 0 or ~0
+    const auto half = halve != 0 ? hn::ShiftRight<2>(keys) : hn::ShiftRight<1>(keys);
+    const auto slots = hn::Add(hn::Add(half, hn::Set(d, base)), hn::And(colour, hn::Set(d, other)));
     return hn::TestBit(hn::GatherIndex(d, words, hn::BitCast(ds, slots)), hn::Set(d, bit));
   }
 };
@@ -146,7 +154,8 @@ class Growth {
   std::uint64_t run(Site seed, int seed_colour, std::uint64_t limit) {
     const std::uint32_t key = spins_.key(seed, seed_colour);
     up_ = spins_.up(key);
-    visit(key);
+    spins_.flip(key);
+    queue_[tail_++] = key;
     for (std::uint64_t look = 0; tail_ <= limit;) {
       look = std::min(limit, tail_ + stretch_);
       while (tail_ <= look) {
@@ -179,12 +188,6 @@ class Growth {
   static constexpr std::size_t kRoom = 64 * kMaxLanes;
   static constexpr std::uint64_t kStretch = 1 << 16;  // sites between two looks at the watch
 
-  HWY_INLINE bool unvisited(std::uint32_t key) const { return spins_.up(key) == up_; }
-  HWY_INLINE void visit(std::uint32_t key) {
-    spins_.flip(key);
-    queue_[tail_++] = key;
-  }
-
   // Takes up to a vector of sites from the queue and offers their unvisited neighbours.
   template <int kDim>
   HWY_INLINE void expand() {
@@ -200,8 +203,8 @@ class Growth {
       // Lanes without work stand on site 0, which is special, and ask nobody.
       const V32 key = hn::IfThenElseZero(regular, hn::LoadU(d, taken));
       const V32 site = Spins::sites(key);
-      const M32 special = hn::And(regular, bits_at(g_.special.data(), site));
-      const std::size_t specials = hn::CompressStore(key, special, d, special_.data());
+      const M32 special = hn::And(regular, bits_at(d, g_.special.data(), site));
+      const std::size_t specials = store_packed(key, special, d, special_.data());
       if (specials < n) {
         regular = hn::AndNot(special, regular);
         std::uint32_t stride = 1;
@@ -220,27 +223,44 @@ class Growth {
   template <int kDim>
   HWY_INLINE void offer_equal(M32 regular, V32 neighbour, V32 owner, unsigned direction) {
     const D32 d;
-    const M32 ups = spins_.ups(neighbour);
+    const M32 ups = spins_.ups(d, neighbour);
     const M32 equal = up_ ? hn::And(ups, regular) : hn::AndNot(ups, regular);
     const V32 bond = hn::Add(hn::Mul(owner, hn::Set(d, static_cast<std::uint32_t>(kDim))),
                              hn::Set(d, direction));
-    hn::CompressStore(neighbour, equal, d, key_.data() + candidates_);
-    candidates_ += hn::CompressStore(bond, equal, d, bond_index_.data() + candidates_);
+    store_packed(neighbour, equal, d, key_.data() + candidates_);
+    candidates_ += store_packed(bond, equal, d, bond_index_.data() + candidates_);
   }
 
+  // Without a branch on what a neighbour's spin is, which would be guessed wrong half of the time.
   HWY_NOINLINE void expand_special(std::size_t n) {
+    const DLinks d;
+    const Spins spins = spins_;
+    const bool up = up_;
+    const std::uint32_t *bits = g_.special.data(), *before = g_.special_before.data();
+    const std::uint64_t* offset = g_.offset.data();
+    const Link* links = g_.link.data();
+    std::uint64_t first[kMaxLanes], last[kMaxLanes];  // of each one's links, on their way meanwhile
+    for (std::size_t i = 0; i < n; ++i) {
+      const Site site = Spins::site(special_[i]);
+      const std::uint32_t word = bits[site / 32];
+      const std::size_t rank =
+          before[site / 32] + static_cast<unsigned>(std::popcount(word & ((1u << site % 32) - 1)));
+      first[i] = offset[rank];
+      last[i] = offset[rank + 1];
+      hwy::Prefetch(links + first[i]);
+    }
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t own = special_[i];
-      const Site site = Spins::site(own);
-      const std::uint32_t word = g_.special[site / 32];
-      const std::size_t rank = g_.special_before[site / 32] +
-                               static_cast<unsigned>(std::popcount(word & ((1u << site % 32) - 1)));
-      for (std::uint64_t k = g_.offset[rank]; k < g_.offset[rank + 1]; ++k) {
-        const Link link = g_.link[k];
-        const std::uint32_t key = spins_.neighbour_key(link.site, own);
-        if (!unvisited(key)) continue;
-        key_[candidates_] = key;
-        bond_index_[candidates_++] = link.bond;
+      const std::uint64_t end = last[i];
+      for (std::uint64_t k = first[i]; k < end; k += hn::Lanes(d)) {
+        hn::VFromD<DLinks> neighbour, bond;
+        hn::LoadInterleaved2(d, reinterpret_cast<const std::uint32_t*>(links + k), neighbour, bond);
+        const auto mine = hn::FirstN(d, static_cast<std::size_t>(end - k));
+        const auto key = spins.neighbour_keys(neighbour, own);
+        const auto ups = spins.ups(d, key);
+        const auto equal = up ? hn::And(ups, mine) : hn::AndNot(ups, mine);
+        store_packed(key, equal, d, key_.data() + candidates_);
+        candidates_ += store_packed(bond, equal, d, bond_index_.data() + candidates_);
         if (candidates_ >= kRoom / 2) draw(lanes_);  // hubs
       }
     }
@@ -256,8 +276,8 @@ class Growth {
     M32 below = hn::Xor(undecided, undecided);
     const SharedItems shared(calls_, item);
     compare(shared.call(calls_, 0), 0, undecided, below);
-    hn::CompressStore(key, undecided, d, waiting_key_.data() + waiting_);
-    waiting_ += hn::CompressStore(item, undecided, d, waiting_bond_.data() + waiting_);
+    store_packed(key, undecided, d, waiting_key_.data() + waiting_);
+    waiting_ += store_packed(item, undecided, d, waiting_bond_.data() + waiting_);
     take(key, below);
     if (waiting_ >= lanes_) resolve(lanes_);
   }
@@ -293,12 +313,22 @@ class Growth {
     }
   }
 
+  // What the loop needs is taken out of *this, which its stores might change for all the compiler
+  // knows.
   HWY_INLINE void take(V32 key, M32 accepted) {
     const D32 d;
-    const std::size_t n = hn::CompressStore(key, accepted, d, accepted_.data());
+    const std::size_t n = store_packed(key, accepted, d, accepted_.data());
+    const Spins spins = spins_;
+    const bool up = up_;
+    std::uint32_t* const queue = queue_;
+    std::size_t tail = tail_;
     for (std::size_t i = 0; i < n; ++i) {
-      if (unvisited(accepted_[i])) visit(accepted_[i]);
+      const std::uint32_t one = accepted_[i];
+      if (spins.up(one) != up) continue;
+      spins.flip(one);
+      queue[tail++] = one;
     }
+    tail_ = tail;
   }
 
   const WolffGeometry& g_;
@@ -422,6 +452,7 @@ WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
       ++count;
     }
   }
+  link.resize(link.size() + kGuard, {0, 0});  // they are read several at a time
 }
 
 HWY_EXPORT(WordsToPlanes);
