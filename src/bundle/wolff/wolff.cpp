@@ -7,12 +7,26 @@
 namespace rewise::bundle {
 namespace {
 
-// Where the forms break even (tests/bench/RESULTS.md): the mean share of sites a cluster flips, and
-// that share times the updates of a cycle.
-constexpr double kDenseFraction = 0.07;
-constexpr double kPlaneFraction = 0.02;
+// Where the forms break even (tests/bench/RESULTS.md): the mean share of sites a cluster flips, the
+// more the more shortcuts a site has, which the dense form goes over one by one.
+double dense_fraction(const Graph& graph) {
+  const auto shortcuts = static_cast<double>(graph.rewired_bonds().size());
+  return 0.03 + 0.08 * shortcuts / static_cast<double>(graph.sites());
+}
+
+// And that share times the updates of a cycle, for planes; less where a bundle's words outgrow a
+// core's cache.
+double plane_fraction(const Graph& graph) { return graph.sites() > 1u << 19 ? 0.05 : 0.2; }
 
 }  // namespace
+
+WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options)
+    : options_(options),
+      layout_(layout),
+      sparse_(graph, layout),
+      dense_(graph, layout),
+      dense_fraction_(dense_fraction(graph)),
+      plane_fraction_(plane_fraction(graph)) {}
 
 void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
                       const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
@@ -26,8 +40,8 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
   team.barrier();
   const bool dense = options_.wolff_form == WolffForm::dense ||
                      (options_.wolff_form == WolffForm::automatic &&
-                      (options_.dense_above > 0 || fraction > kDenseFraction));
-  if (!dense && fraction * count > kPlaneFraction) {
+                      (options_.dense_above > 0 || fraction > dense_fraction_));
+  if (!dense && fraction * count > plane_fraction_) {
     in_planes(at, bond, count, team, watch, scratch, ahead, spins);
     return;
   }

@@ -87,8 +87,7 @@ struct WolffScratch {
 
 class WolffUpdate {
  public:
-  WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options)
-      : options_(options), layout_(layout), sparse_(graph, layout), dense_(graph, layout) {}
+  WolffUpdate(const Graph& graph, const Layout& layout, const EngineOptions& options);
 
   // `count` updates of all replicas, from step at.step on; replica r has made ahead[r] of them
   // already, and where the team was stopped it may be fewer than `count` at the end. `fraction` is
@@ -112,6 +111,7 @@ class WolffUpdate {
   const Layout& layout_;
   const WolffGeometry sparse_;
   const DenseGeometry dense_;
+  const double dense_fraction_, plane_fraction_;
 };
 
 }  // namespace rewise::bundle
