@@ -60,14 +60,15 @@ HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips<Size
         const Size here = before(first + x);
         size[open] += here - open_since;
         open_since = here;
-        const std::uint32_t parent = label[run];
-        const bool root = parent == run;
-        open = root ? count : label[parent];
+        // Without a branch on whether this run is the first of its cluster, which nobody can guess.
+        flip[count] = static_cast<std::uint8_t>(draws >> x & 1u);
+        const std::uint32_t parent = label[run], number = label[parent];
+        const std::uint32_t root = parent == run ? ~0u : 0u;
+        open = number ^ ((number ^ count) & root);
         label[run++] = open;
-        count += root;
+        count += root & 1u;
         size[count] = 0;
-        const std::uint64_t now = root ? draws >> x & 1u : flip[open];
-        flip[open] = static_cast<std::uint8_t>(now);
+        const std::uint64_t now = flip[open];
         change ^= (flipping ^ now) << x;
         flipping = now;
       }

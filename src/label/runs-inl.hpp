@@ -45,6 +45,24 @@ inline void unite(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
   }
 }
 
+// The same for a and b of any two places, whose parents nobody can guess the order of: without a
+// branch on it, which neighbours, who are mostly guessed right, would wait for.
+inline void unite_far(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
+  std::uint32_t pa = parent[a], pb = parent[b];
+  while (pa != pb) {
+    const std::uint32_t turned = pa < pb ? 0u : ~0u;
+    const std::uint32_t sets = (a ^ b) & turned, parents = (pa ^ pb) & turned;
+    a ^= sets;
+    b ^= sets;
+    pa ^= parents;
+    pb ^= parents;
+    parent[b] = pa;
+    if (b == pb) return;
+    b = pb;
+    pb = parent[b];
+  }
+}
+
 template <class Bonds>
 class RunJoiner {
  public:
@@ -65,7 +83,7 @@ class RunJoiner {
 
   // Joins the runs of two places (RunTable::place) by one more bond.
   void join_places(std::uint64_t a, std::uint64_t b) {
-    unite(runs_.parent.get(), runs_.run_at(a), runs_.run_at(b));
+    unite_far(runs_.parent.get(), runs_.run_at(a), runs_.run_at(b));
   }
 
  private:

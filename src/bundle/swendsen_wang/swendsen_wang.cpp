@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "src/base/error.hpp"
@@ -253,8 +254,18 @@ ClusterSums label_masks(const Lattice& lattice, const std::vector<bundle::PlaceP
   const MaskedBonds bonds{open};
   RunJoiner<MaskedBonds> joiner(lattice, scratch.runs, bonds);
   joiner.join();
-  for (std::size_t i = 0; i < listed.size(); ++i) {
-    if ((open.listed[i] >> open.replica & 1u) != 0) joiner.join_places(listed[i].a, listed[i].b);
+  // Which ones are open is chosen without a branch, some at a time.
+  std::array<std::size_t, 256> chosen;
+  for (std::size_t first = 0; first < listed.size(); first += chosen.size()) {
+    const std::size_t last = std::min(first + chosen.size(), listed.size());
+    std::size_t count = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      chosen[count] = i;
+      count += open.listed[i] >> open.replica & 1u;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      joiner.join_places(listed[chosen[k]].a, listed[chosen[k]].b);
+    }
   }
   MaskWriter out(flips);  // behind what is read
   const auto draws = [&](std::uint64_t first) HWY_ATTR { return mask_from(flips, first); };
