@@ -134,17 +134,19 @@ void Progress::close() {
   erase();
 }
 
-// "tc-2d, 64x64 and tree condition: 40 %, 120 done, 2 min 5 s left"
+// "tc-2d, 32x32, 64x64 and tree condition: 40 %, 120 done, 2 min 5 s left"
 std::string Progress::text() {
   const double seconds = now();
   const auto share = pace_.share();
   const auto left = pace_.left(seconds);
-  std::string text = title_, before = ", ";
-  std::vector<std::string> named;
+  std::string text = title_;
+  std::vector<std::string> stages;  // each once
   for (const Part& one : parts_) {
-    if (one.stage.empty() || std::ranges::find(named, one.stage) != named.end()) continue;
-    named.push_back(one.stage);
-    text += std::exchange(before, " and ") + one.stage;
+    if (one.stage.empty() || std::ranges::find(stages, one.stage) != stages.end()) continue;
+    stages.push_back(one.stage);
+  }
+  for (std::size_t k = 0; k < stages.size(); ++k) {
+    text += (k == 0 || k + 1 < stages.size() ? ", " : " and ") + stages[k];
   }
   text += share ? fmt::format(": {} %", *share) : fmt::format(": {}", duration_text(seconds));
   if (finished_ > 0) text += fmt::format(", {} done", finished_);
