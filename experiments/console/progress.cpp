@@ -85,7 +85,10 @@ std::size_t Progress::add_part() {
 
 void Progress::stage(const std::string& name, std::size_t number) {
   const std::lock_guard lock(mutex_);
-  const bool known = std::ranges::any_of(parts_, [&](const Part& p) { return p.stage == name; });
+  const bool known =
+      name.empty()
+          ? part(number).stage.empty()
+          : std::ranges::any_of(parts_, [&](const Part& other) { return other.stage == name; });
   part(number).stage = name;
   if (known) return;
   new_stage_ = new_stage_ || !name.empty();

@@ -53,7 +53,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // A number for what runs beside the rest: its stage and its work are its own. 0 is nobody's.
+  // A number for what runs beside the rest: its stage and its work are its own. 0 is that
+  // of whoever has no number.
   std::size_t add_part();
   // What is being done, "size 64x64", by a part; "": nothing.
   void stage(const std::string& name, std::size_t part = 0);

@@ -57,9 +57,10 @@ constexpr double kShareOfFree = 0.7;
 
 }  // namespace
 
-// What workers share: a device's memory, or the CPU's threads. Who asks for more than is left waits
-// until others are done; alone anybody may try. Of threads those inside have equal parts, more when
-// others leave.
+// What workers share: a device's memory, or the CPU's threads, of which a task asks for as many as
+// go with its memory, so that those inside never need more than there is. Who asks for more than is
+// left waits until others are done; alone anybody may try. Of threads those inside have equal
+// parts, more when others leave.
 class Room {
  public:
   // `what`: that it is, for a profile; `threads`: to be shared out, none of a device.
@@ -71,7 +72,7 @@ class Room {
     {
       std::unique_lock lock(mutex_);
       if (inside_ == 0) room_ = all_();
-      const auto fits = [&] { return inside_ == 0 || used_ + part <= room_; };
+      const auto fits = [&] { return inside_ == 0 || used_ + part <= room_ * (1 + 1e-9); };
       if (!fits()) {
         const profile::Span span(profile::Work::wait, what_);
         left_.wait(lock, fits);
@@ -253,7 +254,8 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
 // files are written while whoever asked for the tasks goes on with their results.
 class Batch {
  public:
-  // `workers`: the devices that they run tasks on; `cores`: of the CPU, each task's.
+  // `workers`: the devices that they run tasks on; `cores`: of the CPU, that go with a task's
+  // memory.
   Batch(const std::filesystem::path& folder, std::vector<StudyTask> tasks, TaskRun run,
         const StudyConfig& config, std::vector<int> workers, double cores, Study::Shared& shared,
         Progress& progress, const TaskHandler& handle)
@@ -629,12 +631,15 @@ class Batch {
 namespace {
 
 // Fewer tasks at a time, each with more threads, where all of them would not fit; at least one
-// worker for each of `devices`. Error(device) where that does not fit.
+// worker for each of `devices`. `beside`: other lists of tasks that run, whose graphs may be there
+// while they wait. Error(device) where that does not fit.
 std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on_cpu,
-                       std::size_t devices, std::vector<int>& workers) {
+                       std::size_t devices, std::size_t beside, std::vector<int>& workers) {
   const auto need_of = [&](const StudyTask& task, std::size_t at_a_time) {
     const int each = std::max(1, threads / static_cast<int>(at_a_time));
-    return memory_need(task.spec, useful_threads(task.spec, each), !on_cpu, true);
+    MemoryNeed need = memory_need(task.spec, useful_threads(task.spec, each), !on_cpu, true);
+    if (on_cpu) need.graph *= 1 + static_cast<double>(beside);
+    return need;
   };
   const auto largest =
       std::max_element(tasks.begin(), tasks.end(), [&](const StudyTask& a, const StudyTask& b) {
@@ -656,8 +661,8 @@ std::string fit_memory(const std::vector<StudyTask>& tasks, int threads, bool on
     const auto check = [&](std::size_t at_a_time) {
       return check_memory(need_of(*largest, at_a_time), at_a_time);
     };
-    check(workers.size());
-    return check(std::min(workers.size(), tasks.size()));
+    std::string line = check(workers.size());
+    return workers.size() > tasks.size() ? check(tasks.size()) : line;
   };
   for (; workers.size() > least; workers.pop_back()) {
     try {
@@ -739,7 +744,7 @@ std::string Study::take_memory(const std::vector<StudyTask>& tasks, std::vector<
   while (true) {
     std::vector<int> fitting = workers;
     try {
-      std::string line = fit_memory(tasks, threads_, on_cpu, devices, fitting);
+      std::string line = fit_memory(tasks, threads_, on_cpu, devices, shared_->running, fitting);
       workers = std::move(fitting);
       ++shared_->running;
       return line;

@@ -58,7 +58,7 @@ rounds, graphs or measurements of those sizes where they lower the error most fo
 work, up to most_graphs of a size; where the extrapolation over sizes limits, it adds up
 to more_sizes larger sizes. The progress line shows the time left to the target; a
 target that cannot be reached is said to be missed, and why. A run that a time limit
-stops leaves the summary of its last round.
+stops leaves the summary of its last round (once every p has come to its first).
 
 )";
 constexpr const char* kTree =

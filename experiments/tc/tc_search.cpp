@@ -229,9 +229,9 @@ class Search {
     }
   }
 
-  // Where it stands before a round of a target; in the last one nothing is left to be done.
-  enum class Round { nothing_new, news, last };
-  using OnRound = std::function<void(Round)>;
+  // Before each round of a target and after the last one: whether there are new results; whether
+  // nothing is left to be done.
+  using OnRound = std::function<void(bool news, bool ended)>;
 
   void run(const OnRound& on_round) {
     tasks_.expect_size(all_, 0);
@@ -389,8 +389,7 @@ class Search {
       }
       std::erase_if(open,
                     [&](std::size_t i) { return steps[i].reached || !steps[i].stopped.empty(); });
-      const bool news = tasks_.computed_some();
-      on_round(open.empty() ? Round::last : news ? Round::news : Round::nothing_new);
+      on_round(tasks_.computed_some(), open.empty());
       if (open.empty()) return;
       add(open, steps);
     }
@@ -530,20 +529,27 @@ std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& 
     std::vector<PointData> data = searches[part]->so_far();
     for (std::size_t i = 0; i < data.size(); ++i) points[parts[part][i]] = std::move(data[i]);
   };
-  // All of them as they were before their last rounds, once each has come to its first.
+  // News is kept until all have come to their first round.
   std::mutex mutex;
   std::set<std::size_t> begun;
-  const auto look = [&](std::size_t part, Search::Round round) {
+  std::size_t ended = 0;
+  bool news = false;
+  const auto look = [&](std::size_t part, bool more, bool last) {
     if (!interim) return;
     const std::lock_guard lock(mutex);
     take(part);
     begun.insert(part);
-    if (round == Search::Round::news && begun.size() == parts.size()) interim(points);
+    ended += last ? 1 : 0;
+    news = news || more;
+    if (!news || begun.size() < parts.size() || ended == parts.size()) return;
+    news = false;
+    interim(points);
   };
   std::vector<std::function<void()>> jobs;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    jobs.emplace_back(
-        [&, part] { searches[part]->run([&, part](Search::Round round) { look(part, round); }); });
+    jobs.emplace_back([&, part] {
+      searches[part]->run([&, part](bool more, bool last) { look(part, more, last); });
+    });
   }
   try {
     side_by_side(study, jobs);

@@ -48,7 +48,8 @@ struct PointData {
   std::optional<TargetState> target;
 };
 
-// Sees the points before each round of a target.
+// Sees all points, by one call at a time, from whichever search comes to a round of its target with
+// something new, once all have come to their first.
 using TcInterim = std::function<void(const std::vector<PointData>&)>;
 
 // Whether there is something to be found at p: not in one dimension at p = 0, and not where

@@ -1,4 +1,4 @@
-// Logic on the bits of words, 32 at a time, on host and device.
+// Logic on the bits of words, 32 at a time, on host and device; which bits of a byte are set.
 #pragma once
 
 #include <array>

@@ -674,7 +674,7 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
   }
 }
 
-// Any degree, replica by replica: hubs are rare.
+// Any degree, replica by replica: those beyond 255 are rare.
 template <int kVec>
 __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
                     std::uint32_t number, std::uint32_t* spins) {

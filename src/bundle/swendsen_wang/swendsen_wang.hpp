@@ -11,7 +11,7 @@
 //   3 flip   turned back, 32 replicas to a word, and added to the spins
 //
 // Memory per bundle in progress: 4 (dim + 1) bytes per site for the masks, 13 per site and thread.
-// Cost: some 9 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
+// Cost: 4 to 7 ns per spin on one core (tests/bench/RESULTS.md), most of it labelling.
 #pragma once
 
 #include <array>

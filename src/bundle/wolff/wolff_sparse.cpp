@@ -88,7 +88,9 @@ struct PlaneSpins {
 };
 
 // Spins of one replica in the words of its bundle; a key is 2 * site + colour. Other threads may
-// flip other replicas in the same words at the same time.
+// flip other replicas in the same words at the same time, while whole vectors of words are
+// gathered: a lane of 32 bits is read whole, and this replica's bit is changed by this thread
+// alone.
 struct WordSpins {
   std::uint32_t* words;
   std::uint32_t base, other;  // slot = base + site / 2, + other for colour 1

@@ -253,7 +253,7 @@ TEST_CASE("several p searched side by side: the numbers of one search, in pieces
   REQUIRE(beside.status == 0);
   CHECK(beside.out == one.out);
   CHECK(summary_of(place, "beside") == summary_of(place, "one"));
-  const auto outputs = run_in_pieces(place, "tc s.toml --out parts --no-plots", 0.1, 2, 3);
+  const auto outputs = run_in_pieces(place, "tc s.toml --out parts --no-plots", 0.01, 2.5, 3);
   CHECK(outputs.size() > 1);  // it was interrupted
   REQUIRE(outputs.back().status == 0);
   CHECK(summary_of(place, "parts") == summary_of(place, "one"));
