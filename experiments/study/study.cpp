@@ -768,15 +768,15 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
   std::set<std::string> ids;
   for (const StudyTask& task : tasks) ids.insert(task_id(task.spec));
   wait_for_files([&](Batch& batch) { return batch.has_one_of(ids); });
+  const bool on_cpu = devices_.front() < 0;
   std::vector<int> workers;
-  if (devices_.front() < 0) workers.assign(static_cast<std::size_t>(threads_), -1);
+  if (on_cpu) workers.assign(static_cast<std::size_t>(threads_), -1);
   const bool lanes = std::all_of(tasks.begin(), tasks.end(), [](const StudyTask& task) {
     return task.spec.engine == EngineKind::bundle;
   });
-  for (std::size_t lane = 0; devices_.front() >= 0 && lane < (lanes ? kLanes : 1); ++lane) {
+  for (std::size_t lane = 0; !on_cpu && lane < (lanes ? kLanes : 1); ++lane) {
     workers.insert(workers.end(), devices_.begin(), devices_.end());
   }
-  const bool on_cpu = devices_.front() < 0;
   if (!on_cpu) workers.resize(std::min(workers.size(), tasks.size()));
   const std::string memory = take_memory(tasks, workers);
   // Of fewer tasks than there might be each has more threads, as long as no other batch has any.

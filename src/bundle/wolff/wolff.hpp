@@ -3,7 +3,7 @@
 // bond and step, shared by all replicas bit by bit (rules.hpp), so a cluster does not depend on the
 // order in which it is found, and two forms of the update give the same bits:
 //
-//   sparse  one replica at a time, a queue of sites, draws read lazily; 3 to 40 ns per flipped
+//   sparse  one replica at a time, a queue of sites, draws read lazily; 3 to 90 ns per flipped
 //           site (AVX-512), the more the more shortcuts. Either in place, or, for many updates on
 //           end, in planes: the replicas' bits transposed so that each replica has one bit per
 //           site, which stays in cache.
