@@ -164,10 +164,10 @@ constexpr unsigned kThreads = 128;
 constexpr unsigned kQuickCalls = 2;  // eight digits decide nine words in ten
 constexpr unsigned kAllCalls = 8;
 
-// Classes of regular cells; the most of modified ones that have code of their own.
+// Classes of regular cells; the most of modified ones that have code of their own, and wait: the
+// others are few, and planes for them would slow down all.
 constexpr int regular_classes(int dim, bool downhill) { return downhill ? dim : 2 * dim + 1; }
 constexpr int most_quick(bool downhill) { return downhill ? 4 : 8; }
-constexpr int kMostClasses = 16;  // of degrees below 16
 
 // Words of a cell that the quick digits leave open. All lanes of a warp hand theirs in together.
 template <int kVec>
@@ -511,18 +511,17 @@ struct DigitsInMemory {
 
 // A block of modified cells, with the quick digits of its warps' classes.
 template <int kVec, bool kDownhill>
-struct ModifiedBlock : Block<kVec, 1, kMostClasses> {
-  static constexpr int kMost = kMostClasses;  // that wait
-  static constexpr int kQuick = most_quick(kDownhill);
-  uint4 digit[kThreads / 32][kVec][kQuick][kQuickCalls];
+struct ModifiedBlock : Block<kVec, 1, most_quick(kDownhill)> {
+  static constexpr int kMost = most_quick(kDownhill);
+  uint4 digit[kThreads / 32][kVec][kMost][kQuickCalls];
 
   // All lanes of a warp together.
   __device__ __forceinline__ auto digits(const BlockUpdate& s, const DeviceWarp& warp) {
     auto& mine = digit[threadIdx.x / 32];
     const DigitsInMemory<kVec> far{s, warp};
-    for (unsigned n = threadIdx.x % 32; n < kVec * kQuick * kQuickCalls; n += 32) {
-      const unsigned call = n % kQuickCalls, c = n / kQuickCalls % kQuick;
-      const unsigned v = n / kQuickCalls / kQuick;
+    for (unsigned n = threadIdx.x % 32; n < kVec * kMost * kQuickCalls; n += 32) {
+      const unsigned call = n % kQuickCalls, c = n / kQuickCalls % kMost;
+      const unsigned v = n / kQuickCalls / kMost;
       mine[v][c][call] = far(static_cast<int>(v), static_cast<int>(c), call);
     }
     __syncwarp();

@@ -4,8 +4,8 @@
 // (eight digits) decide nine words in ten; the rest is queued in shared memory with the planes of
 // its counts and decided by full warps afterwards, so that no warp waits for its slowest lane.
 // Modified cells are sorted by degree, which a warp shares, the largest first, since they take
-// longest; those of 16 neighbours and more, and within blocks those of many classes, are decided at
-// once. Every thread writes its own cell only and reads the other colours.
+// longest; those of many classes are decided at once. Every thread writes its own cell only and
+// reads the other colours.
 #pragma once
 
 #include <cstddef>
