@@ -174,21 +174,34 @@ void swendsen_wang() {
   }
 }
 
+// `updates` a launch: as long runs of them have, and as a cycle of sweeps and one of them has.
 void wolff() {
-  fmt::print("bundle Wolff, 2D L = 1024, 1024 replicas, 64 updates per launch\n");
-  for (const auto& [p, t] :
-       std::vector<std::pair<double, double>>{{0.01, 2.4345}, {0.01, 2.38}, {0.0, 2.269185}}) {
-    const Graph graph = build_graph({{1024, 1024}, p, Rule::rewire, 1});
-    auto e = prepare(graph, t, 1024, Start::cold);
-    e->advance({1, 4}, 150);
-    const std::uint64_t before = e->work().cluster_sites;
-    const double s = seconds_per_cycle(*e, {0, 64}, 1);
-    const double sites = static_cast<double>(e->work().cluster_sites - before) / 6;
+  struct Row {
+    std::uint32_t edge;
+    double p, t;
+    std::uint32_t replicas, updates;
+  };
+  fmt::print("bundle Wolff, 2D, sparse form\n");
+  for (const Row& r : {Row{1024, 0.01, 2.4345, 1024, 64}, Row{1024, 0.01, 2.38, 1024, 64},
+                       Row{1024, 0.0, 2.269185, 1024, 64}, Row{1024, 0.1, 2.784, 1024, 32},
+                       Row{2048, 0.01, 2.4345, 512, 16}, Row{2048, 0.1, 2.784, 512, 16},
+                       Row{512, 0.01, 2.4345, 1024, 1}, Row{512, 0.1, 2.784, 1024, 1},
+                       Row{512, 0.1, 2.784, 1024, 16}, Row{512, 1.0, 3.658, 1024, 1},
+                       Row{256, 0.1, 2.784, 4096, 1}, Row{128, 0.1, 2.784, 8192, 1},
+                       Row{64, 0.1, 2.784, 8192, 1}}) {
+    const Graph graph = build_graph({{r.edge, r.edge}, r.p, Rule::rewire, 1});
+    auto e = prepare(graph, r.t, r.replicas, Start::cold, WolffForm::sparse);
+    e->advance({8, 4}, 60);
+    const std::uint64_t cycles = r.updates < 16 ? 16 : 1, before = e->work().cluster_sites;
+    const double s = seconds_per_cycle(*e, {0, r.updates}, cycles);
+    const double pieces = 6 * static_cast<double>(cycles);  // one of which is not timed
+    const double sites = static_cast<double>(e->work().cluster_sites - before) / pieces;
+    const double each = static_cast<double>(r.updates) * r.replicas;
     fmt::print(
-        "  p={:<5} T={:<6.4f} {:7.3f} us per update and replica, {:.2f} flipped spins per ns, "
-        "mean cluster {:.4f} N\n",
-        p, t, s / (64.0 * 1024) * 1e6, sites / s * 1e-9,
-        sites / (64.0 * 1024) / static_cast<double>(graph.sites()));
+        "  L={:<4} p={:<4} T={:<6.4f} {:5} replicas, {:2} a launch: {:7.4f} us per update and "
+        "replica, {:5.2f} flipped spins per ns, mean cluster {:.4f} N\n",
+        r.edge, r.p, r.t, r.replicas, r.updates, s / each * 1e6, sites / s * 1e-9,
+        sites / each / static_cast<double>(graph.sites()));
   }
 }
 

@@ -98,6 +98,35 @@ TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on an impor
   compare_forms(graph, spec_of({1.5, 2.4}, 64), {1, 3}, 8);
 }
 
+// More replicas than multiprocessors: several at a time in a block, whose planes lie in shared
+// memory, one there and others beside it, or none there; warps help clusters of other replicas.
+TEST_CASE("Wolff updates on CUDA make the CPU's moves where a block has several replicas at a time",
+          "[gpu]") {
+  struct Case {
+    std::vector<std::uint32_t> extents;
+    double p, temperature;
+    std::uint32_t replicas;
+  };
+  const Graph hub = irregular_graph(2300, 300);
+  compare_forms(hub, spec_of({1.9}, 4096), {1, 3}, 4);
+  for (const Case& c : {Case{{36, 34}, 0.3, 2.8, 8192}, Case{{256, 256}, 0.0, 2.27, 2048},
+                        Case{{512, 512}, 0.01, 2.44, 1024}, Case{{512, 512}, 1.0, 3.66, 1024},
+                        Case{{40, 40, 40}, 0.1, 4.87, 2048}, Case{{1024, 1024}, 0.01, 2.44, 544},
+                        Case{{1024, 1024}, 0.2, 3.0, 288}, Case{{2048, 1024}, 0.02, 2.5, 544}}) {
+    const Graph graph = build_graph({c.extents, c.p, Rule::rewire, 7});
+    const EngineSpec spec = spec_of({c.temperature}, c.replicas);
+    const auto result = [&](int device, const Form& form) {
+      return result_of(graph, spec, options_of(device, form), {6, 9}, 2);
+    };
+    const Result cpu = result(-1, {WolffForm::sparse, 0});
+    for (const Form& form : {Form{WolffForm::sparse, 0}, Form{WolffForm::automatic, 500}}) {
+      INFO("edge " << c.extents[0] << " dim " << c.extents.size() << " p " << c.p << " dense above "
+                   << form.dense_above);
+      CHECK(result(0, form) == cpu);
+    }
+  }
+}
+
 TEST_CASE("forms of Wolff updates on CUDA, few cases", "[gpu]") {
   for (const auto& shape : std::vector<std::vector<std::uint32_t>>{{1100}, {36, 34}, {6, 10, 6}}) {
     compare_forms(build_graph({shape, 0.3, Rule::rewire, 7}), spec_of({2.0}, 32), {0, 2}, 2);

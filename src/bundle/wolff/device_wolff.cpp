@@ -368,14 +368,16 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
   check_cuda(cudaStreamSynchronize(stream), "copying graphs to the device");
   wolff_.lattice = graphs_.lattice({});
-  plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds);
+  const auto specials = static_cast<double>(row_.size() / link_row(wolff_.lattice.dim));
+  plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds,
+                     specials / (static_cast<double>(graphs_.sites()) * graphs_.graphs()));
 }
 
-// The pool of a block may have to hold every bond; large lattices get fewer blocks for it.
+// The pool of a slot may have to hold every bond; large lattices get fewer slots for it.
 void DeviceWolffBatch::make_room(cudaStream_t stream) {
   planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
   const std::size_t free = free_device_memory();
-  const std::size_t pool_bytes = std::size_t{plan_.pool_chunks} * kChunk * sizeof(uint2);
+  const std::size_t pool_bytes = plan_.pool_of_slot() * sizeof(uint2);
   if (free < pool_bytes) {
     throw Error(
         ExitCode::device,
@@ -384,15 +386,15 @@ void DeviceWolffBatch::make_room(cudaStream_t stream) {
                     options_.device, static_cast<double>(pool_bytes) / (1ull << 30),
                     static_cast<double>(free) / (1ull << 30)));
   }
-  plan_.blocks = static_cast<unsigned>(
-      std::min<std::size_t>(plan_.blocks, std::max<std::size_t>(1, free / 4 / pool_bytes)));
-  pool_ = DeviceBuffer<uint2>(plan_.pool_size());
+  plan_.restrict_slots(free / 4 / pool_bytes);
+  const std::size_t slots = std::size_t{plan_.blocks} * plan_.slots;
+  pool_ = DeviceBuffer<uint2>(slots * plan_.pool_of_slot());
   check_cuda(cudaMemsetAsync(pool_.data(), 0xFF, pool_.bytes(), stream), "clearing");
   progress_ = DeviceBuffer<unsigned>(1 + std::size_t{replicas_});
   stopped_ = DeviceBuffer<std::uint32_t>(replicas_);
   forms_ = DeviceBuffer<std::uint32_t>(dense_bundles_.size());
   if (limit_ == 0) return;
-  trail_ = DeviceBuffer<std::uint32_t>(plan_.blocks * plan_.trail_length(limit_));
+  trail_ = DeviceBuffer<std::uint32_t>(slots * plan_.trail_length(limit_));
   later_ = DeviceBuffer<std::uint32_t>(dense_bundles_.size());
   active_ = DeviceBuffer<std::uint32_t>(dense_bundles_.size());
 }

@@ -1,6 +1,7 @@
 // Sparse Wolff updates on the device (wolff_cuda.hpp): the replicas' bits to planes, the growth of
 // clusters by a block (candidates, draws, claims, and the pool through which warps share work), the
 // planes back to words, and the passage between the sparse and the dense form.
+#include <cuda_pipeline.h>
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -25,40 +26,47 @@ constexpr unsigned kTileThreads = 1024;
 
 __device__ __forceinline__ std::uint32_t slot_of(const DeviceLattice& g, std::uint32_t site) {
   if (g.dim == 0) return g.colour_base[0] + site;
-  const std::uint32_t row = site / (2 * g.half_row);
+  const std::uint32_t row = g.per_row.quotient(site / 2);
   const unsigned colour = (g.row_parity[row] + site) & 1u;  // rows have even length
   return (colour != 0 ? g.colour_base[1] : g.colour_base[0]) + site / 2;
 }
 
-// A block handles 32 tiles of 32 sites of one bundle, so that both sides move whole lines.
-template <bool kToPlanes>
-__global__ void __launch_bounds__(kTileThreads) turn(const __grid_constant__ DeviceWolff g, int vec,
-                                                     std::uint32_t* spins, std::uint32_t* planes) {
-  __shared__ std::uint32_t tile[32][33];
+// A block handles 32 tiles of 32 sites of kVec bundles, so that both sides move whole lines.
+template <bool kToPlanes, int kVec>
+__global__ void __launch_bounds__(kTileThreads)
+    turn(const __grid_constant__ DeviceWolff g, std::uint32_t* spins, std::uint32_t* planes) {
+  __shared__ std::uint32_t tile[kVec][32][33];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::uint32_t bundle = blockIdx.y;
   const std::uint32_t first = blockIdx.x * 32;  // plane word
   const std::uint32_t site = (first + warp) * 32 + lane;
   const bool real = site < g.lattice.sites;
-  std::uint32_t* word = nullptr;
+  std::uint32_t* words = spins;
   if (real) {
-    const auto v = static_cast<std::uint32_t>(vec);
-    word = spins +
-           (static_cast<std::size_t>(bundle / v) * g.lattice.words + slot_of(g.lattice, site)) * v +
-           bundle % v;
+    words += (std::size_t{blockIdx.y} * g.lattice.words + slot_of(g.lattice, site)) * kVec;
   }
   std::uint32_t* plane =
-      planes + (static_cast<std::size_t>(bundle) * kReplicas + warp) * g.plane_words + first + lane;
+      planes + (std::size_t{blockIdx.y} * kVec * kReplicas + warp) * g.plane_words + first + lane;
+  const std::size_t bundle = std::size_t{kReplicas} * g.plane_words;
   const bool inside = first + lane < g.plane_words;
+  Pack<kVec> pack{};
   if (kToPlanes) {
-    tile[lane][warp] = turn_bits(real ? *word : 0u);
+    if (real) pack = load<kVec>(words);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) tile[v][lane][warp] = turn_bits(pack.w[v]);
     __syncthreads();
-    if (inside) *plane = tile[warp][lane];
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      if (inside) plane[static_cast<std::size_t>(v) * bundle] = tile[v][warp][lane];
+    }
   } else {
-    tile[warp][lane] = inside ? *plane : 0u;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      tile[v][warp][lane] = inside ? plane[static_cast<std::size_t>(v) * bundle] : 0u;
+    }
     __syncthreads();
-    const std::uint32_t x = turn_bits(tile[lane][warp]);
-    if (real) *word = x;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) pack.w[v] = turn_bits(tile[v][lane][warp]);
+    if (real) store<kVec>(words, pack);
   }
 }
 
@@ -66,8 +74,9 @@ template <bool kToPlanes>
 void launch_turn(const DeviceWolff& g, std::uint32_t bundles, int vec, std::uint32_t* spins,
                  std::uint32_t* planes, cudaStream_t stream) {
   LaunchShape shape{(g.plane_words + 31) / 32, kTileThreads};
-  shape.blocks_y = bundles;
-  launch(turn<kToPlanes>, shape, stream, g, vec, spins, planes);
+  shape.blocks_y = bundles / static_cast<unsigned>(vec);
+  with_vec(vec,
+           [&]<int kVec>() { launch(turn<kToPlanes, kVec>, shape, stream, g, spins, planes); });
 }
 
 // Words that the warps of a block share in shared memory, and a replica's plane of spins there or
@@ -90,12 +99,13 @@ __device__ __forceinline__ void poke(std::uint32_t& word, std::uint32_t value) {
   asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(shared_address(&word)), "r"(value));
 }
 
-// A replica's spins, a bit per site, in shared memory or not.
-template <bool kShared>
+// A replica's spins, a bit per site: in shared memory, in the device's, or in either.
+enum class Home { shared, global, either };
+template <Home kHome>
 class Plane;
 
 template <>
-class Plane<true> {
+class Plane<Home::shared> {
  public:
   __device__ __forceinline__ explicit Plane(std::uint32_t* words) : base_(shared_address(words)) {}
 
@@ -118,13 +128,18 @@ class Plane<true> {
         : "memory");
     return ((old & one) == 0) == up;
   }
+  __device__ __forceinline__ void toggle(std::uint32_t site) const {
+    asm volatile("red.relaxed.cta.shared.xor.b32 [%0], %1;" ::"r"(base_ + (site >> 3 & ~3u)),
+                 "r"(1u << site % 32)
+                 : "memory");
+  }
 
  private:
   std::uint32_t base_;
 };
 
 template <>
-class Plane<false> {
+class Plane<Home::global> {
  public:
   __device__ __forceinline__ explicit Plane(std::uint32_t* words) : words_(words) {}
 
@@ -138,39 +153,66 @@ class Plane<false> {
     return up ? (atomicOr(words_ + site / 32, one) & one) == 0
               : (atomicAnd(words_ + site / 32, ~one) & one) != 0;
   }
+  __device__ __forceinline__ void toggle(std::uint32_t site) const {
+    atomicXor(words_ + site / 32, 1u << site % 32);
+  }
 
  private:
   std::uint32_t* words_;
 };
 
+template <>
+class Plane<Home::either> {
+ public:
+  __device__ __forceinline__ explicit Plane(std::uint32_t* words)
+      : near_(words), far_(words), is_near_(__isShared(words) != 0) {}
+
+  __device__ __forceinline__ std::uint32_t load(std::uint32_t site) const {
+    return is_near_ ? near_.load(site) : far_.load(site);
+  }
+  __device__ __forceinline__ bool flip(bool wanted, bool up, std::uint32_t site) const {
+    return is_near_ ? near_.flip(wanted, up, site) : far_.flip(wanted, up, site);
+  }
+  __device__ __forceinline__ void toggle(std::uint32_t site) const {
+    is_near_ ? near_.toggle(site) : far_.toggle(site);
+  }
+
+ private:
+  Plane<Home::shared> near_;
+  Plane<Home::global> far_;
+  bool is_near_;
+};
+
 // Growth of clusters by a block.
 
-constexpr std::uint32_t kSpecials = 40;  // special sites that wait in a warp's list
+constexpr std::uint32_t kSpecials = 64;  // special sites that wait in a warp's list
+// Nanoseconds (at most twice as many) between two looks for work of a warp that has none: those who
+// look take issue slots from those who work.
+constexpr unsigned kNap = 1000;
 // A candidate whose first four digits equal the threshold's: bit of its site.
 constexpr std::uint32_t kLate = 1u << 31;
 
 using BlockPair = cuda::atomic_ref<unsigned long long, cuda::thread_scope_block>;
 
-// What the warps of a block share.
-struct Shared {
+// A replica's part in the hands of a block: what the warp that leads it shares with others.
+struct Slot {
   std::uint32_t step, up;    // of the present update
   std::uint32_t head, tail;  // of the pool, in chunks
   std::uint32_t given;       // chunks that were given away and are not yet worked off
-  std::uint32_t idle;        // warps without work
   std::uint32_t claimed;     // sites of the present cluster, where there is a limit
   std::uint32_t over;        // the present cluster outgrew the limit
-  std::uint32_t done;        // no more updates in this part
-  std::uint32_t item;
-  unsigned long long flipped;
-};
-
-// A replica's part in the hands of a block; the same in all threads.
-struct Replica {
-  std::uint32_t* plane;  // [plane_words]
   std::uint32_t who, bit, threshold;
   DeviceWolffGraph graph;
+  std::uint32_t* plane;  // [plane_words]
   uint2* pool;
   std::uint32_t* trail;
+  unsigned long long flipped;  // by helpers
+};
+
+// What the warps of a block share beside their slots.
+struct Shared {
+  std::uint32_t idle;     // warps without work
+  std::uint32_t leaders;  // warps that still take parts
 };
 
 // The step of site numbers along direction `way / 2`.
@@ -183,17 +225,15 @@ __device__ __forceinline__ std::uint32_t stride_of(const DeviceLattice& g, unsig
   return stride;
 }
 
-// One warp at work on one replica. Every member is called by whole warps; counts are the same in
-// all lanes.
-template <int kDim, bool kShared>
+// One warp, at work on one replica or another. Every member is called by whole warps; counts are
+// the same in all lanes.
+template <int kDim, Home kHome>
 class Grower {
  public:
-  __device__ Grower(const DeviceWolff& g, const DeviceWolffRun& run, const Replica& replica,
-                    Shared& shared, uint2* buffer, std::uint32_t capacity)
+  __device__ Grower(const DeviceWolff& g, const DeviceWolffRun& run, Shared& shared, uint2* buffer,
+                    std::uint32_t capacity)
       : g_(g),
         run_(run),
-        r_(replica),
-        plane_(replica.plane),
         shared_(shared),
         buffer_(buffer),
         specials_(reinterpret_cast<std::uint32_t*>(buffer + capacity)),
@@ -201,58 +241,95 @@ class Grower {
         lane_(threadIdx.x % 32),
         below_((1u << lane_) - 1) {}
 
-  // Warp 0: grows and flips the cluster of one update; false where it outgrew the limit.
+  // From here on at work on this slot's replica.
+  __device__ __forceinline__ void turn_to(Slot& slot) {
+    slot_ = &slot;
+    plane_ = Plane<kHome>(slot.plane);
+    special_of_ = slot.graph.special;
+    row_ = slot.graph.row;
+    seed_low_ = static_cast<std::uint32_t>(slot.graph.seed);
+    seed_high_ = static_cast<std::uint32_t>(slot.graph.seed >> 32);
+    bit_ = slot.bit;
+    threshold_ = slot.threshold;
+  }
+
+  // Who leads: grows and flips the cluster of one update; false where it outgrew the limit.
   __device__ __forceinline__ bool update(std::uint32_t step, std::uint32_t seed) {
     const bool up = (plane_.load(seed) >> seed % 32 & 1u) == 0;
     if (lane_ == 0) {
-      poke(shared_.step, step);
-      poke(shared_.up, up);
-      if (run_.limit > 0) poke(shared_.claimed, 0);
+      poke(slot_->step, step);
+      poke(slot_->up, up);
+      if (run_.limit > 0) poke(slot_->claimed, 0);
     }
     __syncwarp();
     begin(step, up);
-    const uint2 word = r_.graph.special[seed / 32];
+    const uint2 word = __ldg(special_of_ + seed / 32);
     collect(plane_.flip(lane_ == 0, up, seed) && lane_ == 0, seed, word);
     __syncwarp();
     while (true) {
       work_off();
-      if (run_.limit > 0 && agree(peek(shared_.over) != 0)) return false;
-      if (gave_ == 0) return true;
+      if (gave_ == 0) break;
       if (take()) continue;
-      if (agree(peek(shared_.given) == 0)) {
+      if (agree(peek(slot_->given) == 0)) {
         __threadfence_block();
         gave_ = 0;
-        return true;
+        break;
       }
       __nanosleep(40);
     }
+    if (lane_ == 0) atomicAdd(&slot_->flipped, 1ull * flipped_);
+    flipped_ = 0;
+    return run_.limit == 0 || !agree(peek(slot_->over) != 0);
   }
 
-  // Other warps: work on what the pool offers until the part is done.
-  __device__ __forceinline__ void help() {
+  // A chunk of some slot, if one is offered, is worked off; slots from `first` on are asked first.
+  __device__ __forceinline__ bool help_one(Slot* slots, unsigned count, unsigned first) {
+    const unsigned who = offers(slots, count);
+    if (who == 0) return false;
+    const unsigned later = who & ~((1u << first) - 1);
+    slot_ = &slots[__ffs(static_cast<int>(later != 0 ? later : who)) - 1];
+    if (!take()) return false;
+    turn_to(*slot_);  // not before: the chunk may be another replica's than what was offered
+    begin(peek(slot_->step), peek(slot_->up) != 0);
+    work_off();
+    return true;
+  }
+
+  // Who does not lead, or no longer: until nobody does.
+  __device__ __forceinline__ void help(Slot* slots, unsigned count, unsigned first) {
     if (lane_ == 0) atomicAdd(&shared_.idle, 1u);
-    while (true) {
+    while (agree(peek(shared_.leaders) != 0)) {
       __syncwarp();
-      if (take()) {
-        if (lane_ == 0) atomicSub(&shared_.idle, 1u);
-        begin(peek(shared_.step), peek(shared_.up) != 0);
-        work_off();
-        if (lane_ == 0) atomicAdd(&shared_.idle, 1u);
-      } else if (agree(peek(shared_.done) != 0)) {
-        break;
-      } else {
-        while (peek(shared_.head) == peek(shared_.tail) && peek(shared_.done) == 0) {
-          __nanosleep(40);
-        }
+      if (offers(slots, count) == 0) {
+        __nanosleep(kNap);
+        continue;
       }
+      if (lane_ == 0) atomicSub(&shared_.idle, 1u);
+      help_one(slots, count, first);
+      if (lane_ == 0) atomicAdd(&shared_.idle, 1u);
     }
   }
 
-  __device__ unsigned flipped() const { return flipped_; }
+  // Takes back a cluster that outgrew the limit, once nobody is at it.
+  __device__ void take_back() {
+    const std::uint32_t claimed = peek(slot_->claimed);
+    for (std::uint32_t k = lane_; k < claimed; k += 32) plane_.toggle(slot_->trail[k]);
+    if (lane_ == 0) slot_->flipped -= claimed;
+    __syncwarp();
+  }
 
  private:
   // A round takes 32 candidates if there are as many, and each leads to 2 d new ones at most.
   static constexpr unsigned kRoundGrowth = kDim == 0 ? 32 : 64 * kDim - 32;
+  // Special sites whose rows one load reads, such loads on their way, and sites of all of them.
+  static constexpr unsigned kRow = link_row(kDim), kRows = 32 / kRow;
+  static constexpr unsigned kRowLoads = 4, kVisited = kRowLoads * kRows;
+  static_assert(kVisited <= 32 && kSpecials >= 64);
+
+  // The slots that have chunks to give, a bit each.
+  __device__ __forceinline__ unsigned offers(Slot* slots, unsigned count) const {
+    return __ballot_sync(~0u, lane_ < count && peek(slots[lane_].head) != peek(slots[lane_].tail));
+  }
 
   // What lane 0 saw: other warps may change a shared word between two lanes' reads.
   static __device__ __forceinline__ bool agree(bool seen) {
@@ -263,10 +340,8 @@ class Grower {
     step_ = step;
     up_ = up;
     spin_ = up ? ~0u : 0u;
-    const auto low = static_cast<std::uint32_t>(r_.graph.seed);
-    const auto high = static_cast<std::uint32_t>(r_.graph.seed >> 32);
-    first_ = CallWords(low, high, r_.who, 0, step);
-    second_ = CallWords(low, high, r_.who, 1, step);
+    first_ = CallWords(seed_low_, seed_high_, slot_->who, 0, step);
+    second_ = CallWords(seed_low_, seed_high_, slot_->who, 1, step);
     // Kept, not made anew for every draw.
     asm volatile("" : "+r"(first_.hi), "+r"(first_.lo), "+r"(second_.hi), "+r"(second_.lo));
   }
@@ -274,19 +349,21 @@ class Grower {
   // Until this warp has nothing left; then what it took from the pool counts as worked off.
   __device__ __forceinline__ void work_off() {
     while ((count_ | special_count_) != 0) {
-      if (count_ >= 32 ? special_count_ < 8 : special_count_ == 0) {
+      if (count_ >= 32 ? special_count_ < kVisited : special_count_ == 0) {
         round();
       } else {
         visit_specials();
       }
       if (count_ >= 48) give_away();
-      if (run_.limit > 0 && agree(peek(shared_.over) != 0)) count_ = special_count_ = 0;
+      if (run_.limit > 0 && agree(peek(slot_->over) != 0)) count_ = special_count_ = 0;
     }
     __syncwarp();
     if (held_ > 0 && lane_ == 0) {
+      atomicAdd(&slot_->flipped, 1ull * flipped_);
       __threadfence_block();
-      atomicSub(&shared_.given, held_);
+      atomicSub(&slot_->given, held_);
     }
+    if (held_ > 0) flipped_ = 0;
     held_ = 0;
   }
 
@@ -299,12 +376,11 @@ class Grower {
   // One replica's next four digits, as a number.
   __device__ __forceinline__ std::uint32_t digits(const SharedItem& item,
                                                   const CallWords& call) const {
-    const Words4 words = finish_call(item, call, static_cast<std::uint32_t>(r_.graph.seed),
-                                     static_cast<std::uint32_t>(r_.graph.seed >> 32));
+    const Words4 words = finish_call(item, call, seed_low_, seed_high_);
     std::uint32_t number = 0;
 #pragma unroll
     for (unsigned w = 0; w < 4; ++w) {
-      number = __funnelshift_l(words.w[w] << (31 - r_.bit), number, 1);
+      number = __funnelshift_l(words.w[w] << (31 - bit_), number, 1);
     }
     return number;
   }
@@ -320,14 +396,13 @@ class Grower {
     const bool late = candidate.x >= kLate;
     const bool live = lane_ < taken && unvisited(site);
     uint2 word = make_uint2(0, 0);
-    if (live) word = __ldg(r_.graph.special + site / 32);
-    const SharedItem item(static_cast<std::uint32_t>(r_.graph.seed),
-                          static_cast<std::uint32_t>(r_.graph.seed >> 32),
-                          static_cast<std::uint32_t>(Stream::bond), step_, candidate.y);
+    if (live) word = __ldg(special_of_ + site / 32);
+    const SharedItem item(seed_low_, seed_high_, static_cast<std::uint32_t>(Stream::bond), step_,
+                          candidate.y);
     CallWords call = first_;
     if (late) call = second_;
     const std::uint32_t number = digits(item, call);
-    const std::uint32_t limit = r_.threshold >> (late ? 24 : 28) & 15u;
+    const std::uint32_t limit = threshold_ >> (late ? 24 : 28) & 15u;
     bool hit = live && number < limit;
     bool open = live && number == limit;
     if (__any_sync(~0u, open && late)) {
@@ -344,10 +419,9 @@ class Grower {
   __device__ __forceinline__ bool decide(const SharedItem& item) const {
 #pragma unroll 1
     for (unsigned call = 2; call < 8; ++call) {
-      const CallWords words(static_cast<std::uint32_t>(r_.graph.seed),
-                            static_cast<std::uint32_t>(r_.graph.seed >> 32), r_.who, call, step_);
+      const CallWords words(seed_low_, seed_high_, slot_->who, call, step_);
       const std::uint32_t number = digits(item, words);
-      const std::uint32_t limit = r_.threshold >> (28 - 4 * call) & 15u;
+      const std::uint32_t limit = threshold_ >> (28 - 4 * call) & 15u;
       if (number != limit) return number < limit;
     }
     return false;
@@ -394,44 +468,65 @@ class Grower {
 
   __device__ __forceinline__ void leave_trail(bool claimed, unsigned who, std::uint32_t site) {
     unsigned base = 0;
-    if (lane_ == 0) base = atomicAdd(&shared_.claimed, static_cast<unsigned>(__popc(who)));
+    if (lane_ == 0) base = atomicAdd(&slot_->claimed, static_cast<unsigned>(__popc(who)));
     base = __shfl_sync(~0u, base, 0);
-    if (claimed) r_.trail[base + __popc(who & below_)] = site;
-    if (lane_ == 0 && base + static_cast<unsigned>(__popc(who)) > run_.limit) poke(shared_.over, 1);
+    if (claimed) slot_->trail[base + __popc(who & below_)] = site;
+    if (lane_ == 0 && base + static_cast<unsigned>(__popc(who)) > run_.limit) poke(slot_->over, 1);
   }
 
-  // Candidates of a few special sites, whose neighbours are listed: a lane per place in their rows.
+  // Candidates of some special sites, whose neighbours are listed: a lane per place in their rows,
+  // rows of several sites on their way at once.
   __device__ __forceinline__ void visit_specials() {
-    constexpr unsigned kRow = link_row(kDim);
-    const unsigned sites = min(special_count_, 32 / kRow);
+    const unsigned sites = min(special_count_, kVisited);
     special_count_ -= sites;
-    make_room(32);
-    uint2 link = make_uint2(kNoLink, 0);
-    if (lane_ / kRow < sites) {
-      const std::size_t rank = specials_[special_count_ + lane_ / kRow];
-      link = __ldg(r_.graph.row + rank * kRow + lane_ % kRow);
+    make_room(32 * kRowLoads);
+    uint2 link[kRowLoads];
+#pragma unroll
+    for (unsigned k = 0; k < kRowLoads; ++k) {
+      link[k] = make_uint2(kNoLink, 0);
+      const unsigned site = k * kRows + lane_ / kRow;
+      if (site < sites) {
+        const std::size_t rank = specials_[special_count_ + site];
+        link[k] = __ldg(row_ + rank * kRow + lane_ % kRow);
+      }
     }
-    push(link.x < kMoreLinks && unvisited(link.x), link);
-    for (unsigned todo = __ballot_sync(~0u, link.x == kMoreLinks); todo != 0; todo &= todo - 1) {
-      visit_more(__shfl_sync(~0u, link.y, __ffs(static_cast<int>(todo)) - 1));
+#pragma unroll
+    for (unsigned k = 0; k < kRowLoads; ++k) {
+      if (k * kRows >= sites) break;
+      push(link[k].x < kMoreLinks && unvisited(link[k].x), link[k]);
+    }
+    __syncwarp();
+    bool more = false;
+#pragma unroll
+    for (unsigned k = 0; k < kRowLoads; ++k) more = more || link[k].x == kMoreLinks;
+    if (!__any_sync(~0u, more)) return;
+#pragma unroll 1
+    for (unsigned k = 0; k < kRowLoads; ++k) {
+      uint2 one = link[0];
+#pragma unroll
+      for (unsigned j = 1; j < kRowLoads; ++j) one = k == j ? link[j] : one;
+      unsigned todo = __ballot_sync(~0u, one.x == kMoreLinks);
+      for (; todo != 0; todo &= todo - 1) {
+        visit_more(__shfl_sync(~0u, one.y, __ffs(static_cast<int>(todo)) - 1));
+      }
     }
     __syncwarp();
   }
 
   __device__ __forceinline__ void visit_more(std::uint32_t first) {
-    const std::uint32_t links = __ldg(r_.graph.more + first).x;
+    const std::uint32_t links = __ldg(slot_->graph.more + first).x;
     for (std::uint32_t k = 0; k < links; k += 32) {
       make_room(32);
       uint2 link = make_uint2(0, 0);
       const bool mine = k + lane_ < links;
-      if (mine) link = __ldg(r_.graph.more + first + 1 + k + lane_);
+      if (mine) link = __ldg(slot_->graph.more + first + 1 + k + lane_);
       push(mine && unvisited(link.x), link);
     }
   }
 
   // Gives candidates away: where warps wait for some, and where the buffer grows full.
   __device__ __forceinline__ void give_away() {
-    const std::uint32_t waiting = peek(shared_.tail) - peek(shared_.head);
+    const std::uint32_t waiting = peek(slot_->tail) - peek(slot_->head);
     if (agree(waiting < peek(shared_.idle))) give();
     make_room(kRoundGrowth);
   }
@@ -443,9 +538,9 @@ class Grower {
   __device__ __forceinline__ void give() {
     unsigned slot = 0;
     if (lane_ == 0) {
-      atomicAdd(&shared_.given, 1u);
+      atomicAdd(&slot_->given, 1u);
       __threadfence_block();
-      slot = atomicAdd(&shared_.tail, 1u) & (run_.pool_chunks - 1);
+      slot = atomicAdd(&slot_->tail, 1u) & (run_.pool_chunks - 1);
     }
     slot = __shfl_sync(~0u, slot, 0);
     __syncwarp();
@@ -453,7 +548,7 @@ class Grower {
     gave_ = 1;
     const uint2 candidate = buffer_[count_ + lane_];
     BlockPair place(
-        *reinterpret_cast<unsigned long long*>(r_.pool + slot * std::size_t{kChunk} + lane_));
+        *reinterpret_cast<unsigned long long*>(slot_->pool + slot * std::size_t{kChunk} + lane_));
     while (place.load(cuda::memory_order_relaxed) != ~0ull) __nanosleep(20);
     place.store(static_cast<unsigned long long>(candidate.y) << 32 | candidate.x,
                 cuda::memory_order_relaxed);
@@ -464,9 +559,9 @@ class Grower {
   __device__ __forceinline__ bool take() {
     unsigned slot = ~0u;
     if (lane_ == 0) {
-      std::uint32_t head = peek(shared_.head);
-      while (head != peek(shared_.tail)) {
-        const std::uint32_t seen = atomicCAS(&shared_.head, head, head + 1);
+      std::uint32_t head = peek(slot_->head);
+      while (head != peek(slot_->tail)) {
+        const std::uint32_t seen = atomicCAS(&slot_->head, head, head + 1);
         if (seen == head) {
           slot = head & (run_.pool_chunks - 1);
           break;
@@ -477,7 +572,7 @@ class Grower {
     slot = __shfl_sync(~0u, slot, 0);
     if (slot == ~0u) return false;
     BlockPair place(
-        *reinterpret_cast<unsigned long long*>(r_.pool + slot * std::size_t{kChunk} + lane_));
+        *reinterpret_cast<unsigned long long*>(slot_->pool + slot * std::size_t{kChunk} + lane_));
     unsigned long long pair = place.load(cuda::memory_order_relaxed);
     while (pair == ~0ull) {
       __nanosleep(20);
@@ -495,9 +590,11 @@ class Grower {
 
   const DeviceWolff& g_;
   const DeviceWolffRun& run_;
-  const Replica& r_;
-  const Plane<kShared> plane_;
   Shared& shared_;
+  Slot* slot_ = nullptr;
+  Plane<kHome> plane_{nullptr};
+  const uint2 *special_of_ = nullptr, *row_ = nullptr;
+  std::uint32_t seed_low_ = 0, seed_high_ = 0, bit_ = 0, threshold_ = 0;
   uint2* const buffer_;            // [capacity_]
   std::uint32_t* const specials_;  // [kSpecials] ranks
   const std::uint32_t capacity_;
@@ -509,51 +606,7 @@ class Grower {
   unsigned count_ = 0, special_count_ = 0, held_ = 0, gave_ = 0, flipped_ = 0;
 };
 
-// Updates [begin, end) of one replica, by a block. Returns the first that is not done.
-template <int kDim, bool kShared>
-__device__ __forceinline__ unsigned run_updates(const DeviceWolff& g, const DeviceWolffRun& run,
-                                                const Replica& r, Shared& shared, uint2* buffer,
-                                                std::uint32_t capacity, unsigned begin,
-                                                unsigned end) {
-  Grower<kDim, kShared> grower(g, run, r, shared, buffer, capacity);
-  unsigned update = begin;
-  if (threadIdx.x >= 32) {
-    grower.help();
-  } else {
-    const std::uint32_t first = *run.first_step + run.step;
-    std::uint32_t seed = 0;
-    for (bool alive = true; update < end; ++update) {
-      const unsigned lane = threadIdx.x % 32, ahead = (update - begin) % 32;
-      if (ahead == 0) {  // seeds of 32 updates at once
-        seed =
-            wolff_seed_site({r.graph.seed, r.who, first + update + lane}, r.bit, g.lattice.sites);
-      }
-      alive = grower.update(first + update, __shfl_sync(~0u, seed, static_cast<int>(ahead)));
-      if (!alive) break;
-    }
-    if (threadIdx.x == 0) poke(shared.done, 1);
-  }
-  if (threadIdx.x % 32 == 0) atomicAdd(&shared.flipped, 1ull * grower.flipped());
-  return update;
-}
-
-// Takes back a cluster that outgrew the limit.
-__device__ void take_back(const DeviceWolffRun& run, const Replica& r, Shared& shared) {
-  // Chunks that nobody took.
-  for (std::uint32_t c = shared.head; c != shared.tail; ++c) {
-    const std::size_t slot = c & (run.pool_chunks - 1);
-    if (threadIdx.x < kChunk) r.pool[slot * kChunk + threadIdx.x] = make_uint2(~0u, ~0u);
-  }
-  __syncthreads();
-  for (std::uint32_t k = threadIdx.x; k < shared.claimed; k += blockDim.x) {
-    const std::uint32_t site = r.trail[k];
-    atomicXor(r.plane + site / 32, 1u << site % 32);
-  }
-  if (threadIdx.x == 0) shared.flipped -= shared.claimed;
-  __syncthreads();
-}
-
-// Waits until other blocks have done the earlier parts of the replica's updates.
+// Waits until others have done the earlier parts of the replica's updates.
 __device__ __forceinline__ void await(unsigned& done, unsigned parts) {
   cuda::atomic_ref<unsigned, cuda::thread_scope_device> word(done);
   while (word.load(cuda::memory_order_acquire) < parts) __nanosleep(500);
@@ -562,77 +615,127 @@ __device__ __forceinline__ void await(unsigned& done, unsigned parts) {
 // 28 warps leave each thread the 72 registers that it needs.
 constexpr unsigned kMostThreads = 896;
 
-template <int kDim, bool kShared>
-__global__ void __launch_bounds__(kMostThreads)
-    wolff_clusters(const __grid_constant__ DeviceWolff g,
-                   const __grid_constant__ DeviceWolffRun run,
-                   const __grid_constant__ WolffLaunch plan) {
-  extern __shared__ uint4 dynamic[];
-  __shared__ Shared shared;
-  const std::uint32_t warp_words = plan.buffer + kSpecials / 2;
-  uint2* const buffers = reinterpret_cast<uint2*>(dynamic);
-  uint2* const buffer = buffers + std::size_t{threadIdx.x / 32} * warp_words;
-  std::uint32_t* const own =
-      reinterpret_cast<std::uint32_t*>(buffers + std::size_t{blockDim.x / 32} * warp_words);
+// Words of a plane to shared memory and back, by a warp; planes are whole lines.
+__device__ __forceinline__ void fetch_plane(std::uint32_t* own, const std::uint32_t* home,
+                                            std::uint32_t words) {
+  for (std::uint32_t w = threadIdx.x % 32 * 4; w < words; w += 128) {
+    __pipeline_memcpy_async(own + w, home + w, 16);
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncwarp();
+}
+__device__ __forceinline__ void return_plane(const std::uint32_t* own, std::uint32_t* home,
+                                             std::uint32_t words) {
+  __syncwarp();
+#pragma unroll 8
+  for (std::uint32_t w = threadIdx.x % 32 * 4; w < words; w += 128) {
+    *reinterpret_cast<uint4*>(home + w) = *reinterpret_cast<const uint4*>(own + w);
+  }
+}
+
+// A warp that leads a slot: part after part of some replica's updates, as long as there are any.
+template <int kDim, Home kHome>
+__device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun& run,
+                                     const WolffLaunch& plan, Grower<kDim, kHome>& grower,
+                                     Slot* slots, Slot& slot, std::uint32_t* own) {
+  const unsigned lane = threadIdx.x % 32;
+  const bool near =
+      kHome == Home::shared || (kHome == Home::either && threadIdx.x / 32 < plan.near);
   const unsigned length = (run.updates + plan.parts - 1) / plan.parts;
+  const std::uint32_t first = *run.first_step + run.step;
   while (true) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      shared.item = atomicAdd(run.progress, 1u);
-      shared.head = shared.tail = shared.given = shared.idle = shared.claimed = 0;
-      shared.over = shared.done = 0;
-      shared.flipped = 0;
+    // What has begun comes before what has not.
+    while (grower.help_one(slots, plan.slots, threadIdx.x / 32 % plan.slots)) {
     }
-    __syncthreads();
-    const unsigned replica = shared.item % run.replicas, part = shared.item / run.replicas;
+    unsigned item = 0;
+    if (lane == 0) item = atomicAdd(run.progress, 1u);
+    item = __shfl_sync(~0u, item, 0);
+    const unsigned replica = item % run.replicas, part = item / run.replicas;
     if (part >= plan.parts) return;
-    if (threadIdx.x == 0 && part > 0) await(run.progress[1 + replica], part);
-    __syncthreads();
+    if (lane == 0 && part > 0) await(run.progress[1 + replica], part);
+    __syncwarp();
     const unsigned stop = min(run.updates, (part + 1) * length);
     const unsigned place = run.stopped != nullptr ? run.stopped[replica] : part * length;
     const unsigned start = max(part * length, place);
-    // Where start lies in a later part, or the replica stopped in an earlier one.
-    const bool idle = start >= stop || place < part * length;
-    if (!idle) {
+    // Else start lies in a later part, or the replica stopped in an earlier one.
+    if (start < stop && place >= part * length) {
       std::uint32_t* home = run.planes + static_cast<std::size_t>(replica) * g.plane_words;
-      if (kShared) {
-        for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) own[w] = home[w];
+      if (near) fetch_plane(own, home, g.plane_words);
+      if (lane == 0) {
+        slot.who = replica / kReplicas % (run.replicas_per_graph / kReplicas);
+        slot.bit = replica % kReplicas;
+        slot.threshold = run.threshold[replica / kReplicas];
+        slot.graph = run.graphs[replica / run.replicas_per_graph];
+        slot.plane = near ? own : home;
+        slot.over = 0;
+        slot.flipped = 0;
+        __threadfence_block();
       }
-      const unsigned bundles = run.replicas_per_graph / kReplicas;
-      const Replica r{
-          kShared ? own : home,
-          replica / kReplicas % bundles,
-          replica % kReplicas,
-          run.threshold[replica / kReplicas],
-          run.graphs[replica / run.replicas_per_graph],
-          run.pool + std::size_t{blockIdx.x} * run.pool_chunks * kChunk,
-          run.limit > 0 ? run.trail + blockIdx.x * plan.trail_length(run.limit) : nullptr};
-      __syncthreads();
-      const unsigned reached =
-          run_updates<kDim, kShared>(g, run, r, shared, buffer, plan.buffer, start, stop);
-      __syncthreads();
-      if (shared.over != 0) take_back(run, r, shared);
-      if (threadIdx.x == 0) {
-        run.flipped[replica] += shared.flipped;
-        if (run.stopped != nullptr) run.stopped[replica] = reached;
+      __syncwarp();
+      grower.turn_to(slot);
+      unsigned update = start;
+      bool alive = true;
+      for (std::uint32_t seed = 0; update < stop; ++update) {
+        const unsigned ahead = (update - start) % 32;
+        if (ahead == 0) {  // seeds of 32 updates at once
+          seed = wolff_seed_site({slot.graph.seed, slot.who, first + update + lane}, slot.bit,
+                                 g.lattice.sites);
+        }
+        alive = grower.update(first + update, __shfl_sync(~0u, seed, static_cast<int>(ahead)));
+        if (!alive) break;
       }
-      if (kShared) {
-        for (std::uint32_t w = threadIdx.x; w < g.plane_words; w += blockDim.x) home[w] = own[w];
+      if (!alive) grower.take_back();
+      if (lane == 0) {
+        run.flipped[replica] += slot.flipped;
+        if (run.stopped != nullptr) run.stopped[replica] = update;
       }
+      if (near) return_plane(own, home, g.plane_words);
     }
-    __syncthreads();
-    if (threadIdx.x == 0) {
+    __syncwarp();
+    if (lane == 0) {
       cuda::atomic_ref<unsigned, cuda::thread_scope_device> done(run.progress[1 + replica]);
       done.store(part + 1, cuda::memory_order_release);
     }
   }
 }
 
+template <int kDim, Home kHome>
+__global__ void __launch_bounds__(kMostThreads, 1)
+    wolff_clusters(const __grid_constant__ DeviceWolff g,
+                   const __grid_constant__ DeviceWolffRun run,
+                   const __grid_constant__ WolffLaunch plan) {
+  extern __shared__ uint4 dynamic[];
+  __shared__ Shared shared;
+  __shared__ Slot slots[kMostThreads / 32];
+  const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  auto* const planes = reinterpret_cast<std::uint32_t*>(dynamic);
+  auto* const buffers = reinterpret_cast<uint2*>(planes + std::size_t{plan.near} * g.plane_words);
+  uint2* const buffer = buffers + std::size_t{warp} * (plan.buffer + kSpecials / 2);
+  if (threadIdx.x < plan.slots) {
+    const std::size_t number = std::size_t{blockIdx.x} * plan.slots + threadIdx.x;
+    Slot& slot = slots[threadIdx.x];
+    slot.head = slot.tail = slot.given = slot.claimed = slot.over = 0;
+    slot.pool = run.pool + number * plan.pool_of_slot();
+    slot.trail = run.limit > 0 ? run.trail + number * plan.trail_length(run.limit) : nullptr;
+  }
+  if (threadIdx.x == 0) shared = {0, plan.slots};
+  __syncthreads();
+  Grower<kDim, kHome> grower(g, run, shared, buffer, plan.buffer);
+  if (warp < plan.slots) {
+    lead(g, run, plan, grower, slots, slots[warp], planes + std::size_t{warp} * g.plane_words);
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) atomicSub(&shared.leaders, 1u);
+  }
+  grower.help(slots, plan.slots, warp * plan.slots / warps);
+}
+
 using Kernel = void (*)(DeviceWolff, DeviceWolffRun, WolffLaunch);
 
-Kernel kernel_for(int dim, bool shared) {
-  return with_dim(dim, [shared]<int kDim>() -> Kernel {
-    return shared ? wolff_clusters<kDim, true> : wolff_clusters<kDim, false>;
+Kernel kernel_for(int dim, const WolffLaunch& plan) {
+  return with_dim(dim, [&plan]<int kDim>() -> Kernel {
+    if (plan.near == plan.slots) return wolff_clusters<kDim, Home::shared>;
+    return plan.near == 0 ? wolff_clusters<kDim, Home::global> : wolff_clusters<kDim, Home::either>;
   });
 }
 
@@ -681,40 +784,56 @@ void launch_planes_to_words(const DeviceWolff& g, std::uint32_t bundles, int vec
 }
 
 WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
-                       std::uint64_t bonds) {
+                       std::uint64_t bonds, double special_share) {
+  constexpr unsigned warps = kMostThreads / 32;
+  constexpr std::size_t kept = sizeof(Shared) + warps * sizeof(Slot) + 1024;  // and CUDA's own
+  // Slots without shared memory, beside one that has it and where none fits: words of their planes
+  // come from the second-level cache, if shortcuts do not lead anywhere all the time.
+  constexpr unsigned kFarBeside = 2, kFarAlone = 3;
+  constexpr double kFewSpecials = 0.2;
   const auto multiprocessors = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount));
   const auto room =
-      static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
-  const auto room_of_all =
-      static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
+      static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - kept;
   WolffLaunch plan;
+  plan.threads = kMostThreads;
   plan.buffer = 160 + 64 * static_cast<std::uint32_t>(dim);
   const std::size_t per_warp = std::size_t{plan.buffer} * 8 + kSpecials * 4;
   const std::size_t plane_bytes = std::size_t{plane_words} * 4;
-  plan.plane_shared = plane_bytes + 8 * per_warp <= room;
-  // Small planes share a multiprocessor, large ones take it whole.
-  plan.threads = !plan.plane_shared     ? 256
-                 : plane_bytes <= 4096  ? 32
-                 : plane_bytes <= 10240 ? 64
-                 : plane_bytes <= 20480 ? 128
-                 : plane_bytes <= 36864 ? 256
-                 : plane_bytes <= 81920 ? 512
-                                        : kMostThreads;
-  const std::size_t plane_part = plan.plane_shared ? plane_bytes : 0;
-  while (plane_part + plan.threads / 32 * per_warp > room) plan.threads /= 2;
-  plan.shared_bytes = plane_part + plan.threads / 32 * per_warp;
-  const auto fit = static_cast<unsigned>(room_of_all / (plan.shared_bytes + 1024));
-  const unsigned per = std::clamp(std::min(fit, 2048 / plan.threads), 1u, 32u);
-  plan.blocks = std::min(multiprocessors * per, replicas);
-  // Parts so that blocks end at about the same time.
-  plan.parts = plan.blocks == replicas ? 1 : std::clamp(64 * plan.blocks / replicas, 1u, 8u);
+  // Rather some warps fewer than no plane in shared memory.
+  const auto planes_of = [&](unsigned threads) {
+    const std::size_t buffers = threads / 32 * per_warp;
+    return buffers > room ? 0 : (room - buffers) / plane_bytes;
+  };
+  while (plan.threads > 256 && planes_of(plan.threads) == 0) plan.threads -= 32;
+  if (planes_of(plan.threads) == 0) plan.threads = kMostThreads;
+  while (plan.threads / 32 * per_warp > room) plan.threads -= 32;
+  const unsigned wanted = (replicas + multiprocessors - 1) / multiprocessors;
+  plan.near = static_cast<unsigned>(
+      std::min<std::size_t>({planes_of(plan.threads), wanted, plan.threads / 32}));
+  plan.slots = plan.near;
+  if (plan.near == 0) plan.slots = std::min(wanted, kFarAlone);
+  if (plan.near == 1 && special_share < kFewSpecials) {
+    plan.slots = std::min(wanted, 1 + kFarBeside);
+  }
+  plan.shared_bytes = plan.near * plane_bytes + plan.threads / 32 * per_warp;
+  plan.blocks = std::min(multiprocessors, (replicas + plan.slots - 1) / plan.slots);
+  // Parts so that slots end at about the same time.
+  const unsigned at_once = plan.blocks * plan.slots;
+  plan.parts = at_once >= replicas ? 1 : std::clamp(64 * at_once / replicas, 1u, 8u);
   plan.pool_chunks = std::bit_ceil(static_cast<std::uint32_t>(bonds / kChunk) + 64);
   return plan;
 }
 
+void WolffLaunch::restrict_slots(std::size_t most) {
+  if (std::size_t{blocks} * slots <= most) return;
+  slots = static_cast<unsigned>(std::clamp<std::size_t>(most / blocks, 1, slots));
+  near = std::min(near, slots);
+  blocks = static_cast<unsigned>(std::clamp<std::size_t>(most / slots, 1, blocks));
+}
+
 void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLaunch& plan,
                   cudaStream_t stream) {
-  const Kernel kernel = kernel_for(g.lattice.dim, plan.plane_shared);
+  const Kernel kernel = kernel_for(g.lattice.dim, plan);
   allow_shared_memory(kernel);
   WolffLaunch part = plan;
   part.parts = std::clamp(run.updates / 8, 1u, plan.parts);

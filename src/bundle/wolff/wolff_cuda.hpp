@@ -1,15 +1,16 @@
 // Sparse Wolff updates on the device (wolff.hpp says what they do; same bits).
 //
-// The replicas' bits are transposed into planes; a block then takes a replica, holds its plane in
-// shared memory where it fits (L = 1024 in 2D does) or leaves it in global memory, and grows its
-// clusters there. What waits to be done are candidates: bonds from a site of the cluster to an
-// unvisited one of the same spin. A warp draws for 32 of its candidates at a time, claims the sites
-// that were hit by an atomic on their plane's word, and collects their candidates in turn; there is
-// no barrier and no level. Warp 0 starts the updates, one after the other; surplus candidates go to
-// a pool, from which warps without work take them 32 at a time. No replica waits for another.
+// The replicas' bits are transposed into planes; a block, a multiprocessor's only one, then has as
+// many replicas at a time as fit with their planes in shared memory (one of L = 1024 in 2D does,
+// and two more stay in global memory), in slots that a warp each leads. What waits to be done are
+// candidates: bonds from a site of the cluster to an unvisited one of the same spin. A warp draws
+// for 32 of its candidates at a time, claims the sites that were hit by an atomic on their plane's
+// word, and collects their candidates in turn; there is no barrier and no level. Who leads starts
+// the updates, one after the other; surplus candidates go to the slot's pool, from which warps
+// without work take them 32 at a time, whosever they are. No replica waits for another.
 //
-// Cost: about 500 cycles of latency per step from site to site, about 12 warp instructions per
-// flipped site.
+// Cost: some 1000 cycles of latency per step from site to site, more where links lead away, which
+// several clusters at a time hide; about 12 warp instructions per flipped site.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ struct DeviceWolffRun {
   std::uint32_t updates;           // of every replica
   const std::uint32_t* threshold;  // [bundles of all graphs] below certainty
   std::uint32_t* planes;           // [replicas][plane_words]
-  uint2* pool;                     // [blocks][pool_chunks][kChunk], all ones between launches
+  uint2* pool;                     // [slots of all blocks][pool_chunks][kChunk], all ones between
   std::uint32_t pool_chunks;       // a power of two
   unsigned long long* flipped;     // [replicas] += flipped sites
   unsigned* progress;              // [1 + replicas] zero at the start
@@ -62,26 +63,29 @@ struct DeviceWolffRun {
   // stopped[replica] is the number of the update it stopped at.
   std::uint32_t limit;
   std::uint32_t* stopped;  // [replicas]
-  std::uint32_t* trail;    // [blocks][trail_length(limit)] scratch
+  std::uint32_t* trail;    // [slots of all blocks][trail_length(limit)] scratch
 };
 
 // How the kernel runs on the current device for planes of this size.
 struct WolffLaunch {
   unsigned blocks = 0, threads = 0;
+  unsigned slots = 1;        // replicas that a block has at a time
+  unsigned near = 0;         // the first of these have their planes in shared memory
   std::uint32_t buffer = 0;  // candidates per warp
   std::uint32_t parts = 1;   // a replica's updates are dealt out in so many parts
-  bool plane_shared = false;
   std::size_t shared_bytes = 0;
   std::uint32_t pool_chunks = 0;
 
-  std::size_t pool_size() const { return std::size_t{blocks} * pool_chunks * kChunk; }
+  RW_HD std::size_t pool_of_slot() const { return std::size_t{pool_chunks} * kChunk; }
+  // As many slots as `most` allows, as many blocks as may be.
+  void restrict_slots(std::size_t most);
   RW_HD std::size_t trail_length(std::uint32_t limit) const {
     return std::size_t{limit} + 2 * threads;
   }
 };
-// `bonds`: of the largest graph. Blocks may be reduced afterwards to save memory.
+// `bonds`: of the largest graph; `special_share`: of the sites, whose neighbours are listed.
 WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
-                       std::uint64_t bonds);
+                       std::uint64_t bonds, double special_share);
 
 void launch_words_to_planes(const DeviceWolff& g, std::uint32_t bundles, int vec,
                             const std::uint32_t* spins, std::uint32_t* planes, cudaStream_t stream);
