@@ -90,13 +90,30 @@ class TaskGroup::Members {
     for (TaskMember& member : members_) {
       if (member.open() && member.warming() == warming) running_.push_back(&member);
     }
-    if (running_.empty() || !prepared([&] { batch_ = make_batch(); })) return;
+    if (running_.empty() || !prepared([&] { make_ready(warming); })) return;
     for (std::size_t k = 0; k < running_.size(); ++k) {
       running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
     }
     warming_ = warming;
     budget_ = 1;
     share_time();
+  }
+
+  // On CUDA one group after the other, each by all cores: a device has the first of them while the
+  // next are made ready.
+  void make_ready(bool warming) {
+    static std::mutex turn;
+    std::unique_lock<std::mutex> mine(turn, std::defer_lock);
+    if (run_.engine.device >= 0 && !mine.try_lock()) {
+      const profile::Span span(profile::Work::wait, "groups that are made ready");
+      mine.lock();
+    }
+    batch_ = make_batch();
+    batch_->prepare(schedule(warming));
+  }
+  const Schedule& schedule(bool warming) const {
+    const TaskSpec& spec = running_.front()->spec();
+    return warming ? spec.warm_up.schedule : spec.schedule;
   }
 
   // False where f was stopped in its preparations: no task has made a step with these engines.
@@ -226,8 +243,7 @@ void TaskGroup::Members::round() {
 // About a tenth of a second of work.
 void TaskGroup::Members::advance(const Step& step, Company& company) {
   const double begin = now();
-  const TaskSpec& spec = running_[company.who.front()]->spec();
-  const Schedule& schedule = warming_ ? spec.warm_up.schedule : spec.schedule;
+  const Schedule& updates = schedule(warming_);
   std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
   {
     const profile::Span span(profile::Work::engine);
@@ -236,9 +252,9 @@ void TaskGroup::Members::advance(const Step& step, Company& company) {
         TaskMember& member = *running_[company.who[i]];
         member.guarded([&] { member.append(some); });
       };
-      times = batch_->sample(company.who, schedule, step.cycles, company.count, sink);
+      times = batch_->sample(company.who, updates, step.cycles, company.count, sink);
     } else {
-      const std::vector<bool> done = batch_->advance(company.who, schedule, step.cycles);
+      const std::vector<bool> done = batch_->advance(company.who, updates, step.cycles);
       for (std::size_t i = 0; i < times.size(); ++i) times[i] = done[i] ? 1 : 0;
     }
   }

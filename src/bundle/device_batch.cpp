@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "src/base/clock.hpp"
@@ -172,9 +171,9 @@ void DeviceBatch::end_piece() {
 
 void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                       std::uint64_t cycles) {
-  choose();
+  prepare(schedule);
   const PooledMemory pooled;
-  if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * cycles);
+  count_clusters(range, schedule.cluster * cycles);
   begin_piece();
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
   next_step_.reset();
@@ -192,20 +191,22 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
   next_step_ = static_cast<std::uint32_t>(step + schedule.steps_per_cycle() * cycles);
 }
 
-void DeviceBatch::prepare_clusters(const GraphRange& range, std::uint64_t updates) {
-  std::optional<profile::Span> span;
-  if (!wolff_ && !swendsen_wang_) span.emplace(profile::Work::prepare, "cluster tables");
+void DeviceBatch::prepare(const Schedule& schedule) {
+  choose();
+  if (schedule.cluster == 0 || wolff_ || swendsen_wang_) return;
+  const PooledMemory pooled;
+  const profile::Span span(profile::Work::prepare, "cluster tables");
   if (is_swendsen_wang()) {
-    if (swendsen_wang_) return;
     swendsen_wang_ =
         std::make_unique<SwendsenWangBatch>(engines_, *graphs_, device_, stream_.get());
-    return;
-  }
-  if (!wolff_) {
+  } else {
     wolff_ = std::make_unique<DeviceWolffBatch>(engines_, *graphs_, options_, stream_.get());
     flipped_.assign(replicas_, 0);
   }
-  wolff_->count(range, updates);
+}
+
+void DeviceBatch::count_clusters(const GraphRange& range, std::uint64_t updates) {
+  if (wolff_ && updates > 0) wolff_->count(range, updates);
 }
 
 std::uint64_t DeviceBatch::cluster_launches(std::uint32_t updates) const {
@@ -399,7 +400,7 @@ void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Sche
     if (slot > 0 || !again || slots < slots_) continue;
     const CudaGraph* rest = captured_group(range, schedule, every, shelf);
     if (rest == nullptr) continue;
-    if (schedule.cluster > 0) prepare_clusters(range, schedule.cluster * every * (slots - 1));
+    count_clusters(range, schedule.cluster * every * (slots - 1));
     rest->launch(stream_.get());
     *next_step_ += steps * static_cast<std::uint32_t>(slots - 1);
     return;

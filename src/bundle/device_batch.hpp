@@ -44,6 +44,8 @@ class DeviceBatch {
   Pace pace;  // of whatever ran last
   std::uint32_t graphs() const { return graphs_->graphs(); }
 
+  // The tables of cluster updates, where the schedule has some and there are none yet.
+  void prepare(const Schedule& schedule);
   // Queues `cycles` cycles of a range of graphs from step `step` on.
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
            std::uint64_t cycles);
@@ -119,7 +121,7 @@ class DeviceBatch {
   void check_memory() const;
   void begin_piece();  // what the device is busy with until a wait, for a profile
   void end_piece();
-  void prepare_clusters(const GraphRange& range, std::uint64_t updates);
+  void count_clusters(const GraphRange& range, std::uint64_t updates);
   void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
                             std::uint32_t cycles);

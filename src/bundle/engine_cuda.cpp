@@ -47,6 +47,9 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
     }
   }
 
+  // For all of its batch.
+  void prepare(const Schedule& schedule) { batch_->prepare(schedule); }
+
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
 
@@ -343,6 +346,7 @@ class CudaBatch final : public EngineBatch {
   std::size_t size() const override { return engines_.size(); }
   Engine& engine(std::size_t k) override { return *engines_.at(k); }
 
+  void prepare(const Schedule& schedule) override { engines_.front()->prepare(schedule); }
   std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
                             std::uint64_t cycles) override {
     return CudaEngine::advance_all(members(who), schedule, cycles);

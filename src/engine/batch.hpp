@@ -45,6 +45,9 @@ class EngineBatch {
   virtual std::size_t size() const = 0;
   virtual Engine& engine(std::size_t k) = 0;
 
+  // Lays out what updates of this schedule need and the first of them would lay out else.
+  virtual void prepare(const Schedule&) {}
+
   // `cycles` cycles of every engine of `who` (ascending); which of them came to the end. Once one
   // has been stopped the next may not begin.
   virtual std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
