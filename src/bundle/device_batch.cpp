@@ -30,38 +30,9 @@ std::size_t slots_for(std::uint64_t replicas) {
   return std::clamp<std::size_t>(kManySums / replicas, kLeastSlots, kMostSlots);
 }
 
-// Page-locked memory of batches that have gone, for those to come: making it takes a millisecond
-// per 4 MiB, and giving it back waits for the device.
-class PinnedStock {
- public:
-  using Buffer = PinnedBuffer<std::byte>;
-
-  Buffer take(std::size_t size) {
-    const std::lock_guard lock(mutex_);
-    for (Buffer& kept : kept_) {
-      if (kept.size() < size || kept.size() > 4 * size) continue;
-      std::swap(kept, kept_.back());
-      Buffer buffer = std::move(kept_.back());
-      kept_.pop_back();
-      return buffer;
-    }
-    return Buffer(size);
-  }
-  void give(Buffer buffer) {
-    if (buffer.size() == 0) return;
-    const std::lock_guard lock(mutex_);
-    if (kept_.size() < kMost) kept_.push_back(std::move(buffer));
-  }
-
- private:
-  static constexpr std::size_t kMost = 16;
-  std::mutex mutex_;
-  std::vector<Buffer> kept_;
-};
-
-// Never taken down: the driver may be gone by then.
+// Of batches' sums. Never taken down: the driver may be gone by then.
 PinnedStock& pinned_stock() {
-  static PinnedStock& stock = *new PinnedStock;
+  static PinnedStock& stock = *new PinnedStock(16, 1u << 30);
   return stock;
 }
 

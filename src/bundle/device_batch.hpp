@@ -25,7 +25,7 @@
 #include "src/bundle/swendsen_wang/device_swendsen_wang.hpp"
 #include "src/bundle/wolff/device_wolff.hpp"
 #include "src/cuda/graph.hpp"
-#include "src/cuda/pinned_buffer.hpp"
+#include "src/cuda/pinned_stock.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
 #include "src/engine/pieces.hpp"

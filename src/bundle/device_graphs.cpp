@@ -1,6 +1,7 @@
 #include "src/bundle/device_graphs.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "src/bundle/host_tables.hpp"
 
@@ -15,29 +16,35 @@ DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
   return buffer;
 }
 
-// Modified cells of a graph, by groups of one degree that are padded to whole warps with their
-// first cell; numbers of cells and neighbours count from its own first.
+// Of one graph's modified cells, by groups of one degree that are padded to whole warps with
+// their first cell; warps count neighbours from the batch's first.
 struct CellLists {
-  std::vector<DeviceWarp> warps;
-  std::vector<std::uint32_t> slot, site, neighbour, first;
+  std::span<DeviceWarp> warps;
+  std::span<std::uint32_t> slot, site, neighbour;
+  std::uint64_t before = 0;            // neighbours of the graphs before it
+  std::size_t cells = 0, entries = 0;  // so far
 
-  std::uint32_t cells() const { return static_cast<std::uint32_t>(slot.size()); }
+  static std::uint32_t padded(const ModifiedGroup& host) { return (host.cells + 31) / 32 * 32; }
 
   void add(const ModifiedGroup& host, std::uint32_t thresholds, std::uint32_t classes) {
-    const std::uint32_t padded = (host.cells + 31) / 32 * 32;
-    for (std::uint32_t i = 0; i < padded; ++i) {
+    const std::uint32_t count = padded(host);
+    for (std::uint32_t i = 0; i < count; ++i) {
       if (i % 32 == 0) {
-        warps.push_back({neighbour.size() + i, padded, host.degree, thresholds, classes,
-                         std::min(host.cells - i, 32u), 0});
+        warps[(cells + i) / 32] = {
+            before + entries + i,          count, host.degree, thresholds, classes,
+            std::min(host.cells - i, 32u), 0};
       }
-      slot.push_back(host.slot[i < host.cells ? i : 0]);
-      site.push_back(host.site[i < host.cells ? i : 0]);
+      slot[cells + i] = host.slot[i < host.cells ? i : 0];
+      site[cells + i] = host.site[i < host.cells ? i : 0];
     }
     for (std::uint32_t j = 0; j < host.degree; ++j) {
       const std::uint32_t* column = host.neighbour.data() + std::size_t{j} * host.padded;
-      neighbour.insert(neighbour.end(), column, column + host.cells);
-      neighbour.insert(neighbour.end(), padded - host.cells, column[0]);
+      std::uint32_t* to = neighbour.data() + entries + std::size_t{j} * count;
+      std::copy_n(column, host.cells, to);
+      std::fill_n(to + host.cells, count - host.cells, column[0]);
     }
+    cells += count;
+    entries += std::size_t{host.degree} * count;
   }
 };
 
@@ -130,30 +137,31 @@ void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t
   const auto half = static_cast<std::uint32_t>(layout.sites / 2);
   const bool whole = std::all_of(engines.begin(), engines.end(),
                                  [](const EngineView& b) { return b.layout.modified_cells == 0; });
-  for (std::size_t c = 0; c < 2; ++c) {
-    lattice_.regular_most[c] = whole ? half : 0;
-    if (whole) continue;
-    struct Places {
-      std::vector<std::uint32_t> list;  // [half]
-      std::uint32_t count = 0;
-    };
-    std::vector<Places> places(engines.size());
-    on_all_cores(engines.size(), engines.size() * half, [&](std::size_t k) {
-      std::vector<std::uint8_t> modified(half);
-      for (const Site site : engines[k].graph.modified_sites()) {
-        if (static_cast<std::size_t>(host.colour(site)) == c) modified[site / 2] = 1;
-      }
-      Places& own = places[k];
-      own.list.assign(half, kNoPlace);
-      for (std::uint32_t i = 0; i < half; ++i) {
-        if (modified[i] == 0) own.list[own.count++] = i;
-      }
-    });
-    for (const Places& own : places) {
-      lattice_.regular_most[c] = std::max(lattice_.regular_most[c], own.count);
+  for (std::uint32_t& most : lattice_.regular_most) most = whole ? half : 0;
+  if (whole) return;
+  const Staged<std::uint32_t> places(std::vector<std::size_t>(2 * engines.size(), half));
+  std::vector<std::array<std::uint32_t, 2>> counts(engines.size());
+  on_all_cores(engines.size(), engines.size() * layout.sites, [&](std::size_t k) {
+    std::vector<std::uint8_t> modified(layout.sites);
+    for (const Site site : engines[k].graph.modified_sites()) {
+      modified[static_cast<unsigned>(host.colour(site)) * half + site / 2] = 1;
     }
-    regular_[c] = joined(places, &Places::list, stream);
-    lattice_.regular[c] = regular_[c].data();
+    for (std::size_t c = 0; c < 2; ++c) {
+      const auto list = places[c * engines.size() + k];
+      std::uint32_t count = 0;
+      for (std::uint32_t i = 0; i < half; ++i) {
+        if (modified[c * half + i] == 0) list[count++] = i;
+      }
+      std::fill(list.begin() + count, list.end(), kNoPlace);
+      counts[k][c] = count;
+    }
+  });
+  regular_ = places.to_device(stream);
+  for (std::size_t c = 0; c < 2; ++c) {
+    for (const auto& own : counts) {
+      lattice_.regular_most[c] = std::max(lattice_.regular_most[c], own[c]);
+    }
+    lattice_.regular[c] = regular_.data() + c * engines.size() * half;
   }
 }
 
@@ -192,62 +200,77 @@ void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStrea
 
 void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t stream) {
   const auto colours = static_cast<std::size_t>(colours_);
-  std::vector<CellLists> lists(engines.size());
+  std::vector<std::size_t> cells_of, warps_of, entries_of;
+  for (const EngineView& e : engines) {
+    std::size_t cells = 0, entries = 0;
+    for (const ModifiedGroup& group : e.layout.modified) {
+      cells += CellLists::padded(group);
+      entries += std::size_t{group.degree} * CellLists::padded(group);
+    }
+    cells_of.push_back(cells);
+    warps_of.push_back(cells / 32);
+    entries_of.push_back(entries);
+  }
+  const Staged<DeviceWarp> warps(warps_of);
+  const Staged<std::uint32_t> slot(cells_of), site(cells_of), neighbour(entries_of);
+  std::vector<std::uint32_t> first(engines.size() * (colours + 1));
   on_all_cores(engines.size(), engines.size() * sites(), [&](std::size_t k) {
     const EngineView& e = engines[k];
+    CellLists lists{warps[k], slot[k], site[k], neighbour[k], neighbour.first(k)};
+    std::uint32_t* starts = first.data() + k * (colours + 1);
+    const auto here = [&] { return static_cast<std::uint32_t>(slot.first(k) + lists.cells); };
     auto group = e.layout.modified.begin();
     for (std::size_t c = 0; c < colours; ++c) {
-      lists[k].first.push_back(lists[k].cells());
-      const auto first = group;
+      starts[c] = here();
+      const auto begin = group;
       while (group != e.layout.modified.end() && static_cast<std::size_t>(group->colour) == c) {
         ++group;
       }
       // Cells of many neighbours take longest: they begin first.
-      for (auto next = group; next != first;) {
+      for (auto next = group; next != begin;) {
         --next;
-        lists[k].add(*next, offset_of_degree_.at(next->degree),
-                     e.tables.front().of(next->degree).classes);
+        lists.add(*next, offset_of_degree_.at(next->degree),
+                  e.tables.front().of(next->degree).classes);
       }
     }
-    lists[k].first.push_back(lists[k].cells());
+    starts[colours] = here();
   });
   most_modified_.assign(colours, 0);
-  std::uint32_t cells = 0;
-  for (std::uint64_t neighbours = 0; CellLists & own : lists) {
+  for (std::size_t k = 0; k < engines.size(); ++k) {
     for (std::size_t c = 0; c < colours; ++c) {
-      most_modified_[c] = std::max(most_modified_[c], own.first[c + 1] - own.first[c]);
+      const std::uint32_t* starts = first.data() + k * (colours + 1) + c;
+      most_modified_[c] = std::max(most_modified_[c], starts[1] - starts[0]);
     }
-    for (DeviceWarp& warp : own.warps) warp.neighbour += neighbours;
-    for (std::uint32_t& number : own.first) number += cells;
-    cells += own.cells();
-    neighbours += own.neighbour.size();
   }
-  warps_ = joined(lists, &CellLists::warps, stream);
-  slot_ = joined(lists, &CellLists::slot, stream);
-  site_ = joined(lists, &CellLists::site, stream);
-  neighbour_ = joined(lists, &CellLists::neighbour, stream);
-  first_ = joined(lists, &CellLists::first, stream);
+  warps_ = warps.to_device(stream);
+  slot_ = slot.to_device(stream);
+  site_ = site.to_device(stream);
+  neighbour_ = neighbour.to_device(stream);
+  first_ = upload(first, stream);
   cells_ = {warps_.data(),     slot_.data(),  site_.data(),
             neighbour_.data(), first_.data(), static_cast<std::uint32_t>(colours_)};
 }
 
 void DeviceGraphs::lay_pairs(std::span<const EngineView> engines, cudaStream_t stream) {
-  struct Pairs {
-    std::vector<std::uint32_t> a, b;
-  };
   for (const std::size_t kind : {0, 1}) {
-    std::vector<Pairs> pairs;
+    const auto list_of = [&](std::size_t k) -> const BondList& {
+      return kind == 0 ? engines[k].layout.removed : engines[k].layout.rewired;
+    };
+    std::vector<std::size_t> counts;
     std::vector<std::uint32_t> first{0};
-    for (const EngineView& e : engines) {
-      const BondList& list = kind == 0 ? e.layout.removed : e.layout.rewired;
-      const auto count = static_cast<std::uint32_t>(list.count());
-      pairs.push_back(
-          {{list.a.begin(), list.a.begin() + count}, {list.b.begin(), list.b.begin() + count}});
+    for (std::size_t k = 0; k < engines.size(); ++k) {
+      const auto count = static_cast<std::uint32_t>(list_of(k).count());
+      counts.push_back(count);
       first.push_back(first.back() + count);
       measurement_.most = std::max(measurement_.most, count);
     }
-    pair_a_[kind] = joined(pairs, &Pairs::a, stream);
-    pair_b_[kind] = joined(pairs, &Pairs::b, stream);
+    const Staged<std::uint32_t> a(counts), b(counts);
+    on_all_cores(engines.size(), first.back(), [&](std::size_t k) {
+      std::copy_n(list_of(k).a.begin(), counts[k], a[k].begin());
+      std::copy_n(list_of(k).b.begin(), counts[k], b[k].begin());
+    });
+    pair_a_[kind] = a.to_device(stream);
+    pair_b_[kind] = b.to_device(stream);
     pair_first_[kind] = upload(first, stream);
     measurement_.pairs[kind] = {pair_a_[kind].data(), pair_b_[kind].data(),
                                 pair_first_[kind].data()};

@@ -64,7 +64,7 @@ class DeviceGraphs {
   DeviceMeasurement measurement_;
   std::map<std::uint32_t, std::uint32_t> offset_of_degree_;  // in a bundle's thresholds
   std::vector<std::uint32_t> most_modified_;                 // [colours]
-  DeviceBuffer<std::uint32_t> row_neighbour_, regular_[2], slot_, site_, neighbour_, first_, table_,
+  DeviceBuffer<std::uint32_t> row_neighbour_, regular_, slot_, site_, neighbour_, first_, table_,
       digits_, pair_a_[2], pair_b_[2], pair_first_[2];
   DeviceBuffer<std::uint8_t> row_parity_;
   DeviceBuffer<DeviceWarp> warps_;

@@ -98,10 +98,10 @@ void group_modified(Layout& layout, const Graph& graph) {
       const std::uint32_t member = members[i < group.cells ? i : 0];
       const Site site = layout.every_cell ? member : cells[member];
       group.site[i] = site;
-      group.slot[i] = layout.slot(site);
+      group.slot[i] = layout.slot(site, group.colour);
       std::size_t at = i;
-      const auto put = [&](Site neighbour) {
-        group.neighbour[at] = layout.slot(neighbour);
+      const auto put = [&](Site neighbour) {  // on a lattice of the other colour
+        group.neighbour[at] = layout.slot(neighbour, 1 - group.colour);
         at += group.padded;
       };
       if (layout.every_cell) {
@@ -115,9 +115,10 @@ void group_modified(Layout& layout, const Graph& graph) {
 }
 
 void add_bond(BondList& list, const Layout& layout, Bond bond, Site a, Site b) {
+  const int colour = layout.lattice.dim == 0 ? 0 : layout.lattice.colour(a);
   list.bond.push_back(bond);
-  list.a.push_back(layout.slot(a));
-  list.b.push_back(layout.slot(b));
+  list.a.push_back(layout.slot(a, colour));
+  list.b.push_back(layout.slot(b, 1 - colour));
 }
 
 void list_bonds(Layout& layout, const Graph& graph) {
@@ -161,11 +162,6 @@ Layout::Layout(const Graph& graph, bool every)
   }
   group_modified(*this, graph);
   list_bonds(*this, graph);
-}
-
-Slot Layout::slot(Site site) const {
-  if (lattice.dim == 0) return kGuard + site;
-  return static_cast<Slot>(colour_base[lattice.colour(site)] + site / 2);
 }
 
 }  // namespace rewise::bundle

@@ -64,7 +64,12 @@ struct Layout {
   std::vector<Slot> table[2];
   std::vector<Site> table_site[2];  // [padded half]
 
-  Slot slot(Site site) const;
+  Slot slot(Site site) const { return slot(site, lattice.dim == 0 ? 0 : lattice.colour(site)); }
+  // Where its colour is known: a division or two for each dimension less.
+  Slot slot(Site site, int colour) const {
+    if (lattice.dim == 0) return kGuard + site;
+    return static_cast<Slot>(colour_base[colour] + site / 2);
+  }
   Site first_site(std::uint32_t row, int colour) const {
     return row * 2 * half_row + ((static_cast<unsigned>(colour) + row_parity[row]) & 1u);
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
+#include <utility>
 
 #include "src/base/error.hpp"
 #include "src/bundle/host_tables.hpp"
@@ -287,24 +289,32 @@ namespace {
 constexpr double kDenseShare = 0.08;
 
 // The links of special sites by rows (wolff_cuda.hpp).
-void lay_rows(const WolffGeometry& host, std::vector<uint2>& row, std::vector<uint2>& more) {
-  const std::uint64_t width = link_row(host.lattice.dim);
-  for (std::size_t k = 0; k + 1 < host.offset.size(); ++k) {
-    const std::uint64_t begin = host.offset[k], end = host.offset[k + 1];
-    const std::uint64_t kept = end - begin <= width ? end - begin : width - 1;
-    for (std::uint64_t j = begin; j < begin + kept; ++j) {
-      row.push_back(make_uint2(host.link[j].site, host.link[j].bond));
-    }
-    if (begin + kept < end) {
-      row.push_back(make_uint2(kMoreLinks, static_cast<std::uint32_t>(more.size())));
-      more.push_back(make_uint2(static_cast<std::uint32_t>(end - begin - kept), 0));
-      for (std::uint64_t j = begin + kept; j < end; ++j) {
-        more.push_back(make_uint2(host.link[j].site, host.link[j].bond));
+void lay_rows(const Graph& graph, const SpecialSites& sites, std::span<uint2> rows,
+              std::vector<uint2>& more) {
+  const std::uint32_t width = link_row(graph.lattice().dim);
+  std::vector<uint2> behind;  // links that a row has no room for
+  uint2* row = rows.data();
+  sites.for_each_special([&](Site site) {
+    std::uint32_t links = 0;
+    behind.clear();
+    graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
+      const uint2 link = make_uint2(neighbour, static_cast<std::uint32_t>(bond));
+      if (links < width) {
+        row[links] = link;
+      } else {
+        behind.push_back(link);
       }
-    } else {
-      row.insert(row.end(), width - kept, make_uint2(kNoLink, 0));
+      ++links;
+    });
+    if (links > width) {
+      const auto place = static_cast<std::uint32_t>(more.size());
+      more.push_back(make_uint2(links - (width - 1), 0));
+      more.push_back(std::exchange(row[width - 1], make_uint2(kMoreLinks, place)));
+      more.insert(more.end(), behind.begin(), behind.end());
     }
-  }
+    std::fill(row + std::min(links, width), row + width, make_uint2(kNoLink, 0));
+    row += width;
+  });
 }
 
 }  // namespace
@@ -334,31 +344,35 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
 }
 
 void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
-  struct Rows {
-    std::vector<uint2> special, row, more;
+  struct More {
+    std::vector<uint2> list;
   };
-  std::vector<Rows> rows(engines_.size());
-  on_all_cores(rows.size(), rows.size() * graphs_.sites(), [&](std::size_t k) {
-    const WolffGeometry host(engines_[k].graph, engines_[k].layout);
-    for (std::size_t w = 0; w < host.special.size(); ++w) {
-      rows[k].special.push_back(make_uint2(host.special[w], host.special_before[w]));
+  const std::size_t count = engines_.size(), work = count * graphs_.sites();
+  const std::size_t width = link_row(graphs_.lattice({}).dim);
+  std::vector<std::optional<SpecialSites>> sites(count);
+  on_all_cores(count, work, [&](std::size_t k) { sites[k].emplace(engines_[k].graph); });
+  std::vector<std::size_t> rows_of;
+  for (const auto& own : sites) rows_of.push_back(own->count * width);
+  wolff_.plane_words = sites.front()->plane_words;
+  const Staged<uint2> specials(std::vector<std::size_t>(count, wolff_.plane_words)), rows(rows_of);
+  std::vector<More> mores(count);
+  on_all_cores(count, work, [&](std::size_t k) {
+    for (std::size_t w = 0; w < wolff_.plane_words; ++w) {
+      specials[k][w] = make_uint2(sites[k]->special[w], sites[k]->special_before[w]);
     }
-    lay_rows(host, rows[k].row, rows[k].more);
+    lay_rows(engines_[k].graph, *sites[k], rows[k], mores[k].list);
   });
-  special_ = joined(rows, &Rows::special, stream);
-  row_ = joined(rows, &Rows::row, stream);
-  more_ = joined(rows, &Rows::more, stream);
-  wolff_.plane_words = static_cast<std::uint32_t>(rows.front().special.size());
+  special_ = specials.to_device(stream);
+  row_ = rows.to_device(stream);
+  more_ = joined(mores, &More::list, stream);
   std::vector<std::uint32_t> bond;
   std::vector<DeviceWolffGraph> graphs;
   std::uint64_t bonds = 0;
-  for (std::size_t special = 0, row = 0, more = 0, k = 0; k < engines_.size(); ++k) {
+  for (std::size_t more = 0, k = 0; k < engines_.size(); ++k) {
     const EngineView& e = engines_[k];
-    graphs.push_back(
-        {e.spec.seed, special_.data() + special, row_.data() + row, more_.data() + more});
-    special += rows[k].special.size();
-    row += rows[k].row.size();
-    more += rows[k].more.size();
+    graphs.push_back({e.spec.seed, special_.data() + specials.first(k), row_.data() + rows.first(k),
+                      more_.data() + more});
+    more += mores[k].list.size();
     for (std::uint32_t b = 0; b < e.bundles; ++b) {
       bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
     }
@@ -368,9 +382,9 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
   check_cuda(cudaStreamSynchronize(stream), "copying graphs to the device");
   wolff_.lattice = graphs_.lattice({});
-  const auto specials = static_cast<double>(row_.size() / link_row(wolff_.lattice.dim));
-  plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds,
-                     specials / (static_cast<double>(graphs_.sites()) * graphs_.graphs()));
+  const double special_share = static_cast<double>(row_.size() / width) /
+                               (static_cast<double>(graphs_.sites()) * graphs_.graphs());
+  plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds, special_share);
 }
 
 // The pool of a slot may have to hold every bond; large lattices get fewer slots for it.

@@ -16,11 +16,13 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "src/base/stop.hpp"
 #include "src/bundle/thread_team.hpp"
 #include "src/bundle/wolff/wolff_dense.hpp"
 #include "src/engine/engine.hpp"
@@ -33,19 +35,38 @@ struct Link {
   std::uint32_t bond;
 };
 
-// What growth needs to know of a graph. Special sites (modified cells and those at the lattice's
-// periodic boundary) have their neighbours listed; of all others they are site +- stride.
-struct WolffGeometry {
+// Modified cells and the sites at the lattice's periodic boundary, whose neighbours are listed; of
+// all others they are site +- stride. Error(usage) where bonds are too many for their numbers.
+struct SpecialSites {
+  explicit SpecialSites(const Graph& graph);
+
+  std::uint32_t plane_words = 0;              // 32-bit words per plane, padded to kGuard
+  std::vector<std::uint32_t> special;         // [plane_words] bit per site
+  std::vector<std::uint32_t> special_before;  // [plane_words] special sites in earlier words
+  std::uint32_t count = 0;
+
+  // f(site), ascending.
+  template <class F>
+  void for_each_special(const F& f) const {
+    StopCheck check;
+    for (std::uint32_t w = 0; w < plane_words; ++w) {
+      check();
+      for (std::uint32_t bits = special[w]; bits != 0; bits &= bits - 1) {
+        f(static_cast<Site>(32 * w + static_cast<unsigned>(std::countr_zero(bits))));
+      }
+    }
+  }
+};
+
+// What growth needs to know of a graph.
+struct WolffGeometry : SpecialSites {
   WolffGeometry(const Graph& graph, const Layout& layout);
 
   const Layout& layout;
   Lattice lattice;
   std::uint32_t sites = 0;
-  std::uint32_t plane_words = 0;              // 32-bit words per plane, padded to kGuard
-  std::vector<std::uint32_t> special;         // [plane_words] bit per site
-  std::vector<std::uint32_t> special_before;  // [plane_words] special sites in earlier words
-  std::vector<std::uint64_t> offset;          // [special + 1]
-  std::vector<Link> link;                     // [offset.back()], and some that are nothing
+  std::vector<std::uint64_t> offset;  // [special + 1]
+  std::vector<Link> link;             // [offset.back()], and some that are nothing
 };
 
 // The sites of a cluster in the order of their discovery; scratch of one thread.

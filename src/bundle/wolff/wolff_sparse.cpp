@@ -424,8 +424,8 @@ void mark_boundary(const Lattice& lattice, std::vector<std::uint32_t>& bits) {
 
 }  // namespace
 
-WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
-    : layout(l), lattice(graph.lattice()), sites(static_cast<std::uint32_t>(graph.sites())) {
+SpecialSites::SpecialSites(const Graph& graph) {
+  const Lattice& lattice = graph.lattice();
   const Bond largest = lattice.bonds() + graph.rewired_bonds().size();
   if (largest > 0xFFFFFFFFull) {
     throw Error(ExitCode::usage,
@@ -433,27 +433,31 @@ WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
                             "2^32 - 1)",
                             largest));
   }
-  plane_words = (sites + 31) / 32;
+  plane_words = static_cast<std::uint32_t>((graph.sites() + 31) / 32);
   plane_words = (plane_words + kGuard - 1) / kGuard * kGuard;
   special.assign(plane_words, 0);
   for (const Site site : graph.modified_sites()) mark(special, site);
   if (lattice.dim > 0) mark_boundary(lattice, special);
   special_before.resize(plane_words);
-  offset.push_back(0);
-  std::uint32_t count = 0;
-  StopCheck check;
   for (std::uint32_t w = 0; w < plane_words; ++w) {
-    check();
     special_before[w] = count;
-    for (std::uint32_t bits = special[w]; bits != 0; bits &= bits - 1) {
-      const Site site = 32 * w + static_cast<unsigned>(__builtin_ctz(bits));
-      graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
-        link.push_back({neighbour, static_cast<std::uint32_t>(bond)});
-      });
-      offset.push_back(link.size());
-      ++count;
-    }
+    count += static_cast<std::uint32_t>(std::popcount(special[w]));
   }
+}
+
+WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l)
+    : SpecialSites(graph),
+      layout(l),
+      lattice(graph.lattice()),
+      sites(static_cast<std::uint32_t>(graph.sites())) {
+  offset.reserve(std::size_t{count} + 1);
+  offset.push_back(0);
+  for_each_special([&](Site site) {
+    graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
+      link.push_back({neighbour, static_cast<std::uint32_t>(bond)});
+    });
+    offset.push_back(link.size());
+  });
   link.resize(link.size() + kGuard, {0, 0});  // they are read several at a time
 }
 
