@@ -206,18 +206,21 @@ class Pause {
 class File {
  public:
   static File create();  // empty, in memory, to be written
-  // To be read; the bytes are copied. The file may begin behind a user block, as in a sealed file.
-  // The bytes must be known to be whole (seal.hpp).
+  // To be read; the bytes, which are not copied, outlive it and its groups. The file may begin
+  // behind a user block, as in a sealed file. The bytes must be known to be whole (seal.hpp).
   static File open(std::span<const std::byte> image);
   Group root() const;
   std::vector<std::byte> image() const;  // the file's bytes so far
 
  private:
-  File(Turn turn, Id id, std::uint64_t budget)
+  using Loan = std::unique_ptr<const std::span<const std::byte>>;
+  File(Turn turn, Loan loan, Id id, std::uint64_t budget)
       : turn_(std::move(turn)),
+        loan_(std::move(loan)),
         id_(std::move(id)),
         budget_(std::make_shared<std::uint64_t>(budget)) {}
   Turn turn_;
+  Loan loan_;  // the image that is read
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;
 };

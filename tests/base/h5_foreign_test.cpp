@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/error.hpp"
@@ -17,8 +18,14 @@ namespace {
 using h5::Id;
 
 // The image of a file that `fill` was given, made with the C API.
+struct Foreign {
+  std::vector<std::byte> image;
+  h5::File file;
+  h5::Group root() const { return file.root(); }
+};
+
 template <class F>
-h5::File foreign(const F& fill) {
+Foreign foreign(const F& fill) {
   const Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   REQUIRE(H5Pset_fapl_core(access.get(), 1 << 16, 0) >= 0);
   const Id file(H5Fcreate("foreign", H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
@@ -27,7 +34,8 @@ h5::File foreign(const F& fill) {
   REQUIRE(H5Fflush(file.get(), H5F_SCOPE_GLOBAL) >= 0);
   std::vector<std::byte> image(static_cast<std::size_t>(H5Fget_file_image(file.get(), nullptr, 0)));
   REQUIRE(H5Fget_file_image(file.get(), image.data(), image.size()) > 0);
-  return h5::File::open(image);
+  h5::File opened = h5::File::open(image);
+  return {std::move(image), std::move(opened)};
 }
 
 // Makes the dataset "d" of `count` elements, laid out as `list` says.
@@ -47,7 +55,7 @@ Id chunked(hsize_t chunk) {
 }
 
 // Why "d" is not read as a list of int64.
-std::string refusal(const h5::File& file) {
+std::string refusal(const Foreign& file) {
   try {
     file.root().read<std::int64_t>("d", 1);
   } catch (const Error& error) {

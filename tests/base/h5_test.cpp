@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -92,11 +93,13 @@ TEST_CASE("another element type is refused, not converted") {
 }
 
 TEST_CASE("several images may be open at once") {
+  std::deque<std::vector<std::byte>> images;
   std::vector<h5::File> files;
   for (std::int64_t i = 0; i < 5; ++i) {
     h5::File file = h5::File::create();
     file.root().set("number", i);
-    files.push_back(h5::File::open(file.image()));
+    images.push_back(file.image());
+    files.push_back(h5::File::open(images.back()));
   }
   for (std::int64_t i = 0; i < 5; ++i) {
     CHECK(files[static_cast<std::size_t>(i)].root().get<std::int64_t>("number") == i);
