@@ -87,21 +87,21 @@ class TaskGroup::Members {
   // Engines for those who warm up, or for those who have.
   void begin(bool warming) {
     running_.clear();
+    warming_ = warming;
     for (TaskMember& member : members_) {
       if (member.open() && member.warming() == warming) running_.push_back(&member);
     }
-    if (running_.empty() || !prepared([&] { make_ready(warming); })) return;
+    if (running_.empty() || !prepared([&] { make_ready(); })) return;
     for (std::size_t k = 0; k < running_.size(); ++k) {
       running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
     }
-    warming_ = warming;
     budget_ = 1;
     share_time();
   }
 
   // On CUDA one group after the other, each by all cores: a device has the first of them while the
   // next are made ready.
-  void make_ready(bool warming) {
+  void make_ready() {
     static std::mutex turn;
     std::unique_lock<std::mutex> mine(turn, std::defer_lock);
     if (run_.engine.device >= 0 && !mine.try_lock()) {
@@ -109,11 +109,11 @@ class TaskGroup::Members {
       mine.lock();
     }
     batch_ = make_batch();
-    batch_->prepare(schedule(warming));
+    batch_->prepare(schedule());
   }
-  const Schedule& schedule(bool warming) const {
+  const Schedule& schedule() const {
     const TaskSpec& spec = running_.front()->spec();
-    return warming ? spec.warm_up.schedule : spec.schedule;
+    return warming_ ? spec.warm_up.schedule : spec.schedule;
   }
 
   // False where f was stopped in its preparations: no task has made a step with these engines.
@@ -243,7 +243,7 @@ void TaskGroup::Members::round() {
 // About a tenth of a second of work.
 void TaskGroup::Members::advance(const Step& step, Company& company) {
   const double begin = now();
-  const Schedule& updates = schedule(warming_);
+  const Schedule& updates = schedule();
   std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
   {
     const profile::Span span(profile::Work::engine);

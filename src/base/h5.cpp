@@ -216,22 +216,19 @@ File File::create() {
   Id file(H5Fcreate(unique_image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
           H5Fclose);
   if (!file.valid()) failed("create a file in memory");
-  return File(std::move(turn), nullptr, std::move(file), std::numeric_limits<std::uint64_t>::max());
+  return File(std::move(turn), std::move(file), std::numeric_limits<std::uint64_t>::max());
 }
 
 namespace {
 
 // An image to be read is lent to the library: of its own accord it would copy the bytes twice,
-// which takes longer than all else. `loan`: the span.
-void* lend(std::size_t, H5FD_file_image_op_t, void* loan) {
-  const auto& image = *static_cast<const std::span<const std::byte>*>(loan);
-  return const_cast<std::byte*>(image.data());
-}
+// which takes longer than all else.
+void* lend(std::size_t, H5FD_file_image_op_t, void* image) { return image; }
 void* leave_as_it_is(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) { return to; }
 void* refuse_to_grow(void*, std::size_t, H5FD_file_image_op_t, void*) { return nullptr; }
 herr_t give_back(void*, H5FD_file_image_op_t, void*) { return 0; }
-void* same_loan(void* loan) { return loan; }
-herr_t keep_loan(void*) { return 0; }
+void* same_image(void* image) { return image; }
+herr_t keep_image(void*) { return 0; }
 
 }  // namespace
 
@@ -241,22 +238,16 @@ File File::open(std::span<const std::byte> image) {
   Turn turn;
   const Id access = memory_access();
   // Opening read-only, the library never writes to the bytes.
-  auto loan = std::make_unique<const std::span<const std::byte>>(image);
-  H5FD_file_image_callbacks_t lent{lend,
-                                   leave_as_it_is,
-                                   refuse_to_grow,
-                                   give_back,
-                                   same_loan,
-                                   keep_loan,
-                                   const_cast<std::span<const std::byte>*>(loan.get())};
+  auto* const bytes = const_cast<std::byte*>(image.data());
+  H5FD_file_image_callbacks_t lent{lend,       leave_as_it_is, refuse_to_grow, give_back,
+                                   same_image, keep_image,     bytes};
   if (H5Pset_file_image_callbacks(access.get(), &lent) < 0 ||
-      H5Pset_file_image(access.get(), const_cast<std::byte*>(image.data()), image.size()) < 0) {
+      H5Pset_file_image(access.get(), bytes, image.size()) < 0) {
     failed("take over an image");
   }
   Id file(H5Fopen(unique_image_name().c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.valid()) unfit("not an HDF5 file");
-  return File(std::move(turn), std::move(loan), std::move(file),
-              kDeflateRatio * image.size() + kSmall);
+  return File(std::move(turn), std::move(file), kDeflateRatio * image.size() + kSmall);
 }
 
 Group File::root() const {

@@ -213,14 +213,11 @@ class File {
   std::vector<std::byte> image() const;  // the file's bytes so far
 
  private:
-  using Loan = std::unique_ptr<const std::span<const std::byte>>;
-  File(Turn turn, Loan loan, Id id, std::uint64_t budget)
+  File(Turn turn, Id id, std::uint64_t budget)
       : turn_(std::move(turn)),
-        loan_(std::move(loan)),
         id_(std::move(id)),
         budget_(std::make_shared<std::uint64_t>(budget)) {}
   Turn turn_;
-  Loan loan_;  // the image that is read
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;
 };

@@ -172,8 +172,8 @@ class Arrays {
   std::unique_ptr<std::uint32_t, Free> aligned_;
 };
 
-// A block of modified cells whose threads are called one by one: they read their digits themselves.
-// As sweeps within blocks have it, few classes wait.
+// A block of modified cells whose threads are called one by one: they read their digits themselves,
+// as those of sweeps within blocks do.
 template <int kVec, bool kDownhill>
 struct LoneThreads : Block<kVec, 1, most_quick(kDownhill)> {
   static constexpr int kMost = most_quick(kDownhill);

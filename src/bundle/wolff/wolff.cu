@@ -206,7 +206,7 @@ struct Slot {
   std::uint32_t* plane;  // [plane_words]
   uint2* pool;
   std::uint32_t* trail;
-  unsigned long long flipped;  // by helpers
+  unsigned long long flipped;  // sites, in this part
 };
 
 // What the warps of a block share beside their slots.

@@ -54,10 +54,11 @@ struct DeviceWolffRun {
   std::uint32_t updates;           // of every replica
   const std::uint32_t* threshold;  // [bundles of all graphs] below certainty
   std::uint32_t* planes;           // [replicas][plane_words]
-  uint2* pool;                     // [slots of all blocks][pool_chunks][kChunk], all ones between
-  std::uint32_t pool_chunks;       // a power of two
-  unsigned long long* flipped;     // [replicas] += flipped sites
-  unsigned* progress;              // [1 + replicas] zero at the start
+  // [slots of all blocks][pool_chunks][kChunk], all ones between launches
+  uint2* pool;
+  std::uint32_t pool_chunks;    // a power of two
+  unsigned long long* flipped;  // [replicas] += flipped sites
+  unsigned* progress;           // [1 + replicas] zero at the start
   // A replica starts at update stopped[replica] (null: all at 0) and ends with it at `updates`.
   // Where limit > 0, a cluster that outgrows it is taken back, and the replica stops:
   // stopped[replica] is the number of the update it stopped at.
