@@ -5,12 +5,19 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "src/base/deflate.hpp"
@@ -45,18 +52,11 @@ std::string unique_image_name() {
 
 static_assert(std::endian::native == std::endian::little, "arrays are stored as they lie here");
 
-using Place = std::vector<hsize_t>;
-
-// A chunk of an array as the filters shuffle and deflate leave it.
-struct PackedChunk {
-  Place offset;
-  std::vector<std::byte> bytes;
-  bool deflated = true;
-};
+using Place = std::vector<std::uint64_t>;
 
 // Values in memory, and what they become: elements of as many bytes or more, of which the ones
 // beyond are the sign's.
-struct Values {
+struct Elements {
   const std::byte* data;
   std::size_t bytes, element;
   bool has_sign;
@@ -65,7 +65,7 @@ struct Values {
 // `count` values of `bytes` bytes, from number `first` on, of a chunk of elements: the first bytes
 // of all elements lie before the second ones, ..
 template <std::size_t bytes>
-void shuffle(const std::byte* values, const Values& of, std::size_t first, std::size_t count,
+void shuffle(const std::byte* values, const Elements& of, std::size_t first, std::size_t count,
              std::span<std::byte> chunk) {
   const std::size_t elements = chunk.size() / of.element;
   const auto plane = [&](std::size_t b) { return chunk.data() + b * elements + first; };
@@ -83,7 +83,7 @@ void shuffle(const std::byte* values, const Values& of, std::size_t first, std::
   for (std::size_t b = bytes + 1; b < of.element; ++b) std::copy_n(sign, count, plane(b));
 }
 
-void shuffle(const std::byte* values, const Values& of, std::size_t first, std::size_t count,
+void shuffle(const std::byte* values, const Elements& of, std::size_t first, std::size_t count,
              std::span<std::byte> chunk) {
   if (of.bytes == 8) return shuffle<8>(values, of, first, count, chunk);
   if (of.bytes == 4) return shuffle<4>(values, of, first, count, chunk);
@@ -91,12 +91,12 @@ void shuffle(const std::byte* values, const Values& of, std::size_t first, std::
   shuffle<1>(values, of, first, count, chunk);
 }
 
-std::vector<PackedChunk> pack_chunks(const Values& values, const std::vector<std::uint64_t>& dims,
+std::vector<PackedChunk> pack_chunks(const Elements& values, const Place& dims,
                                      const Packing& packing) {
   const std::size_t rank = dims.size();
   const Place extents(dims.begin(), dims.end()), ones(rank, 1);
   const Place chunk(packing.chunk.begin(), packing.chunk.end());
-  hsize_t elements = 1;
+  std::uint64_t elements = 1;
   for (const auto extent : chunk) elements *= extent;
   Place strides(packing.strides.begin(), packing.strides.end());
   if (strides.empty()) {
@@ -120,7 +120,7 @@ std::vector<PackedChunk> pack_chunks(const Values& values, const std::vector<std
     for (std::size_t i = 0; i < rank; ++i) within[i] = std::min(chunk[i], extents[i] - offset[i]);
     Place row(rank, 0);  // of which the last index's elements lie side by side
     do {
-      hsize_t from = 0, to = 0;
+      std::uint64_t from = 0, to = 0;
       for (std::size_t i = 0; i < rank; ++i) {
         from += (offset[i] + row[i]) * strides[i];
         to = to * chunk[i] + row[i];
@@ -133,23 +133,6 @@ std::vector<PackedChunk> pack_chunks(const Values& values, const std::vector<std
   return packed;
 }
 
-// The library, which does one thing at a time whatever the number of threads, only takes them.
-void write_chunks(hid_t dataset, const std::string& name, const Values& values,
-                  const std::vector<std::uint64_t>& dims, const Packing& packing) {
-  constexpr std::uint32_t not_deflated = 2;  // the second filter
-  std::vector<PackedChunk> packed;
-  {
-    const Pause pause;
-    packed = pack_chunks(values, dims, packing);
-  }
-  for (const PackedChunk& chunk : packed) {
-    if (H5Dwrite_chunk(dataset, H5P_DEFAULT, chunk.deflated ? 0 : not_deflated, chunk.offset.data(),
-                       chunk.bytes.size(), chunk.bytes.data()) < 0) {
-      failed(fmt::format("write {}", name));
-    }
-  }
-}
-
 // The library crashes where what it needs for itself is refused (1.10.8: H5AC_create()).
 void require_room() {
   constexpr std::size_t least = std::size_t{16} << 20;
@@ -158,11 +141,153 @@ void require_room() {
   ::munmap(room, least);
 }
 
-Id memory_access() {
+}  // namespace
+
+// What the library has written of a file, by pages of the size of a large chunk, and what is to be
+// put into it when its image is made: bytes for which it has only laid out the place.
+struct detail::Memory {
+  static constexpr std::size_t kPage = std::size_t{1} << 16;
+  using Page = std::array<std::byte, kPage>;
+  struct Apart {
+    haddr_t at;
+    std::span<const std::uint8_t> bytes;
+  };
+
+  // Calls f(page number, within the page, within the range, count) for each page of a range.
+  template <class F>
+  static void by_pages(haddr_t at, std::size_t size, const F& f) {
+    for (std::size_t done = 0; done < size;) {
+      const auto within = static_cast<std::size_t>((at + done) % kPage);
+      const std::size_t count = std::min(size - done, kPage - within);
+      f((at + done) / kPage, within, done, count);
+      done += count;
+    }
+  }
+
+  void write(haddr_t at, std::span<const std::byte> bytes) {
+    by_pages(at, bytes.size(), [&](haddr_t page, std::size_t to, std::size_t from, std::size_t n) {
+      std::unique_ptr<Page>& memory = pages[page];
+      if (!memory) memory = std::make_unique<Page>();
+      std::copy_n(bytes.data() + from, n, memory->data() + to);
+    });
+    written = std::max(written, at + bytes.size());
+  }
+  // Zeros where nothing was written.
+  void read(haddr_t at, std::span<std::byte> bytes) const {
+    by_pages(at, bytes.size(), [&](haddr_t page, std::size_t from, std::size_t to, std::size_t n) {
+      const auto found = pages.find(page);
+      if (found == pages.end()) {
+        std::fill_n(bytes.data() + to, n, std::byte{0});
+      } else {
+        std::copy_n(found->second->data() + from, n, bytes.data() + to);
+      }
+    });
+  }
+  std::vector<std::byte> image() const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(end));
+    for (const auto& [page, memory] : pages) {
+      if (page * kPage >= end) continue;
+      const std::size_t at = page * kPage;
+      std::copy_n(memory->data(), std::min(kPage, bytes.size() - at), bytes.data() + at);
+    }
+    for (const Apart& some : apart) {
+      std::memcpy(bytes.data() + some.at, some.bytes.data(), some.bytes.size());
+    }
+    return bytes;
+  }
+
+  std::map<haddr_t, std::unique_ptr<Page>> pages;
+  haddr_t written = 0, end = 0;  // the file's, as far as it is written and as it is laid out
+  std::vector<Apart> apart;
+};
+
+namespace {
+
+// The library's driver for files that lie in such a memory. (Its core driver keeps one array, which
+// it moves and clears whenever it grows, all within a turn.)
+struct MemoryFile {
+  H5FD_t library;  // comes first: the library's part
+  Memory* memory;
+};
+
+Memory& memory_of(const H5FD_t* file) { return *reinterpret_cast<const MemoryFile*>(file)->memory; }
+
+void no_memory() {
+  H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_RESOURCE, H5E_NOSPACE,
+           "no memory for a file's image");
+}
+
+H5FD_t* open_memory(const char*, unsigned, hid_t access, haddr_t) {
+  const void* const info = H5Pget_driver_info(access);
+  if (info == nullptr) return nullptr;
+  auto* const file = new (std::nothrow) MemoryFile{};
+  if (file == nullptr) {
+    no_memory();
+    return nullptr;
+  }
+  file->memory = *static_cast<Memory* const*>(info);
+  return &file->library;
+}
+herr_t close_memory(H5FD_t* file) {
+  delete reinterpret_cast<MemoryFile*>(file);
+  return 0;
+}
+herr_t say_features(const H5FD_t*, unsigned long* flags) {
+  *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+           H5FD_FEAT_AGGREGATE_SMALLDATA;
+  return 0;
+}
+haddr_t end_of_layout(const H5FD_t* file, H5FD_mem_t) { return memory_of(file).end; }
+herr_t lay_out_to(H5FD_t* file, H5FD_mem_t, haddr_t end) {
+  memory_of(file).end = end;
+  return 0;
+}
+haddr_t end_of_bytes(const H5FD_t* file, H5FD_mem_t) { return memory_of(file).written; }
+herr_t read_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size, void* to) {
+  memory_of(file).read(at, {static_cast<std::byte*>(to), size});
+  return 0;
+}
+herr_t write_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size,
+                    const void* from) {
+  try {
+    memory_of(file).write(at, {static_cast<const std::byte*>(from), size});
+    return 0;
+  } catch (const std::bad_alloc&) {
+    no_memory();
+    return -1;
+  }
+}
+
+hid_t memory_driver() {
+  static const hid_t driver = [] {
+    static H5FD_class_t made{};
+#ifdef H5FD_CLASS_VERSION
+    made.version = H5FD_CLASS_VERSION;
+    made.value = static_cast<H5FD_class_value_t>(400);  // of those left to users, 256 to 511
+#endif
+    made.name = "rewise_memory";
+    made.maxaddr = static_cast<haddr_t>(1) << 62;
+    made.fc_degree = H5F_CLOSE_WEAK;
+    made.fapl_size = sizeof(Memory*);
+    made.open = open_memory;
+    made.close = close_memory;
+    made.query = say_features;
+    made.get_eoa = end_of_layout;
+    made.set_eoa = lay_out_to;
+    made.get_eof = end_of_bytes;
+    made.read = read_memory;
+    made.write = write_memory;
+    std::fill(std::begin(made.fl_map), std::end(made.fl_map), H5FD_MEM_DEFAULT);
+    return H5FDregister(&made);
+  }();
+  return driver;
+}
+
+// Of a file in the earliest format that this fits.
+Id file_access() {
   require_room();
   Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  constexpr std::size_t kGrowth = 1 << 20;
-  if (!access.valid() || H5Pset_fapl_core(access.get(), kGrowth, 0) < 0 ||
+  if (!access.valid() ||
       H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0) {
     failed("set up a file in memory");
   }
@@ -212,11 +337,17 @@ Id::~Id() {
 File File::create() {
   Turn turn;
   quiet();
-  const Id access = memory_access();
+  const Id access = file_access();
+  auto memory = std::make_shared<Memory>();
+  const Memory* const there = memory.get();
+  if (memory_driver() < 0 || H5Pset_driver(access.get(), memory_driver(), &there) < 0) {
+    failed("set up a file in memory");
+  }
   Id file(H5Fcreate(unique_image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
           H5Fclose);
   if (!file.valid()) failed("create a file in memory");
-  return File(std::move(turn), std::move(file), std::numeric_limits<std::uint64_t>::max());
+  return File(std::move(turn), std::move(file), std::numeric_limits<std::uint64_t>::max(),
+              std::move(memory));
 }
 
 namespace {
@@ -236,12 +367,13 @@ File File::open(std::span<const std::byte> image) {
   quiet();
   if (image.empty()) unfit("the image is empty");
   Turn turn;
-  const Id access = memory_access();
+  const Id access = file_access();
   // Opening read-only, the library never writes to the bytes.
   auto* const bytes = const_cast<std::byte*>(image.data());
   H5FD_file_image_callbacks_t lent{lend,       leave_as_it_is, refuse_to_grow, give_back,
                                    same_image, keep_image,     bytes};
-  if (H5Pset_file_image_callbacks(access.get(), &lent) < 0 ||
+  if (H5Pset_fapl_core(access.get(), 1 << 16, 0) < 0 ||
+      H5Pset_file_image_callbacks(access.get(), &lent) < 0 ||
       H5Pset_file_image(access.get(), bytes, image.size()) < 0) {
     failed("take over an image");
   }
@@ -254,26 +386,21 @@ Group File::root() const {
   quiet();
   Id group(H5Gopen2(id_.get(), "/", H5P_DEFAULT), H5Gclose);
   if (!group.valid()) unfit("it has no root group");
-  return Group(std::move(group), budget_);
+  return Group(std::move(group), budget_, memory_);
 }
 
 std::vector<std::byte> File::image() const {
   quiet();
   if (H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) < 0) failed("flush a file in memory");
-  const ssize_t size = H5Fget_file_image(id_.get(), nullptr, 0);
-  if (size <= 0) failed("measure a file in memory");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  if (H5Fget_file_image(id_.get(), bytes.data(), bytes.size()) != size) {
-    failed("copy a file in memory");
-  }
-  return bytes;
+  const Pause pause;
+  return memory_->image();
 }
 
 Group Group::create_group(const std::string& name) {
   quiet();
   Id group(H5Gcreate2(id_.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   if (!group.valid()) failed(fmt::format("create the group {}", name));
-  return Group(std::move(group), budget_);
+  return Group(std::move(group), budget_, memory_);
 }
 
 void Group::set_text(const std::string& name, std::string_view value) {
@@ -303,40 +430,116 @@ void Group::set_raw(const std::string& name, Kind kind, const void* values, std:
   }
 }
 
-void Group::write_raw(const std::string& name, Kind kind, const Values& values, std::size_t size,
-                      const std::vector<std::uint64_t>& dims, const Packing& packing) {
+namespace {
+
+std::size_t element_bytes(Kind kind) {
+  switch (kind) {
+    case Kind::u8:
+      return 1;
+    case Kind::u32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+std::uint64_t product(const Place& dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+// Of a new dataset.
+Id layout_list(const std::string& name) {
+  Id list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  if (!list.valid() || H5Pset_obj_track_times(list.get(), false) < 0) {
+    failed(fmt::format("lay out {}", name));
+  }
+  return list;
+}
+
+Id create_dataset(hid_t group, const std::string& name, Kind kind, const Place& dims,
+                  const Id& list) {
+  const Id space = simple_space(dims);
+  if (!space.valid()) failed(fmt::format("lay out {}", name));
+  Id dataset(H5Dcreate2(group, name.c_str(), file_type(kind), space.get(), H5P_DEFAULT, list.get(),
+                        H5P_DEFAULT),
+             H5Dclose);
+  if (!dataset.valid()) failed(fmt::format("create {}", name));
+  return dataset;
+}
+
+// A chunk may not be larger than the array, so an empty array has none.
+void set_chunks(const Id& list, const std::string& name, const Packing& packing) {
+  const std::vector<hsize_t> chunk(packing.chunk.begin(), packing.chunk.end());
+  if (H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data()) < 0 ||
+      (packing.level > 0 &&
+       (H5Pset_shuffle(list.get()) < 0 ||
+        H5Pset_deflate(list.get(), static_cast<unsigned>(packing.level)) < 0))) {
+    failed(fmt::format("lay out {}", name));
+  }
+}
+
+}  // namespace
+
+PackedArray detail::pack(Kind kind, const Values& values, std::size_t size, const Place& dims,
+                         const Packing& packing) {
+  const bool packs = packing.chunk.size() == dims.size() && packing.level > 0;
+  if (product(dims) != size || (size > 0 && !packs)) {
+    throw Error(ExitCode::internal,
+                "HDF5: cannot pack an array: its values or its chunks do not fit");
+  }
+  PackedArray array{kind, dims, packing, {}};
+  if (size == 0) return array;
+  array.chunks = pack_chunks({static_cast<const std::byte*>(values.data), values.bytes,
+                              element_bytes(kind), kind == Kind::i64},
+                             dims, packing);
+  return array;
+}
+
+void Group::write(const std::string& name, const PackedArray& array) {
   quiet();
-  std::uint64_t product = 1;
-  for (const auto extent : dims) product *= extent;
-  if (product != size) failed(fmt::format("write {}: values and dimensions differ", name));
-  const Id list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  bool good = list.valid() && H5Pset_obj_track_times(list.get(), false) >= 0;
-  // A chunk may not be larger than the array, so an empty array has none.
-  const bool packed = !packing.chunk.empty() && packing.level > 0 && size > 0;
-  const std::size_t element = H5Tget_size(memory_type(kind));
-  const bool plain = packing.strides.empty() && values.bytes == element;
-  if (!packed && !plain && size > 0) failed(fmt::format("lay out {}", name));
-  if (good && !packing.chunk.empty() && size > 0) {
-    const std::vector<hsize_t> chunk(packing.chunk.begin(), packing.chunk.end());
-    good = H5Pset_chunk(list.get(), static_cast<int>(chunk.size()), chunk.data()) >= 0;
-    if (good && packing.level > 0) {
-      good = H5Pset_shuffle(list.get()) >= 0 &&
-             H5Pset_deflate(list.get(), static_cast<unsigned>(packing.level)) >= 0;
+  const Id list = layout_list(name);
+  if (!array.chunks.empty()) set_chunks(list, name, array.packing);
+  const Id dataset = create_dataset(id_.get(), name, array.kind, array.dims, list);
+  constexpr std::uint32_t not_deflated = 2;  // the second filter
+  for (const PackedChunk& chunk : array.chunks) {
+    const std::vector<hsize_t> offset(chunk.offset.begin(), chunk.offset.end());
+    if (H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, chunk.deflated ? 0 : not_deflated, offset.data(),
+                       chunk.bytes.size(), chunk.bytes.data()) < 0) {
+      failed(fmt::format("write {}", name));
     }
   }
-  const Id space = simple_space(dims);
-  if (!good || !space.valid()) failed(fmt::format("lay out {}", name));
-  const Id dataset(H5Dcreate2(id_.get(), name.c_str(), file_type(kind), space.get(), H5P_DEFAULT,
-                              list.get(), H5P_DEFAULT),
-                   H5Dclose);
-  if (packed && dataset.valid()) {
-    return write_chunks(
-        dataset.get(), name,
-        {static_cast<const std::byte*>(values.data), values.bytes, element, kind == Kind::i64},
-        dims, packing);
+}
+
+void Group::write_apart(const std::string& name, std::span<const std::uint8_t> bytes) {
+  quiet();
+  const Id list = layout_list(name);
+  if (H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY) < 0 ||
+      H5Pset_fill_time(list.get(), H5D_FILL_TIME_NEVER) < 0) {
+    failed(fmt::format("lay out {}", name));
   }
-  if (!dataset.valid() || (size > 0 && H5Dwrite(dataset.get(), memory_type(kind), H5S_ALL, H5S_ALL,
-                                                H5P_DEFAULT, values.data) < 0)) {
+  const Id dataset = create_dataset(id_.get(), name, Kind::u8, {bytes.size()}, list);
+  if (bytes.empty()) return;
+  const haddr_t at = H5Dget_offset(dataset.get());
+  if (at == HADDR_UNDEF) failed(fmt::format("find the place of {}", name));
+  memory_->apart.push_back({at, bytes});
+}
+
+void Group::write_raw(const std::string& name, Kind kind, const detail::Values& values,
+                      std::size_t size, const std::vector<std::uint64_t>& dims,
+                      const Packing& packing) {
+  quiet();
+  if (!packing.chunk.empty() && packing.level > 0 && size > 0) {
+    std::optional<Pause> pause(std::in_place);
+    const PackedArray array = detail::pack(kind, values, size, dims, packing);
+    pause.reset();
+    return write(name, array);
+  }
+  if (product(dims) != size) failed(fmt::format("write {}: values and dimensions differ", name));
+  const Id list = layout_list(name);
+  if (!packing.chunk.empty() && size > 0) set_chunks(list, name, packing);
+  const Id dataset = create_dataset(id_.get(), name, kind, dims, list);
+  if (size > 0 &&
+      H5Dwrite(dataset.get(), memory_type(kind), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data) < 0) {
     failed(fmt::format("write {}", name));
   }
 }
@@ -346,10 +549,7 @@ void Group::write_text(const std::string& name, std::string_view value) {
   const std::string bytes = padded(value);
   const Id type = text_type(bytes.size());
   const Id space = scalar_space();
-  const Id list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  if (!list.valid() || H5Pset_obj_track_times(list.get(), false) < 0) {
-    failed(fmt::format("lay out {}", name));
-  }
+  const Id list = layout_list(name);
   const Id dataset(H5Dcreate2(id_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                               list.get(), H5P_DEFAULT),
                    H5Dclose);

@@ -1,16 +1,18 @@
 // A small RAII layer over the HDF5 C API, for files that live in memory.
 //
-// A file is built as an image (core driver, earliest format, no time stamps: the same data give the
-// same bytes) and read back from one; nothing here touches a disk. libhdf5 can be crashed by a
-// damaged image, so whoever reads a file checks its digest first (seal.hpp) and gives only whole
-// images to File::open. What they hold is still checked: only hard links, fixed-length texts and
-// exactly the element types below, contiguous, compact or chunked, with shuffle and deflate. What
-// is read of a file, all of it together, may not be larger than deflate could have packed into the
-// image, and no dataset larger than what it stores could be.
-// Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
-// Threads: one file, one thread at a time. libhdf5, where it was built to be thread-safe, lets one
-// thread in for each call, and many threads that make hundreds of calls each spend their time at
-// its door; so a thread that has a File keeps the others out, but for Pauses.
+// A file is built as an image (in pages of our own, earliest format, no time stamps: the same data
+// give the same bytes) and read back from one; nothing here touches a disk. libhdf5 can be crashed
+// by a damaged image, so whoever reads a file checks its digest first (seal.hpp) and gives only
+// whole images to File::open. What they hold is still checked: only hard links, fixed-length texts
+// and exactly the element types below, contiguous, compact or chunked, with shuffle and deflate.
+// What is read of a file, all of it together, may not be larger than deflate could have packed into
+// the image, and no dataset larger than what it stores could be. Errors: Error(data) when an image
+// is unfit, Error(internal) when one cannot be built. Threads: one file, one thread at a time.
+// libhdf5, where it was built to be thread-safe, lets one thread in for each call, and many threads
+// that make hundreds of calls each spend their time at its door; so a thread that has a File keeps
+// the others out, but for Pauses. At that door, too, they spend more time than inside if each comes
+// back to it again and again, or takes bytes by the megabyte along: pack what is to be packed
+// before (pack(), pack_narrow()), and leave what is large outside (Group::write_apart()).
 #pragma once
 
 #include <cstddef>
@@ -84,6 +86,45 @@ struct Packing {
   std::vector<std::uint64_t> strides = {};
 };
 
+// A chunk as the filters shuffle and deflate leave it.
+struct PackedChunk {
+  std::vector<std::uint64_t> offset;
+  std::vector<std::byte> bytes;
+  bool deflated = true;
+};
+
+// An array as it goes into a file. To make one takes no turn at the library.
+struct PackedArray {
+  Kind kind = Kind::u8;
+  std::vector<std::uint64_t> dims;
+  Packing packing;
+  std::vector<PackedChunk> chunks;  // none of an empty array
+};
+
+namespace detail {
+struct Values {  // in memory
+  const void* data;
+  std::size_t bytes;  // each
+};
+PackedArray pack(Kind kind, const Values& values, std::size_t size,
+                 const std::vector<std::uint64_t>& dims, const Packing& packing);
+struct Memory;  // of a file that is written
+}  // namespace detail
+
+// `packing` has chunks and a level.
+template <class T>
+PackedArray pack(std::span<const T> values, const std::vector<std::uint64_t>& dims,
+                 const Packing& packing) {
+  return detail::pack(KindOf<T>::value, {values.data(), sizeof(T)}, values.size(), dims, packing);
+}
+// As values of eight bytes.
+template <class T>
+PackedArray pack_narrow(const NarrowSpan<T>& values, const std::vector<std::uint64_t>& dims,
+                        const Packing& packing) {
+  return detail::pack(KindOf<T>::value, {values.data(), values.bytes_each()}, values.size(), dims,
+                      packing);
+}
+
 class Group {
  public:
   // Writing. Attributes hold at most 60000 bytes (a limit of the earliest format).
@@ -102,13 +143,10 @@ class Group {
              const std::vector<std::uint64_t>& dims, const Packing& packing = {}) {
     write_raw(name, KindOf<T>::value, {values.data(), sizeof(T)}, values.size(), dims, packing);
   }
-  // Packed as values of eight bytes.
-  template <class T>
-  void write_narrow(const std::string& name, const NarrowSpan<T>& values,
-                    const std::vector<std::uint64_t>& dims, const Packing& packing) {
-    write_raw(name, KindOf<T>::value, {values.data(), values.bytes_each()}, values.size(), dims,
-              packing);
-  }
+  void write(const std::string& name, const PackedArray& array);
+  // Contiguous; the bytes, which must outlive the file's image, are copied when that is made, while
+  // others may have their turn.
+  void write_apart(const std::string& name, std::span<const std::uint8_t> bytes);
   void write_text(const std::string& name, std::string_view value);  // a scalar dataset, any length
 
   // Reading.
@@ -148,16 +186,12 @@ class Group {
 
  private:
   friend class File;
-  Group(Id id, std::shared_ptr<std::uint64_t> budget)
-      : id_(std::move(id)), budget_(std::move(budget)) {}
+  Group(Id id, std::shared_ptr<std::uint64_t> budget, std::shared_ptr<detail::Memory> memory)
+      : id_(std::move(id)), budget_(std::move(budget)), memory_(std::move(memory)) {}
 
   void set_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                bool scalar);
-  struct Values {
-    const void* data;
-    std::size_t bytes;  // each
-  };
-  void write_raw(const std::string& name, Kind kind, const Values& values, std::size_t size,
+  void write_raw(const std::string& name, Kind kind, const detail::Values& values, std::size_t size,
                  const std::vector<std::uint64_t>& dims, const Packing& packing);
   void require_hard_link(const std::string& name) const;
   Id open_attribute(const std::string& name) const;
@@ -173,7 +207,8 @@ class Group {
   void spend(std::uint64_t bytes, const std::string& name) const;
 
   Id id_;
-  std::shared_ptr<std::uint64_t> budget_;  // bytes that may still be read of the file
+  std::shared_ptr<std::uint64_t> budget_;   // bytes that may still be read of the file
+  std::shared_ptr<detail::Memory> memory_;  // of a file that is written
 };
 
 // A thread's turn at the library; further ones of the same thread are part of it. Move-only.
@@ -210,14 +245,16 @@ class File {
   // behind a user block, as in a sealed file. The bytes must be known to be whole (seal.hpp).
   static File open(std::span<const std::byte> image);
   Group root() const;
-  std::vector<std::byte> image() const;  // the file's bytes so far
+  std::vector<std::byte> image() const;  // the bytes so far of a file that is written
 
  private:
-  File(Turn turn, Id id, std::uint64_t budget)
+  File(Turn turn, Id id, std::uint64_t budget, std::shared_ptr<detail::Memory> memory = nullptr)
       : turn_(std::move(turn)),
+        memory_(std::move(memory)),
         id_(std::move(id)),
         budget_(std::make_shared<std::uint64_t>(budget)) {}
   Turn turn_;
+  std::shared_ptr<detail::Memory> memory_;  // outlives the file
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;
 };

@@ -69,12 +69,25 @@ h5::Packing packing(const std::vector<std::uint64_t>& dims) {
   return result;
 }
 
-template <class T>
-void write_list(h5::Group& group, const std::string& name, const std::vector<T>& values) {
-  group.write<T>(name, values, {values.size()}, packing({values.size()}));
+// Arrays that are packed before the library is asked in, in the order in which they are written.
+using Packed = std::vector<std::pair<std::string, h5::PackedArray>>;
+
+void write_packed(h5::Group& group, const Packed& arrays) {
+  for (const auto& [name, array] : arrays) group.write(name, array);
 }
 
-void write_graph(h5::Group group, const GraphRecord& graph) {
+Packed pack_bonds(const GraphRecord& graph) {
+  Packed lists;
+  const auto add = [&]<class T>(const char* name, const std::vector<T>& values) {
+    lists.emplace_back(name, h5::pack<T>(values, {values.size()}, packing({values.size()})));
+  };
+  add("bond", graph.bond);
+  add("a", graph.a);
+  add("b", graph.b);
+  return lists;
+}
+
+void write_graph(h5::Group group, const GraphRecord& graph, const Packed& bonds) {
   group.set("dim", static_cast<std::uint32_t>(graph.extents.size()));
   group.set_array<std::uint32_t>("extents", graph.extents);
   group.set("p", graph.p);
@@ -86,9 +99,7 @@ void write_graph(h5::Group group, const GraphRecord& graph) {
   group.set("bonds", graph.bonds);
   group.set("modified", graph.modified);
   group.set("rewired", static_cast<std::uint64_t>(graph.rewired()));
-  write_list(group, "bond", graph.bond);
-  write_list(group, "a", graph.a);
-  write_list(group, "b", graph.b);
+  write_packed(group, bonds);
 }
 
 GraphRecord read_graph(const h5::Group& group) {
@@ -129,11 +140,30 @@ void check_graph(const GraphRecord& graph) {
 }
 
 template <class T>
-void write_series(h5::Group& group, const std::string& name, const Series<T>& series) {
+h5::PackedArray pack_series(const Series<T>& series) {
   const std::vector<std::uint64_t> dims{series.temperatures(), series.time(), series.replicas()};
   h5::Packing how = packing(dims);
   how.strides = {dims[2], dims[0] * dims[2], 1};
-  group.write_narrow(name, series.values(), dims, how);
+  return h5::pack_narrow(series.values(), dims, how);
+}
+
+Packed pack_all_series(const TaskData& task) {
+  Packed series;
+  series.emplace_back("energy", pack_series(task.energy));
+  series.emplace_back("magnetisation", pack_series(task.magnetisation));
+  const auto add = [&](const char* name, const auto& some) {
+    if (!some.empty()) series.emplace_back(name, pack_series(some));
+  };
+  add("cluster_size", task.cluster_size);
+  add("cluster_quartic_low", task.cluster_quartic_low);
+  if (!task.cluster_quartic_low.empty()) {
+    series.emplace_back("cluster_quartic_high", pack_series(task.cluster_quartic_high));
+  }
+  add("cluster_cross", task.cluster_cross);
+  if (!task.cluster_cross.empty()) {
+    series.emplace_back("cluster_weight", pack_series(task.cluster_weight));
+  }
+  return series;
 }
 
 template <class T>
@@ -213,34 +243,25 @@ void read_parts(const h5::Group& group, StateRecord& state) {
 
 std::vector<std::byte> build_image(const TaskData& task) {
   check_task(task);
+  const Packed bonds = pack_bonds(task.graph), all_series = pack_all_series(task);
   const h5::File file = h5::File::create();
   h5::Group root = file.root();
   root.set_text("format", kFormat);
   root.set("format_version", kVersion);
   write_texts(root.create_group("configuration"), task.configuration);
-  write_graph(root.create_group("graph"), task.graph);
+  write_graph(root.create_group("graph"), task.graph, bonds);
   root.write<double>("temperature", task.temperature, {task.temperature.size()});
 
   h5::Group series = root.create_group("series");
   series.set("replicas", task.replicas);
-  write_series(series, "energy", task.energy);
-  write_series(series, "magnetisation", task.magnetisation);
-  if (!task.cluster_size.empty()) write_series(series, "cluster_size", task.cluster_size);
-  if (!task.cluster_quartic_low.empty()) {
-    write_series(series, "cluster_quartic_low", task.cluster_quartic_low);
-    write_series(series, "cluster_quartic_high", task.cluster_quartic_high);
-  }
-  if (!task.cluster_cross.empty()) {
-    write_series(series, "cluster_cross", task.cluster_cross);
-    write_series(series, "cluster_weight", task.cluster_weight);
-  }
+  write_packed(series, all_series);
   if (!task.state.engine.empty()) {
     h5::Group state = root.create_group("state");
     state.set_text("engine", task.state.engine);
     state.set("step", task.state.step);
     state.set("cycles", task.state.cycles);
     // Spins near Tc are as good as random: packing would only cost time.
-    state.write<std::uint8_t>("bytes", task.state.bytes, {task.state.bytes.size()});
+    state.write_apart("bytes", task.state.bytes);
     if (!task.state.parts.empty()) write_parts(state, task.state);
   }
   write_texts(root.create_group("provenance"), task.provenance);

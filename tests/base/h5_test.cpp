@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "src/base/error.hpp"
 #include "tests/support/catch.hpp"
@@ -104,6 +107,75 @@ TEST_CASE("several images may be open at once") {
   for (std::int64_t i = 0; i < 5; ++i) {
     CHECK(files[static_cast<std::size_t>(i)].root().get<std::int64_t>("number") == i);
   }
+}
+
+TEST_CASE("bytes that are left apart are in the image, as they are when it is made") {
+  std::vector<std::uint8_t> large(300'000), small{1, 2, 3};
+  h5::File file = h5::File::create();
+  h5::Group root = file.root();
+  root.write_apart("large", large);
+  root.set("between", std::int64_t{7});
+  h5::Group group = root.create_group("group");
+  group.write_apart("none", {});
+  group.write_apart("small", small);
+  const std::vector<double> values{1, 2.5};
+  root.write<double>("behind", values, {2});
+  for (std::size_t i = 0; i < large.size(); ++i)
+    large[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+  const auto image = file.image();
+  const h5::File copy = h5::File::open(image);
+  const h5::Group read = copy.root();
+  CHECK(read.read<std::uint8_t>("large", 1).values == large);
+  CHECK(read.get<std::int64_t>("between") == 7);
+  CHECK(read.group("group").read<std::uint8_t>("none", 1).values.empty());
+  CHECK(read.group("group").read<std::uint8_t>("small", 1).values == small);
+  CHECK(read.read<double>("behind", 1).values == values);
+  const auto [at, size] = read.place_of_bytes("large");
+  REQUIRE(size == large.size());
+  CHECK(std::equal(large.begin(), large.end(), image.begin() + static_cast<std::ptrdiff_t>(at),
+                   [](std::uint8_t a, std::byte b) { return static_cast<std::byte>(a) == b; }));
+}
+
+TEST_CASE("an array that was packed before is the one that is packed on the way") {
+  std::vector<std::uint32_t> values(1000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * i);
+  const h5::Packing how{{64, 2}, 3};
+  h5::File before = h5::File::create();
+  before.root().write("x", h5::pack<std::uint32_t>(values, {500, 2}, how));
+  const auto image = before.image();
+  h5::File now = h5::File::create();
+  now.root().write<std::uint32_t>("x", values, {500, 2}, how);
+  CHECK(now.image() == image);
+  CHECK(h5::File::open(image).root().read<std::uint32_t>("x", 2).values == values);
+  CHECK_THROWS_AS(h5::pack<std::uint32_t>(values, {499, 2}, how), Error);
+  CHECK_THROWS_AS(h5::pack<std::uint32_t>(values, {500, 2}, {{64, 2}, 0}), Error);
+  CHECK_THROWS_AS(h5::pack<std::uint32_t>(values, {500, 2}, {{64}, 3}), Error);
+}
+
+TEST_CASE("many threads make the same images as one") {
+  const std::vector<std::uint8_t> bytes(100'000, 5);
+  const std::vector<std::int64_t> values(5000, -3);
+  const auto make = [&] {
+    const h5::PackedArray packed = h5::pack<std::int64_t>(values, {5000}, {{1024}, 1});
+    h5::File file = h5::File::create();
+    h5::Group root = file.root();
+    root.set_text("who", "anybody");
+    root.write("packed", packed);
+    root.write<std::int64_t>("on the way", values, {5000}, {{1024}, 1});
+    root.write_apart("bytes", bytes);
+    return file.image();
+  };
+  const auto image = make();
+  std::atomic<int> same = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int k = 0; k < 20; ++k) same += make() == image ? 1 : 0;
+      });
+    }
+  }
+  CHECK(same == 80);
 }
 
 TEST_CASE("images that are no HDF5 files are refused") {
