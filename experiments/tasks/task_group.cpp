@@ -32,6 +32,14 @@ constexpr double kWorthwhile = 16;  // sweeps are no slower in groups that fill 
 constexpr double kLargeSeries = 64.0 * (1 << 20);  // bytes
 constexpr double kMostSeries = 2.0 * (1 << 30);    // bytes
 
+// Of the groups of a device.
+std::mutex& turn_of(int device) {
+  static std::mutex guard;
+  static std::map<int, std::mutex> turns;
+  const std::lock_guard lock(guard);
+  return turns[device];
+}
+
 }  // namespace
 
 // The tasks that are to be run, and their engines.
@@ -99,11 +107,10 @@ class TaskGroup::Members {
     share_time();
   }
 
-  // On CUDA one group after the other, each by all cores: a device has the first of them while the
-  // next are made ready.
+  // On CUDA one group of a device after the other, each by all cores: the device has the first of
+  // them while the next are made ready.
   void make_ready() {
-    static std::mutex turn;
-    std::unique_lock<std::mutex> mine(turn, std::defer_lock);
+    std::unique_lock<std::mutex> mine(turn_of(run_.engine.device), std::defer_lock);
     if (run_.engine.device >= 0 && !mine.try_lock()) {
       const profile::Span span(profile::Work::wait, "groups that are made ready");
       mine.lock();
