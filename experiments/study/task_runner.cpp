@@ -16,6 +16,11 @@
 
 namespace rewise {
 
+double TaskSpeed::of(std::size_t size) const {
+  const std::lock_guard lock(*mutex_);
+  return known(size);
+}
+
 void TaskSpeed::note(std::size_t size, const TaskData& data) {
   const double cycles =
       configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
@@ -23,16 +28,14 @@ void TaskSpeed::note(std::size_t size, const TaskData& data) {
   const auto seconds = data.provenance.find("work.seconds");
   if (seconds == data.provenance.end()) return;
   const double units = cycles * static_cast<double>(data.graph.sites * data.temperature.size());
-  if (known_.size() <= size) known_.resize(size + 1, of(size));
+  const std::lock_guard lock(*mutex_);
+  if (known_.size() <= size) known_.resize(size + 1, known(size));
   known_[size] = std::strtod(seconds->second.c_str(), nullptr) / units;
 }
 
 void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
   computed_ += study_.run(tasks, stop_, progress_, [&](std::size_t index, TaskData&& data) {
-    if (tasks[index].speed != nullptr) {
-      const std::lock_guard lock(mutex_);
-      tasks[index].speed->note(tasks[index].size, data);
-    }
+    if (tasks[index].speed != nullptr) tasks[index].speed->note(tasks[index].size, data);
     handle(index, std::move(data));
   });
 }
@@ -97,6 +100,7 @@ double TaskRunner::fill(std::span<const SizeCell> cells) {
           lone_sites_warning(config(), cell.p, cell.size->samples.sites, cell.size->plan);
       if (lone.empty()) continue;
       const std::string warning = fmt::format("{}: {}", size_text(*cell.size), lone);
+      const std::lock_guard lock(mutex_);
       auto& said = *cell.warnings;
       if (std::ranges::find(said, warning) == said.end()) said.push_back(warning);
     }

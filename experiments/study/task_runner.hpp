@@ -2,11 +2,12 @@
 // the times of a size's plan, its graphs, the rounds of a target.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "experiments/study/size_curves.hpp"
@@ -15,15 +16,17 @@
 namespace rewise {
 
 // Seconds on one core per site and cycle of a temperature's replicas, of each size of a point, as
-// finished tasks have told.
+// finished tasks have told. Safe to use from many threads.
 class TaskSpeed {
  public:
-  double of(std::size_t size) const {
-    return known_.empty() ? 1e-9 : known_[std::min(size, known_.size() - 1)];
-  }
+  double of(std::size_t size) const;
   void note(std::size_t size, const TaskData& data);
 
  private:
+  double known(std::size_t size) const {
+    return known_.empty() ? 1e-9 : known_[std::min(size, known_.size() - 1)];
+  }
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
   std::vector<double> known_;  // [size]
 };
 
@@ -46,7 +49,8 @@ class TaskRunner {
   TaskRunner(Study& study, const StopToken& stop, Progress& progress)
       : study_(study), stop_(stop), progress_(progress), part_(progress.add_part()) {}
 
-  // As Study::run; tasks that say whose they are tell how fast they were.
+  // As Study::run, by several threads at a time if need be; tasks that say whose they are tell how
+  // fast they were.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
 
   // The schedule under schedule = "auto" (study_schedule.hpp), for as many cycles as `likely` says.
@@ -72,7 +76,7 @@ class TaskRunner {
   void begin_round(const std::string& errors, double left);
 
   // Whether there were tasks that were not there before, since this was asked last.
-  bool computed_some() { return std::exchange(computed_, 0) > 0; }
+  bool computed_some() { return computed_.exchange(0) > 0; }
   const StudyConfig& config() const { return study_.config(); }
   // As Study's.
   void expect_graphs(const std::vector<TaskSpec>& likely) { study_.expect_graphs(likely); }
@@ -90,10 +94,10 @@ class TaskRunner {
   const StopToken& stop_;
   Progress& progress_;
   const std::size_t part_;  // of the progress
-  std::mutex mutex_;        // of speeds and of graphs with several tasks, which may end at once
+  std::mutex mutex_;        // of warnings and of graphs with several tasks, which may end at once
   double planned_ = 0;      // seconds on one core, of all steps whose tasks are known
   int round_ = 0;
-  std::size_t computed_ = 0;
+  std::atomic<std::size_t> computed_ = 0;
 };
 
 // All at a time, each by a thread; the first by the caller's. Where one fails all end; who is told

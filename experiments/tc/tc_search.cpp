@@ -223,7 +223,7 @@ class Search {
  public:
   Search(Study& study, const StopToken& stop, Progress& progress,
          std::span<const std::size_t> which)
-      : tasks_(study, stop, progress, which), config_(study.config()) {
+      : study_(study), tasks_(study, stop, progress, which), config_(study.config()) {
     for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
       if (crossings_reach(config_, point(i).data.p)) all_.push_back(i);
     }
@@ -236,7 +236,7 @@ class Search {
   void run(const OnRound& on_round) {
     tasks_.expect_size(all_, 0);
     if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
-    for (std::size_t k = 0; k < config_.sizes.size(); ++k) grow(k, all_);
+    grow(0, config_.sizes.size(), all_);
     if (config_.target_error) run_rounds(on_round);
     tasks_.stage("");
     tasks_.expect(0, 0);
@@ -253,21 +253,40 @@ class Search {
 
   TcPoint& point(std::size_t i) { return tasks_.points[i]; }
 
-  // Size k of these points, up to the graphs that it begins with.
-  void grow(std::size_t k, const Who& who) {
-    tasks_.stage(extents_text(tasks_.extents(k)));
-    tasks_.expect_size(who, k);
-    for (const auto i : who) open_size(i, k);
-    choose_plan(k, who);
-    const std::uint32_t graphs = tasks_.first_graphs(k);
+  // Sizes [first, end) of these points, one after the other, up to the graphs that each begins
+  // with. Those that are left of a size once its window is found do not move the next one's: they
+  // run beside its pilots and its first graphs, so that each step has the other's idle time. The
+  // last size, which has none after it, has all of its graphs at once where windows have held
+  // before.
+  void grow(std::size_t first, std::size_t end, const Who& who) {
+    const auto rest = [&](std::size_t k) { fill(k, tasks_.first_graphs(k), who); };
+    bool held = !config_.temperatures.empty();
+    for (std::size_t k = first; k < end; ++k) {
+      tasks_.stage(extents_text(tasks_.extents(k)));
+      tasks_.expect_size(who, k);
+      for (const auto i : who) open_size(i, k);
+      std::vector<std::function<void()>> jobs = {
+          [&, later = tasks_.seconds_from(k, who), whole = held && k + 1 == end] {
+            begin_size(k, who, later, whole);
+          }};
+      if (k > first) jobs.emplace_back([&] { rest(k - 1); });
+      side_by_side(study_, jobs);
+      if (config_.temperatures.empty()) held = settle(k, who);
+    }
+    if (end > first) rest(end - 1);
+  }
+
+  // The times of an open size and the graphs that show whether its window is the right one, or all
+  // that it begins with. `later`: seconds of all that is to follow, on one core.
+  void begin_size(std::size_t k, const Who& who, double later, bool whole) {
+    choose_plan(k, who, later);
     for (const auto i : who) {
       if (begins_short(config_, point(i).data.p)) {
         point(i).data.sizes[k].plan.measure = first_measurements(config_.replicas);
       }
     }
-    fill(k, std::min(graphs, kPilotGraphs), who);
-    if (config_.temperatures.empty()) settle(k, who);
-    fill(k, graphs, who);
+    const std::uint32_t graphs = tasks_.first_graphs(k);
+    fill(k, whole ? graphs : std::min(graphs, kPilotGraphs), who);
   }
 
   // A larger one than the study has: Tc, or where sizes crossed last, says where its window lies.
@@ -276,7 +295,7 @@ class Search {
       const auto found = locate_tc(config_, point(i).data).candidate();
       if (found) point(i).centre = found->value;
     }
-    grow(k, who);
+    grow(k, k + 1, who);
   }
 
   void fill(std::size_t k, std::uint32_t graphs, const Who& who) {
@@ -312,15 +331,15 @@ class Search {
   }
 
   // Equilibration, cycles per measurement, measurements.
-  void choose_plan(std::size_t k, const Who& who) {
-    tasks_.find_times(tasks_.cells(who, k, tasks_.first_graphs(k)), tasks_.seconds_from(k, who),
-                      400, TaskRunner::At::middle);
+  void choose_plan(std::size_t k, const Who& who, double later) {
+    tasks_.find_times(tasks_.cells(who, k, tasks_.first_graphs(k)), later, 400,
+                      TaskRunner::At::middle);
     tasks_.expect(tasks_.seconds_of_size(k, who), tasks_.seconds_from(k + 1, who));
   }
 
-  // Moves windows until the crossing with the size before is well inside.
-  void settle(std::size_t k, const Who& who) {
-    if (k == 0) return;
+  // Moves windows until the crossing with the size before is well inside; whether none had to be.
+  bool settle(std::size_t k, const Who& who) {
+    if (k == 0) return false;
     for (int move = 0; move <= kMostMoves; ++move) {
       Who moved;
       for (const auto i : who) {
@@ -349,10 +368,11 @@ class Search {
           moved.push_back(i);
         }
       }
-      if (moved.empty()) return;
+      if (moved.empty()) return move == 0;
       if (k < config_.sizes.size()) fill(k - 1, tasks_.first_graphs(k - 1), moved);
       fill(k, std::min(tasks_.first_graphs(k), kPilotGraphs), moved);
     }
+    return false;
   }
 
   // The window of the size before follows where it would no longer cover the crossing, unless a
@@ -444,6 +464,7 @@ class Search {
     for (const auto& [size, points] : growing) add_size(size, points);
   }
 
+  Study& study_;
   TcTasks tasks_;
   const StudyConfig& config_;
   Who all_;

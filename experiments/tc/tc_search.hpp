@@ -4,8 +4,8 @@
 //      could order; where Binder's U of the two crosses is the first estimate.
 //   2. Size by size, smallest first: a short run measures tau_int of m^2, from which equilibration
 //      and measurements follow; 16 graphs locate the crossing with the size before, and the window
-//      moves until the crossing is well inside; the remaining graphs fill the window. The crossing
-//      is the centre of the next size's window.
+//      moves until the crossing is well inside; the remaining graphs fill the window, beside the
+//      next size's first ones. The crossing is the centre of the next size's window.
 //   3. Under a target_error, rounds add graphs, measurements and sizes (tc_target.hpp).
 // All p go through these steps together, or on a CPU in several searches side by side, so that
 // there is work for all threads at the end of a step, too.

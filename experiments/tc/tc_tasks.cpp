@@ -91,8 +91,9 @@ std::vector<SizeCell> TcTasks::cells(std::span<const std::size_t> which, std::si
 
 void TcTasks::expect_size(std::span<const std::size_t> which, std::size_t size) {
   std::vector<TaskSpec> likely;
-  const auto add = [&](std::size_t k, std::uint32_t graphs, const std::string& purpose) {
-    for (std::uint32_t g = 0; g < graphs; ++g) {
+  const auto add = [&](std::size_t k, std::uint32_t graphs, const std::string& purpose,
+                       std::uint32_t first = 0) {
+    for (std::uint32_t g = first; g < graphs; ++g) {
       for (const std::size_t i : which) {
         likely.push_back(task_of(points[i], k, g, first_plan(points[i], k), purpose).spec);
       }
@@ -102,6 +103,7 @@ void TcTasks::expect_size(std::span<const std::size_t> which, std::size_t size) 
     return config().equilibrate ? 1 : std::min(kPilots, first_graphs(k));
   };
   add(size, pilots(size), "pilot");
+  if (size > 0) add(size - 1, first_graphs(size - 1), "graph", kPilotGraphs);
   add(size, first_graphs(size), "graph");
   if (size + 1 < config().sizes.size()) {
     add(size + 1, pilots(size + 1), "pilot");
@@ -150,9 +152,10 @@ double TcTasks::seconds_from(std::size_t size, std::span<const std::size_t> whic
     plan.equilibrate = 60;
     plan.measure = 20;
     plan.every = 5;
-    for (const auto& known : points[i].data.sizes) {
-      if (known.plan.measure > 0) plan = known.plan;
-    }
+    const auto& sizes = points[i].data.sizes;
+    const auto known = std::find_if(sizes.rbegin(), sizes.rend(),
+                                    [](const SizeData& one) { return one.plan.measure > 0; });
+    if (known != sizes.rend()) plan = known->plan;
     for (std::size_t other = size; other < config().sizes.size(); ++other) {
       seconds += task_of(points[i], other, 0, plan, "graph").seconds * first_graphs(other);
     }

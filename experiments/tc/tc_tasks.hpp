@@ -45,8 +45,8 @@ class TcTasks : public TaskRunner {
   // The point's schedule and cluster update, or what holds until tuning has said more.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
 
-  // Where the search is about to begin with that size of these points: its graphs, and the first
-  // ones of the size after.
+  // Where the search is about to begin with that size of these points: its graphs, what the size
+  // before lacks of its own, and the first ones of the size after.
   void expect_size(std::span<const std::size_t> which, std::size_t size);
 
   // Under schedule = "auto"; a likely plan of so many measurements.
