@@ -166,9 +166,9 @@ struct detail::Memory {
 
   void write(haddr_t at, std::span<const std::byte> bytes) {
     by_pages(at, bytes.size(), [&](haddr_t page, std::size_t to, std::size_t from, std::size_t n) {
-      std::unique_ptr<Page>& memory = pages[page];
-      if (!memory) memory = std::make_unique<Page>();
-      std::copy_n(bytes.data() + from, n, memory->data() + to);
+      auto found = pages.find(page);
+      if (found == pages.end()) found = pages.emplace(page, std::make_unique<Page>()).first;
+      std::copy_n(bytes.data() + from, n, found->second->data() + to);
     });
     written = std::max(written, at + bytes.size());
   }
@@ -199,6 +199,7 @@ struct detail::Memory {
   std::map<haddr_t, std::unique_ptr<Page>> pages;
   haddr_t written = 0, end = 0;  // the file's, as far as it is written and as it is laid out
   std::vector<Apart> apart;
+  bool lacks_bytes = false;  // there was no memory for some
 };
 
 namespace {
@@ -206,26 +207,22 @@ namespace {
 // The library's driver for files that lie in such a memory. (Its core driver keeps one array, which
 // it moves and clears whenever it grows, all within a turn.)
 struct MemoryFile {
-  H5FD_t library;  // comes first: the library's part
-  Memory* memory;
+  H5FD_t library;                  // comes first: the library's part
+  std::shared_ptr<Memory> memory;  // the library may go on with files that it could not close
 };
+using MemoryInfo = const std::shared_ptr<Memory>*;  // of a file to be opened
 
 Memory& memory_of(const H5FD_t* file) { return *reinterpret_cast<const MemoryFile*>(file)->memory; }
-
-void no_memory() {
-  H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_RESOURCE, H5E_NOSPACE,
-           "no memory for a file's image");
-}
 
 H5FD_t* open_memory(const char*, unsigned, hid_t access, haddr_t) {
   const void* const info = H5Pget_driver_info(access);
   if (info == nullptr) return nullptr;
   auto* const file = new (std::nothrow) MemoryFile{};
   if (file == nullptr) {
-    no_memory();
+    memory_was_lacking = true;
     return nullptr;
   }
-  file->memory = *static_cast<Memory* const*>(info);
+  file->memory = **static_cast<const MemoryInfo*>(info);
   return &file->library;
 }
 herr_t close_memory(H5FD_t* file) {
@@ -247,15 +244,16 @@ herr_t read_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size
   memory_of(file).read(at, {static_cast<std::byte*>(to), size});
   return 0;
 }
+// A file whose bytes cannot be kept has no image. The library is not told: a file that it could not
+// write it does not close either, and crashes when the program ends (1.10.8).
 herr_t write_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size,
                     const void* from) {
   try {
     memory_of(file).write(at, {static_cast<const std::byte*>(from), size});
-    return 0;
   } catch (const std::bad_alloc&) {
-    no_memory();
-    return -1;
+    memory_of(file).lacks_bytes = memory_was_lacking = true;
   }
+  return 0;
 }
 
 hid_t memory_driver() {
@@ -268,7 +266,7 @@ hid_t memory_driver() {
     made.name = "rewise_memory";
     made.maxaddr = static_cast<haddr_t>(1) << 62;
     made.fc_degree = H5F_CLOSE_WEAK;
-    made.fapl_size = sizeof(Memory*);
+    made.fapl_size = sizeof(MemoryInfo);
     made.open = open_memory;
     made.close = close_memory;
     made.query = say_features;
@@ -337,9 +335,10 @@ Id::~Id() {
 File File::create() {
   Turn turn;
   quiet();
+  memory_was_lacking = false;
   const Id access = file_access();
   auto memory = std::make_shared<Memory>();
-  const Memory* const there = memory.get();
+  const MemoryInfo there = &memory;
   if (memory_driver() < 0 || H5Pset_driver(access.get(), memory_driver(), &there) < 0) {
     failed("set up a file in memory");
   }
@@ -367,6 +366,7 @@ File File::open(std::span<const std::byte> image) {
   quiet();
   if (image.empty()) unfit("the image is empty");
   Turn turn;
+  memory_was_lacking = false;
   const Id access = file_access();
   // Opening read-only, the library never writes to the bytes.
   auto* const bytes = const_cast<std::byte*>(image.data());
@@ -392,6 +392,7 @@ Group File::root() const {
 std::vector<std::byte> File::image() const {
   quiet();
   if (H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) < 0) failed("flush a file in memory");
+  if (memory_->lacks_bytes) throw std::bad_alloc();
   const Pause pause;
   return memory_->image();
 }

@@ -254,7 +254,7 @@ class File {
         id_(std::move(id)),
         budget_(std::make_shared<std::uint64_t>(budget)) {}
   Turn turn_;
-  std::shared_ptr<detail::Memory> memory_;  // outlives the file
+  std::shared_ptr<detail::Memory> memory_;
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;
 };

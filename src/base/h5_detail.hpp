@@ -20,8 +20,12 @@ constexpr std::size_t kMaxText = 60'000;  // bytes of a text attribute
 // zlib packs at most 1032:1; small files may hold a page of fill values.
 constexpr std::uint64_t kDeflateRatio = 1100, kSmall = 1 << 16;
 
+// Since this thread began its last file: the library was not told (h5.cpp).
+inline thread_local bool memory_was_lacking = false;
+
 // Whether the call that has just failed did so for lack of memory.
 inline bool memory_ran_out() {
+  if (memory_was_lacking) return true;
   bool found = false;
   const auto look = [](unsigned, const H5E_error2_t* error, void* result) -> herr_t {
     if (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE) {
