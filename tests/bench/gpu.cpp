@@ -205,36 +205,48 @@ void wolff() {
   }
 }
 
-// The same in the one form and the other, from the same configurations.
+// The same in the one form and the other, from the same configurations; `updates` a launch.
 void wolff_forms() {
-  fmt::print("bundle Wolff by form, 2D L = 1024, 1024 replicas, us per update and replica\n");
-  for (const auto& [p, t] : std::vector<std::pair<double, double>>{{0.01, 2.4345},
-                                                                   {0.01, 2.42},
-                                                                   {0.01, 2.40},
-                                                                   {0.01, 2.38},
-                                                                   {0.01, 2.2},
-                                                                   {0.1, 2.6},
-                                                                   {0.0, 2.269185},
-                                                                   {0.0, 2.0}}) {
-    const Graph graph = build_graph({{1024, 1024}, p, Rule::rewire, 1});
-    auto source = prepare(graph, t, 1024, Start::cold, WolffForm::dense);
-    source->advance({1, 4}, 60);
+  struct Row {
+    std::size_t dim;
+    std::uint32_t edge;
+    double p, t;
+    std::uint32_t updates;
+  };
+  fmt::print("bundle Wolff by form, us per update and replica\n");
+  for (const Row& r :
+       {Row{2, 256, 0.01, 2.41, 16},    Row{2, 256, 0.01, 2.38, 16},   Row{2, 256, 0.1, 2.7, 16},
+        Row{2, 256, 0.1, 2.7, 1},       Row{2, 512, 0.0, 2.28, 16},    Row{2, 512, 0.0, 2.2692, 16},
+        Row{2, 512, 0.01, 2.42, 16},    Row{2, 512, 0.01, 2.41, 16},   Row{2, 512, 0.01, 2.41, 1},
+        Row{2, 512, 0.1, 2.73, 16},     Row{2, 512, 0.1, 2.73, 1},     Row{2, 512, 0.1, 2.7, 16},
+        Row{2, 512, 0.1, 2.7, 1},       Row{2, 512, 1.0, 3.5, 16},     Row{2, 512, 1.0, 3.5, 1},
+        Row{2, 1024, 0.01, 2.4345, 16}, Row{2, 1024, 0.01, 2.425, 16}, Row{2, 1024, 0.01, 2.42, 16},
+        Row{2, 1024, 0.01, 2.38, 16},   Row{2, 1024, 0.1, 2.73, 16},   Row{2, 1024, 0.1, 2.7, 16},
+        Row{2, 1024, 0.0, 2.2692, 16},  Row{2, 2048, 0.01, 2.42, 16},  Row{2, 2048, 0.1, 2.74, 16},
+        Row{3, 32, 0.1, 4.75, 16},      Row{3, 32, 0.1, 4.6, 16},      Row{3, 64, 0.01, 4.5, 16},
+        Row{3, 64, 0.1, 4.75, 16},      Row{3, 64, 0.1, 4.75, 1},      Row{3, 64, 0.1, 4.65, 16}}) {
+    const Graph graph =
+        build_graph({std::vector<std::uint32_t>(r.dim, r.edge), r.p, Rule::rewire, 1});
+    const std::uint32_t replicas = graph.sites() > 1u << 20 ? 256 : 1024;
+    auto source = prepare(graph, r.t, replicas, Start::cold, WolffForm::dense);
+    source->advance({1, 4}, 40);
     const EngineState state = source->save();
     source.reset();
-    fmt::print("  p={:<5} T={:<6.4f}", p, t);
+    fmt::print("  {}D L={:<4} p={:<5} T={:<6.4f} {:2} a launch ", r.dim, r.edge, r.p, r.t,
+               r.updates);
     double share = 0;
     for (const WolffForm form : {WolffForm::sparse, WolffForm::dense, WolffForm::automatic}) {
-      auto e = prepare(graph, t, 1024, Start::cold, form);
+      auto e = prepare(graph, r.t, replicas, Start::cold, form);
       e->restore(state);
       e->advance({0, 16}, 1);
-      const std::uint64_t before = e->work().cluster_sites;
-      const double s = seconds_per_cycle(*e, {0, 16}, 1);
-      share = static_cast<double>(e->work().cluster_sites - before) / (6 * 16.0 * 1024);
+      const std::uint64_t before = e->work().cluster_sites, cycles = 16 / r.updates;
+      const double s = seconds_per_cycle(*e, {0, r.updates}, cycles);
+      share = static_cast<double>(e->work().cluster_sites - before) / (6 * 16.0 * replicas);
       fmt::print("  {} {:6.3f}",
                  form == WolffForm::sparse  ? "sparse"
                  : form == WolffForm::dense ? "dense"
                                             : "automatic",
-                 s / (16.0 * 1024) * 1e6);
+                 s / (static_cast<double>(r.updates) * replicas) * 1e6);
     }
     fmt::print("  mean cluster {:.4f} N\n", share / static_cast<double>(graph.sites()));
   }

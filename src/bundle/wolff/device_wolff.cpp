@@ -285,8 +285,13 @@ void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates
 namespace {
 
 // The mean share of sites that a cluster flips from which on a bundle takes the dense form: the
-// forms break even there (tests/bench/RESULTS.md).
-constexpr double kDenseShare = 0.08;
+// forms break even there (tests/bench/RESULTS.md). Planes that lie in global memory make the sparse
+// form dearer, shortcuts the dense one.
+double dense_share(const WolffLaunch& plan, double special_share) {
+  constexpr double kFewSpecials = 0.2;
+  if (plan.slots > plan.near) return 0.06;
+  return special_share < kFewSpecials ? 0.12 : 0.17;
+}
 
 // The links of special sites by rows (wolff_cuda.hpp).
 void lay_rows(const Graph& graph, const SpecialSites& sites, std::span<uint2> rows,
@@ -385,6 +390,7 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   const double special_share = static_cast<double>(row_.size() / width) /
                                (static_cast<double>(graphs_.sites()) * graphs_.graphs());
   plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds, special_share);
+  dense_share_ = dense_share(plan_, special_share);
 }
 
 // The pool of a slot may have to hold every bond; large lattices get fewer slots for it.
@@ -494,7 +500,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
     for (std::size_t r = 0; r < kReplicas; ++r) {
       sites += static_cast<double>(flipped[b * kReplicas + r]);
     }
-    forms[b] = sites > kDenseShare * all * static_cast<double>(updates) ? ~0u : 0u;
+    forms[b] = sites > dense_share_ * all * static_cast<double>(updates) ? ~0u : 0u;
   }
   std::fill(updates_.begin(), updates_.end(), 0);
   if (forms == dense_bundles_) return;

@@ -100,6 +100,7 @@ class DeviceWolffBatch {
   const std::uint32_t replicas_;  // of the whole batch
   DeviceWolff wolff_;
   WolffLaunch plan_;
+  double dense_share_ = 0;  // of sites that a cluster flips: from there on the dense form
   DeviceBuffer<std::uint32_t> bond_threshold_, planes_;
   DeviceBuffer<uint2> special_, row_, more_, pool_;
   DeviceBuffer<DeviceWolffGraph> wolff_graphs_;
