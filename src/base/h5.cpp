@@ -536,6 +536,7 @@ void Group::write_raw(const std::string& name, Kind kind, const detail::Values& 
     return write(name, array);
   }
   if (product(dims) != size) failed(fmt::format("write {}: values and dimensions differ", name));
+  if (!packing.strides.empty() && size > 0) failed(fmt::format("lay out {}", name));
   const Id list = layout_list(name);
   if (!packing.chunk.empty() && size > 0) set_chunks(list, name, packing);
   const Id dataset = create_dataset(id_.get(), name, kind, dims, list);

@@ -6,13 +6,14 @@
 // whole images to File::open. What they hold is still checked: only hard links, fixed-length texts
 // and exactly the element types below, contiguous, compact or chunked, with shuffle and deflate.
 // What is read of a file, all of it together, may not be larger than deflate could have packed into
-// the image, and no dataset larger than what it stores could be. Errors: Error(data) when an image
-// is unfit, Error(internal) when one cannot be built. Threads: one file, one thread at a time.
-// libhdf5, where it was built to be thread-safe, lets one thread in for each call, and many threads
-// that make hundreds of calls each spend their time at its door; so a thread that has a File keeps
-// the others out, but for Pauses. At that door, too, they spend more time than inside if each comes
-// back to it again and again, or takes bytes by the megabyte along: pack what is to be packed
-// before (pack(), pack_narrow()), and leave what is large outside (Group::write_apart()).
+// the image, and no dataset larger than what it stores could be.
+// Errors: Error(data) when an image is unfit, Error(internal) when one cannot be built.
+// Threads: one file, one thread at a time. libhdf5, where it was built to be thread-safe, lets one
+// thread in for each call, and many threads that make hundreds of calls each spend their time at
+// its door; so a thread that has a File keeps the others out, but for Pauses. At that door, too,
+// they spend more time than inside if each comes back to it again and again, or takes bytes by the
+// megabyte along: pack what is to be packed before (pack(), pack_narrow()), and leave what is large
+// outside (Group::write_apart()).
 #pragma once
 
 #include <cstddef>
