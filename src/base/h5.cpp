@@ -17,7 +17,6 @@
 #include <mutex>
 #include <new>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "src/base/deflate.hpp"
@@ -530,10 +529,11 @@ void Group::write_raw(const std::string& name, Kind kind, const detail::Values& 
                       const Packing& packing) {
   quiet();
   if (!packing.chunk.empty() && packing.level > 0 && size > 0) {
-    std::optional<Pause> pause(std::in_place);
-    const PackedArray array = detail::pack(kind, values, size, dims, packing);
-    pause.reset();
-    return write(name, array);
+    const auto packed = [&] {
+      const Pause pause;
+      return detail::pack(kind, values, size, dims, packing);
+    };
+    return write(name, packed());
   }
   if (product(dims) != size) failed(fmt::format("write {}: values and dimensions differ", name));
   if (!packing.strides.empty() && size > 0) failed(fmt::format("lay out {}", name));

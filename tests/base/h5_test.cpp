@@ -147,6 +147,7 @@ TEST_CASE("an array that was packed before is the one that is packed on the way"
   now.root().write<std::uint32_t>("x", values, {500, 2}, how);
   CHECK(now.image() == image);
   CHECK(h5::File::open(image).root().read<std::uint32_t>("x", 2).values == values);
+  CHECK_THROWS_AS(now.root().write<std::uint32_t>("y", values, {1000}, {{}, 0, {2}}), Error);
   CHECK_THROWS_AS(h5::pack<std::uint32_t>(values, {499, 2}, how), Error);
   CHECK_THROWS_AS(h5::pack<std::uint32_t>(values, {500, 2}, {{64, 2}, 0}), Error);
   CHECK_THROWS_AS(h5::pack<std::uint32_t>(values, {500, 2}, {{64}, 3}), Error);
