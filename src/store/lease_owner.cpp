@@ -123,6 +123,7 @@ std::optional<LeaseOwner> read_owner(const fs::path& path) {
   }
   if (!text) return std::nullopt;
   std::istringstream file(*text);
+  file.exceptions(std::ios::badbit);  // else a line for which there is no memory is like none
   std::map<std::string, std::string> fields;
   std::string line;
   while (std::getline(file, line)) {
