@@ -452,25 +452,19 @@ GraphMoments moments_of(const Graph& graph) {
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired) {
   const auto regular = 2.0 * lattice.dim;
   GraphMoments moments{0, static_cast<double>(lattice.sites()) * regular * regular};
-  // Twice each site that an end left, or twice and one more where it came to.
-  std::vector<std::uint64_t> moves;
+  std::vector<std::int32_t> change(lattice.sites());  // of each degree
   for (const RewiredBond& r : rewired) {
     const bool added = r.bond >= lattice.bonds();
     for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
                                     std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
       if (!added && home == now) continue;
       moments.rewired_ends += 1;
-      if (!added) moves.push_back(2 * std::uint64_t{home});
-      moves.push_back(2 * std::uint64_t{now} + 1);
+      if (!added) --change[home];
+      ++change[now];
     }
   }
-  std::ranges::sort(moves);
-  for (std::size_t k = 0; k < moves.size();) {
-    double degree = regular;
-    for (const std::uint64_t site = moves[k] / 2; k < moves.size() && moves[k] / 2 == site; ++k) {
-      degree += moves[k] % 2 == 1 ? 1 : -1;
-    }
-    moments.sum_k2 += degree * degree - regular * regular;
+  for (const std::int32_t more : change) {
+    moments.sum_k2 += more * (2 * regular + more);
   }
   return moments;
 }

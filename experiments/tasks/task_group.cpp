@@ -1,5 +1,7 @@
 #include "experiments/tasks/task_group.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
@@ -118,6 +120,13 @@ class TaskGroup::Members {
     batch_ = make_batch();
     batch_->prepare(schedule());
   }
+  // For a profile.
+  std::string text() const {
+    if (!profile::started()) return "";
+    const TaskSpec& spec = running_.front()->spec();
+    return fmt::format("{} of p = {}, {} on {}", running_.size(), number_text(spec.graph.p),
+                       extents_text(spec.graph.extents), run_.engine.device);
+  }
   const Schedule& schedule() const {
     const TaskSpec& spec = running_.front()->spec();
     return warming_ ? spec.warm_up.schedule : spec.schedule;
@@ -139,7 +148,7 @@ class TaskGroup::Members {
   }
 
   std::unique_ptr<EngineBatch> make_batch() const {
-    const profile::Span span(profile::Work::prepare);
+    const profile::Span span(profile::Work::prepare, text());
     const EngineKind engine = running_.front()->spec().engine;
     EngineOptions options = run_.engine;
     options.stop = [this] { return run_.stop.stop_requested(); };
@@ -253,7 +262,7 @@ void TaskGroup::Members::advance(const Step& step, Company& company) {
   const Schedule& updates = schedule();
   std::vector<std::size_t> times(company.who.size());  // fewer than `count` where it was stopped
   {
-    const profile::Span span(profile::Work::engine);
+    const profile::Span span(profile::Work::engine, text());
     if (step.measured) {
       const SampleSink sink = [&](std::size_t i, const Samples& some) {
         TaskMember& member = *running_[company.who[i]];
