@@ -8,7 +8,9 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -388,12 +390,91 @@ Group File::root() const {
   return Group(std::move(group), budget_, memory_);
 }
 
-std::vector<std::byte> File::image() const {
+void File::flush() const {
   quiet();
   if (H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) < 0) failed("flush a file in memory");
   if (memory_->lacks_bytes) throw std::bad_alloc();
+}
+
+std::vector<std::byte> File::image() const {
+  flush();
   const Pause pause;
   return memory_->image();
+}
+
+namespace {
+
+// Work at the library that threads wait for. Who finds nobody at it does all of it, until there is
+// none left or it has done enough for others.
+class Desk {
+ public:
+  void do_there(const std::function<void()>& work) {
+    Job job{&work};
+    std::unique_lock lock(mutex_);
+    (last_ == nullptr ? first_ : last_->next) = &job;
+    last_ = &job;
+    if (std::exchange(taken_, true)) {
+      job.changed.wait(lock, [&] { return job.done || job.leads; });
+    }
+    if (!job.done) lead(lock);
+    if (job.error) std::rethrow_exception(job.error);
+  }
+
+ private:
+  static constexpr int kMostOfOthers = 32;
+  struct Job {
+    const std::function<void()>* work;
+    std::exception_ptr error = {};
+    bool done = false, leads = false;
+    std::condition_variable changed = {};
+    Job* next = nullptr;
+  };
+
+  // One's own is the first.
+  void lead(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const Turn turn;
+    lock.lock();
+    for (int done = 0; first_ != nullptr; ++done) {
+      if (done > kMostOfOthers) {
+        first_->leads = true;
+        first_->changed.notify_one();
+        return;
+      }
+      Job& job = *first_;
+      lock.unlock();
+      try {
+        (*job.work)();
+      } catch (...) {
+        job.error = std::current_exception();
+      }
+      lock.lock();
+      first_ = job.next;
+      if (first_ == nullptr) last_ = nullptr;
+      job.done = true;
+      job.changed.notify_one();
+    }
+    taken_ = false;
+  }
+
+  std::mutex mutex_;
+  Job *first_ = nullptr, *last_ = nullptr;
+  bool taken_ = false;
+};
+
+}  // namespace
+
+std::vector<std::byte> build(const std::function<void(Group root)>& fill) {
+  static Desk& desk = *new Desk;
+  std::shared_ptr<Memory> memory;
+  const auto work = [&] {
+    const File file = File::create();
+    fill(file.root());
+    file.flush();
+    memory = file.memory_;
+  };
+  turns > 0 ? work() : desk.do_there(work);
+  return memory->image();
 }
 
 Group Group::create_group(const std::string& name) {

@@ -13,11 +13,13 @@
 // its door; so a thread that has a File keeps the others out, but for Pauses. At that door, too,
 // they spend more time than inside if each comes back to it again and again, or takes bytes by the
 // megabyte along: pack what is to be packed before (pack(), pack_narrow()), and leave what is large
-// outside (Group::write_apart()).
+// outside (Group::write_apart()). Threads that write many files each give them to build(): one of
+// them does the library's part of all, and has what it works with at hand.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -239,6 +241,8 @@ class Pause {
   const int turns_;  // given up
 };
 
+std::vector<std::byte> build(const std::function<void(Group root)>& fill);
+
 class File {
  public:
   static File create();  // empty, in memory, to be written
@@ -249,6 +253,8 @@ class File {
   std::vector<std::byte> image() const;  // the bytes so far of a file that is written
 
  private:
+  friend std::vector<std::byte> build(const std::function<void(Group root)>& fill);
+  void flush() const;
   File(Turn turn, Id id, std::uint64_t budget, std::shared_ptr<detail::Memory> memory = nullptr)
       : turn_(std::move(turn)),
         memory_(std::move(memory)),
@@ -259,6 +265,10 @@ class File {
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;
 };
+
+// The image of a file whose root group `fill` has written: on this thread or on another one that
+// has its turn at the library just then. `fill` may not wait for other threads.
+std::vector<std::byte> build(const std::function<void(Group root)>& fill);
 
 // Version of the HDF5 library in use, "1.10.8".
 std::string library_version();

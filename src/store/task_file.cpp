@@ -241,11 +241,8 @@ void read_parts(const h5::Group& group, StateRecord& state) {
   require(at == state.row_bytes, "parts that are not the whole");
 }
 
-std::vector<std::byte> build_image(const TaskData& task) {
-  check_task(task);
-  const Packed bonds = pack_bonds(task.graph), all_series = pack_all_series(task);
-  const h5::File file = h5::File::create();
-  h5::Group root = file.root();
+void write_all(h5::Group root, const TaskData& task, const Packed& bonds,
+               const Packed& all_series) {
   root.set_text("format", kFormat);
   root.set("format_version", kVersion);
   write_texts(root.create_group("configuration"), task.configuration);
@@ -265,7 +262,12 @@ std::vector<std::byte> build_image(const TaskData& task) {
     if (!task.state.parts.empty()) write_parts(state, task.state);
   }
   write_texts(root.create_group("provenance"), task.provenance);
-  return file.image();
+}
+
+std::vector<std::byte> build_image(const TaskData& task) {
+  check_task(task);
+  const Packed bonds = pack_bonds(task.graph), all_series = pack_all_series(task);
+  return h5::build([&](h5::Group root) { write_all(std::move(root), task, bonds, all_series); });
 }
 
 }  // namespace

@@ -228,3 +228,46 @@ TEST_CASE("what h5py makes by default is read") {
   }
   std::filesystem::remove_all(folder);
 }
+
+TEST_CASE("files that threads give away are those that each makes by itself, and so are errors") {
+  const std::vector<std::uint8_t> bytes(50'000, 9);
+  const auto fill = [&](h5::Group root, std::int64_t number) {
+    root.set("number", number);
+    root.write_apart("bytes", bytes);
+    h5::Group group = root.create_group("group");
+    if (number % 5 == 4) root.create_group("group");  // there is one
+    group.set("number", number);
+  };
+  const auto by_itself = [&](std::int64_t number) {
+    const h5::File file = h5::File::create();
+    fill(file.root(), number);
+    return file.image();
+  };
+  constexpr std::int64_t count = 200;
+  std::vector<std::vector<std::byte>> images(count);
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t first = 0; first < 8; ++first) {
+      threads.emplace_back([&, first] {
+        for (std::int64_t k = first; k < count; k += 8) {
+          try {
+            images[static_cast<std::size_t>(k)] =
+                h5::build([&](h5::Group root) { fill(std::move(root), k); });
+          } catch (const Error&) {
+            ++refused;
+          }
+        }
+      });
+    }
+  }
+  CHECK(refused == count / 5);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto& image = images[static_cast<std::size_t>(k)];
+    INFO(k);
+    CHECK(image == (k % 5 == 4 ? std::vector<std::byte>() : by_itself(k)));
+  }
+  // Within a turn of one's own.
+  const h5::File open = h5::File::create();
+  CHECK(h5::build([&](h5::Group root) { fill(std::move(root), 1); }) == by_itself(1));
+}
