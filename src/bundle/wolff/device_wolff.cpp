@@ -286,11 +286,12 @@ namespace {
 
 // The mean share of sites that a cluster flips from which on a bundle takes the dense form: the
 // forms break even there (tests/bench/RESULTS.md). Planes that lie in global memory make the sparse
-// form dearer, shortcuts the dense one.
-double dense_share(const WolffLaunch& plan, double special_share) {
-  constexpr double kFewSpecials = 0.2;
-  if (plan.slots > plan.near) return 0.06;
-  return special_share < kFewSpecials ? 0.12 : 0.17;
+// form dearer; the dense one goes by the shortcuts that a site has, in the mean, and where bonds
+// are all rewired it is the dearer one for whatever a cluster flips near Tc.
+double dense_share(const WolffLaunch& plan, double shortcuts) {
+  constexpr double kFewShortcuts = 0.2;
+  if (plan.slots > plan.near) return 0.06 + 0.25 * std::max(0.0, shortcuts - kFewShortcuts);
+  return 0.12 + 0.42 * shortcuts;
 }
 
 // The links of special sites by rows (wolff_cuda.hpp).
@@ -372,7 +373,7 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   more_ = joined(mores, &More::list, stream);
   std::vector<std::uint32_t> bond;
   std::vector<DeviceWolffGraph> graphs;
-  std::uint64_t bonds = 0;
+  std::uint64_t bonds = 0, shortcuts = 0;
   for (std::size_t more = 0, k = 0; k < engines_.size(); ++k) {
     const EngineView& e = engines_[k];
     graphs.push_back({e.spec.seed, special_.data() + specials.first(k), row_.data() + rows.first(k),
@@ -382,15 +383,16 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
       bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
     }
     bonds = std::max(bonds, e.graph.bonds());
+    shortcuts += e.layout.rewired.count();
   }
   bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
   wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
   check_cuda(cudaStreamSynchronize(stream), "copying graphs to the device");
   wolff_.lattice = graphs_.lattice({});
-  const double special_share = static_cast<double>(row_.size() / width) /
-                               (static_cast<double>(graphs_.sites()) * graphs_.graphs());
+  const double all_sites = static_cast<double>(graphs_.sites()) * graphs_.graphs();
+  const double special_share = static_cast<double>(row_.size() / width) / all_sites;
   plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds, special_share);
-  dense_share_ = dense_share(plan_, special_share);
+  dense_share_ = dense_share(plan_, static_cast<double>(shortcuts) / all_sites);
 }
 
 // The pool of a slot may have to hold every bond; large lattices get fewer slots for it.
