@@ -186,8 +186,20 @@ DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string
   return choose_device(text, engine, origin, cpu_seconds, report_for(text), teams);
 }
 
-CudaReport report_for(std::string_view text) {
-  return text == "cpu" ? CudaReport() : cuda_report();
+CudaReport report_for(std::string_view text, bool all) {
+  if (text == "cpu") return {};
+  TriedDevices tried{all ? TriedDevices::Which::all : TriedDevices::Which::first};
+  if (text.starts_with(kPrefix)) {
+    tried.which = TriedDevices::Which::listed;
+    try {
+      for (const auto& team : parse_wish(text, "").listed) {
+        tried.listed.insert(tried.listed.end(), team.begin(), team.end());
+      }
+    } catch (const Error&) {
+      // Who chooses by it says what is wrong.
+    }
+  }
+  return cuda_report(tried);
 }
 
 void tell_device(const DeviceChoice& choice) {

@@ -61,9 +61,10 @@ DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string
 DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
                            double cpu_seconds, Teams teams = Teams::refused);
 
-// cuda_report(), which starts CUDA (memory, and some tenths of a second); for "cpu" one that has no
-// devices, and starts nothing.
-CudaReport report_for(std::string_view text);
+// cuda_report(), which starts CUDA (memory, and some tenths of a second) on the devices that are
+// named, or on the first that can be used, or on all; for "cpu" one that has no devices, and starts
+// nothing.
+CudaReport report_for(std::string_view text, bool all = false);
 
 // Seconds that a process takes to start CUDA and bring the first graph to the device (H200: 0.4).
 inline constexpr double kGpuStart = 0.5;

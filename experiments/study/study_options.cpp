@@ -24,7 +24,7 @@ namespace {
 
 // Says on standard error which devices it takes, where that is worth saying.
 DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
-  const CudaReport report = report_for(config.device);
+  const CudaReport report = report_for(config.device, this_rank().local_size > 1);
   const DeviceChoice devices = share_of(
       this_rank(),
       choose_devices(

@@ -5,11 +5,13 @@
 
 namespace rewise {
 
-CudaReport cuda_report() {
+CudaReport cuda_report(const TriedDevices&) {
   CudaReport report;
   report.reason_none = "this build has no CUDA code (configure with --preset cuda)";
   return report;
 }
+
+void require_device(int) { throw Error(ExitCode::device, cuda_report().reason_none); }
 
 std::vector<CudaDevice> cuda_devices() { return {}; }
 

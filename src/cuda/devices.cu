@@ -2,6 +2,9 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/device_memory.hpp"
@@ -23,7 +26,7 @@ std::string why_unfit(int index) {
   return cudaGetErrorString(status);
 }
 
-CudaDevice describe(int index) {
+CudaDevice describe(int index, bool tried) {
   CudaDevice device;
   device.index = index;
   cudaDeviceProp properties{};
@@ -42,13 +45,13 @@ CudaDevice describe(int index) {
   if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, index) == cudaSuccess) {
     device.clock = 1e3 * kilohertz;
   }
-  device.reason_unfit = why_unfit(index);
+  if (tried) device.reason_unfit = why_unfit(index);
   return device;
 }
 
 }  // namespace
 
-CudaReport cuda_report() {
+CudaReport cuda_report(const TriedDevices& tried) {
   CudaReport report;
   report.built_in = true;
   report.runtime = CUDART_VERSION;
@@ -63,16 +66,45 @@ CudaReport cuda_report() {
   }
   int current = 0;
   cudaGetDevice(&current);
-  for (int index = 0; index < count; ++index) report.devices.push_back(describe(index));
-  cudaSetDevice(current);
-  cudaGetLastError();
+  bool tried_current = false;
   const auto fit = [](const CudaDevice& device) { return device.reason_unfit.empty(); };
+  for (int index = 0; index < count; ++index) {
+    using enum TriedDevices::Which;
+    const bool tries =
+        tried.which == all || (tried.which == first && std::ranges::none_of(report.devices, fit)) ||
+        (tried.which == listed && std::ranges::find(tried.listed, index) != tried.listed.end());
+    report.devices.push_back(describe(index, tries));
+    tried_current = tried_current || (tries && index == current);
+  }
+  if (tried_current) cudaSetDevice(current);  // which takes a context there
+  cudaGetLastError();
   if (report.devices.empty()) {
     report.reason_none = "the driver shows no CUDA device";
   } else if (std::none_of(report.devices.begin(), report.devices.end(), fit)) {
     report.reason_none = report.devices.front().name + ": " + report.devices.front().reason_unfit;
   }
   return report;
+}
+
+void require_device(int index) {
+  static std::mutex guard;
+  static std::map<int, std::string> known;  // why not, by index
+  const std::lock_guard lock(guard);
+  const auto found = known.find(index);
+  if (found != known.end() && found->second.empty()) return;
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  std::string why;
+  if (status != cudaSuccess || index >= count) {
+    why = "no such device (" + std::to_string(status == cudaSuccess ? count : 0) + " here)";
+  } else {
+    why = describe(index, true).reason_unfit;
+  }
+  known[index] = why;
+  if (!why.empty()) {
+    throw Error(ExitCode::device, "--device cuda:" + std::to_string(index) + ": " + why);
+  }
 }
 
 std::vector<CudaDevice> cuda_devices() {

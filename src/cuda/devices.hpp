@@ -40,8 +40,19 @@ double copy_rate(const CudaDevice& device);
 // Bytes that buffers on it could have. Error(device).
 double free_memory(int device);
 
+// Whether this build's kernels run on a device shows when one is tried, which takes a context
+// there: some 0.2 s each, one after the other, and memory. Devices that are not tried count as
+// usable.
+struct TriedDevices {
+  enum class Which { all, first, listed } which = Which::all;  // first: until one can be used
+  std::vector<int> listed = {};
+};
+
 // Asks the driver; a few hundred ms on the first call.
-CudaReport cuda_report();
+CudaReport cuda_report(const TriedDevices& tried = {});
+
+// Error(device) where this build cannot use it, which is tried once.
+void require_device(int index);
 
 // The devices that this build can use; empty where there are none.
 std::vector<CudaDevice> cuda_devices();

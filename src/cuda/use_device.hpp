@@ -3,7 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <mutex>
 #include <set>
 #include <string>
@@ -17,12 +16,7 @@ namespace rewise {
 
 // Makes it this thread's device and returns its index; Error(device) where there is none such.
 inline int use_device(int device) {
-  static const auto devices = cuda_devices();  // asking takes milliseconds
-  if (std::none_of(devices.begin(), devices.end(),
-                   [&](const CudaDevice& d) { return d.index == device; })) {
-    throw Error(ExitCode::device, "--device cuda:" + std::to_string(device) + ": no such device (" +
-                                      std::to_string(devices.size()) + " usable here)");
-  }
+  require_device(device);
   check_cuda(cudaSetDevice(device), "choosing the device");
   return device;
 }
