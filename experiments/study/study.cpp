@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <future>
 #include <map>
@@ -23,7 +24,9 @@
 
 #include "experiments/console/device.hpp"
 #include "experiments/console/options.hpp"
+#include "experiments/ranks/shared_ranks.hpp"
 #include "experiments/study/ranks.hpp"
+#include "experiments/study/resting.hpp"
 #include "experiments/tasks/graph_stock.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/task_group.hpp"
@@ -50,6 +53,11 @@ int host_threads(int threads) {
 // On a CUDA device so many groups of the bundle engine run side by side, each by a worker of its
 // own: where one waits for the host, or is too small, the device has another.
 constexpr std::size_t kLanes = 3;
+
+// Groups of a worker whose files are still to be written. What they hold is bounded by the host
+// threads (host_threads.hpp): a burst of small tasks need not wait for its files where others,
+// whose engines take longer, leave time for them.
+constexpr std::size_t kMostBehind = 8;
 
 // Engines side by side have this part of what is free: what they need is an estimate, and those of
 // Wolff updates take more where there is more.
@@ -214,6 +222,7 @@ struct Study::Shared {
   HostThreads host;
   GraphStock graphs;
   std::vector<std::shared_ptr<Batch>> behind;  // whose results are taken
+  RestingGroups resting;                       // of those, or of ones that run
 };
 
 namespace {
@@ -249,10 +258,10 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
 
 // Tasks that were handed to Study::run. Some workers per device, or one per thread of the CPU, run
 // groups of them one after another. Beside it host threads look for results, claim tasks and build
-// the graphs of its next group, and reduce what those of the one before it hold and write its
-// files: a worker whose files of the group before last are not written waits for them. The last
-// files are written while whoever asked for the tasks goes on with their results.
-class Batch {
+// the graphs of its next group, and reduce what those of the ones before it hold and write their
+// files: a worker waits where those of many are not written. The last files are written while
+// whoever asked for the tasks goes on with their results.
+class Batch : public std::enable_shared_from_this<Batch> {
  public:
   // `workers`: the devices that they run tasks on; `cores`: of the CPU, that go with a task's
   // memory.
@@ -311,8 +320,9 @@ class Batch {
 
   void run() {
     guarded([&] {
+      take_resting();
       take_finished();
-      share_ = (pending_.size() + workers_.size() - 1) / workers_.size();
+      share_ = std::max<std::size_t>(1, (pending_.size() + workers_.size() - 1) / workers_.size());
       std::vector<std::jthread> threads;
       guarded([&] { start(threads); });
       loop(workers_.front());
@@ -322,12 +332,78 @@ class Batch {
       if (!over() && this_rank().first()) shared_.packer.add(tasks_);
       if (!damaged_.empty()) throw Error(ExitCode::data, damaged_text(folder_, damaged_));
     });
+    for (RestingGroups::Entry& entry : resumed_) rest(entry);  // who was told to stop before
+    resumed_.clear();
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_.notify_all();
   }
 
   bool over() const { return over_ || shared_.failed; }
+
+  // Those that rest go on with the engines that they have.
+  void take_resting() {
+    std::map<std::string, std::size_t> index;
+    for (const std::size_t k : pending_) index[task_id(tasks_[k].spec)] = k;
+    std::set<std::string> ids;
+    for (const auto& [id, k] : index) ids.insert(id);
+    resumed_ = shared_.resting.take(ids);
+    for (const RestingGroups::Entry& entry : resumed_) {
+      for (const std::string& id : entry.ids) {
+        if (const auto asked = index.find(id); asked != index.end()) {
+          std::erase(pending_, asked->second);
+        }
+      }
+    }
+  }
+
+  // One of these, for a worker of its device; or of a device that no worker has.
+  Group take_resumed(int device) {
+    RestingGroups::Entry entry;
+    std::vector<TaskJob> jobs;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto fits = std::ranges::find_if(resumed_, [&](const auto& one) {
+        const int own = one.group->device();
+        return own == device || std::ranges::find(workers_, own) == workers_.end();
+      });
+      if (fits == resumed_.end()) return nullptr;
+      entry = std::move(*fits);
+      resumed_.erase(fits);
+      before_.push_back(entry.written);
+    }
+    for (std::size_t k = 0; k < tasks_.size(); ++k) {
+      if (entry.ids.contains(task_id(tasks_[k].spec))) jobs.push_back(job(k));
+    }
+    entry.group->ask_more(std::move(jobs));
+    return std::move(entry.group);
+  }
+
+  // A group some of whose tasks rest: for whoever asks more of them, if there is room.
+  void rest(Group& group) {
+    RestingGroups::Entry entry;
+    entry.ids = group->resting();
+    if (entry.ids.empty()) return;
+    group->wait_for_host();  // a batch ends when all results are taken
+    entry.host = group->host_bytes();
+    entry.device = group->device_bytes();
+    entry.group = std::move(group);
+    entry.written = [self = shared_from_this(), ids = entry.ids] { self->pack(ids); };
+    rest(entry);
+    group = std::move(entry.group);
+  }
+  void rest(RestingGroups::Entry& entry) {
+    if (!shared_.resting.add(entry)) entry.group->end();
+  }
+  // Tasks that have ended after this batch.
+  void pack(const std::set<std::string>& ids) {
+    if (shared_.failed || !this_rank().first()) return;
+    std::vector<StudyTask> some;
+    for (const StudyTask& task : tasks_) {
+      if (ids.contains(task_id(task.spec))) some.push_back(task);
+    }
+    guarded([&] { shared_.packer.add(some); });
+  }
 
   // Those that are finished, all host threads at once.
   void take_finished() {
@@ -358,25 +434,30 @@ class Batch {
       // A CPU that has a task on each thread has nothing to gain.
       const bool looks_ahead = device >= 0 || run_.engine.threads > 1;
       std::future<Group> ahead;
-      Group before;  // its files are being written
+      std::deque<Group> behind;  // their files are being written
       while (!over()) {
         const bool was_ahead = ahead.valid();
         Group group = was_ahead ? prepared(ahead) : prepare(device, false);
         // Told to stop meanwhile: what it claimed is let go.
-        if (was_ahead && over()) return;
+        if (was_ahead && over()) {
+          if (group != nullptr) group->end();
+          return;
+        }
         if (group == nullptr) {
-          before.reset();  // a task of it may have to be done again
+          behind.clear();  // a task of them may have to be done again
           group = prepare(device, false);
           if (group == nullptr) return;
         }
         if (looks_ahead) ahead = prepare_ahead(device);
         const double part = device < 0 ? cores_ : group->device_bytes();
-        shared_.rooms.at(device).with(part, [&] { group->run(); });
-        {
+        shared_.rooms.at(group->device()).with(part, [&] { group->run(); });
+        rest(group);
+        if (group != nullptr) behind.push_back(std::move(group));
+        while (!behind.empty() && behind.front()->has_written()) behind.pop_front();
+        if (behind.size() > kMostBehind) {
           const profile::Span span(profile::Work::wait, "files");
-          before.reset();
+          behind.pop_front();
         }
-        before = std::move(group);
       }
     });
   }
@@ -409,6 +490,7 @@ class Batch {
   // nothing where none are left.
   Group prepare(int device, bool ahead) {
     while (!over()) {
+      if (Group group = take_resumed(device)) return group;
       const std::vector<std::size_t> some = take(device);
       if (some.empty()) return nullptr;
       std::vector<char> found(some.size());
@@ -473,6 +555,7 @@ class Batch {
     }
     if (!word.empty()) progress_.line(word);
     if (only_held) {
+      shared_.resting.end_all();  // others may wait for those
       const profile::Span span(profile::Work::wait, "tasks that others hold");
       std::this_thread::sleep_for(200ms);
     }
@@ -521,6 +604,7 @@ class Batch {
     job.recompute_damaged = config_.recompute_damaged;
     if (!config_.keep_states || !task.extends) job.final_state = FinalState::none;
     job.awaited = task.purpose == "pilot";  // until it is long enough
+    job.may_grow = task.may_rest && shared_ranks() == nullptr;
     job.graph_of = [this](const TaskSpec& spec) { return shared_.graphs.take(spec); };
     job.on_graph = task.on_graph;
     job.ready = [this, index, reported](TaskRecord&& record) {
@@ -614,10 +698,12 @@ class Batch {
   const double cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t missing_;               // of them
-  bool ended_ = true;                 // nothing is done, or will be
-  std::vector<std::size_t> pending_;  // taken from the back
-  std::size_t share_ = 1;             // of a worker
+  std::size_t missing_;                        // of them
+  bool ended_ = true;                          // nothing is done, or will be
+  std::vector<std::size_t> pending_;           // taken from the back
+  std::vector<RestingGroups::Entry> resumed_;  // groups of which more is asked
+  std::vector<std::function<void()>> before_;  // what such groups had to call: they keep batches
+  std::size_t share_ = 1;                      // of a worker
   std::size_t held_in_a_row_ = 0;
   std::string holder_, waits_for_;  // who holds a task, and which
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;  // for nothing but others
@@ -700,7 +786,10 @@ Study::Study(StudyFolder place, std::vector<int> devices)
   }
 }
 
-Study::~Study() = default;
+// Batches that have not ended add to those that rest.
+Study::~Study() {
+  wait_for_files([](Batch&) { return true; });
+}
 
 void Study::fail(std::exception_ptr what) { shared_->fail(std::move(what)); }
 
@@ -710,10 +799,19 @@ void Study::expect_graphs(const std::vector<TaskSpec>& likely) {
   shared_->graphs.expect(likely, std::min(most, memory_room().bytes / 16));
 }
 
+void Study::end_resting(const std::set<std::string>& ids) { shared_->resting.end(ids); }
+
+void Study::end_all_files() {
+  shared_->resting.end_all();
+  wait_for_files([](Batch&) { return true; });
+  shared_->resting.end_all();
+  shared_->resting.wait();
+}
+
 void Study::finish_files(Progress& progress) {
   {
     const profile::Span span(profile::Work::wait, "files");
-    wait_for_files([](Batch&) { return true; });
+    end_all_files();
   }
   shared_->check();
   const profile::Span span(profile::Work::wait, "packs");
@@ -764,6 +862,9 @@ void Study::give_memory_back() {
 std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                        const TaskHandler& handle) {
   if (tasks.empty()) return 0;
+  const profile::Span span(profile::Work::tune,
+                           fmt::format("STEP {} and {} others, {}", tasks.front().label,
+                                       tasks.size(), tasks.front().spec.measure));
   shared_->check();
   std::set<std::string> ids;
   for (const StudyTask& task : tasks) ids.insert(task_id(task.spec));
@@ -803,7 +904,7 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
     shared_->behind.push_back(batch);
     return batch->computed();
   }
-  wait_for_files([](Batch&) { return true; });
+  end_all_files();
   shared_->check();
   wait_for_other_ranks(this_rank(), folder());
   throw Error(ExitCode::interrupted,

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct StudyTask {
   // What for: "graph" (a result rests on it), "pilot", "scan", "tune".
   std::string purpose = "graph";
   bool extends = true;  // it may be asked for more measurements, for which its state is kept
+  // More may be asked of it as soon as its result is looked at: it keeps its engine until
+  // Study::end_resting().
+  bool may_rest = false;
   std::function<void(const Graph&)> on_graph = {};  // as TaskJob's
   // Of the point whose size number `size` it belongs to, where its search runs it; or none.
   TaskSpeed* speed = nullptr;
@@ -69,6 +73,8 @@ class Study {
   // Tasks that are likely to be next, the likeliest first, in place of those before: their graphs
   // are built beside a device's work. Whether they come or not, no number depends on it.
   void expect_graphs(const std::vector<TaskSpec>& likely);
+  // No more is asked of these, by id, that may_rest: their files are written.
+  void end_resting(const std::set<std::string>& ids);
   // Whoever runs tasks ends with the groups that are under way, and throws this.
   void fail(std::exception_ptr what);
 
@@ -83,6 +89,7 @@ class Study {
   struct Shared;  // study.cpp
 
  private:
+  void end_all_files();
   void wait_for_files(const std::function<bool(Batch&)>& which);
   std::string take_memory(const std::vector<StudyTask>& tasks, std::vector<int>& workers);
   void give_memory_back();

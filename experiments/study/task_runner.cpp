@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
+#include <set>
 #include <thread>
 
 #include "experiments/console/options.hpp"
@@ -60,11 +62,24 @@ void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::
     for (const SizeCell& cell : cells) {
       searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
                           [&cell](std::uint32_t graph, const SizePlan& plan) {
-                            return cell.task(graph, plan, "pilot");
+                            StudyTask pilot = cell.task(graph, plan, "pilot");
+                            pilot.may_rest = true;
+                            return pilot;
                           },
                           ""});
     }
-    establish_equilibrium(config(), searches, pilots);
+    std::set<std::string> resting;  // those of searches that go on with them, and of some others
+    establish_equilibrium(
+        config(), searches, [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+          std::set<std::string> asked;
+          for (const StudyTask& task : tasks) asked.insert(task_id(task.spec));
+          std::set<std::string> left;
+          std::ranges::set_difference(resting, asked, std::inserter(left, left.end()));
+          study_.end_resting(left);
+          resting = std::move(asked);
+          pilots(tasks, handle);
+        });
+    study_.end_resting(resting);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (searches[i].failed.empty()) continue;
       cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",
@@ -194,6 +209,7 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
 }
 
 void TaskRunner::expect(double now, double later, bool guessed) {
+  const std::lock_guard lock(mutex_);
   planned_ += now;
   progress_.set_total(planned_ + later, guessed ? later : 0, part_);
 }

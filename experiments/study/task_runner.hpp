@@ -94,8 +94,8 @@ class TaskRunner {
   const StopToken& stop_;
   Progress& progress_;
   const std::size_t part_;  // of the progress
-  std::mutex mutex_;        // of warnings and of graphs with several tasks, which may end at once
-  double planned_ = 0;      // seconds on one core, of all steps whose tasks are known
+  std::mutex mutex_;  // of warnings, seconds, and graphs with several tasks, which may end at once
+  double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
   int round_ = 0;
   std::atomic<std::size_t> computed_ = 0;
 };

@@ -59,7 +59,13 @@ class TaskGroup::Members {
     });
   }
 
-  ~Members() {
+  ~Members() { wait_for_host(); }
+
+  bool has_written() {
+    const std::lock_guard lock(mutex_);
+    return writing_ == 0;
+  }
+  void wait_for_host() {
     std::unique_lock lock(mutex_);
     written_.wait(lock, [this] { return writing_ == 0; });
   }
@@ -68,32 +74,105 @@ class TaskGroup::Members {
     return std::any_of(members_.begin(), members_.end(), [](const auto& m) { return m.open(); });
   }
 
+  int device() const { return run_.engine.device; }
   double device_bytes() const {
-    double bytes = 0;
-    for (const TaskMember& member : members_) {
-      if (member.open()) bytes += memory_need(member.spec(), 1, true, true).device;
-    }
-    return bytes;
+    return sum_of_open(
+        [](const TaskSpec& spec) { return memory_need(spec, 1, true, true).device; });
+  }
+  double host_bytes() const {
+    return sum_of_open([this](const TaskSpec& spec) {
+      return memory_need(spec, 1, device() >= 0, true).of_task();
+    });
   }
 
-  // Who warms up does so together, then all measure.
+  // Who warms up does so together, then all measure. Those that rest go on where they are.
   void run() {
     last_ = now();
-    for (const bool warming : {true, false}) {
-      begin(warming);
-      const auto busy = [warming](const TaskMember* m) {
-        return m->open() && m->warming() == warming;
-      };
-      while (std::any_of(running_.begin(), running_.end(), busy)) round();
-      for (TaskMember* member : running_) {
-        if (member->open()) member->guarded([&] { member->detach(); });
-      }
-      batch_.reset();
+    if (batch_ == nullptr) {
+      begin(true);
+      work();
+      if (batch_ == nullptr) begin(false);
     }
-    for (TaskMember& member : members_) member.drop_graph();
+    work();
+  }
+
+  std::set<std::string> resting() const {
+    std::set<std::string> ids;
+    for (const TaskMember* member : running_) {
+      if (member->rests()) ids.insert(task_id(member->spec()));
+    }
+    return ids;
+  }
+
+  void ask_more(std::vector<TaskJob> jobs) {
+    std::map<std::string, TaskJob*> asked;
+    for (TaskJob& job : jobs) asked[task_id(job.spec)] = &job;
+    for (TaskMember* member : running_) {
+      if (!member->rests()) continue;
+      const auto job = asked.find(task_id(member->spec()));
+      member->guarded([&] {
+        job == asked.end() ? member->finish() : member->ask_more(std::move(*job->second));
+      });
+    }
+  }
+
+  void end() {
+    for (TaskMember* member : running_) {
+      if (!member->open()) continue;
+      member->guarded([&] { member->complete() ? member->finish() : member->interrupt(); });
+    }
+    drop_engines();
   }
 
  private:
+  template <class F>
+  double sum_of_open(const F& f) const {
+    double sum = 0;
+    for (const TaskMember& member : members_) {
+      if (member.open()) sum += f(member.spec());
+    }
+    return sum;
+  }
+
+  bool is_at_work(const TaskMember& member) const {
+    return member.open() && !member.rests() && member.warming() == warming_;
+  }
+
+  // Until all of those that have engines are done, or rest.
+  void work() {
+    const auto busy = [this](const TaskMember* member) { return is_at_work(*member); };
+    while (std::any_of(running_.begin(), running_.end(), busy)) round();
+    if (!resting().empty() || (warming_ && change_updates())) return;
+    for (TaskMember* member : running_) {
+      if (member->open()) member->guarded([&] { member->detach(); });
+    }
+    drop_engines();
+  }
+
+  // The engines that have warmed up measure, too, where they can: false where it takes new ones.
+  bool change_updates() {
+    const bool all = running_.size() == members_.size() &&
+                     std::ranges::all_of(running_, [](auto* member) { return member->open(); });
+    if (!all || !batch_->change_cluster(running_.front()->spec().cluster)) return false;
+    warming_ = false;
+    budget_ = 1;
+    try {
+      in_turn([&] { batch_->prepare(schedule()); });
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::interrupted) throw;
+      for (TaskMember* member : running_) member->guarded([&] { member->interrupt(); });
+    }
+    share_time();
+    return true;
+  }
+
+  void drop_engines() {
+    batch_.reset();
+    for (TaskMember& member : members_) {
+      if (!member.open()) member.drop_graph();
+    }
+  }
+
   // Engines for those who warm up, or for those who have.
   void begin(bool warming) {
     running_.clear();
@@ -101,7 +180,13 @@ class TaskGroup::Members {
     for (TaskMember& member : members_) {
       if (member.open() && member.warming() == warming) running_.push_back(&member);
     }
-    if (running_.empty() || !prepared([&] { make_ready(); })) return;
+    const auto make = [&] {
+      in_turn([&] {
+        batch_ = make_batch();
+        batch_->prepare(schedule());
+      });
+    };
+    if (running_.empty() || !prepared(make)) return;
     for (std::size_t k = 0; k < running_.size(); ++k) {
       running_[k]->guarded([&] { running_[k]->attach(batch_->engine(k)); });
     }
@@ -111,14 +196,14 @@ class TaskGroup::Members {
 
   // On CUDA one group of a device after the other, each by all cores: the device has the first of
   // them while the next are made ready.
-  void make_ready() {
+  template <class F>
+  void in_turn(const F& f) {
     std::unique_lock<std::mutex> mine(turn_of(run_.engine.device), std::defer_lock);
     if (run_.engine.device >= 0 && !mine.try_lock()) {
       const profile::Span span(profile::Work::wait, "groups that are made ready");
       mine.lock();
     }
-    batch_ = make_batch();
-    batch_->prepare(schedule());
+    f();
   }
   // For a profile.
   std::string text() const {
@@ -223,8 +308,7 @@ void TaskGroup::Members::to_host(double bytes, std::function<void()> job, Urgenc
 void TaskGroup::Members::round() {
   std::map<Step, Company> steps;
   for (std::size_t k = 0; k < running_.size(); ++k) {
-    if (!running_[k]->open() || running_[k]->complete()) continue;
-    if (running_[k]->warming() != warming_) continue;  // it waits for the others
+    if (!is_at_work(*running_[k]) || running_[k]->complete()) continue;
     std::size_t count = 1;
     Company& company = steps[running_[k]->next(budget_, count)];
     company.who.push_back(k);
@@ -243,7 +327,7 @@ void TaskGroup::Members::round() {
     }
   }
   for (TaskMember* member : running_) {
-    if (!member->open()) continue;
+    if (!member->open() || (member->rests() && !stop)) continue;
     member->guarded([&] {
       if (member->complete()) {
         member->finish();
@@ -286,11 +370,11 @@ void TaskGroup::Members::advance(const Step& step, Company& company) {
 
 // The time since the last call is that of the tasks still running.
 void TaskGroup::Members::share_time() {
-  const auto open =
-      std::count_if(running_.begin(), running_.end(), [](auto* m) { return m->open(); });
+  const auto runs = [](const TaskMember* m) { return m->open() && !m->rests(); };
+  const auto count = std::count_if(running_.begin(), running_.end(), runs);
   const double seconds = now() - last_;
   for (TaskMember* member : running_) {
-    if (member->open()) member->spend(seconds / static_cast<double>(open));
+    if (runs(member)) member->spend(seconds / static_cast<double>(count));
   }
   last_ = now();
 }
@@ -301,6 +385,13 @@ TaskGroup::~TaskGroup() = default;
 bool TaskGroup::open() const { return members_->open(); }
 double TaskGroup::device_bytes() const { return members_->device_bytes(); }
 void TaskGroup::run() { members_->run(); }
+std::set<std::string> TaskGroup::resting() const { return members_->resting(); }
+void TaskGroup::ask_more(std::vector<TaskJob> jobs) { members_->ask_more(std::move(jobs)); }
+void TaskGroup::wait_for_host() { members_->wait_for_host(); }
+bool TaskGroup::has_written() { return members_->has_written(); }
+void TaskGroup::end() { members_->end(); }
+int TaskGroup::device() const { return members_->device(); }
+double TaskGroup::host_bytes() const { return members_->host_bytes(); }
 
 bool run_together(const TaskSpec& a, const TaskSpec& b) {
   const auto shape = [](const TaskSpec& s) {

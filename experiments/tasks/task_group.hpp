@@ -9,6 +9,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "experiments/tasks/host_threads.hpp"
@@ -25,6 +27,8 @@ struct TaskJob {
   bool recompute_damaged = false;
   FinalState final_state = FinalState::automatic;
   bool awaited = false;  // its files are asked for again soon
+  // Where it is complete it rests, with its lease and its engine: more may be asked of it.
+  bool may_grow = false;  // needs `ready`
   // Where its graph comes from, and who sees it before it runs.
   std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
   std::function<void(const Graph& graph)> on_graph = {};
@@ -50,6 +54,19 @@ class TaskGroup {
   // To their end, or until told to stop; at least one step each time, so that the shortest time
   // limit comes to an end some day. Errors of the device are thrown.
   void run();
+
+  void wait_for_host();  // until results are taken and files written
+  bool has_written();    // whether they are
+
+  // Those that rest, by id. The group keeps their engines until they end.
+  std::set<std::string> resting() const;
+  // These jobs ask more of tasks that rest; the others of these end. Then run() goes on.
+  void ask_more(std::vector<TaskJob> jobs);
+  // Those that rest end, and their files are written; others are interrupted where they are.
+  void end();
+
+  int device() const;         // -1: the CPU
+  double host_bytes() const;  // about, of those that are open
 
  private:
   class Members;

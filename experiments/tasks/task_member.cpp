@@ -248,18 +248,28 @@ void TaskMember::hand_over_result() {
   note_measured();
   note_provenance(std::nullopt);
   handed_over_ = true;
+  hand_over_record();
+}
+
+// Of what it has measured, which goes on or is written meanwhile.
+void TaskMember::hand_over_record() {
+  const auto record = std::make_shared<TaskRecord>(data_);
   hand_over_(
-      bytes(),
-      [this, record = std::make_shared<TaskRecord>(data_)] { job_.ready(std::move(*record)); },
-      Urgency::result);
+      bytes(), [ready = job_.ready, record] { ready(std::move(*record)); }, Urgency::result);
+}
+
+void TaskMember::ask_more(TaskJob job) {
+  wait_for_checkpoint();  // which names the job's files
+  job_ = std::move(job);
+  handed_over_ = false;
+  data_.configuration = task_configuration(spec());
 }
 
 void TaskMember::finish() {
   pack(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
   if (job_.ready && !handed_over_) {
     open_ = false;
-    hand_over_(
-        bytes(), [this] { job_.ready(TaskRecord(data_)); }, Urgency::result);
+    hand_over_record();
   }
   leave(&TaskMember::write_finished);
 }
@@ -307,6 +317,7 @@ void TaskMember::write_finished() {
     }
   }
   if (!job_.ready) result_.data = std::move(data_);
+  data_ = {};  // its group may have others to write
   close(TaskOutcome::finished);
 }
 

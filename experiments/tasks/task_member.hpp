@@ -75,6 +75,10 @@ class TaskMember {
   // its file is written.
   void hand_over_result();
   void finish();
+  // It is complete and has handed its result over, but more may be asked of it.
+  bool rests() const { return open_ && job_.may_grow && handed_over_ && complete(); }
+  // By a job of the same task. Its engine goes on.
+  void ask_more(TaskJob job);
   void interrupt();
   // Stopped before its engine made a step.
   void abandon();
@@ -103,6 +107,7 @@ class TaskMember {
     result_.error = std::current_exception();
     close(TaskOutcome::finished);
   }
+  void hand_over_record();
   void leave(void (TaskMember::*write)());
   Urgency file_urgency() const { return job_.awaited ? Urgency::awaited : Urgency::file; }
   void write_finished();

@@ -81,14 +81,22 @@ BundleEngine::BundleEngine(const Graph& graph, const EngineSpec& spec, bool ever
       groups_(spec.replicas / kReplicas),
       bundles_(static_cast<std::uint32_t>(parts())),
       places_(bundles_) {
-  if (is_swendsen_wang() && graph.is_weighted()) {
-    cluster_cross_.assign(replicas_, 0);
-    cluster_weight_.assign(replicas_, 0);
-  }
+  make_weighted_sums();
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(layout_, beta, spec.local));
     bond_.push_back(std::min(threshold(bond_probability(ModelKind::ising, beta)), kCertain - 1));
   }
+}
+
+void BundleEngine::make_weighted_sums() {
+  const bool weighted = is_swendsen_wang() && graph_.is_weighted();
+  cluster_cross_.assign(weighted ? replicas_ : 0, 0);
+  cluster_weight_.assign(weighted ? replicas_ : 0, 0);
+}
+
+void BundleEngine::change_cluster(ClusterUpdate cluster) {
+  EngineBase::change_cluster(cluster);
+  make_weighted_sums();
 }
 
 std::uint32_t BundleEngine::hot_replicas() const {

@@ -36,6 +36,8 @@ class BundleEngine : public EngineBase {
   Words start_words(std::uint32_t bundle) const;
   std::uint32_t hot_replicas() const;  // of each bundle, a bit each
 
+  void change_cluster(ClusterUpdate cluster);
+
   // The place of a bundle within its next step: of a sweep, or of cluster updates.
   struct Place {
     SweepPlace sweep;
@@ -50,6 +52,7 @@ class BundleEngine : public EngineBase {
   std::vector<Place> places_;             // [bundles]
 
  private:
+  void make_weighted_sums();
   void read_part(std::size_t bundle, std::span<std::uint8_t> out) const final;
   void write_part(std::size_t bundle, Bytes spins) final;
   void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final;

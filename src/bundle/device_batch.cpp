@@ -176,6 +176,15 @@ void DeviceBatch::prepare(const Schedule& schedule) {
   }
 }
 
+void DeviceBatch::drop_cluster_tables() {
+  choose();
+  stream_.wait();
+  captured_.clear();
+  wolff_.reset();
+  swendsen_wang_.reset();
+  kinds_ = 0;
+}
+
 void DeviceBatch::count_clusters(const GraphRange& range, std::uint64_t updates) {
   if (wolff_ && updates > 0) wolff_->count(range, updates);
 }

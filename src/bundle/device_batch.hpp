@@ -46,6 +46,8 @@ class DeviceBatch {
 
   // The tables of cluster updates, where the schedule has some and there are none yet.
   void prepare(const Schedule& schedule);
+  // Before updates of another kind, which the engines say.
+  void drop_cluster_tables();
   // Queues `cycles` cycles of a range of graphs from step `step` on.
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
            std::uint64_t cycles);

@@ -47,7 +47,9 @@ class CudaEngine final : public BundleEngine, public HasDeviceSpins {
     }
   }
 
+  using BundleEngine::change_cluster;
   // For all of its batch.
+  void drop_cluster_tables() { batch_->drop_cluster_tables(); }
   void prepare(const Schedule& schedule) { batch_->prepare(schedule); }
 
   std::string_view device() const override { return device_name_; }
@@ -346,6 +348,13 @@ class CudaBatch final : public EngineBatch {
   std::size_t size() const override { return engines_.size(); }
   Engine& engine(std::size_t k) override { return *engines_.at(k); }
 
+  bool change_cluster(ClusterUpdate cluster) override {
+    if (cluster == ClusterUpdate::few_cluster) return false;
+    if (cluster == engines_.front()->view().spec.cluster) return true;
+    for (const auto& engine : engines_) engine->change_cluster(cluster);
+    engines_.front()->drop_cluster_tables();
+    return true;
+  }
   void prepare(const Schedule& schedule) override { engines_.front()->prepare(schedule); }
   std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
                             std::uint64_t cycles) override {

@@ -45,6 +45,10 @@ class EngineBatch {
   virtual std::size_t size() const = 0;
   virtual Engine& engine(std::size_t k) = 0;
 
+  // From here on the engines, which have no cluster sums that wait for a measurement, make other
+  // cluster updates: as new ones would with their states restored. False where that is the way.
+  virtual bool change_cluster(ClusterUpdate) { return false; }
+
   // Lays out what updates of this schedule need and the first of them would lay out else.
   virtual void prepare(const Schedule&) {}
 

@@ -32,6 +32,11 @@ EngineBase::EngineBase(std::string_view name, const EngineSpec& spec, std::uint6
       bonds_(bonds),
       part_bytes_(part_bytes) {}
 
+void EngineBase::change_cluster(ClusterUpdate cluster) {
+  spec_.cluster = cluster;
+  cluster_quartic_.assign(is_swendsen_wang() ? replicas_ : 0, 0);
+}
+
 // Steps
 
 std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cycles) const {

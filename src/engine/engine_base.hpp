@@ -96,7 +96,10 @@ class EngineBase : public Engine {
   // Hands out the cluster sums and starts new ones.
   void report_sums(Observation& out);
 
-  const EngineSpec spec_;
+  // Other cluster updates from here on; no cluster sums wait for a measurement.
+  void change_cluster(ClusterUpdate cluster);
+
+  EngineSpec spec_;
   const std::size_t replicas_;  // T * R
   std::uint64_t step_ = 0;      // of advances that came to an end
   Work work_;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -148,6 +149,80 @@ TEST_CASE(
     }
     CHECK_FALSE(runs.has_file(1));
   }
+}
+
+namespace {
+
+// Tasks that may rest, to so many measurements; how many measurements their results have, in all.
+std::uint64_t run_resting(Runs& runs, const std::vector<std::uint64_t>& seeds,
+                          std::uint64_t measure) {
+  std::vector<StudyTask> tasks;
+  for (const auto seed : seeds) {
+    tasks.push_back(Runs::task(seed));
+    tasks.back().spec.measure = measure;
+    tasks.back().may_rest = true;
+  }
+  std::atomic<std::uint64_t> taken = 0;
+  runs.study.run(tasks, StopToken(), runs.progress,
+                 [&](std::size_t, TaskData&& data) { taken += data.energy.time(); });
+  return taken;
+}
+
+std::set<std::string> ids_of(const std::vector<std::uint64_t>& seeds) {
+  std::set<std::string> ids;
+  for (const auto seed : seeds) ids.insert(task_id(Runs::task(seed).spec));
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("tasks that rest between steps have no file until nothing more is asked of them") {
+  Runs runs;
+  CHECK(run_resting(runs, {1, 2, 3}, 4) == 12);
+  CHECK(run_resting(runs, {1, 3}, 8) == 16);  // 2 ends, where it was in their group
+  CHECK_FALSE(runs.has_file(1));
+  CHECK(run_resting(runs, {3}, 16) == 16);
+  runs.study.end_resting(ids_of({1, 2, 3}));
+  runs.study.finish_files(runs.progress);
+  Runs at_once;
+  for (const auto& [seed, measure] :
+       std::map<std::uint64_t, std::uint64_t>{{1, 8}, {2, 4}, {3, 16}}) {
+    INFO("task " << seed);
+    TaskSpec spec = Runs::task(seed).spec;
+    spec.measure = measure;
+    const auto rested = read_finished(spec, task_paths(runs.study.folder(), spec));
+    REQUIRE(rested);
+    CHECK(rested->energy.time() == measure);
+    const TaskResult alone = run_task(spec, {}, TaskRun());
+    CHECK(content_digest(*rested) == content_digest(alone.data));
+    CHECK(rested->provenance.at("trajectory_hash") == alone.data.provenance.at("trajectory_hash"));
+  }
+}
+
+TEST_CASE("who waits for what others hold lets its own tasks end, lest they wait for each other") {
+  Runs a;
+  Study other(StudyFolder(a.place / "study", a.config, "tc"));
+  const auto run_other = [&](std::uint64_t seed, std::uint64_t measure) {
+    StudyTask task = Runs::task(seed);
+    task.spec.measure = measure;
+    task.may_rest = true;
+    std::uint64_t taken = 0;
+    other.run({task}, StopToken(), a.progress,
+              [&](std::size_t, TaskData&& data) { taken = data.energy.time(); });
+    return taken;
+  };
+  CHECK(run_resting(a, {1}, 4) == 4);
+  CHECK(run_other(2, 4) == 4);
+  std::uint64_t theirs = 0;
+  std::thread beside([&] {
+    theirs = run_other(1, 8);
+    other.end_resting(ids_of({1, 2}));
+  });
+  const std::uint64_t ours = run_resting(a, {2}, 8);
+  a.study.end_resting(ids_of({1, 2}));
+  beside.join();
+  CHECK(ours == 8);
+  CHECK(theirs == 8);
 }
 
 TEST_CASE("two threads run tasks of one study at a time, as one does one after the other") {

@@ -61,6 +61,28 @@ TEST_CASE("a group on a CUDA device gives the data of each task on the CPU", "[g
   }
 }
 
+TEST_CASE("engines that warm up by other updates measure as new ones would", "[gpu]") {
+  const auto [warm, then] =
+      GENERATE(std::pair{ClusterUpdate::swendsen_wang, ClusterUpdate::wolff},
+               std::pair{ClusterUpdate::wolff, ClusterUpdate::swendsen_wang},
+               std::pair{ClusterUpdate::swendsen_wang, ClusterUpdate::swendsen_wang});
+  auto specs = some_tasks();
+  for (TaskSpec& spec : specs) {
+    spec.cluster = then;
+    spec.warm_up = {5, {1, 2}, warm};
+  }
+  std::vector<TaskJob> jobs;
+  for (const TaskSpec& spec : specs) jobs.push_back({spec, {}, {}, {}});
+  const auto results = run_tasks(jobs, run_on(0));
+  for (std::size_t k = 0; k < specs.size(); ++k) {
+    INFO("task " << k << ", " << to_string(warm) << ", then " << to_string(then));
+    REQUIRE_FALSE(results[k].error);
+    const TaskData cpu = run_task(specs[k], {}, run_on(-1)).data;
+    CHECK(content_digest(results[k].data) == content_digest(cpu));
+    CHECK(results[k].data.provenance.at("trajectory_hash") == cpu.provenance.at("trajectory_hash"));
+  }
+}
+
 TEST_CASE("a group's checkpoints go on in a group, alone and on the CPU", "[gpu]") {
   oracle::Workplace place;
   std::filesystem::create_directories(place / "tasks");

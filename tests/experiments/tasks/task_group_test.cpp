@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 #include "experiments/tasks/need.hpp"
@@ -16,6 +18,7 @@
 #include "src/base/error.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
+#include "src/store/task_pack.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/tasks/small_task.hpp"
 #include "tests/support/catch.hpp"
@@ -112,6 +115,101 @@ TEST_CASE("an interrupted group goes on from its checkpoints, together or alone"
     CHECK(file.find(".part.") == std::string::npos);
     CHECK(file.find(".lease") == std::string::npos);
   }
+}
+
+namespace {
+
+// Jobs of tasks that may grow, and what they hand over.
+struct Growing {
+  oracle::Workplace place;
+  std::vector<TaskSpec> specs = some_tasks(false);
+  std::vector<std::vector<std::size_t>> taken;  // [task] measurements of each result
+  HostThreads host{2};
+  std::mutex mutex;
+
+  Growing() : taken(specs.size()) { std::filesystem::create_directories(place / "tasks"); }
+  TaskPaths paths(std::size_t k) const {
+    return task_paths((place / "").string(), task_id(specs[k]));
+  }
+  // Of some of them, to so many measurements.
+  std::vector<TaskJob> jobs(const std::vector<std::size_t>& which, std::uint64_t measure) {
+    std::vector<TaskJob> jobs;
+    for (const std::size_t k : which) {
+      TaskJob job{specs[k], paths(k), {}, {}};
+      job.spec.measure = measure;
+      job.may_grow = true;
+      job.ready = [this, k](TaskRecord&& record) {
+        const std::lock_guard lock(mutex);
+        taken[k].push_back(record.energy.time());
+      };
+      jobs.push_back(std::move(job));
+    }
+    return jobs;
+  }
+  // What its file has is what a task of so many measurements has by itself.
+  void check_file(std::size_t k, std::uint64_t measure) const {
+    INFO("task " << k);
+    TaskSpec spec = specs[k];
+    spec.measure = measure;
+    const auto data = read_finished(spec, paths(k));
+    REQUIRE(data);
+    CHECK(data->energy.time() == measure);
+    CHECK(content_digest(*data) == digest_alone(spec));
+    CHECK(data->provenance.at("trajectory_hash") ==
+          run_task(spec, {}, plain_run()).data.provenance.at("trajectory_hash"));
+    CHECK(claim_lease(paths(k).lease).lease);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("tasks that rest go on where their engines are, as if all had been asked at once") {
+  Growing some;
+  auto group = std::make_unique<TaskGroup>(some.jobs({0, 1, 2, 3, 4}, 5), plain_run(), some.host);
+  group->run();
+  group->wait_for_host();
+  CHECK(some.taken == std::vector<std::vector<std::size_t>>(5, {5}));
+  CHECK(group->resting().size() == 5);
+  for (std::size_t k = 0; k < 5; ++k) {
+    CHECK_FALSE(has_finished(some.paths(k)));
+    CHECK_FALSE(claim_lease(some.paths(k).lease).lease);
+  }
+
+  group->ask_more(some.jobs({0, 2, 3}, 8));
+  group->run();
+  group->ask_more(some.jobs({0, 3}, 12));
+  group->run();
+  group->end();
+  group.reset();
+  CHECK(some.taken ==
+        std::vector<std::vector<std::size_t>>{{5, 8, 12}, {5}, {5, 8}, {5, 8, 12}, {5}});
+  some.check_file(0, 12);
+  some.check_file(1, 5);
+  some.check_file(2, 8);
+  some.check_file(3, 12);
+  some.check_file(4, 5);
+}
+
+TEST_CASE(
+    "tasks that rest and are stopped with more to do leave checkpoints, and go on from them") {
+  Growing some;
+  TaskRun run = plain_run();
+  run.stop = StopToken(std::chrono::duration<double>(1));
+  auto group = std::make_unique<TaskGroup>(some.jobs({0, 1}, 5), run, some.host);
+  group->run();
+  group->ask_more(some.jobs({0}, 400));
+  while (!run.stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  group->run();  // a step
+  group->end();
+  group.reset();
+  CHECK(some.taken[0] == std::vector<std::size_t>{5});
+  CHECK_FALSE(has_finished(some.paths(0)));
+  CHECK(std::filesystem::exists(some.paths(0).checkpoint));
+  some.check_file(1, 5);
+  TaskSpec more = some.specs[0];
+  more.measure = 9;
+  REQUIRE(run_task(more, some.paths(0), plain_run()).outcome == TaskOutcome::finished);
+  some.check_file(0, 9);
 }
 
 TEST_CASE("a task that fails or is held leaves the others of its group alone") {
