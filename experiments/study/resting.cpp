@@ -1,7 +1,7 @@
 #include "experiments/study/resting.hpp"
 
 #include <algorithm>
-#include <system_error>
+#include <chrono>
 #include <utility>
 
 #include "experiments/tasks/need.hpp"
@@ -22,19 +22,28 @@ RestingGroups::~RestingGroups() {
 }
 
 bool RestingGroups::add(Entry& entry) {
-  const int device = entry.group->device();
-  const double host_room = kShareOfHost * memory_room().bytes;
-  const double device_room = device < 0 ? 0 : kShareOfDevice * free_memory(device);
-  const std::lock_guard lock(mutex_);
-  if (std::ranges::includes(over_, entry.ids)) return false;
-  double host = entry.host, on_device = entry.device;
-  for (const Entry& other : entries_) {
-    host += other.host;
-    if (other.group->device() == device) on_device += other.device;
+  try {
+    const int device = entry.group->device();
+    const double host_room = kShareOfHost * memory_room().bytes;
+    const double device_room = device < 0 ? 0 : kShareOfDevice * free_memory(device);
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::includes(over_, entry.ids)) return false;
+    double host = entry.host, on_device = entry.device;
+    for (const Entry& other : entries_) {
+      host += other.host;
+      if (other.group->device() == device) on_device += other.device;
+    }
+    if (host > host_room || (device >= 0 && on_device > device_room)) return false;
+    entries_.push_back(std::move(entry));
+    return true;
+  } catch (const std::exception&) {  // no memory, or a device that has failed
+    return false;
   }
-  if (host > host_room || (device >= 0 && on_device > device_room)) return false;
-  entries_.push_back(std::move(entry));
-  return true;
+}
+
+bool RestingGroups::empty() {
+  const std::lock_guard lock(mutex_);
+  return entries_.empty();
 }
 
 template <class Which>
@@ -65,7 +74,7 @@ void RestingGroups::end(const std::set<std::string>& ids) {
     const std::lock_guard lock(mutex_);
     over_.insert(ids.begin(), ids.end());
   }
-  end(extract([&](const Entry& entry) { return std::ranges::includes(ids, entry.ids); }));
+  end(extract([&](const Entry& entry) { return std::ranges::includes(over_, entry.ids); }));
 }
 
 void RestingGroups::end_all() {
@@ -74,19 +83,29 @@ void RestingGroups::end_all() {
 
 void RestingGroups::end(std::list<Entry> some) {
   if (some.empty()) return;
-  const auto work = [some = std::make_shared<std::list<Entry>>(std::move(some))] {
-    for (Entry& entry : *some) entry.group->end();
+  const auto work = [this, some = std::make_shared<std::list<Entry>>(std::move(some))] {
+    const auto guarded = [this](const auto& f) {
+      try {
+        f();
+      } catch (...) {
+        fail_(std::current_exception());
+      }
+    };
+    for (Entry& entry : *some) guarded([&] { entry.group->end(); });
     for (Entry& entry : *some) {
       entry.group.reset();
-      entry.written();
+      guarded(entry.written);
     }
     some->clear();
   };
   try {
     std::future<void> ending = std::async(std::launch::async, work);
     const std::lock_guard lock(mutex_);
+    std::erase_if(ending_, [](auto& one) {
+      return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
     ending_.push_back(std::move(ending));
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::exception&) {  // no thread to be had
     work();
   }
 }

@@ -3,6 +3,7 @@
 // engines are, without a file in between.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <future>
 #include <list>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/tasks/task_group.hpp"
@@ -19,13 +21,14 @@ namespace rewise {
 class RestingGroups {
  public:
   struct Entry {
+    std::function<void()> written;  // called when their files are; outlives the group
     std::unique_ptr<TaskGroup> group;
-    std::set<std::string> ids;      // of the tasks that rest
-    double host = 0, device = 0;    // bytes that they hold
-    std::function<void()> written;  // called when their files are
+    std::set<std::string> ids;    // of the tasks that rest
+    double host = 0, device = 0;  // bytes that they hold
   };
 
-  RestingGroups() = default;
+  // `fail` is told what goes wrong while they end.
+  explicit RestingGroups(std::function<void(std::exception_ptr)> fail) : fail_(std::move(fail)) {}
   ~RestingGroups();  // after all have ended
 
   // Whether there is room for it beside those that are here, and more may be asked of it; else it
@@ -38,12 +41,14 @@ class RestingGroups {
   void end(const std::set<std::string>& ids);
   void end_all();  // of those that are here
   void wait();     // until those files are written
+  bool empty();
 
  private:
   template <class Which>
   std::list<Entry> extract(const Which& which);
   void end(std::list<Entry> some);
 
+  const std::function<void(std::exception_ptr)> fail_;
   std::mutex mutex_;
   std::list<Entry> entries_;
   std::set<std::string> over_;  // tasks of which no more is asked

@@ -54,9 +54,9 @@ int host_threads(int threads) {
 // own: where one waits for the host, or is too small, the device has another.
 constexpr std::size_t kLanes = 3;
 
-// Groups of a worker whose files are still to be written. What they hold is bounded by the host
-// threads (host_threads.hpp): a burst of small tasks need not wait for its files where others,
-// whose engines take longer, leave time for them.
+// Groups of a CUDA device's worker whose files are still to be written. What they hold is bounded
+// by the host threads (host_threads.hpp), a gigabyte in all: a burst of small tasks need not wait
+// for its files where others, whose engines take longer, leave time for them.
 constexpr std::size_t kMostBehind = 8;
 
 // Engines side by side have this part of what is free: what they need is an estimate, and those of
@@ -195,7 +195,11 @@ class Packer {
 // What tasks share that run at the same time.
 struct Study::Shared {
   Shared(const std::filesystem::path& folder, int most)
-      : threads(most), packer(folder / "tasks"), host(host_threads(most)), graphs(host) {}
+      : threads(most),
+        packer(folder / "tasks"),
+        host(host_threads(most)),
+        graphs(host),
+        resting([this](std::exception_ptr what) { fail(std::move(what)); }) {}
 
   // Every batch ends with the groups that it is at; what went wrong first is thrown by all.
   void fail(std::exception_ptr what) {
@@ -332,7 +336,9 @@ class Batch : public std::enable_shared_from_this<Batch> {
       if (!over() && this_rank().first()) shared_.packer.add(tasks_);
       if (!damaged_.empty()) throw Error(ExitCode::data, damaged_text(folder_, damaged_));
     });
-    for (RestingGroups::Entry& entry : resumed_) rest(entry);  // who was told to stop before
+    for (RestingGroups::Entry& entry : resumed_) {  // who was told to stop before
+      guarded([&] { rest(entry); });
+    }
     resumed_.clear();
     const std::lock_guard lock(mutex_);
     ended_ = true;
@@ -379,6 +385,12 @@ class Batch : public std::enable_shared_from_this<Batch> {
     return std::move(entry.group);
   }
 
+  void make_room_beside_resting(int device, double bytes) {
+    if (shared_.resting.empty() || bytes <= kShareOfFree * free_memory(device)) return;
+    shared_.resting.end_all();
+    shared_.resting.wait();
+  }
+
   // A group some of whose tasks rest: for whoever asks more of them, if there is room.
   void rest(Group& group) {
     RestingGroups::Entry entry;
@@ -398,11 +410,13 @@ class Batch : public std::enable_shared_from_this<Batch> {
   // Tasks that have ended after this batch.
   void pack(const std::set<std::string>& ids) {
     if (shared_.failed || !this_rank().first()) return;
-    std::vector<StudyTask> some;
-    for (const StudyTask& task : tasks_) {
-      if (ids.contains(task_id(task.spec))) some.push_back(task);
-    }
-    guarded([&] { shared_.packer.add(some); });
+    guarded([&] {
+      std::vector<StudyTask> some;
+      for (const StudyTask& task : tasks_) {
+        if (ids.contains(task_id(task.spec))) some.push_back(task);
+      }
+      shared_.packer.add(some);
+    });
   }
 
   // Those that are finished, all host threads at once.
@@ -450,11 +464,12 @@ class Batch : public std::enable_shared_from_this<Batch> {
         }
         if (looks_ahead) ahead = prepare_ahead(device);
         const double part = device < 0 ? cores_ : group->device_bytes();
+        if (device >= 0) make_room_beside_resting(device, part);
         shared_.rooms.at(group->device()).with(part, [&] { group->run(); });
         rest(group);
         if (group != nullptr) behind.push_back(std::move(group));
         while (!behind.empty() && behind.front()->has_written()) behind.pop_front();
-        if (behind.size() > kMostBehind) {
+        if (behind.size() > (device < 0 ? 1 : kMostBehind)) {
           const profile::Span span(profile::Work::wait, "files");
           behind.pop_front();
         }
@@ -839,7 +854,7 @@ std::string Study::take_memory(const std::vector<StudyTask>& tasks, std::vector<
   const bool on_cpu = devices_.front() < 0;
   const std::size_t devices = std::min(devices_.size(), workers.size());
   std::unique_lock lock(shared_->mutex);
-  while (true) {
+  for (bool again = false;; again = true) {
     std::vector<int> fitting = workers;
     try {
       std::string line = fit_memory(tasks, threads_, on_cpu, devices, shared_->running, fitting);
@@ -847,9 +862,16 @@ std::string Study::take_memory(const std::vector<StudyTask>& tasks, std::vector<
       ++shared_->running;
       return line;
     } catch (const Error&) {
-      if (shared_->running == 0) throw;
+      if (shared_->running == 0 && again) throw;
     }
-    shared_->fewer.wait(lock);
+    if (!again) {  // those that rest have some
+      lock.unlock();
+      shared_->resting.end_all();
+      shared_->resting.wait();
+      lock.lock();
+    } else {
+      shared_->fewer.wait(lock);
+    }
   }
 }
 
@@ -862,9 +884,6 @@ void Study::give_memory_back() {
 std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                        const TaskHandler& handle) {
   if (tasks.empty()) return 0;
-  const profile::Span span(profile::Work::tune,
-                           fmt::format("STEP {} and {} others, {}", tasks.front().label,
-                                       tasks.size(), tasks.front().spec.measure));
   shared_->check();
   std::set<std::string> ids;
   for (const StudyTask& task : tasks) ids.insert(task_id(task.spec));

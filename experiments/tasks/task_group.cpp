@@ -59,7 +59,16 @@ class TaskGroup::Members {
     });
   }
 
-  ~Members() { wait_for_host(); }
+  ~Members() {
+    if (has_rested_ && batch_ != nullptr) {  // what it has measured is in no file
+      try {
+        end();
+      } catch (...) {
+        // They are let go as they are.
+      }
+    }
+    wait_for_host();
+  }
 
   bool has_written() {
     const std::lock_guard lock(mutex_);
@@ -142,6 +151,7 @@ class TaskGroup::Members {
   void work() {
     const auto busy = [this](const TaskMember* member) { return is_at_work(*member); };
     while (std::any_of(running_.begin(), running_.end(), busy)) round();
+    has_rested_ = has_rested_ || !resting().empty();
     if (!resting().empty() || (warming_ && change_updates())) return;
     for (TaskMember* member : running_) {
       if (member->open()) member->guarded([&] { member->detach(); });
@@ -151,7 +161,7 @@ class TaskGroup::Members {
 
   // The engines that have warmed up measure, too, where they can: false where it takes new ones.
   bool change_updates() {
-    const bool all = running_.size() == members_.size() &&
+    const bool all = batch_ != nullptr && running_.size() == members_.size() &&
                      std::ranges::all_of(running_, [](auto* member) { return member->open(); });
     if (!all || !batch_->change_cluster(running_.front()->spec().cluster)) return false;
     warming_ = false;
@@ -276,6 +286,7 @@ class TaskGroup::Members {
   const TaskRun run_;
   HostThreads& host_;
   bool warming_ = false;
+  bool has_rested_ = false;
   std::uint64_t budget_ = 1;  // cycles per call of the engines
   double last_ = 0;
   std::mutex mutex_;

@@ -45,7 +45,7 @@ class TaskGroup {
   // Claims the tasks, reads what there is of them and builds their graphs. `ahead`, of another
   // group: once it is told to stop it goes no further, and the tasks left are interrupted ones.
   TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead = false);
-  // Waits for its files. Tasks that did not run are let go.
+  // Waits for its files. Tasks that did not run are let go; those that rested end.
   ~TaskGroup();
 
   bool open() const;  // there are tasks to be run

@@ -259,9 +259,15 @@ void TaskMember::hand_over_record() {
 }
 
 void TaskMember::ask_more(TaskJob job) {
-  wait_for_checkpoint();  // which names the job's files
+  std::exception_ptr lost;  // for whoever asks now
+  try {
+    wait_for_checkpoint();  // which names the job's files
+  } catch (...) {
+    lost = std::current_exception();
+  }
   job_ = std::move(job);
   handed_over_ = false;
+  if (lost) std::rethrow_exception(lost);
   data_.configuration = task_configuration(spec());
 }
 
