@@ -191,6 +191,23 @@ TEST_CASE("tasks that rest go on where their engines are, as if all had been ask
 }
 
 TEST_CASE(
+    "who drops a group that rests, or was asked for more, leaves files of what it has measured") {
+  Growing some;
+  auto group = std::make_unique<TaskGroup>(some.jobs({0, 1, 2}, 5), plain_run(), some.host);
+  group->run();
+  group->ask_more(some.jobs({2}, 8));
+  group.reset();
+  some.check_file(0, 5);
+  some.check_file(1, 5);
+  CHECK_FALSE(has_finished(some.paths(2)));
+  CHECK(std::filesystem::exists(some.paths(2).checkpoint));
+  TaskSpec more = some.specs[2];
+  more.measure = 8;
+  REQUIRE(run_task(more, some.paths(2), plain_run()).outcome == TaskOutcome::finished);
+  some.check_file(2, 8);
+}
+
+TEST_CASE(
     "tasks that rest and are stopped with more to do leave checkpoints, and go on from them") {
   Growing some;
   TaskRun run = plain_run();
