@@ -15,7 +15,7 @@ struct GraphMoments {
 
 // Of one graph. O(modified cells).
 GraphMoments moments_of(const Graph& graph);
-// Of the lattice with these bonds rewired or added. O(sites + bonds).
+// Of the lattice with these bonds rewired or added. O(bonds log bonds).
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired);
 
 // The mean over seeds. With B bonds, N = 2n sites, q = p/2, r = 1/(n - 1):

@@ -452,19 +452,37 @@ GraphMoments moments_of(const Graph& graph) {
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired) {
   const auto regular = 2.0 * lattice.dim;
   GraphMoments moments{0, static_cast<double>(lattice.sites()) * regular * regular};
-  std::vector<std::int32_t> change(lattice.sites());  // of each degree
-  for (const RewiredBond& r : rewired) {
-    const bool added = r.bond >= lattice.bonds();
-    for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
-                                    std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
-      if (!added && home == now) continue;
-      moments.rewired_ends += 1;
-      if (!added) --change[home];
-      ++change[now];
+  // Calls f(site, by how much its degree changes) for each end that left a site or came to one, and
+  // counts those that came.
+  const auto for_each_move = [&](const auto& f) {
+    for (const RewiredBond& r : rewired) {
+      const bool added = r.bond >= lattice.bonds();
+      for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
+                                      std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
+        if (!added && home == now) continue;
+        moments.rewired_ends += 1;
+        if (!added) f(home, -1);
+        f(now, +1);
+      }
     }
+  };
+  const auto change = [&](double more) { moments.sum_k2 += more * (2 * regular + more); };
+  // Counting beats sorting where ends have moved on much of the lattice.
+  if (8 * rewired.size() > lattice.sites()) {
+    std::vector<std::int32_t> changes(lattice.sites());
+    for_each_move([&](Site site, int more) { changes[site] += more; });
+    for (const std::int32_t more : changes) change(more);
+    return moments;
   }
-  for (const std::int32_t more : change) {
-    moments.sum_k2 += more * (2 * regular + more);
+  std::vector<std::pair<Site, int>> moves;
+  for_each_move([&](Site site, int more) { moves.emplace_back(site, more); });
+  std::ranges::sort(moves);
+  for (auto move = moves.begin(); move != moves.end();) {
+    double more = 0;
+    for (const Site site = move->first; move != moves.end() && move->first == site; ++move) {
+      more += move->second;
+    }
+    change(more);
   }
   return moments;
 }
