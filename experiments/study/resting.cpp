@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "experiments/tasks/need.hpp"
-#include "src/base/profile.hpp"
 #include "src/cuda/devices.hpp"
 
 namespace rewise {

@@ -453,10 +453,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
         const bool was_ahead = ahead.valid();
         Group group = was_ahead ? prepared(ahead) : prepare(device, false);
         // Told to stop meanwhile: what it claimed is let go.
-        if (was_ahead && over()) {
-          if (group != nullptr) group->end();
-          return;
-        }
+        if (was_ahead && over()) return;
         if (group == nullptr) {
           behind.clear();  // a task of them may have to be done again
           group = prepare(device, false);

@@ -185,6 +185,7 @@ struct detail::Memory {
     });
   }
   std::vector<std::byte> image() const {
+    if (lacks_bytes) throw std::bad_alloc();
     std::vector<std::byte> bytes(static_cast<std::size_t>(end));
     for (const auto& [page, memory] : pages) {
       if (page * kPage >= end) continue;
@@ -393,7 +394,6 @@ Group File::root() const {
 void File::flush() const {
   quiet();
   if (H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) < 0) failed("flush a file in memory");
-  if (memory_->lacks_bytes) throw std::bad_alloc();
 }
 
 std::vector<std::byte> File::image() const {
