@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -281,6 +282,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
         shared_(shared),
         host_(shared.host),
         workers_(std::move(workers)),
+        devices_(std::set<int>(workers_.begin(), workers_.end()).size()),
         cores_(cores),
         missing_(tasks_.size()) {
     pending_.resize(tasks_.size());
@@ -321,16 +323,19 @@ class Batch : public std::enable_shared_from_this<Batch> {
 
  private:
   using Group = std::unique_ptr<TaskGroup>;
+  enum class Longest { first, last };
 
   void run() {
     guarded([&] {
       take_resting();
       take_finished();
-      share_ = std::max<std::size_t>(1, (pending_.size() + workers_.size() - 1) / workers_.size());
+      for (const std::size_t k : pending_) left_ += tasks_[k].seconds;
+      share_ = left_ / static_cast<double>(workers_.size());
       std::vector<std::jthread> threads;
       guarded([&] { start(threads); });
-      loop(workers_.front());
+      loop(workers_.front(), true);
     });
+    ahead_.clear();  // what they claimed is let go
     guarded([&] {
       // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
       if (!over() && this_rank().first()) shared_.packer.add(tasks_);
@@ -434,7 +439,8 @@ class Batch : public std::enable_shared_from_this<Batch> {
   void start(std::vector<std::jthread>& threads) {
     for (std::size_t k = 1; k < workers_.size(); ++k) {
       try {
-        threads.emplace_back([this, device = workers_[k]] { loop(device); });
+        const int device = workers_[k];
+        threads.emplace_back([this, device, first = k < devices_] { loop(device, first); });
       } catch (const std::system_error& error) {
         progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers_.size(),
                                    error.code().message()));
@@ -443,23 +449,24 @@ class Batch : public std::enable_shared_from_this<Batch> {
     }
   }
 
-  void loop(int device) {
+  // `first` of its device: while the others make ready what takes longest it has what takes least.
+  void loop(int device, bool first) {
     guarded([&] {
       // A CPU that has a task on each thread has nothing to gain.
       const bool looks_ahead = device >= 0 || run_.engine.threads > 1;
-      std::future<Group> ahead;
+      Longest order = first && device >= 0 ? Longest::last : Longest::first;
       std::deque<Group> behind;  // their files are being written
       while (!over()) {
-        const bool was_ahead = ahead.valid();
-        Group group = was_ahead ? prepared(ahead) : prepare(device, false);
-        // Told to stop meanwhile: what it claimed is let go.
-        if (was_ahead && over()) return;
+        Group group = take_ready(device);
+        if (over()) return;  // what it claimed is let go
+        if (group == nullptr) group = prepare(device, order, false);
         if (group == nullptr) {
           behind.clear();  // a task of them may have to be done again
-          group = prepare(device, false);
+          group = prepare(device, order, false);
           if (group == nullptr) return;
         }
-        if (looks_ahead) ahead = prepare_ahead(device);
+        order = Longest::first;
+        if (looks_ahead) prepare_ahead(device);
         const double part = device < 0 ? cores_ : group->device_bytes();
         if (device >= 0) make_room_beside_resting(device, part);
         shared_.rooms.at(group->device()).with(part, [&] { group->run(); });
@@ -484,26 +491,41 @@ class Batch : public std::enable_shared_from_this<Batch> {
     }
   }
 
-  Group prepared(std::future<Group>& ahead) {
-    const profile::Span span(profile::Work::wait, "graphs");
-    return ahead.get();
+  // A group that rested on this device, or that was made ready, for whichever worker comes first.
+  Group take_ready(int device) {
+    while (!over()) {
+      if (Group group = take_resumed(device)) return group;
+      std::future<Group> ahead;
+      {
+        const std::lock_guard lock(mutex_);
+        if (ahead_.empty()) return nullptr;
+        ahead = std::move(ahead_.front());
+        ahead_.pop_front();
+      }
+      const profile::Span span(profile::Work::wait, "graphs");
+      Group group = ahead.get();
+      if (group == nullptr) continue;
+      group->go_to(device);
+      return group;
+    }
+    return nullptr;
   }
 
-  std::future<Group> prepare_ahead(int device) {
-    const auto prepare_next = [this, device] { return prepare(device, true); };
+  void prepare_ahead(int device) {
+    const auto prepare_next = [this, device] { return prepare(device, Longest::first, true); };
+    const std::lock_guard lock(mutex_);
     try {
-      return std::async(std::launch::async, prepare_next);
+      ahead_.push_back(std::async(std::launch::async, prepare_next));
     } catch (const std::system_error&) {  // no thread to be had: when it is asked for
-      return std::async(std::launch::deferred, prepare_next);
+      ahead_.push_back(std::async(std::launch::deferred, prepare_next));
     }
   }
 
   // The next tasks, on CUDA several alike (but none that another worker should have), ready to run;
   // nothing where none are left.
-  Group prepare(int device, bool ahead) {
+  Group prepare(int device, Longest order, bool ahead) {
     while (!over()) {
-      if (Group group = take_resumed(device)) return group;
-      const std::vector<std::size_t> some = take(device);
+      const std::vector<std::size_t> some = take(device, order);
       if (some.empty()) return nullptr;
       std::vector<char> found(some.size());
       host_.for_each(some.size(), [&](std::size_t k) { found[k] = look_for_result(some[k]); });
@@ -526,22 +548,29 @@ class Batch : public std::enable_shared_from_this<Batch> {
     return nullptr;
   }
 
-  std::vector<std::size_t> take(int device) {
+  std::vector<std::size_t> take(int device, Longest order) {
     const std::lock_guard lock(mutex_);
     std::vector<std::size_t> group;
     if (pending_.empty()) return group;
-    const TaskSpec& first = tasks_[pending_.back()].spec;
-    // No more than a worker's share; and where files take long half of what is left to each, so
-    // that those of the first are written while the last are still being measured.
-    const GroupSize size = group_size(first);
-    const std::size_t most = std::min(size.most, share_), least = std::min(size.least, share_);
+    if (order == Longest::last) std::ranges::reverse(pending_);
+    const StudyTask& first = tasks_[pending_.back()];
+    // No more than a worker's share of the work and, towards the end, than a device's of what is
+    // left; and where files take long half of what is left to each, so that those of the first are
+    // written while the last are still being measured.
+    const double share = std::min(share_, left_ / static_cast<double>(devices_));
+    const GroupSize size = group_size(first.spec);
+    const double tasks = first.seconds > 0 ? std::ceil(share / first.seconds) : 1;
+    const auto part = static_cast<std::size_t>(std::clamp(tasks, 1.0, double(size.most)));
+    const std::size_t most = part, least = std::min(size.least, part);
     const std::size_t half = (pending_.size() + 2 * workers_.size() - 1) / (2 * workers_.size());
     const std::size_t wanted = device < 0 ? 1 : std::clamp(half, least, most);
     for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
-      if (!group.empty() && !run_together(first, tasks_[pending_[k]].spec)) continue;
+      if (!group.empty() && !run_together(first.spec, tasks_[pending_[k]].spec)) continue;
       group.push_back(pending_[k]);
+      left_ -= tasks_[pending_[k]].seconds;
       pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(k));
     }
+    if (order == Longest::last) std::ranges::reverse(pending_);
     return group;
   }
 
@@ -673,6 +702,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
   void give_back(std::size_t index, const std::string& holder) {
     const std::lock_guard lock(mutex_);
     pending_.insert(pending_.begin(), index);
+    left_ += tasks_[index].seconds;
     ++held_in_a_row_;
     holder_ = holder;
     waits_for_ = tasks_[index].label;
@@ -707,6 +737,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
   Study::Shared& shared_;
   HostThreads& host_;
   const std::vector<int> workers_;
+  const std::size_t devices_;  // of them
   const double cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -715,7 +746,8 @@ class Batch : public std::enable_shared_from_this<Batch> {
   std::vector<std::size_t> pending_;           // taken from the back
   std::vector<RestingGroups::Entry> resumed_;  // groups of which more is asked
   std::vector<std::function<void()>> before_;  // what such groups had to call: they keep batches
-  std::size_t share_ = 1;                      // of a worker
+  std::deque<std::future<Group>> ahead_;       // groups that are being made ready
+  double left_ = 0, share_ = 0;                // seconds of those pending; a worker's of all
   std::size_t held_in_a_row_ = 0;
   std::string holder_, waits_for_;  // who holds a task, and which
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;  // for nothing but others

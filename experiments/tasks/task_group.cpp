@@ -84,6 +84,7 @@ class TaskGroup::Members {
   }
 
   int device() const { return run_.engine.device; }
+  void go_to(int device) { run_.engine.device = device; }
   double device_bytes() const {
     return sum_of_open(
         [](const TaskSpec& spec) { return memory_need(spec, 1, true, true).device; });
@@ -283,7 +284,7 @@ class TaskGroup::Members {
   std::deque<TaskMember> members_;
   std::vector<TaskMember*> running_;  // by number of their engines
   std::unique_ptr<EngineBatch> batch_;
-  const TaskRun run_;
+  TaskRun run_;
   HostThreads& host_;
   bool warming_ = false;
   bool has_rested_ = false;
@@ -394,6 +395,7 @@ TaskGroup::TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads&
     : members_(std::make_unique<Members>(std::move(jobs), run, host, ahead)) {}
 TaskGroup::~TaskGroup() = default;
 bool TaskGroup::open() const { return members_->open(); }
+void TaskGroup::go_to(int device) { members_->go_to(device); }
 double TaskGroup::device_bytes() const { return members_->device_bytes(); }
 void TaskGroup::run() { members_->run(); }
 std::set<std::string> TaskGroup::resting() const { return members_->resting(); }

@@ -49,6 +49,8 @@ class TaskGroup {
   ~TaskGroup();
 
   bool open() const;  // there are tasks to be run
+  // Where its engines are to be, before it runs: claims and graphs are the same anywhere.
+  void go_to(int device);
   // About how much of a CUDA device's memory they need.
   double device_bytes() const;
   // To their end, or until told to stop; at least one step each time, so that the shortest time
