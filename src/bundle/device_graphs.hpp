@@ -47,6 +47,7 @@ class DeviceGraphs {
   }
   // Sums are left to the caller.
   DeviceMeasurement measurement(const GraphRange& range, const std::uint32_t* spins) const;
+  DevicePairs rewired_ends() const { return measurement_.pairs[1]; }
 
  private:
   void lay_lattice(std::span<const EngineView> engines, cudaStream_t stream);

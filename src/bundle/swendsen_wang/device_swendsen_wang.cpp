@@ -3,120 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "src/base/error.hpp"
+#include "src/bundle/device_bonds.hpp"
 #include "src/bundle/host_tables.hpp"
 
 namespace rewise::bundle {
 namespace {
 
-struct Spot {
-  std::uint32_t tile, place;
-};
+// Sites with weights of one graph, tile by tile.
+struct TileWeights {
+  std::vector<std::uint32_t> list, first;  // place | weight << 16; [count + 1]
 
-// Tile and place of a site.
-template <int kDim>
-Spot spot_of(const Lattice& lattice, const SwendsenWangTiles& tiles, Site site) {
-  if (kDim <= 1) return {site / kLabelSites, site % kLabelSites};
-  Spot spot{0, 0};
-  std::uint32_t tile_stride = 1;
-  for (int k = 0; k < kDim; ++k) {
-    const std::uint32_t extent = lattice.extent[static_cast<unsigned>(k)];
-    const std::uint32_t rest = k + 1 < kDim ? site / extent : 0;
-    const std::uint32_t length = label_length<kDim>(k), at = site - rest * extent;
-    spot.tile += at / length * tile_stride;
-    spot.place += at % length * (k == 0 ? 1 : 32 * label_stride<kDim>(k));
-    tile_stride *= tiles.along[k];
-    site = rest;
-  }
-  return spot;
-}
-
-template <int kDim>
-void cut(const Graph& graph, const Layout& layout, SwendsenWangTiles& tiles) {
-  const Lattice& lattice = layout.lattice;
-  tiles.count = 1;
-  for (unsigned k = 0; k < (kDim < 2 ? 1 : kDim); ++k) {
-    const std::uint64_t extent = kDim < 2 ? layout.sites : lattice.extent[k];
-    tiles.along[k] = label_tiles(kDim, static_cast<int>(k), extent);
-    tiles.count *= tiles.along[k];
-  }
-  tiles.bonds.assign(std::size_t{tiles.count} * kDim * kLabelRows, 0);
-  std::vector<std::uint32_t> open_sites(std::size_t{tiles.count} * kLabelRows);  // that may be so
-  const auto bond_word = [&](const Spot& at, int k) -> std::uint32_t& {
-    return tiles.bonds[(std::size_t{at.tile} * kDim + static_cast<unsigned>(k)) * kLabelRows +
-                       at.place / 32];
-  };
-  const auto open = [&](const Spot& at) {
-    open_sites[std::size_t{at.tile} * kLabelRows + at.place / 32] |= 1u << at.place % 32;
-  };
-  auto removed = layout.removed.bond.begin();
-  for (std::uint64_t s = 0; kDim > 0 && s < layout.sites; ++s) {
-    const auto site = static_cast<Site>(s);
-    const Spot here = spot_of<kDim>(lattice, tiles, site);
-    for (int k = 0; k < kDim; ++k) {
-      if (removed != layout.removed.bond.end() && *removed == s * kDim + static_cast<unsigned>(k)) {
-        ++removed;
-        continue;
+  void lay(const Graph& graph, const DeviceLabelTiles& tiles) {
+    with_dim(graph.lattice().dim, [&]<int kDim>() {
+      const auto spot_of = [&](const SiteWeight& w) {
+        return label_spot<kDim>(graph.lattice(), tiles.along, w.site);
+      };
+      first.assign(tiles.count + 1, 0);
+      list.resize(graph.weights().size());
+      for (const SiteWeight& w : graph.weights()) ++first[spot_of(w).tile + 1];
+      std::partial_sum(first.begin(), first.end(), first.begin());
+      std::vector<std::uint32_t> next = first;
+      for (const SiteWeight& w : graph.weights()) {
+        const LabelSpot at = spot_of(w);
+        list[next[at.tile]++] = at.place | w.weight << 16;
       }
-      bond_word(here, k) |= 1u << here.place % 32;
-      const Site next = lattice.forward(site, k);
-      const Spot there = spot_of<kDim>(lattice, tiles, next);
-      // Within a tile places ascend; around a lattice of one tile they do not.
-      if (there.tile == here.tile && next > site) continue;
-      open(here);
-      open(there);
-    }
+    });
   }
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    const Spot a = spot_of<kDim>(lattice, tiles, r.a), b = spot_of<kDim>(lattice, tiles, r.b);
-    open(a);
-    open(b);
-    tiles.listed.push_back(
-        {static_cast<std::uint32_t>(r.bond), layout.slot(r.a), layout.slot(r.b)});
-    tiles.ends.push_back({a.tile, b.tile, a.place | b.place << 16});
-  }
-  tiles.ends_first.assign(tiles.count + 1, 0);
-  for (const LabelEnds& e : tiles.ends) {
-    ++tiles.ends_first[e.tile_a + 1];
-    ++tiles.ends_first[e.tile_b + 1];
-  }
-  std::partial_sum(tiles.ends_first.begin(), tiles.ends_first.end(), tiles.ends_first.begin());
-  tiles.tile_ends.resize(2 * tiles.ends.size());
-  std::vector<std::uint32_t> next_end = tiles.ends_first;
-  for (std::uint32_t i = 0; const LabelEnds& e : tiles.ends) {
-    tiles.tile_ends[next_end[e.tile_a]++] = {i, e.places & 0xFFFFu};
-    tiles.tile_ends[next_end[e.tile_b]++] = {i++, e.places >> 16};
-  }
-  for (std::uint32_t nodes = 0, tile = 0; tile <= tiles.count; ++tile) {
-    tiles.node_first.push_back(nodes);
-    for (std::size_t row = 0; tile < tiles.count && row < kLabelRows; ++row) {
-      nodes += static_cast<std::uint32_t>(std::popcount(open_sites[tile * kLabelRows + row]));
-    }
-  }
-  tiles.weight_first.assign(tiles.count + 1, 0);
-  tiles.weights.resize(graph.weights().size());
-  for (const SiteWeight& w : graph.weights()) {
-    ++tiles.weight_first[spot_of<kDim>(lattice, tiles, w.site).tile + 1];
-  }
-  std::partial_sum(tiles.weight_first.begin(), tiles.weight_first.end(),
-                   tiles.weight_first.begin());
-  std::vector<std::uint32_t> next = tiles.weight_first;
-  for (const SiteWeight& w : graph.weights()) {
-    const Spot at = spot_of<kDim>(lattice, tiles, w.site);
-    tiles.weights[next[at.tile]++] = at.place | w.weight << 16;
-  }
-}
-
-}  // namespace
-
-SwendsenWangTiles::SwendsenWangTiles(const Graph& graph, const Layout& layout) {
-  with_dim(layout.lattice.dim, [&]<int kDim>() { cut<kDim>(graph, layout, *this); });
-}
-
-namespace {
+};
 
 constexpr std::uint64_t kMostItems = 1u << 26;  // blocks of a launch are up to 8 an item
 
@@ -141,47 +57,55 @@ SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
 }
 
 void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
-  auto hosts = tables_of<SwendsenWangTiles>(engines);
-  std::vector<std::uint32_t> listed_count, threshold;
-  for (const SwendsenWangTiles& host : hosts) {
-    const auto listed = static_cast<std::uint32_t>(host.listed.size());
-    listed_count.push_back(listed);
-    tiles_.nodes_most = std::max(tiles_.nodes_most, host.node_first.back());
-    tiles_.listed_most = std::max(tiles_.listed_most, listed);
-    tiles_.weights_most =
-        std::max(tiles_.weights_most, static_cast<std::uint32_t>(host.weights.size()));
+  const Layout& layout = engines.front().layout;
+  const int dim = layout.lattice.dim;
+  tiles_.lattice = graphs_.lattice({});
+  tiles_.bundles = graphs_.bundles();
+  tiles_.count = 1;
+  for (int k = 0; k < std::max(dim, 1); ++k) {
+    const std::uint64_t extent = dim < 2 ? layout.sites : layout.lattice.extent[unsigned(k)];
+    tiles_.along[k] = label_tiles(dim, k, extent);
+    tiles_.count *= tiles_.along[k];
   }
+  lay_weights(engines, stream);
+  std::vector<std::uint32_t> listed_count, threshold;
   for (const EngineView& e : engines) {
     seeds_.push_back(e.spec.seed);
-    weighted_ = weighted_ || e.graph.is_weighted();
+    listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count()));
     for (std::uint32_t k = 0; k < e.bundles; ++k) {
       threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
     }
   }
-  for (SwendsenWangTiles& host : hosts) {
-    host.listed.resize(tiles_.listed_most);
-    host.ends.resize(tiles_.listed_most);
-    host.tile_ends.resize(2 * std::size_t{tiles_.listed_most});
-    host.weights.resize(tiles_.weights_most);
-  }
-  bonds_ = joined(hosts, &SwendsenWangTiles::bonds, stream);
-  node_first_ = joined(hosts, &SwendsenWangTiles::node_first, stream);
-  listed_ = joined(hosts, &SwendsenWangTiles::listed, stream);
-  ends_ = joined(hosts, &SwendsenWangTiles::ends, stream);
-  tile_ends_ = joined(hosts, &SwendsenWangTiles::tile_ends, stream);
-  ends_first_ = joined(hosts, &SwendsenWangTiles::ends_first, stream);
-  weight_first_ = joined(hosts, &SwendsenWangTiles::weight_first, stream);
-  weights_ = joined(hosts, &SwendsenWangTiles::weights, stream);
-  const auto upload = [&](const std::vector<std::uint32_t>& host) {
-    return DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(host), stream);
-  };
-  listed_count_ = upload(listed_count);
-  threshold_ = upload(threshold);
-  check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
-  tiles_.lattice = graphs_.lattice({});
-  tiles_.bundles = graphs_.bundles();
-  std::copy_n(hosts.front().along, 4, tiles_.along);
-  tiles_.count = hosts.front().count;
+  using Words = DeviceBuffer<std::uint32_t>;
+  listed_count_ = Words(std::span<const std::uint32_t>(listed_count), stream);
+  threshold_ = Words(std::span<const std::uint32_t>(threshold), stream);
+  const BondsOnDevice bonds(engines, graphs_, stream);
+  const std::size_t graphs = engines.size(), count = tiles_.count;
+  tiles_.listed_most = bonds.view().rewired_most;
+  bonds_ = Words(graphs * count * static_cast<unsigned>(dim) * kLabelRows);
+  node_first_ = Words(graphs * (count + 1));
+  ends_first_ = Words(graphs * (count + 1));
+  listed_ = DeviceBuffer<LabelBond>(graphs * tiles_.listed_most);
+  ends_ = DeviceBuffer<LabelEnds>(graphs * tiles_.listed_most);
+  tile_ends_ = DeviceBuffer<LabelEnd>(graphs * 2 * tiles_.listed_most);
+  Words nodes(graphs), open(graphs * count * kLabelRows), cursor(graphs * count);
+  open.clear(stream);
+  cursor.clear(stream);
+  LabelTables tables;
+  tables.bonds = bonds.view();
+  std::copy_n(tiles_.along, 4, tables.along);
+  tables.count = tiles_.count;
+  tables.bond_words = bonds_.data();
+  tables.node_first = node_first_.data();
+  tables.listed = listed_.data();
+  tables.ends = ends_.data();
+  tables.tile_ends = tile_ends_.data();
+  tables.ends_first = ends_first_.data();
+  tables.nodes = nodes.data();
+  tables.open = open.data();
+  tables.cursor = cursor.data();
+  launch_label_tables(tables, stream);
+  tiles_.nodes_most = std::ranges::max(nodes.to_host(stream));
   tiles_.bonds = bonds_.data();
   tiles_.node_first = node_first_.data();
   tiles_.listed_count = listed_count_.data();
@@ -189,6 +113,22 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   tiles_.ends = ends_.data();
   tiles_.tile_ends = tile_ends_.data();
   tiles_.ends_first = ends_first_.data();
+}
+
+void SwendsenWangBatch::lay_weights(std::span<const EngineView> engines, cudaStream_t stream) {
+  std::size_t most = 0;
+  for (const EngineView& e : engines) {
+    weighted_ = weighted_ || e.graph.is_weighted();
+    most = std::max(most, e.graph.weights().size());
+  }
+  std::vector<TileWeights> hosts(engines.size());
+  on_all_cores(hosts.size(), hosts.size() * (most + tiles_.count), [&](std::size_t k) {
+    hosts[k].lay(engines[k].graph, tiles_);
+    hosts[k].list.resize(most);
+  });
+  weight_first_ = joined(hosts, &TileWeights::first, stream);
+  weights_ = joined(hosts, &TileWeights::list, stream);
+  tiles_.weights_most = static_cast<std::uint32_t>(most);
   tiles_.weight_first = weight_first_.data();
   tiles_.weights = weights_.data();
 }

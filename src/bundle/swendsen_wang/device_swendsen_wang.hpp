@@ -35,6 +35,7 @@ class SwendsenWangBatch {
 
  private:
   void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
+  void lay_weights(std::span<const EngineView> engines, cudaStream_t stream);
   void make_room(int device, cudaStream_t stream);
   void take_memory();
 

@@ -1,7 +1,7 @@
 // Swendsen-Wang updates of bundles on the device (swendsen_wang.hpp says what an update is; same
 // bits), any set of bundles of a row of graphs at a time:
 //
-//   1 draw    a block takes a tile of a bundle (SwendsenWangTiles): open bonds and random
+//   1 draw    a block takes a tile of a bundle (DeviceLabelTiles): open bonds and random
 //             bits of 32 replicas a word, turned by the warps into 32 sites a word per replica
 //   2 label   a warp labels a tile of one replica in shared memory. A cluster that no open bond
 //             leaves is closed: its size is final. The others become nodes of a forest over all
@@ -31,6 +31,7 @@
 #include <cuda_runtime_api.h>
 
 #include "src/base/hd.hpp"
+#include "src/bundle/bonds_cuda.hpp"
 #include "src/bundle/device_layout.hpp"
 #include "src/bundle/layout.hpp"
 #include "src/bundle/swendsen_wang/label_tile.hpp"
@@ -124,24 +125,28 @@ struct LabelEnd {
   std::uint32_t listed, place;
 };
 
-// One graph's.
-struct SwendsenWangTiles {
-  SwendsenWangTiles() = default;
-  SwendsenWangTiles(const Graph& graph, const Layout& layout);
-
-  std::uint32_t along[4]{1, 1, 1, 1}, count = 0;
-  std::vector<std::uint32_t> bonds;       // [count][dim][64] lattice bonds ahead, bit x
-  std::vector<std::uint32_t> node_first;  // [count + 1] room for nodes
-  std::vector<LabelBond> listed;
-  std::vector<LabelEnds> ends;            // of the listed bonds
-  std::vector<LabelEnd> tile_ends;        // tile by tile
-  std::vector<std::uint32_t> ends_first;  // [count + 1]
-  // Sites with weights (of a bare lattice), tile by tile: place, and the weight in the upper half.
-  std::vector<std::uint32_t> weights;
-  std::vector<std::uint32_t> weight_first;  // [count + 1]
+// Tile and place of a site.
+struct LabelSpot {
+  std::uint32_t tile, place;
 };
+template <int kDim>
+RW_HD LabelSpot label_spot(const Lattice& lattice, const std::uint32_t* along, Site site) {
+  if (kDim <= 1) return {site / kLabelSites, site % kLabelSites};
+  LabelSpot spot{0, 0};
+  std::uint32_t tile_stride = 1;
+  for (int k = 0; k < kDim; ++k) {
+    const std::uint32_t extent = lattice.extent[static_cast<unsigned>(k)];
+    const std::uint32_t rest = k + 1 < kDim ? site / extent : 0;
+    const std::uint32_t length = label_length<kDim>(k), at = site - rest * extent;
+    spot.tile += at / length * tile_stride;
+    spot.place += at % length * (k == 0 ? 1 : 32 * label_stride<kDim>(k));
+    tile_stride *= along[k];
+    site = rest;
+  }
+  return spot;
+}
 
-// The SwendsenWangTiles of a range of graphs of one geometry; pointers are on the device.
+// The tiles of a range of graphs of one geometry; pointers are on the device.
 struct DeviceLabelTiles {
   DeviceLattice lattice;
   DeviceSeeds seeds;          // of the runs
@@ -149,17 +154,34 @@ struct DeviceLabelTiles {
   std::uint32_t along[4]{1, 1, 1, 1};
   std::uint32_t count = 0;                        // tiles
   std::uint32_t nodes_most = 0, listed_most = 0;  // of a graph, at most
-  const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64]
-  const std::uint32_t* node_first = nullptr;      // [graphs][count + 1]
+  const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64] that exist, bit x
+  const std::uint32_t* node_first = nullptr;      // [graphs][count + 1] room for nodes
   const std::uint32_t* listed_count = nullptr;    // [graphs]
   const LabelBond* listed = nullptr;              // [graphs][listed_most]
   const LabelEnds* ends = nullptr;                // likewise
-  const LabelEnd* tile_ends = nullptr;            // [graphs][2 listed_most]
+  const LabelEnd* tile_ends = nullptr;            // [graphs][2 listed_most] tile by tile
   const std::uint32_t* ends_first = nullptr;      // [graphs][count + 1]
+  // Sites with weights (of a bare lattice), tile by tile: place, and the weight in the upper half.
   std::uint32_t weights_most = 0;
   const std::uint32_t* weight_first = nullptr;  // [graphs][count + 1]
   const std::uint32_t* weights = nullptr;       // [graphs][weights_most]
 };
+
+// What they are made of, and where they go; all but weights.
+struct LabelTables {
+  DeviceBonds bonds;
+  std::uint32_t along[4]{1, 1, 1, 1}, count = 0;
+  std::uint32_t* bond_words = nullptr;
+  std::uint32_t* node_first = nullptr;
+  LabelBond* listed = nullptr;
+  LabelEnds* ends = nullptr;
+  LabelEnd* tile_ends = nullptr;
+  std::uint32_t* ends_first = nullptr;
+  std::uint32_t* nodes = nullptr;   // [graphs] their number at most
+  std::uint32_t* open = nullptr;    // [graphs][count][64] scratch, zero: sites that may be open
+  std::uint32_t* cursor = nullptr;  // [graphs][count] scratch, zero
+};
+void launch_label_tables(const LabelTables& g, cudaStream_t stream);
 
 // A site's label: the place of its cluster's first site in the tile, or, where the cluster is a
 // node, its number among those of the tile and this bit.

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/bundle/device_bonds.hpp"
 #include "src/bundle/host_tables.hpp"
 #include "src/bundle/wolff/wolff.hpp"
 #include "src/bundle/wolff/wolff_dense_cuda.hpp"
+#include "src/bundle/wolff/wolff_rows_cuda.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -294,34 +296,34 @@ double dense_share(const WolffLaunch& plan, double shortcuts) {
   return 0.12 + 0.42 * shortcuts;
 }
 
-// The links of special sites by rows (wolff_cuda.hpp).
-void lay_rows(const Graph& graph, const SpecialSites& sites, std::span<uint2> rows,
-              std::vector<uint2>& more) {
-  const std::uint32_t width = link_row(graph.lattice().dim);
-  std::vector<uint2> behind;  // links that a row has no room for
-  uint2* row = rows.data();
-  sites.for_each_special([&](Site site) {
-    std::uint32_t links = 0;
-    behind.clear();
-    graph.for_each_neighbour(site, [&](Site neighbour, Bond bond) {
-      const uint2 link = make_uint2(neighbour, static_cast<std::uint32_t>(bond));
-      if (links < width) {
-        row[links] = link;
-      } else {
-        behind.push_back(link);
+// The sites that a row has no room for, of one graph.
+struct CrowdedSites {
+  std::vector<std::uint64_t> to;  // rows, among those of all graphs
+  std::vector<uint2> rows, more;
+
+  void find(const Graph& graph, const SpecialSites& sites, std::uint64_t first_row) {
+    const std::uint32_t width = link_row(graph.lattice().dim);
+    const auto modified = graph.modified_sites();
+    const auto offsets = graph.offsets(), bonds = graph.neighbour_bonds();
+    for (std::size_t m = 0; m < modified.size(); ++m) {
+      const auto links = static_cast<std::uint32_t>(offsets[m + 1] - offsets[m]);
+      if (links <= width) continue;
+      const Site site = modified[m];
+      const std::uint32_t before = sites.special[site / 32] & ((1u << site % 32) - 1);
+      to.push_back(first_row + sites.special_before[site / 32] +
+                   static_cast<unsigned>(std::popcount(before)));
+      const std::uint32_t behind = links - (width - 1);
+      const uint2 rest = make_uint2(kMoreLinks, static_cast<std::uint32_t>(more.size()));
+      more.push_back(make_uint2(behind, 0));
+      for (std::uint32_t k = 0; k < links; ++k) {
+        (k + 1 < width ? rows : more)
+            .push_back(make_uint2(graph.neighbours()[offsets[m] + k],
+                                  static_cast<std::uint32_t>(bonds[offsets[m] + k])));
       }
-      ++links;
-    });
-    if (links > width) {
-      const auto place = static_cast<std::uint32_t>(more.size());
-      more.push_back(make_uint2(links - (width - 1), 0));
-      more.push_back(std::exchange(row[width - 1], make_uint2(kMoreLinks, place)));
-      more.insert(more.end(), behind.begin(), behind.end());
+      rows.push_back(rest);
     }
-    std::fill(row + std::min(links, width), row + width, make_uint2(kNoLink, 0));
-    row += width;
-  });
-}
+  }
+};
 
 }  // namespace
 
@@ -350,35 +352,43 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
 }
 
 void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
-  struct More {
-    std::vector<uint2> list;
-  };
   const std::size_t count = engines_.size(), work = count * graphs_.sites();
   const std::size_t width = link_row(graphs_.lattice({}).dim);
   std::vector<std::optional<SpecialSites>> sites(count);
   on_all_cores(count, work, [&](std::size_t k) { sites[k].emplace(engines_[k].graph); });
-  std::vector<std::size_t> rows_of;
-  for (const auto& own : sites) rows_of.push_back(own->count * width);
+  std::vector<std::uint64_t> first{0};  // rows of the graphs before
+  for (const auto& own : sites) first.push_back(first.back() + own->count);
   wolff_.plane_words = sites.front()->plane_words;
-  const Staged<uint2> specials(std::vector<std::size_t>(count, wolff_.plane_words)), rows(rows_of);
-  std::vector<More> mores(count);
+  const Staged<uint2> specials(std::vector<std::size_t>(count, wolff_.plane_words));
+  std::vector<CrowdedSites> crowded(count);
   on_all_cores(count, work, [&](std::size_t k) {
     for (std::size_t w = 0; w < wolff_.plane_words; ++w) {
       specials[k][w] = make_uint2(sites[k]->special[w], sites[k]->special_before[w]);
     }
-    lay_rows(engines_[k].graph, *sites[k], rows[k], mores[k].list);
+    crowded[k].find(engines_[k].graph, *sites[k], first[k]);
   });
   special_ = specials.to_device(stream);
-  row_ = rows.to_device(stream);
-  more_ = joined(mores, &More::list, stream);
+  more_ = joined(crowded, &CrowdedSites::more, stream);
+  row_ = DeviceBuffer<uint2>(first.back() * width);
+  {
+    const BondsOnDevice bonds(engines_, graphs_, stream);
+    const auto made_to = joined(crowded, &CrowdedSites::to, stream);
+    const auto made = joined(crowded, &CrowdedSites::rows, stream);
+    const DeviceBuffer<std::uint64_t> rows_before(std::span<const std::uint64_t>(first), stream);
+    DeviceBuffer<std::uint32_t> links(first.back());
+    launch_wolff_rows({bonds.view(), special_.data(), rows_before.data(), wolff_.plane_words,
+                       row_.data(), links.data(), made.data(), made_to.data(), made_to.size()},
+                      first.back(), stream);
+    check_cuda(cudaStreamSynchronize(stream), "laying out links");
+  }
   std::vector<std::uint32_t> bond;
   std::vector<DeviceWolffGraph> graphs;
   std::uint64_t bonds = 0, shortcuts = 0;
   for (std::size_t more = 0, k = 0; k < engines_.size(); ++k) {
     const EngineView& e = engines_[k];
-    graphs.push_back({e.spec.seed, special_.data() + specials.first(k), row_.data() + rows.first(k),
-                      more_.data() + more});
-    more += mores[k].list.size();
+    graphs.push_back({e.spec.seed, special_.data() + specials.first(k),
+                      row_.data() + first[k] * width, more_.data() + more});
+    more += crowded[k].more.size();
     for (std::uint32_t b = 0; b < e.bundles; ++b) {
       bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
     }
