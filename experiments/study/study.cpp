@@ -559,9 +559,10 @@ class Batch : public std::enable_shared_from_this<Batch> {
     // written while the last are still being measured.
     const double share = std::min(share_, left_ / static_cast<double>(devices_));
     const GroupSize size = group_size(first.spec);
-    const double tasks = first.seconds > 0 ? std::ceil(share / first.seconds) : 1;
-    const auto part = static_cast<std::size_t>(std::clamp(tasks, 1.0, double(size.most)));
-    const std::size_t most = part, least = std::min(size.least, part);
+    const auto some = first.seconds > 0 ? std::ceil(share / first.seconds) : 1;
+    const auto most =
+        static_cast<std::size_t>(std::clamp(some, double(size.fewest), double(size.most)));
+    const std::size_t least = std::min(size.least, most);
     const std::size_t half = (pending_.size() + 2 * workers_.size() - 1) / (2 * workers_.size());
     const std::size_t wanted = device < 0 ? 1 : std::clamp(half, least, most);
     for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {

@@ -433,9 +433,12 @@ GroupSize group_size(const TaskSpec& spec) {
   };
   const double launched = std::floor(kMostBundles / std::ceil(replicas / 32));
   const std::size_t most = count(std::min({tasks, launched, kMostSeries / series}));
-  if (static_cast<double>(most) * series <= kLargeSeries) return {most, most};
-  const double few = std::max(filling / kWorthwhile, kFillingBundles);
-  return {most, std::min(most, count(std::ceil(few / (replicas / 32))))};
+  const auto holding = [&](double bundles) {
+    return std::min(most, count(std::ceil(bundles / (replicas / 32))));
+  };
+  const std::size_t fewest = holding(filling / kWorthwhile);
+  if (static_cast<double>(most) * series <= kLargeSeries) return {most, most, fewest};
+  return {most, holding(std::max(filling / kWorthwhile, kFillingBundles)), fewest};
 }
 
 std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run) {

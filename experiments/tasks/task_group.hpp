@@ -83,10 +83,11 @@ bool run_together(const TaskSpec& a, const TaskSpec& b);
 // updates, which wait for memory more than for anything else, by their replicas.
 double filling_bundles(double sites);
 
-// How many tasks like this one fill a CUDA device, 1 where one does; and how few are a group where
-// that lets files be written beside the engines from early on: fewer where series are large.
+// How many tasks like this one fill a CUDA device, 1 where one does; how few are a group where that
+// lets files be written beside the engines from early on: fewer where series are large; and how few
+// are worth a group of their own where others would be idle.
 struct GroupSize {
-  std::size_t most = 1, least = 1;
+  std::size_t most = 1, least = 1, fewest = 1;
 };
 GroupSize group_size(const TaskSpec& spec);
 

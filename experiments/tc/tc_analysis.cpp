@@ -209,15 +209,6 @@ void collapse(const PointData& point, PointResult& result) {
   }
 }
 
-PointResult analyse_point(const StudyConfig& config, const PointData& point) {
-  PointResult result = locate_tc(config, point);
-  collapse(point, result);
-  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
-    result.sizes[k].simulated = simulated_curves(point.sizes[k]);
-  }
-  return result;
-}
-
 // What is known exactly makes better shifts than what was measured, which stands beside it.
 void take_tc0(const StudyConfig& config, TcResult& result) {
   for (const auto& point : result.points) {
@@ -319,8 +310,14 @@ TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& poi
   TcResult result;
   result.points.resize(points.size());
   constexpr std::size_t work = 10'000'000;  // of a point
-  on_all_cores(points.size(), points.size() * work,
-               [&](std::size_t k) { result.points[k] = analyse_point(config, points[k]); });
+  on_all_cores(points.size(), points.size() * work, [&](std::size_t k) {
+    PointResult& at = result.points[k] = locate_tc(config, points[k]);
+    for (std::size_t size = 0; size < points[k].sizes.size(); ++size) {
+      at.sizes[size].simulated = simulated_curves(points[k].sizes[size]);
+    }
+  });
+  // Each by all cores: a fit for every graph, the most work by far.
+  for (std::size_t k = 0; k < points.size(); ++k) collapse(points[k], result.points[k]);
   take_tc0(config, result);
   if (result.tc0_source.empty()) return result;
 

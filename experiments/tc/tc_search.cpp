@@ -24,7 +24,9 @@
 #include "experiments/tc/tc_tasks.hpp"
 #include "experiments/tc/tc_window.hpp"
 #include "experiments/tc/tree_search.hpp"
+#include "src/base/all_cores.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 
 namespace rewise {
 namespace {
@@ -341,22 +343,16 @@ class Search {
   bool settle(std::size_t k, const Who& who) {
     if (k == 0) return false;
     for (int move = 0; move <= kMostMoves; ++move) {
+      std::vector<WindowShift> shifts(who.size());
+      {
+        const profile::Span span(profile::Work::analysis, "windows");
+        for_each_point(who, [&](std::size_t n) { shifts[n] = wanted_of(point(who[n]), k, move); });
+      }
       Who moved;
-      for (const auto i : who) {
-        TcPoint& at = point(i);
-        const auto& sizes = at.data.sizes;
-        const auto &small = sizes[k - 1].samples, &large = sizes[k].samples;
-        WindowShift wanted = wanted_shift(at.data.p, small, large, at.centre, at.half_width);
-        // Where the search may do more than the versions did whose studies fix the equilibration.
-        if (!config_.equilibrate && at.data.p > 0 && (move < kMostMoves || !wanted.settled)) {
-          const bool limit = config_.model == ModelKind::ising && move < kMovesForLimit;
-          const double most = limit ? at.half_width * (at.wide ? 1 : kWide) : 0;
-          wanted = wanted_shift_of_both(small, large, at.centre, at.half_width, most);
-          if (!wanted.settled && at.wide) wanted.wider = false;
-          at.wide = at.wide || wanted.wider;
-        }
-        if (wanted.settled) {
-          at.centre += wanted.shift;  // the best estimate so far is the next centre
+      for (std::size_t n = 0; n < who.size(); ++n) {
+        TcPoint& at = point(who[n]);
+        if (shifts[n].settled) {
+          at.centre += shifts[n].shift;  // the best estimate so far is the next centre
           at.data.window.clear();
         } else if (move == kMostMoves) {
           at.data.window = fmt::format(
@@ -364,8 +360,8 @@ class Search {
               "sampling.temperatures",
               extents_text(tasks_.extents(k)));
         } else {
-          move_window(at, k, wanted.shift);
-          moved.push_back(i);
+          move_window(at, k, shifts[n].shift);
+          moved.push_back(who[n]);
         }
       }
       if (moved.empty()) return move == 0;
@@ -373,6 +369,29 @@ class Search {
       fill(k, std::min(tasks_.first_graphs(k), kPilotGraphs), moved);
     }
     return false;
+  }
+
+  // Where the window of size k should lie after so many moves.
+  WindowShift wanted_of(TcPoint& at, std::size_t k, int move) const {
+    const auto& sizes = at.data.sizes;
+    const auto &small = sizes[k - 1].samples, &large = sizes[k].samples;
+    WindowShift wanted = wanted_shift(at.data.p, small, large, at.centre, at.half_width);
+    // Where the search may do more than the versions did whose studies fix the equilibration.
+    if (!config_.equilibrate && at.data.p > 0 && (move < kMostMoves || !wanted.settled)) {
+      const bool limit = config_.model == ModelKind::ising && move < kMovesForLimit;
+      const double most = limit ? at.half_width * (at.wide ? 1 : kWide) : 0;
+      wanted = wanted_shift_of_both(small, large, at.centre, at.half_width, most);
+      if (!wanted.settled && at.wide) wanted.wider = false;
+      at.wide = at.wide || wanted.wider;
+    }
+    return wanted;
+  }
+
+  // f(number in `who`), side by side: some milliseconds each.
+  template <class F>
+  static void for_each_point(const Who& who, const F& f) {
+    constexpr std::size_t work = 5'000'000;
+    on_all_cores(who.size(), who.size() * work, f);
   }
 
   // The window of the size before follows where it would no longer cover the crossing, unless a
@@ -403,10 +422,12 @@ class Search {
     std::iota(open.begin(), open.end(), std::size_t{0});
     std::vector<TargetStep> steps(tasks_.points.size());
     while (true) {
-      for (const auto i : open) {
-        steps[i] = next_step(config_, point(i).data);
-        note(point(i).data, steps[i]);
+      {
+        const profile::Span span(profile::Work::analysis, "target");
+        for_each_point(
+            open, [&](std::size_t n) { steps[open[n]] = next_step(config_, point(open[n]).data); });
       }
+      for (const auto i : open) note(point(i).data, steps[i]);
       std::erase_if(open,
                     [&](std::size_t i) { return steps[i].reached || !steps[i].stopped.empty(); });
       on_round(tasks_.computed_some(), open.empty());

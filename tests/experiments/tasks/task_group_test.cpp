@@ -376,8 +376,10 @@ TEST_CASE("which tasks run together, and how many fill a device") {
   CHECK(group_size(spec).most == 1);
   spec.graph.extents = {1024, 1024};
   CHECK(group_size(spec).most == 4);
+  CHECK(group_size(spec).fewest == 1);
   spec.graph.extents = {128, 128};
   CHECK(group_size(spec).most == 32);
+  CHECK(group_size(spec).fewest == 2);  // a sixteenth of what fills a device
   spec.graph.extents = {16, 16};
   CHECK(group_size(spec).most == 256);
   CHECK(group_size(spec).least == 128);
