@@ -296,6 +296,10 @@ double dense_share(const WolffLaunch& plan, double shortcuts) {
   return 0.12 + 0.42 * shortcuts;
 }
 
+// What it costs that some bundles of a launch take the one form and some the other, over the dense
+// form's for all of them: a quarter at L = 512, a half at 256, two thirds at 32^3.
+constexpr double kBothForms = 0.4;
+
 // The sites that a row has no room for, of one graph.
 struct CrowdedSites {
   std::vector<std::uint64_t> to;  // rows, among those of all graphs
@@ -505,6 +509,8 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   if (options_.wolff_form != WolffForm::automatic || limit_ > 0 || !dense_fits_) return;
   const auto all = static_cast<double>(graphs_.sites()) * kReplicas;
   std::vector<std::uint32_t> forms = dense_bundles_;
+  std::vector<std::size_t> known;
+  double sparse = 0, both = 0;  // what the updates take, over that of one bundle's dense form
   for (std::size_t b = 0; b < forms.size(); ++b) {
     const std::uint64_t updates = updates_[b / graphs_.bundles()];
     if (updates == 0) continue;
@@ -512,7 +518,16 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
     for (std::size_t r = 0; r < kReplicas; ++r) {
       sites += static_cast<double>(flipped[b * kReplicas + r]);
     }
-    forms[b] = sites > dense_share_ * all * static_cast<double>(updates) ? ~0u : 0u;
+    const double cost = sites / (dense_share_ * all * static_cast<double>(updates));
+    forms[b] = cost > 1 ? ~0u : 0u;
+    known.push_back(b);
+    sparse += cost;
+    both += std::min(cost, 1.0);
+  }
+  // Two forms one after the other fill the device half as well each.
+  const auto dense = static_cast<double>(known.size());
+  if (std::min(sparse, dense) < both + kBothForms * dense) {
+    for (const std::size_t b : known) forms[b] = dense < sparse ? ~0u : 0u;
   }
   std::fill(updates_.begin(), updates_.end(), 0);
   if (forms == dense_bundles_) return;
@@ -525,8 +540,8 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   }
   dense_bundles_ = forms;
   forms_.copy_in(dense_bundles_, stream);
-  const auto dense = std::count(forms.begin(), forms.end(), ~0u);
-  mix_ = dense == 0 ? kSparse : dense == std::ssize(forms) ? kDense : kBoth;
+  const auto dense_ones = std::count(forms.begin(), forms.end(), ~0u);
+  mix_ = dense_ones == 0 ? kSparse : dense_ones == std::ssize(forms) ? kDense : kBoth;
 }
 
 }  // namespace rewise::bundle
