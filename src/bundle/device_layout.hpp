@@ -6,7 +6,7 @@
 //   ((bundle / vec) * words + slot) * vec + bundle % vec,     slots as in layout.hpp,
 // so a thread loads its site's words of four bundles at once, a warp loads whole lines, and a
 // modified cell's random neighbours come as 16 bytes of a 32-byte sector. vec is 4 where the number
-// of bundles of a graph is a multiple of 4, 2 where it is one of 2, else 1.
+// of bundles of a graph is a multiple of 4, else 3 or 2 where it is one of that, else 1.
 // Plain pointers and numbers: passed to kernels by value. Nothing here owns memory.
 #pragma once
 
@@ -44,12 +44,13 @@ inline constexpr std::uint32_t kNoPlace = ~0u;
 
 // The widest pack of a graph's bundles.
 constexpr int vec_of(std::uint32_t bundles) {
-  return bundles % 4 == 0 ? 4 : bundles % 2 == 0 ? 2 : 1;
+  return bundles % 4 == 0 ? 4 : bundles % 3 == 0 ? 3 : bundles % 2 == 0 ? 2 : 1;
 }
 // Calls f.template operator()<kVec>() (host).
 template <class F>
 void with_vec(int vec, F&& f) {
   if (vec == 4) return f.template operator()<4>();
+  if (vec == 3) return f.template operator()<3>();
   if (vec == 2) return f.template operator()<2>();
   f.template operator()<1>();
 }

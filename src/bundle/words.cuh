@@ -24,7 +24,10 @@ __device__ __forceinline__ Pack<kVec> load(const std::uint32_t* p) {
     const uint2 v = *reinterpret_cast<const uint2*>(p);
     return {{v.x, v.y}};
   } else {
-    return {{*p}};
+    Pack<kVec> pack;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) pack.w[v] = p[v];
+    return pack;
   }
 }
 template <int kVec>
@@ -34,7 +37,8 @@ __device__ __forceinline__ void store(std::uint32_t* p, const Pack<kVec>& v) {
   } else if constexpr (kVec == 2) {
     *reinterpret_cast<uint2*>(p) = make_uint2(v.w[0], v.w[1]);
   } else {
-    *p = v.w[0];
+#pragma unroll
+    for (int k = 0; k < kVec; ++k) p[k] = v.w[k];
   }
 }
 

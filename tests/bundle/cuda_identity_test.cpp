@@ -47,6 +47,7 @@ TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]"
          {std::tuple{LocalUpdate::metropolis, Schedule{1, 0}, 1u, 32u},
           std::tuple{LocalUpdate::glauber, Schedule{1, 0}, 2u, 64u},
           std::tuple{LocalUpdate::metropolis, Schedule{0, 4}, 1u, 32u},
+          std::tuple{LocalUpdate::metropolis, Schedule{3, 1}, 3u, 32u},
           std::tuple{LocalUpdate::glauber, Schedule{2, 3}, 1u, 128u}}) {
       const std::uint64_t cycles = 200 / schedule.steps_per_cycle();
       auto cpu = engine(graph, local, temperatures, replicas, -1);

@@ -101,7 +101,7 @@ TEST_CASE("sweeps within blocks make the CPU's moves at every degree", "[gpu]") 
   const Graph graph = degrees_up_to(20);
   graph.validate();
   for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-    for (const std::uint32_t replicas : {32u, 64u, 128u, 32768u}) {
+    for (const std::uint32_t replicas : {32u, 64u, 96u, 128u, 32768u}) {
       EngineSpec spec;
       spec.local = local;
       spec.betas = {0.3};
@@ -120,7 +120,7 @@ TEST_CASE("one launch per colour makes the CPU's moves where a block holds too l
       {9000}, {130, 74}, {16, 18, 34}, {8, 10, 8, 16}};
   for (const auto& shape : shapes) {
     for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      for (const std::uint32_t replicas : {32u, 64u, 128u}) {
+      for (const std::uint32_t replicas : {32u, 64u, 96u, 128u}) {
         INFO("dim " << shape.size() << " replicas " << replicas);
         const Fleet fleet(shape, 3, local, replicas);
         auto batch = fleet.together();

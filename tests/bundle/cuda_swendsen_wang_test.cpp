@@ -63,6 +63,7 @@ TEST_CASE("Swendsen-Wang of bundles on CUDA makes the CPU's moves on lattices", 
       const double scale = shape.size() > 2 ? 1.5 : 1;
       comparisons += compare(graph, spec_of({1.5 * scale, 3.0 * scale}, 32), {1, 2}, 5);
       comparisons += compare(graph, spec_of({2.2 * scale}, 128), {0, 3}, 4);
+      comparisons += compare(graph, spec_of({2.4 * scale}, 96), {1, 1}, 2);
     }
   }
   CHECK(comparisons >= 120);

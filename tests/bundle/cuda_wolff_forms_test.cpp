@@ -86,6 +86,7 @@ TEST_CASE("every form of Wolff updates on CUDA makes the CPU's moves on lattices
                   << std::string(to_string(rule)));
       comparisons += compare_forms(graph, spec_of({1.5, 3.0}, 32), {1, 4}, 6);
       comparisons += compare_forms(graph, spec_of({2.2}, 128), {0, 3}, 4);
+      comparisons += compare_forms(graph, spec_of({2.4}, 96), {1, 1}, 2);
     }
   }
   CHECK(comparisons >= 60);
