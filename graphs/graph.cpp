@@ -255,6 +255,13 @@ void Graph::fill_neighbours() {
   }
 }
 
+std::size_t Graph::gone_bonds() const {
+  const Bond own = lattice_.dim == 0 ? 0 : lattice_.bonds();
+  const auto added =
+      std::ranges::partition_point(rewired_, [own](const RewiredBond& r) { return r.bond < own; });
+  return static_cast<std::size_t>(added - rewired_.begin()) + removed_.size();
+}
+
 std::uint32_t Graph::degree(Site site) const {
   if (const auto m = modified_index(site)) {
     return static_cast<std::uint32_t>(offsets_[*m + 1] - offsets_[*m]);

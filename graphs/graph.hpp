@@ -114,6 +114,8 @@ class Graph {
     for (const Bond bond : removed_) f(bond);
   }
 
+  std::size_t gone_bonds() const;  // how many those are
+
   // Throws Error(data) naming the first offending bond.
   void validate() const;
 

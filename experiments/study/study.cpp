@@ -13,6 +13,7 @@
 #include <deque>
 #include <exception>
 #include <future>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -283,6 +284,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
         host_(shared.host),
         workers_(std::move(workers)),
         devices_(std::set<int>(workers_.begin(), workers_.end()).size()),
+        started_(workers_.size()),
         cores_(cores),
         missing_(tasks_.size()) {
     pending_.resize(tasks_.size());
@@ -335,7 +337,8 @@ class Batch : public std::enable_shared_from_this<Batch> {
       guarded([&] { start(threads); });
       loop(workers_.front(), true);
     });
-    ahead_.clear();  // what they claimed is let go
+    ahead_.clear();  // after what they are at
+    ready_.clear();  // what they claimed is let go
     guarded([&] {
       // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
       if (!over() && this_rank().first()) shared_.packer.add(tasks_);
@@ -376,7 +379,8 @@ class Batch : public std::enable_shared_from_this<Batch> {
       const std::lock_guard lock(mutex_);
       const auto fits = std::ranges::find_if(resumed_, [&](const auto& one) {
         const int own = one.group->device();
-        return own == device || std::ranges::find(workers_, own) == workers_.end();
+        const auto end = workers_.begin() + static_cast<std::ptrdiff_t>(started_);
+        return own == device || std::find(workers_.begin(), end, own) == end;
       });
       if (fits == resumed_.end()) return nullptr;
       entry = std::move(*fits);
@@ -444,6 +448,8 @@ class Batch : public std::enable_shared_from_this<Batch> {
       } catch (const std::system_error& error) {
         progress_.line(fmt::format("warning: {} workers instead of {}: {}", k, workers_.size(),
                                    error.code().message()));
+        const std::lock_guard lock(mutex_);
+        started_ = k;
         return;
       }
     }
@@ -459,13 +465,12 @@ class Batch : public std::enable_shared_from_this<Batch> {
       while (!over()) {
         Group group = take_ready(device);
         if (over()) return;  // what it claimed is let go
-        if (group == nullptr) group = prepare(device, order, false);
+        if (group == nullptr) group = prepare(device, std::exchange(order, Longest::first), false);
         if (group == nullptr) {
           behind.clear();  // a task of them may have to be done again
-          group = prepare(device, order, false);
+          group = prepare(device, Longest::first, false);
           if (group == nullptr) return;
         }
-        order = Longest::first;
         if (looks_ahead) prepare_ahead(device);
         const double part = device < 0 ? cores_ : group->device_bytes();
         if (device >= 0) make_room_beside_resting(device, part);
@@ -493,39 +498,56 @@ class Batch : public std::enable_shared_from_this<Batch> {
 
   // A group that rested on this device, or that was made ready, for whichever worker comes first.
   Group take_ready(int device) {
-    while (!over()) {
-      if (Group group = take_resumed(device)) return group;
-      std::future<Group> ahead;
-      {
-        const std::lock_guard lock(mutex_);
-        if (ahead_.empty()) return nullptr;
-        ahead = std::move(ahead_.front());
-        ahead_.pop_front();
-      }
+    if (Group group = take_resumed(device)) return group;
+    std::unique_lock lock(mutex_);
+    const auto none_to_come = [this] { return !ready_.empty() || preparing_ == 0; };
+    if (!none_to_come()) {
       const profile::Span span(profile::Work::wait, "graphs");
-      Group group = ahead.get();
-      if (group == nullptr) continue;
-      group->go_to(device);
-      return group;
+      changed_.wait(lock, none_to_come);
     }
-    return nullptr;
+    if (ready_.empty()) return nullptr;
+    Group group = std::move(ready_.front());
+    ready_.pop_front();
+    group->go_to(device);
+    return group;
   }
 
+  // Beside what runs; as many as there are workers. Where no thread is to be had, a worker makes
+  // its next group ready by itself.
   void prepare_ahead(int device) {
-    const auto prepare_next = [this, device] { return prepare(device, Longest::first, true); };
-    const std::lock_guard lock(mutex_);
-    try {
-      ahead_.push_back(std::async(std::launch::async, prepare_next));
-    } catch (const std::system_error&) {  // no thread to be had: when it is asked for
-      ahead_.push_back(std::async(std::launch::deferred, prepare_next));
+    const auto work = [this, device] {
+      guarded([&] {
+        if (Group group = prepare(device, Longest::first, true)) {
+          const std::lock_guard lock(mutex_);
+          ready_.push_back(std::move(group));
+        }
+      });
+      end_preparing();
+    };
+    std::future<void>* thread = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (ready_.size() + preparing_ >= workers_.size()) return;
+      thread = &ahead_.emplace_back();
+      ++preparing_;
     }
+    try {
+      *thread = std::async(std::launch::async, work);
+    } catch (const std::exception&) {
+      end_preparing();
+    }
+  }
+  void end_preparing() {
+    const std::lock_guard lock(mutex_);
+    --preparing_;
+    changed_.notify_all();
   }
 
   // The next tasks, on CUDA several alike (but none that another worker should have), ready to run;
   // nothing where none are left.
   Group prepare(int device, Longest order, bool ahead) {
     while (!over()) {
-      const std::vector<std::size_t> some = take(device, order);
+      const auto some = take(device, std::exchange(order, Longest::first));  // then those not held
       if (some.empty()) return nullptr;
       std::vector<char> found(some.size());
       host_.for_each(some.size(), [&](std::size_t k) { found[k] = look_for_result(some[k]); });
@@ -557,20 +579,20 @@ class Batch : public std::enable_shared_from_this<Batch> {
     // No more than a worker's share of the work and, towards the end, than a device's of what is
     // left; and where files take long half of what is left to each, so that those of the first are
     // written while the last are still being measured.
-    const double share = std::min(share_, left_ / static_cast<double>(devices_));
+    const double share = std::min(share_, left_ / static_cast<double>(devices_)) * (1 - 1e-9);
     const GroupSize size = group_size(first.spec);
-    const auto some = first.seconds > 0 ? std::ceil(share / first.seconds) : 1;
-    const auto most =
-        static_cast<std::size_t>(std::clamp(some, double(size.fewest), double(size.most)));
-    const std::size_t least = std::min(size.least, most);
     const std::size_t half = (pending_.size() + 2 * workers_.size() - 1) / (2 * workers_.size());
-    const std::size_t wanted = device < 0 ? 1 : std::clamp(half, least, most);
-    for (std::size_t k = pending_.size(); k-- > 0 && group.size() < wanted;) {
-      if (!group.empty() && !run_together(first.spec, tasks_[pending_[k]].spec)) continue;
+    const std::size_t most = device < 0 ? 1 : std::clamp(half, size.least, size.most);
+    double seconds = 0;
+    for (std::size_t k = pending_.size(); k-- > 0 && group.size() < most;) {
+      if (seconds >= share && group.size() >= size.fewest) break;
+      const StudyTask& task = tasks_[pending_[k]];
+      if (!group.empty() && !run_together(first.spec, task.spec)) continue;
       group.push_back(pending_[k]);
-      left_ -= tasks_[pending_[k]].seconds;
+      seconds += task.seconds;
       pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(k));
     }
+    left_ -= seconds;
     if (order == Longest::last) std::ranges::reverse(pending_);
     return group;
   }
@@ -739,6 +761,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
   HostThreads& host_;
   const std::vector<int> workers_;
   const std::size_t devices_;  // of them
+  std::size_t started_;        // the first of them run
   const double cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -747,7 +770,9 @@ class Batch : public std::enable_shared_from_this<Batch> {
   std::vector<std::size_t> pending_;           // taken from the back
   std::vector<RestingGroups::Entry> resumed_;  // groups of which more is asked
   std::vector<std::function<void()>> before_;  // what such groups had to call: they keep batches
-  std::deque<std::future<Group>> ahead_;       // groups that are being made ready
+  std::deque<Group> ready_;                    // to be run
+  std::size_t preparing_ = 0;                  // groups that will be ready, or nothing
+  std::list<std::future<void>> ahead_;         // threads that make them ready
   double left_ = 0, share_ = 0;                // seconds of those pending; a worker's of all
   std::size_t held_in_a_row_ = 0;
   std::string holder_, waits_for_;  // who holds a task, and which

@@ -387,11 +387,14 @@ class Search {
     return wanted;
   }
 
-  // f(number in `who`), side by side: some milliseconds each.
+  // f(number in `who`), some milliseconds each: side by side, or, where they are few, one after the
+  // other, each by all cores.
   template <class F>
-  static void for_each_point(const Who& who, const F& f) {
+  void for_each_point(const Who& who, const F& f) const {
     constexpr std::size_t work = 5'000'000;
-    on_all_cores(who.size(), who.size() * work, f);
+    const bool many = 2 * who.size() > static_cast<std::size_t>(study_.threads());
+    if (many) return on_all_cores(who.size(), who.size() * work, f);
+    for (std::size_t n = 0; n < who.size(); ++n) f(n);
   }
 
   // The window of the size before follows where it would no longer cover the crossing, unless a

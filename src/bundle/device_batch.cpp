@@ -97,7 +97,7 @@ void DeviceBatch::check_memory() const {
   std::uint64_t need = 0, replicas = 0;
   for (const EngineView& e : engines_) {
     const std::uint64_t spins = std::uint64_t{e.bundles} * e.layout.words * 4;
-    const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count() * 24 +
+    const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count * 24 +
                                 e.layout.sites * 4 + e.layout.rows * 32ull;
     need += 2 * spins + graph;
     replicas += e.bundles * kReplicas;

@@ -1,9 +1,12 @@
 #include "src/bundle/device_bonds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
+#include "src/base/error.hpp"
 #include "src/bundle/host_tables.hpp"
 
 namespace rewise::bundle {
@@ -15,7 +18,14 @@ BondsOnDevice::BondsOnDevice(std::span<const EngineView> engines, const DeviceGr
   std::vector<std::uint32_t> bare_first{0};
   std::uint32_t bare_most = 0;
   for (const EngineView& e : engines) {
-    rewired_of.push_back(e.layout.rewired.count());
+    const Bond largest = e.layout.lattice.bonds() + e.layout.rewired.count;
+    if (largest > 0xFFFFFFFFull) {
+      throw Error(ExitCode::usage,
+                  fmt::format("{} bonds are too many for cluster updates of the bundle engine (at "
+                              "most 2^32 - 1)",
+                              largest));
+    }
+    rewired_of.push_back(e.layout.rewired.count);
     bare_of.push_back(e.graph.removed_bonds().size());
     bonds_.rewired_most =
         std::max(bonds_.rewired_most, static_cast<std::uint32_t>(rewired_of.back()));
@@ -23,12 +33,13 @@ BondsOnDevice::BondsOnDevice(std::span<const EngineView> engines, const DeviceGr
     bare_first.push_back(bare_first.back() + static_cast<std::uint32_t>(bare_of.back()));
   }
   const Staged<std::uint32_t> rewired(rewired_of), bare(bare_of);
-  const auto to_word = [](Bond bond) { return static_cast<std::uint32_t>(bond); };
   on_all_cores(engines.size(), rewired.first(engines.size()) + bare.first(engines.size()),
                [&](std::size_t k) {
-                 std::ranges::transform(engines[k].layout.rewired.bond, rewired[k].begin(),
-                                        to_word);
-                 std::ranges::transform(engines[k].graph.removed_bonds(), bare[k].begin(), to_word);
+                 const auto to_word = [](Bond bond) { return static_cast<std::uint32_t>(bond); };
+                 const Graph& graph = engines[k].graph;
+                 std::ranges::transform(graph.rewired_bonds(), rewired[k].begin(), to_word,
+                                        &RewiredBond::bond);
+                 std::ranges::transform(graph.removed_bonds(), bare[k].begin(), to_word);
                });
   rewired_ = rewired.to_device(stream);
   const DeviceBuffer<std::uint32_t> gone = bare.to_device(stream);

@@ -259,7 +259,7 @@ void DeviceGraphs::lay_pairs(std::span<const EngineView> engines, cudaStream_t s
     std::vector<std::size_t> counts;
     std::vector<std::uint32_t> first{0};
     for (std::size_t k = 0; k < engines.size(); ++k) {
-      const auto count = static_cast<std::uint32_t>(list_of(k).count());
+      const auto count = static_cast<std::uint32_t>(list_of(k).count);
       counts.push_back(count);
       first.push_back(first.back() + count);
       measurement_.most = std::max(measurement_.most, count);

@@ -114,32 +114,29 @@ void group_modified(Layout& layout, const Graph& graph) {
   }
 }
 
-void add_bond(BondList& list, const Layout& layout, Bond bond, Site a, Site b) {
-  const int colour = layout.lattice.dim == 0 ? 0 : layout.lattice.colour(a);
-  list.bond.push_back(bond);
-  list.a.push_back(layout.slot(a, colour));
-  list.b.push_back(layout.slot(b, 1 - colour));
-}
-
 void list_bonds(Layout& layout, const Graph& graph) {
   const Lattice& lattice = layout.lattice;
-  const std::size_t rewired = graph.rewired_bonds().size();
-  layout.rewired.bond.reserve(rewired);
-  layout.rewired.a.reserve(round_up(rewired));
-  layout.rewired.b.reserve(round_up(rewired));
   StopCheck check;
-  for (const RewiredBond& r : graph.rewired_bonds()) {
+  const auto open = [](BondList& list, std::size_t count) {
+    list.count = count;
+    list.a.resize(round_up(count), kGuard);
+    list.b.resize(round_up(count), kGuard);
+  };
+  const auto put = [&](BondList& list, std::size_t i, Site a, Site b) {
     check();
-    add_bond(layout.rewired, layout, r.bond, r.a, r.b);
+    const int colour = lattice.dim == 0 ? 0 : lattice.colour(a);
+    list.a[i] = layout.slot(a, colour);
+    list.b[i] = layout.slot(b, 1 - colour);
+  };
+  const auto rewired = graph.rewired_bonds();
+  open(layout.rewired, rewired.size());
+  for (std::size_t i = 0; i < rewired.size(); ++i) {
+    put(layout.rewired, i, rewired[i].a, rewired[i].b);
   }
-  graph.for_each_gone([&](Bond bond) {
-    check();
-    add_bond(layout.removed, layout, bond, lattice.home_a(bond), lattice.home_b(bond));
-  });
-  for (BondList* list : {&layout.rewired, &layout.removed}) {
-    list->a.resize(round_up(list->a.size()), kGuard);
-    list->b.resize(round_up(list->b.size()), kGuard);
-  }
+  open(layout.removed, graph.gone_bonds());
+  std::size_t gone = 0;
+  graph.for_each_gone(
+      [&](Bond bond) { put(layout.removed, gone++, lattice.home_a(bond), lattice.home_b(bond)); });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 // Modified cells are grouped by colour and degree, neighbours column-wise, so that a vector of
 // cells gathers its j-th neighbours together. Where most cells are modified, a CPU's engine lists
 // all of them: rows that are updated only to be written over are work for nothing. Memory: 8 bytes
-// per lattice row, 8 + 4 k bytes per modified cell, 32 per rewired bond.
+// per lattice row, 8 + 4 k bytes per modified cell, 16 per rewired bond.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,8 @@ struct ModifiedGroup {
 
 // Bonds as pairs of slots, padded with pairs of equal slots (which always agree).
 struct BondList {
-  std::vector<Bond> bond;  // [count]
+  std::uint64_t count = 0;
   std::vector<Slot> a, b;  // [padded]
-  std::uint64_t count() const { return bond.size(); }
 };
 
 struct Layout {
@@ -55,8 +54,8 @@ struct Layout {
   std::vector<ModifiedGroup> modified;  // ordered by colour, then degree
   bool every_cell;                      // `modified` has all cells
   std::uint64_t modified_cells = 0;
-  BondList rewired;  // the rewired bonds where they are now
-  BondList removed;  // the lattice bonds that are gone, at their lattice places
+  BondList rewired;  // the rewired bonds where they are now, in the graph's order
+  BondList removed;  // the lattice bonds that are gone, at their lattice places, ascending
 
   // Lattices too narrow for a vector per row: neighbours by table, [colour][2 dim][padded half].
   bool by_table = false;

@@ -71,7 +71,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   std::vector<std::uint32_t> listed_count, threshold;
   for (const EngineView& e : engines) {
     seeds_.push_back(e.spec.seed);
-    listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count()));
+    listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count));
     for (std::uint32_t k = 0; k < e.bundles; ++k) {
       threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
     }

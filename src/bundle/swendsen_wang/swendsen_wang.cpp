@@ -334,10 +334,10 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     std::fill(words, words + sites / 32, ~0u);
     if (sites % 32 != 0) words[sites / 32] = (1u << sites % 32) - 1;
   }
-  for (const Bond index : l.removed.bond) {
+  graph.for_each_gone([&](Bond index) {
     const std::uint64_t site = index / dim;
     present[index % dim * plane_words + site / 32] &= ~(1u << site % 32);
-  }
+  });
   const RunTable runs(l.lattice, sites);
   StopCheck check;
   for (const RewiredBond& r : graph.rewired_bonds()) {

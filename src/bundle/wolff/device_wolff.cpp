@@ -397,7 +397,7 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
       bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
     }
     bonds = std::max(bonds, e.graph.bonds());
-    shortcuts += e.layout.rewired.count();
+    shortcuts += e.layout.rewired.count;
   }
   bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
   wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
@@ -530,18 +530,21 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
     for (const std::size_t b : known) forms[b] = dense < sparse ? ~0u : 0u;
   }
   std::fill(updates_.begin(), updates_.end(), 0);
-  if (forms == dense_bundles_) return;
-  if (!dense_) {
+  if (known.empty()) return;
+  if (!dense_ && std::ranges::count(forms, ~0u) > 0) {
     const std::uint64_t least = DenseWolffBatch::least_bytes(engines_.front(), graphs_.vec());
     const std::size_t free = free_device_memory();
     dense_fits_ = free / 2 > least;
     if (!dense_fits_) return;
     dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
   }
+  // By those that are at work: others may be done.
+  const auto dense_ones =
+      std::ranges::count_if(known, [&](std::size_t b) { return forms[b] != 0; });
+  mix_ = dense_ones == 0 ? kSparse : dense_ones == std::ssize(known) ? kDense : kBoth;
+  if (forms == dense_bundles_) return;
   dense_bundles_ = forms;
   forms_.copy_in(dense_bundles_, stream);
-  const auto dense_ones = std::count(forms.begin(), forms.end(), ~0u);
-  mix_ = dense_ones == 0 ? kSparse : dense_ones == std::ssize(forms) ? kDense : kBoth;
 }
 
 }  // namespace rewise::bundle

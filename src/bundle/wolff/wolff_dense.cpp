@@ -239,15 +239,18 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
   };
   if (!by_rows && lattice.dim > 0) {
     const auto dim = static_cast<unsigned>(lattice.dim);
-    auto removed = l.removed.bond.begin();
-    for (Bond index = 0; index < lattice.bonds(); ++index) {
-      if (removed != l.removed.bond.end() && *removed == index) {
-        ++removed;
-        continue;
+    Bond next = 0;
+    const auto list_up_to = [&](Bond end) {  // those that are there
+      for (; next < end; ++next) {
+        const auto site = static_cast<Site>(next / dim);
+        list(next, site, lattice.forward(site, static_cast<int>(next % dim)));
       }
-      const auto site = static_cast<Site>(index / dim);
-      list(index, site, lattice.forward(site, static_cast<int>(index % dim)));
-    }
+    };
+    graph.for_each_gone([&](Bond gone) {
+      list_up_to(gone);
+      next = gone + 1;
+    });
+    list_up_to(lattice.bonds());
   }
   StopCheck check;
   for (const RewiredBond& r : graph.rewired_bonds()) {
@@ -275,14 +278,14 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
     shortcut_end.insert(shortcut_end.end(), row.begin(), row.end());
     row_ends.push_back(static_cast<std::uint32_t>(shortcut_end.size()));
   }
-  for (const Bond index : l.removed.bond) {
+  graph.for_each_gone([&](Bond index) {
     const auto dim = static_cast<unsigned>(lattice.dim);
     const auto site = static_cast<Site>(index / dim);
     const auto direction = static_cast<int>(index % dim);
     const bool here = lattice.colour(site) == 0;
     const Site end = here ? site : lattice.forward(site, direction);
     removed_at.emplace_back(2 * direction + (here ? 0 : 1), end / 2);
-  }
+  });
 }
 
 HWY_EXPORT(DrawRows);
