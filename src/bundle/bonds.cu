@@ -1,6 +1,5 @@
 // Which lattice bonds are gone (bonds_cuda.hpp).
-#include "src/bundle/bonds_cuda.hpp"
-#include "src/cuda/launch.hpp"
+#include "src/bundle/bonds.cuh"
 
 namespace rewise::bundle {
 namespace {
@@ -20,9 +19,7 @@ void launch_mark_gone(const DeviceBonds& bonds, const std::uint32_t* bond,
                       const std::uint32_t* first, std::uint32_t most, std::uint32_t* gone,
                       cudaStream_t stream) {
   if (most == 0 || bonds.lattice.dim == 0) return;
-  LaunchShape shape = cover(most);
-  shape.blocks_y = bonds.graphs;
-  launch(mark_gone, shape, stream, bonds, bond, first, gone);
+  launch(mark_gone, cover_each(bonds, most), stream, bonds, bond, first, gone);
 }
 
 }  // namespace rewise::bundle

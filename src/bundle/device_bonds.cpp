@@ -1,12 +1,9 @@
 #include "src/bundle/device_bonds.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-#include "src/base/error.hpp"
 #include "src/bundle/host_tables.hpp"
 
 namespace rewise::bundle {
@@ -18,13 +15,6 @@ BondsOnDevice::BondsOnDevice(std::span<const EngineView> engines, const DeviceGr
   std::vector<std::uint32_t> bare_first{0};
   std::uint32_t bare_most = 0;
   for (const EngineView& e : engines) {
-    const Bond largest = e.layout.lattice.bonds() + e.layout.rewired.count;
-    if (largest > 0xFFFFFFFFull) {
-      throw Error(ExitCode::usage,
-                  fmt::format("{} bonds are too many for cluster updates of the bundle engine (at "
-                              "most 2^32 - 1)",
-                              largest));
-    }
     rewired_of.push_back(e.layout.rewired.count);
     bare_of.push_back(e.graph.removed_bonds().size());
     bonds_.rewired_most =

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "src/base/error.hpp"
+#include "src/bundle/bond_numbers.hpp"
 #include "src/bundle/device_bonds.hpp"
 #include "src/bundle/host_tables.hpp"
 
@@ -70,6 +71,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   lay_weights(engines, stream);
   std::vector<std::uint32_t> listed_count, threshold;
   for (const EngineView& e : engines) {
+    check_bond_numbers(e.graph, "Swendsen-Wang");
     seeds_.push_back(e.spec.seed);
     listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count));
     for (std::uint32_t k = 0; k < e.bundles; ++k) {

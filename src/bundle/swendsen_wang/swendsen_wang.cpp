@@ -1,13 +1,11 @@
 #include "src/bundle/swendsen_wang/swendsen_wang.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
 
-#include "src/base/error.hpp"
 #include "src/base/stop.hpp"
+#include "src/bundle/bond_numbers.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/bundle/swendsen_wang/swendsen_wang.cpp"
@@ -319,13 +317,7 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     : layout(l),
       sites(static_cast<std::uint32_t>(graph.sites())),
       dim(static_cast<unsigned>(l.lattice.dim)) {
-  const Bond largest = l.lattice.bonds() + graph.rewired_bonds().size();
-  if (largest > 0xFFFFFFFFull) {
-    throw Error(ExitCode::usage,
-                fmt::format("{} bonds are too many for Swendsen-Wang updates of the bundle engine "
-                            "(at most 2^32 - 1)",
-                            largest));
-  }
+  check_bond_numbers(graph, "Swendsen-Wang");
   plane_words = (sites + 31) / 32 + 2;
   plane_words = (plane_words + kGuard - 1) / kGuard * kGuard;
   present.assign(std::size_t{dim} * plane_words, 0);

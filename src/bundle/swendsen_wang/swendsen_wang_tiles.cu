@@ -1,8 +1,8 @@
 // The tiles of Swendsen-Wang updates (swendsen_wang_cuda.hpp), of all graphs at once.
 #include <cub/block/block_scan.cuh>
 
+#include "src/bundle/bonds.cuh"
 #include "src/bundle/swendsen_wang/swendsen_wang_cuda.hpp"
-#include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -117,18 +117,13 @@ __global__ void file_ends(const __grid_constant__ LabelTables g) {
 }  // namespace
 
 void launch_label_tables(const LabelTables& g, cudaStream_t stream) {
-  const auto per_graph = [&](std::uint64_t items) {
-    LaunchShape shape = cover(items);
-    shape.blocks_y = g.bonds.graphs;
-    return shape;
-  };
   const std::uint32_t most = g.bonds.rewired_most;
   with_dim(g.bonds.lattice.dim, [&]<int kDim>() {
-    launch(lay_rows<kDim>, per_graph(std::uint64_t{g.count} * kLabelSites), stream, g);
-    if (most > 0) launch(list_bonds<kDim>, per_graph(most), stream, g);
+    launch(lay_rows<kDim>, cover_each(g.bonds, std::uint64_t{g.count} * kLabelSites), stream, g);
+    if (most > 0) launch(list_bonds<kDim>, cover_each(g.bonds, most), stream, g);
   });
   launch(scan_tiles, LaunchShape{g.bonds.graphs, kScanThreads}, stream, g);
-  if (most > 0) launch(file_ends, per_graph(most), stream, g);
+  if (most > 0) launch(file_ends, cover_each(g.bonds, most), stream, g);
 }
 
 }  // namespace rewise::bundle

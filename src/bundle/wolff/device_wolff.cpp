@@ -297,7 +297,7 @@ double dense_share(const WolffLaunch& plan, double shortcuts) {
 }
 
 // What it costs that some bundles of a launch take the one form and some the other, over the dense
-// form's for all of them: a quarter at L = 512, a half at 256, two thirds at 32^3.
+// form's for all of them: a quarter at L = 512, a half at 256, 0.7 at 32^3.
 constexpr double kBothForms = 0.4;
 
 // The sites that a row has no room for, of one graph.

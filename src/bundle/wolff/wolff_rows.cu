@@ -1,7 +1,7 @@
 // The rows of special sites (wolff_rows_cuda.hpp). Each link is there once, in any order: a cluster
 // does not depend on it.
+#include "src/bundle/bonds.cuh"
 #include "src/bundle/wolff/wolff_rows_cuda.hpp"
-#include "src/cuda/launch.hpp"
 
 namespace rewise::bundle {
 namespace {
@@ -72,14 +72,9 @@ __global__ void put_rows(const uint2* made, const std::uint64_t* to, std::size_t
 
 void launch_wolff_rows(const WolffRows& g, std::size_t rows, cudaStream_t stream) {
   const std::uint32_t width = link_row(g.bonds.lattice.dim);
-  const auto per_graph = [&](std::uint64_t items) {
-    LaunchShape shape = cover(items);
-    shape.blocks_y = g.bonds.graphs;
-    return shape;
-  };
-  launch(lay_lattice_links, per_graph(g.bonds.places.sites), stream, g, width);
+  launch(lay_lattice_links, cover_each(g.bonds, g.bonds.places.sites), stream, g, width);
   if (g.bonds.rewired_most > 0) {
-    launch(lay_rewired_links, per_graph(g.bonds.rewired_most), stream, g, width);
+    launch(lay_rewired_links, cover_each(g.bonds, g.bonds.rewired_most), stream, g, width);
   }
   if (rows > 0) launch(close_rows, cover(rows), stream, g, rows, width);
   if (g.made_rows == 0) return;

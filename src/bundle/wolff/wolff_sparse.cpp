@@ -6,15 +6,14 @@
 // vector at a time, four digits each; the sixteenth that is still undecided then waits until a
 // vector of such has gathered or nothing else is left to do. The queue keeps every visited site, so
 // a cluster can be taken back and grown in the dense form.
-#include <fmt/format.h>
 #include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
-#include "src/base/error.hpp"
 #include "src/base/stop.hpp"
+#include "src/bundle/bond_numbers.hpp"
 #include "src/bundle/wolff/wolff.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -426,13 +425,7 @@ void mark_boundary(const Lattice& lattice, std::vector<std::uint32_t>& bits) {
 
 SpecialSites::SpecialSites(const Graph& graph) {
   const Lattice& lattice = graph.lattice();
-  const Bond largest = lattice.bonds() + graph.rewired_bonds().size();
-  if (largest > 0xFFFFFFFFull) {
-    throw Error(ExitCode::usage,
-                fmt::format("{} bonds are too many for Wolff updates of the bundle engine (at most "
-                            "2^32 - 1)",
-                            largest));
-  }
+  check_bond_numbers(graph, "Wolff");
   plane_words = static_cast<std::uint32_t>((graph.sites() + 31) / 32);
   plane_words = (plane_words + kGuard - 1) / kGuard * kGuard;
   special.assign(plane_words, 0);
