@@ -45,7 +45,7 @@ class DeviceSpins(DeviceArray):
     single: uint8 [temperature, replica, *extents reversed], x last ([.., sites] without a lattice):
         Ising 0 (down) or 1 (up), Potts 0..q - 1. Without the first axis where the simulation has
         one temperature, given as a number: then it is what Simulation.spins copies.
-    bundle: int32 words [bundle // V, slot, bundle % V], V from 1 to 4. Bit r of a word is replica
+    bundle: int32 words [bundle // V, slot, bundle % V], V from 1 to 8. Bit r of a word is replica
         32 b + r, b the bundle, counted through all temperatures; `slots` [sites] are the sites'
         places on the second axis, which holds other words, too. For V = 1
 

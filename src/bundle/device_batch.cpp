@@ -496,8 +496,7 @@ std::int64_t* DeviceBatch::measure_on_device(std::uint32_t graph, const SumUnits
 }
 
 std::uint32_t* DeviceBatch::bundle_words(std::size_t bundle) {
-  const auto vec = static_cast<std::size_t>(graphs_->vec());
-  return spins_.data() + bundle / vec * graphs_->lattice({}).words * vec + bundle % vec;
+  return spins_.data() + first_word(bundle, graphs_->lattice({}).words, graphs_->vec());
 }
 
 void DeviceBatch::read_words(std::size_t bundle, std::span<std::uint32_t> out) {

@@ -33,7 +33,7 @@ class DeviceGraphs {
   int colours() const { return colours_; }
   std::uint64_t sites() const { return lattice_.sites; }
   // Words of one graph's bundles, of which the first is at graph * words().
-  std::size_t words() const { return std::size_t{bundles_} * lattice_.words; }
+  std::size_t words() const { return first_word(bundles_, lattice_.words, vec_); }
 
   DeviceLattice lattice(const GraphRange& range) const;
   DeviceCells cells(const GraphRange& range) const;

@@ -4,12 +4,12 @@
 // range of them, a graph per blockIdx.z. Bundles are numbered through the batch. Words of kVec
 // bundles of one site lie side by side: word(bundle, slot) =
 //   ((bundle / vec) * words + slot) * vec + bundle % vec,     slots as in layout.hpp,
-// so a thread loads its site's words of four bundles at once, a warp loads whole lines, and a
-// modified cell's random neighbours come as 16 bytes of a 32-byte sector. vec is 4 where the number
-// of bundles of a graph is a multiple of 4, else 3 or 2 where it is one of that, else 1.
+// so a thread has what a site's draws share once for vec bundles, a warp loads whole lines, and a
+// modified cell's random neighbours come as 32 bytes, a sector, for eight of them.
 // Plain pointers and numbers: passed to kernels by value. Nothing here owns memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "src/base/fast_div.hpp"
@@ -42,17 +42,40 @@ struct DeviceLattice {
 
 inline constexpr std::uint32_t kNoPlace = ~0u;
 
-// The widest pack of a graph's bundles.
-constexpr int vec_of(std::uint32_t bundles) {
-  return bundles % 4 == 0 ? 4 : bundles % 3 == 0 ? 3 : bundles % 2 == 0 ? 2 : 1;
+// The widest pack that divides a graph's bundles; more than four where threads still fill a device,
+// one for each of a colour's `places` in all graphs and each pack.
+inline constexpr std::uint64_t kWidePlaces = 1u << 18;
+constexpr int vec_of(std::uint32_t bundles, std::uint64_t places) {
+  for (const int vec : {8, 6, 4, 3, 2}) {
+    const auto pack = static_cast<std::uint32_t>(vec);
+    if (bundles % pack != 0) continue;
+    const std::uint64_t threads = bundles / pack * places;
+    if (vec <= 4 || threads >= (vec == 8 ? kWidePlaces : kWidePlaces / 2)) return vec;
+  }
+  return 1;
 }
-// Calls f.template operator()<kVec>() (host).
+// Of these, what a thread takes that has much to keep for each.
+constexpr int few_of(int vec) { return vec > 4 ? vec / 2 : vec; }
+
+// Where a bundle's word of slot 0 is; the next are vec apart.
+constexpr std::size_t first_word(std::size_t bundle, std::size_t words, int vec) {
+  const auto pack = static_cast<std::size_t>(vec);
+  return bundle / pack * words * pack + bundle % pack;
+}
+
+// Calls f.template operator()<kVec>() (host), of few or any.
 template <class F>
-void with_vec(int vec, F&& f) {
+void with_few(int vec, F&& f) {
   if (vec == 4) return f.template operator()<4>();
   if (vec == 3) return f.template operator()<3>();
   if (vec == 2) return f.template operator()<2>();
   f.template operator()<1>();
+}
+template <class F>
+void with_vec(int vec, F&& f) {
+  if (vec == 8) return f.template operator()<8>();
+  if (vec == 6) return f.template operator()<6>();
+  with_few(vec, f);
 }
 
 // 32 modified cells of one degree, a warp's: what it reads before their neighbours.

@@ -17,25 +17,41 @@ struct Pack {
 
 template <int kVec>
 __device__ __forceinline__ Pack<kVec> load(const std::uint32_t* p) {
-  if constexpr (kVec == 4) {
-    const uint4 v = *reinterpret_cast<const uint4*>(p);
-    return {{v.x, v.y, v.z, v.w}};
-  } else if constexpr (kVec == 2) {
-    const uint2 v = *reinterpret_cast<const uint2*>(p);
-    return {{v.x, v.y}};
+  Pack<kVec> pack;
+  if constexpr (kVec % 4 == 0) {
+#pragma unroll
+    for (int v = 0; v < kVec; v += 4) {
+      const uint4 four = *reinterpret_cast<const uint4*>(p + v);
+      pack.w[v] = four.x;
+      pack.w[v + 1] = four.y;
+      pack.w[v + 2] = four.z;
+      pack.w[v + 3] = four.w;
+    }
+  } else if constexpr (kVec % 2 == 0) {
+#pragma unroll
+    for (int v = 0; v < kVec; v += 2) {
+      const uint2 two = *reinterpret_cast<const uint2*>(p + v);
+      pack.w[v] = two.x;
+      pack.w[v + 1] = two.y;
+    }
   } else {
-    Pack<kVec> pack;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) pack.w[v] = p[v];
-    return pack;
   }
+  return pack;
 }
 template <int kVec>
 __device__ __forceinline__ void store(std::uint32_t* p, const Pack<kVec>& v) {
-  if constexpr (kVec == 4) {
-    *reinterpret_cast<uint4*>(p) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
-  } else if constexpr (kVec == 2) {
-    *reinterpret_cast<uint2*>(p) = make_uint2(v.w[0], v.w[1]);
+  if constexpr (kVec % 4 == 0) {
+#pragma unroll
+    for (int k = 0; k < kVec; k += 4) {
+      *reinterpret_cast<uint4*>(p + k) = make_uint4(v.w[k], v.w[k + 1], v.w[k + 2], v.w[k + 3]);
+    }
+  } else if constexpr (kVec % 2 == 0) {
+#pragma unroll
+    for (int k = 0; k < kVec; k += 2) {
+      *reinterpret_cast<uint2*>(p + k) = make_uint2(v.w[k], v.w[k + 1]);
+    }
   } else {
 #pragma unroll
     for (int k = 0; k < kVec; ++k) p[k] = v.w[k];

@@ -187,8 +187,11 @@ struct LoneThreads : Block<kVec, 1, most_quick(kDownhill)> {
 class HostCells final : public BundleEngine {
  public:
   HostCells(const Graph& graph, const EngineSpec& spec, bool by_warps)
-      : BundleEngine(graph, spec), arrays_(view()), vec_(vec_of(bundles_)), by_warps_(by_warps) {
-    const std::size_t words = bundles_ * layout_.words;
+      : BundleEngine(graph, spec),
+        arrays_(view()),
+        vec_(vec_of(bundles_, kWidePlaces)),
+        by_warps_(by_warps) {
+    const std::size_t words = first_word(bundles_, layout_.words, vec_);
     spins_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(16, (4 * words + 15) / 16 * 16)));
     for (std::uint32_t b = 0; b < bundles_; ++b) write_words(b, start_words(b));
   }
@@ -206,8 +209,8 @@ class HostCells final : public BundleEngine {
 
  private:
   std::uint32_t& word(std::uint32_t bundle, std::size_t slot) const {
-    const auto vec = static_cast<std::uint32_t>(vec_);
-    return spins_.get()[(bundle / vec * layout_.words + slot) * vec + bundle % vec];
+    return spins_
+        .get()[first_word(bundle, layout_.words, vec_) + slot * static_cast<std::size_t>(vec_)];
   }
   void read_words(std::uint32_t bundle, Words& out) const override {
     out.resize(layout_.words);
@@ -348,6 +351,8 @@ TEST_CASE("cells of CUDA's sweeps make the CPU's moves on lattices, run on the h
           compare(graph, local, 1, 32);
           compare(graph, local, 2, 32);
           compare(graph, local, 2, 64);
+          compare(graph, local, 3, 64);
+          compare(graph, local, 8, 32);
         }
       }
     }
@@ -357,7 +362,9 @@ TEST_CASE("cells of CUDA's sweeps make the CPU's moves on lattices, run on the h
 TEST_CASE("cells of CUDA's sweeps make the CPU's moves at every degree and on a hub, on the host") {
   for (const Graph& graph : {irregular_graph(200), irregular_graph(700, 300)}) {
     for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      for (const std::uint32_t replicas : {32u, 64u, 128u}) compare(graph, local, 1, replicas);
+      for (const std::uint32_t replicas : {32u, 64u, 96u, 128u, 192u, 256u}) {
+        compare(graph, local, 1, replicas);
+      }
       compare(graph, local, 1, 128, true);
     }
   }
@@ -368,7 +375,9 @@ TEST_CASE("warps of CUDA's sweeps hand in what is open, and make the CPU's moves
        {std::vector<std::uint32_t>{18, 16}, {6, 4, 8}}) {
     const Graph graph = build_graph({extents, 0.3, Rule::rewire, 78});
     for (const LocalUpdate local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {
-      for (const std::uint32_t replicas : {32u, 128u}) compare(graph, local, 1, replicas, true);
+      for (const std::uint32_t replicas : {32u, 128u, 192u, 256u}) {
+        compare(graph, local, 1, replicas, true);
+      }
     }
   }
 }

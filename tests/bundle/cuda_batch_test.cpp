@@ -39,10 +39,11 @@ struct Fleet {
     }
   }
 
-  std::unique_ptr<EngineBatch> together(int device) const {
+  std::unique_ptr<EngineBatch> together(int device, WolffForm form = WolffForm::automatic) const {
     EngineOptions options;
     options.threads = 2;
     options.device = device;
+    options.wolff_form = form;
     return make_bundle_batch(tasks, options);
   }
   std::unique_ptr<Engine> alone(std::size_t k, int device) const {
@@ -98,6 +99,51 @@ TEST_CASE("many graphs per launch make the moves of each alone", "[gpu]") {
         check_same(taken, x[last][n]);
       }
       CHECK(one->trajectory_hash() == cuda->engine(last).trajectory_hash());
+    }
+  }
+}
+
+// A device that has enough to do keeps six or eight bundles side by side (vec_of).
+TEST_CASE("packs of six and eight bundles make the CPU's moves, and are read back", "[gpu]") {
+  struct Case {
+    Schedule schedule;
+    LocalUpdate local;
+    ClusterUpdate cluster;
+    WolffForm form;
+  };
+  constexpr auto metropolis = LocalUpdate::metropolis;
+  for (const auto& [shape, count, temperatures, replicas] :
+       {std::tuple{std::vector<std::uint32_t>{256, 256}, 5u, 6u, 32u},
+        std::tuple{std::vector<std::uint32_t>{256, 128}, 16u, 4u, 64u},
+        std::tuple{std::vector<std::uint32_t>{256, 128}, 5u, 6u, 64u},
+        std::tuple{std::vector<std::uint32_t>{64, 32, 64}, 4u, 2u, 128u},
+        std::tuple{std::vector<std::uint32_t>{131074}, 2u, 3u, 64u}}) {
+    for (const auto& [schedule, local, cluster, form] :
+         {Case{{2, 0}, metropolis, ClusterUpdate::wolff, WolffForm::automatic},
+          Case{{1, 0}, LocalUpdate::glauber, ClusterUpdate::wolff, WolffForm::automatic},
+          Case{{1, 2}, metropolis, ClusterUpdate::wolff, WolffForm::sparse},
+          Case{{1, 2}, metropolis, ClusterUpdate::wolff, WolffForm::dense},
+          Case{{1, 1}, metropolis, ClusterUpdate::swendsen_wang, WolffForm::automatic}}) {
+      INFO("dim " << shape.size() << " x " << shape[0] << " bundles "
+                  << temperatures * replicas / 32 << " schedule " << to_string(schedule) << " form "
+                  << static_cast<int>(form));
+      Fleet fleet(shape, count, local, temperatures, replicas);
+      for (BundleTask& task : fleet.tasks) task.spec.cluster = cluster;
+      auto cuda = fleet.together(0, form);
+      auto cpu = fleet.together(-1, form);
+      const auto who = all_of(*cuda);
+      for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 2);
+      const EngineState before = cpu->engine(0).save();
+      const std::uint64_t hash_before = cpu->engine(0).trajectory_hash();
+      const auto x = cuda->sample(who, schedule, 1, 2);
+      const auto y = cpu->sample(who, schedule, 1, 2);
+      for (std::size_t k = 0; k < count; ++k) {
+        INFO("graph " << k);
+        for (std::size_t n = 0; n < 2; ++n) check_same(x[k][n], y[k][n]);
+        CHECK(cuda->engine(k).trajectory_hash() == cpu->engine(k).trajectory_hash());
+      }
+      cuda->engine(0).restore(before);
+      CHECK(cuda->engine(0).trajectory_hash() == hash_before);
     }
   }
 }

@@ -130,12 +130,10 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   auto* queues = reinterpret_cast<AnyQueue*>(words + g.words * kVec);
   BlockUpdate s = block_update<kVec>(sweep);
   const std::uint32_t step = s.draw.step;
-  const auto vec = static_cast<std::uint32_t>(sweep.vec);
-  const std::uint32_t bundle = s.quad * kVec;
-  std::uint32_t* far =
-      sweep.spins + static_cast<std::size_t>(bundle / vec) * g.words * vec + bundle % vec;
+  const auto vec = static_cast<std::size_t>(sweep.vec);
+  std::uint32_t* far = sweep.spins + first_word(std::size_t{s.quad} * kVec, g.words, sweep.vec);
   for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
-    store<kVec>(words + slot * kVec, load<kVec>(far + std::size_t{slot} * vec));
+    store<kVec>(words + slot * kVec, load<kVec>(far + slot * vec));
   }
   if constexpr (kDim > 0) load_regular_digits(s, common.regular);
   make_calls<kVec>(s, step, common.call_words[0]);
@@ -151,7 +149,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
     }
   }
   for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
-    store<kVec>(far + std::size_t{slot} * vec, load<kVec>(words + slot * kVec));
+    store<kVec>(far + slot * vec, load<kVec>(words + slot * kVec));
   }
 }
 
@@ -217,9 +215,9 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
   const std::uint64_t all = std::uint64_t{graphs} * bundles;
   Residence best;
   double least = launches_time(all, multiprocessors, tasks);
-  for (const int each : {1, vec}) {
+  for (const int each : {1, few_of(vec)}) {
     std::size_t bytes = 0;
-    with_vec(each, [&]<int kVec>() { bytes = shared_bytes<kVec>(g.words, warps); });
+    with_few(each, [&]<int kVec>() { bytes = shared_bytes<kVec>(g.words, warps); });
     const double time =
         resident_time(all / static_cast<unsigned>(each), multiprocessors, tasks, warps, each);
     if (bytes > static_cast<std::size_t>(device.shared) || time >= least) continue;
@@ -232,7 +230,7 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
 void launch_resident(const DeviceLattice& g, const DeviceCells& cells, const DeviceSweep& sweep,
                      const Residence& r, std::uint32_t sweeps, cudaStream_t stream) {
   with_dim(g.dim, [&]<int kDim>() {
-    with_vec(r.vec,
+    with_few(r.vec,
              [&]<int kVec>() { launch_vec<kDim, kVec>(g, cells, sweep, r, sweeps, stream); });
   });
 }

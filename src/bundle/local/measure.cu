@@ -52,7 +52,7 @@ struct Tallies {
   }
 };
 
-// A thread's words: kVec of the kSide that lie side by side.
+// A thread's words: kVec of those that lie side by side.
 template <int kVec, int kParts>
 struct Words {
   static constexpr std::ptrdiff_t kSide = kVec * kParts;
@@ -194,7 +194,7 @@ __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool 
       const std::uint32_t bits = turn_bits(total.plane[p]);
 #pragma unroll
       for (unsigned part = 0; part < kParts; ++part) {
-        constexpr std::uint32_t kLanes = kParts == 1 ? ~0u : 0x55555555u;
+        constexpr std::uint32_t kLanes = ~0u / ((1u << kParts) - 1);
         sum[part] += static_cast<unsigned>(__popc(bits & kLanes << part)) << p;
       }
     }
@@ -255,6 +255,9 @@ unsigned blocks_of(std::uint64_t items, unsigned per) {
   return static_cast<unsigned>((items + per - 1) / per);
 }
 
+// Threads that share a pack of bundles.
+constexpr int parts_of(int vec) { return vec == 8 ? 4 : vec % 2 == 0 && vec > 2 ? 2 : 1; }
+
 // Long walks where they still fill the device.
 WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
   const unsigned stride = kThreads / parts;
@@ -278,15 +281,14 @@ WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned
 }  // namespace
 
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
-  const unsigned parts = m.vec == 4 ? 2 : 1;
-  const WalkPlan plan = plan_walks(g, m, parts);
+  const WalkPlan plan = plan_walks(g, m, static_cast<unsigned>(parts_of(m.vec)));
   LaunchShape shape{plan.lattice_blocks + 2 * plan.pair_blocks, kThreads};
   shape.blocks_y = m.bundles / static_cast<unsigned>(m.vec);
   shape.blocks_z = m.graphs;
   with_dim(g.dim, [&]<int kDim>() {
     with_vec(m.vec, [&]<int kVec>() {
-      constexpr int parts_of = kVec == 4 ? 2 : 1;
-      launch(count<kDim, kVec / parts_of, parts_of>, shape, stream, g, m, plan);
+      constexpr int kParts = parts_of(kVec);
+      launch(count<kDim, kVec / kParts, kParts>, shape, stream, g, m, plan);
     });
   });
 }

@@ -174,8 +174,7 @@ struct SiteWords {
                                        std::uint32_t site) {
     const DeviceLattice& lattice = g.lattice;
     const auto vec = static_cast<std::uint32_t>(run.vec);
-    const std::uint32_t* words =
-        run.spins + static_cast<std::size_t>(item.all / vec) * lattice.words * vec + item.all % vec;
+    const std::uint32_t* words = run.spins + first_word(item.all, lattice.words, run.vec);
     std::uint32_t next[4], colour = 0, stride = 1;
 #pragma unroll
     for (int k = 0; k < kDim; ++k) {
@@ -263,8 +262,7 @@ __global__ void __launch_bounds__(kDrawThreads)
   if (real) {
     bond = g.listed[static_cast<std::size_t>(graph) * g.listed_most + i];
     const auto vec = static_cast<std::uint32_t>(run.vec);
-    const std::uint32_t* words =
-        run.spins + static_cast<std::size_t>(all / vec) * g.lattice.words * vec + all % vec;
+    const std::uint32_t* words = run.spins + first_word(all, g.lattice.words, run.vec);
     asking = ~(words[static_cast<std::size_t>(bond.a) * vec] ^
                words[static_cast<std::size_t>(bond.b) * vec]);
   }
@@ -1260,8 +1258,7 @@ __global__ void __launch_bounds__(kFlipThreads)
   }
   __syncthreads();
   const auto vec = static_cast<std::uint32_t>(run.vec);
-  std::uint32_t* spins =
-      run.spins + static_cast<std::size_t>(item.all / vec) * g.lattice.words * vec + item.all % vec;
+  std::uint32_t* spins = run.spins + first_word(item.all, g.lattice.words, run.vec);
   for (unsigned j = warp; j < kLabelRows; j += kFlipWarps) {
     const std::uint32_t flips = turn_bits(stage[lane * kStage + j]);
     const LabelRow row = item.row(g, j);

@@ -54,10 +54,9 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
   const std::uint32_t seed =
       wolff_seed_site({key, all % g.bundles, step_of(run, all)}, lane, g.lattice.sites);
   const SitePlace place = place_site(g, seed);
-  const auto vec = static_cast<std::uint32_t>(run.vec);
   const std::uint32_t word =
-      run.spins[(static_cast<std::size_t>(all / vec) * g.lattice.words + place.slot) * vec +
-                all % vec];
+      run.spins[first_word(all, g.lattice.words, run.vec) +
+                static_cast<std::size_t>(place.slot) * static_cast<unsigned>(run.vec)];
   const std::uint32_t seed_spin = __ballot_sync(~0u, (word >> lane & 1u) != 0);
   if (lane == 0) run.seed_spin[b] = seed_spin;
   const bool takes_part = (active >> lane & 1u) != 0;
@@ -90,8 +89,8 @@ __global__ void __launch_bounds__(kWarps * 32)
   if (threadIdx.x < kVec * 32) flipped[threadIdx.x / 32][lane] = 0;
   __syncthreads();
   if (threadIdx.x < kVec) run.state[item(static_cast<int>(threadIdx.x))] = 0;
-  std::uint32_t* spins =
-      run.spins + static_cast<std::size_t>((run.first + b) / kVec) * g.lattice.words * kVec;
+  std::uint32_t* spins = run.spins + first_word(run.first + b, g.lattice.words, run.vec);
+  const auto vec = static_cast<std::size_t>(run.vec);
   Counter<4> count[kVec];
   const TileSites<kDim> sites(g, tile);
 #pragma unroll
@@ -107,13 +106,13 @@ __global__ void __launch_bounds__(kWarps * 32)
     }
     std::uint32_t site, slot;
     if (!sites.find(j, lane, site, slot) || any_gain == 0) continue;
-    Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
+    Pack<kVec> own = load<kVec>(spins + slot * vec);
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
       own.w[v] ^= gain.w[v];
       count[v].add(gain.w[v]);
     }
-    store<kVec>(spins + static_cast<std::size_t>(slot) * kVec, own);
+    store<kVec>(spins + slot * vec, own);
   }
   __syncwarp();
 #pragma unroll
@@ -131,10 +130,10 @@ __global__ void __launch_bounds__(kWarps * 32)
 
 template <int kDim>
 void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  const auto vec = static_cast<unsigned>(run.vec);
+  const int few = few_of(run.vec);
   LaunchShape shape{g.count, kWarps * 32};
-  shape.blocks_y = run.bundles / vec;
-  with_vec(run.vec, [&]<int kVec>() { launch(flip_reached<kDim, kVec>, shape, stream, g, run); });
+  shape.blocks_y = run.bundles / static_cast<unsigned>(few);
+  with_few(few, [&]<int kVec>() { launch(flip_reached<kDim, kVec>, shape, stream, g, run); });
 }
 
 }  // namespace

@@ -144,15 +144,15 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
   __syncthreads();
   if (block.drawer.idle()) return;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::uint32_t* spins =
-      run.spins + static_cast<std::size_t>((run.first + bundle) / kVec) * g.lattice.words * kVec;
+  const std::uint32_t* spins = run.spins + first_word(run.first + bundle, g.lattice.words, run.vec);
+  const auto vec = static_cast<std::size_t>(run.vec);
   const TileSites<kDim> sites(g, tile);
   for (unsigned row = 0; row < 32; row += kDrawThreads / 32) {
     const unsigned j = row + warp;
     std::uint32_t site, slot, ahead[4];
     const bool inside = sites.find(j, lane, site, slot, ahead);
     Pack<kVec> own{};
-    if (inside) own = load<kVec>(spins + static_cast<std::size_t>(slot) * kVec);
+    if (inside) own = load<kVec>(spins + slot * vec);
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
       own.w[v] = ~(own.w[v] ^ block.drawer.seed_spin[v]) & block.drawer.active[v];
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
                   j];
       const bool exists = (rows >> lane & 1u) != 0;
       Pack<kVec> other{};
-      if (exists) other = load<kVec>(spins + static_cast<std::size_t>(ahead[k]) * kVec);
+      if (exists) other = load<kVec>(spins + ahead[k] * vec);
       const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
       SharedItem shared = block.drawer.item(key, 0, bond);
 #pragma unroll
@@ -227,10 +227,10 @@ __global__ void __launch_bounds__(kDrawThreads)
   const std::uint32_t i = blockIdx.x * kDrawThreads + threadIdx.x;
   if (drawer.idle() || i >= g.listed_count[graph]) return;
   const ListedBond listed = g.listed[static_cast<std::size_t>(graph) * g.listed_most + i];
-  const std::uint32_t* spins =
-      run.spins + static_cast<std::size_t>((run.first + bundle) / kVec) * g.lattice.words * kVec;
-  const Pack<kVec> a = load<kVec>(spins + static_cast<std::size_t>(listed.a) * kVec);
-  const Pack<kVec> b = load<kVec>(spins + static_cast<std::size_t>(listed.b) * kVec);
+  const std::uint32_t* spins = run.spins + first_word(run.first + bundle, g.lattice.words, run.vec);
+  const auto vec = static_cast<std::size_t>(run.vec);
+  const Pack<kVec> a = load<kVec>(spins + listed.a * vec);
+  const Pack<kVec> b = load<kVec>(spins + listed.b * vec);
   SharedItem shared = drawer.item(key, 0, listed.bond);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
@@ -264,7 +264,7 @@ void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t str
 }  // namespace
 
 void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  with_vec(run.vec, [&]<int kVec>() { draw_pack<kVec>(g, run, stream); });
+  with_few(few_of(run.vec), [&]<int kVec>() { draw_pack<kVec>(g, run, stream); });
 }
 
 }  // namespace rewise::bundle
