@@ -39,10 +39,12 @@ struct Row {
 
   // The neighbours k of the vector at h, from a field over the other colour; h + lanes <= half_row.
   HWY_INLINE V32 neighbour(const std::uint32_t* field, int k, std::uint32_t h) const {
-    const D32 d;
-    if (k >= 2) return hn::LoadU(d, field + beside[k - 2] + h);
-    if (k == 0) return odd ? after(field + start, h) : hn::LoadU(d, field + start + h);
-    return odd ? hn::LoadU(d, field + start + h) : before(field + start, h);
+    if (k >= 2) return hn::LoadU(D32(), field + beside[k - 2] + h);
+    return along(field + start, k, h);
+  }
+  // The sites after step `x`, 0 or 1, and then `k`, 2 or more, from a field over this colour.
+  HWY_INLINE V32 diagonal(const std::uint32_t* field, int x, int k, std::uint32_t h) const {
+    return along(field + beside[k - 2], x, h);
   }
 
   HWY_INLINE V32 items(std::uint32_t h) const {
@@ -52,6 +54,10 @@ struct Row {
   }
 
  private:
+  HWY_INLINE V32 along(const std::uint32_t* row, int x, std::uint32_t h) const {
+    if (odd == (x == 0)) return x == 0 ? after(row, h) : before(row, h);
+    return hn::LoadU(D32(), row + h);
+  }
   // One place on, or back, around the row's end.
   HWY_INLINE V32 after(const std::uint32_t* row, std::uint32_t h) const {
     const D32 d;
