@@ -44,12 +44,13 @@ struct DeviceLattice {
 inline constexpr std::uint32_t kNoPlace = ~0u;
 
 // The widest pack that divides a graph's bundles; more than four where threads still fill a device,
-// one for each of a colour's `places` in all graphs and each pack.
+// one for each of a colour's `places` in all graphs and each pack, and no eights where `alone`:
+// where an update that takes bundles one by one, and an eighth of every sector, is what takes time.
 inline constexpr std::uint64_t kWidePlaces = 1u << 18;
-constexpr int vec_of(std::uint32_t bundles, std::uint64_t places) {
+constexpr int vec_of(std::uint32_t bundles, std::uint64_t places, bool alone) {
   for (const int vec : {8, 6, 4, 3, 2}) {
     const auto pack = static_cast<std::uint32_t>(vec);
-    if (bundles % pack != 0) continue;
+    if (bundles % pack != 0 || (alone && vec == 8)) continue;
     const std::uint64_t threads = bundles / pack * places;
     if (vec <= 4 || threads >= (vec == 8 ? kWidePlaces : kWidePlaces / 2)) return vec;
   }

@@ -189,7 +189,7 @@ class HostCells final : public BundleEngine {
   HostCells(const Graph& graph, const EngineSpec& spec, bool by_warps)
       : BundleEngine(graph, spec),
         arrays_(view()),
-        vec_(vec_of(bundles_, kWidePlaces)),
+        vec_(vec_of(bundles_, kWidePlaces, false)),
         by_warps_(by_warps) {
     const std::size_t words = first_word(bundles_, layout_.words, vec_);
     spins_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(16, (4 * words + 15) / 16 * 16)));
