@@ -40,7 +40,9 @@ int main(int argc, char** argv) {
   }
   // What one thread has given back others can have, too: with an arena for each of many threads a
   // study kept half as much memory again.
-  if (!std::getenv("MALLOC_ARENA_MAX")) mallopt(M_ARENA_MAX, 8);
+  if (!std::getenv("MALLOC_ARENA_MAX") && !std::getenv("GLIBC_TUNABLES")) {
+    mallopt(M_ARENA_MAX, 8);
+  }
 #endif
   return rewise::program_main(argc, argv);
 }

@@ -496,7 +496,8 @@ std::int64_t* DeviceBatch::measure_on_device(std::uint32_t graph, const SumUnits
 }
 
 std::uint32_t* DeviceBatch::bundle_words(std::size_t bundle) {
-  return spins_.data() + first_word(bundle, graphs_->lattice({}).words, graphs_->vec());
+  return spins_.data() +
+         first_word(static_cast<std::uint32_t>(bundle), graphs_->lattice({}).words, graphs_->vec());
 }
 
 void DeviceBatch::read_words(std::size_t bundle, std::span<std::uint32_t> out) {

@@ -52,7 +52,9 @@ struct CellLists {
 
 DeviceGraphs::DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream)
     : bundles_(engines.front().bundles),
-      vec_(vec_of(bundles_, engines.size() * engines.front().layout.sites / 2,
+      vec_(vec_of(bundles_,
+                  engines.size() * engines.front().layout.sites /
+                      static_cast<unsigned>(engines.front().layout.colours),
                   engines.front().spec.cluster == ClusterUpdate::swendsen_wang)),
       colours_(engines.front().layout.colours),
       rule_(engines.front().spec.local) {

@@ -45,7 +45,8 @@ inline constexpr std::uint32_t kNoPlace = ~0u;
 
 // The widest pack that divides a graph's bundles; more than four where threads still fill a device,
 // one for each of a colour's `places` in all graphs and each pack, and no eights where `alone`:
-// where an update that takes bundles one by one, and an eighth of every sector, is what takes time.
+// where an update that takes bundles one by one, and an eighth of every sector, is what takes time
+// (as a batch begins; it keeps its packs with another update, too).
 inline constexpr std::uint64_t kWidePlaces = 1u << 18;
 constexpr int vec_of(std::uint32_t bundles, std::uint64_t places, bool alone) {
   for (const int vec : {8, 6, 4, 3, 2}) {
@@ -60,17 +61,18 @@ constexpr int vec_of(std::uint32_t bundles, std::uint64_t places, bool alone) {
 constexpr int few_of(int vec) { return vec > 4 ? vec / 2 : vec; }
 
 // Where a bundle's word of slot 0 is; the next are vec apart.
-constexpr std::size_t first_word(std::size_t bundle, std::size_t words, int vec) {
-  const auto pack = static_cast<std::size_t>(vec);
+constexpr std::size_t first_word(std::uint32_t bundle, std::size_t words, int vec) {
+  const auto pack = static_cast<std::uint32_t>(vec);
   return bundle / pack * words * pack + bundle % pack;
 }
 
-// Calls f.template operator()<kVec>() (host), of few or any.
+// Calls f.template operator()<kVec>() (host), of few_of(vec) or vec.
 template <class F>
 void with_few(int vec, F&& f) {
-  if (vec == 4) return f.template operator()<4>();
-  if (vec == 3) return f.template operator()<3>();
-  if (vec == 2) return f.template operator()<2>();
+  const int few = few_of(vec);
+  if (few == 4) return f.template operator()<4>();
+  if (few == 3) return f.template operator()<3>();
+  if (few == 2) return f.template operator()<2>();
   f.template operator()<1>();
 }
 template <class F>

@@ -1,4 +1,5 @@
 // Many graphs per launch: the moves of each graph alone, on CUDA and on the CPU, bit for bit.
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -6,6 +7,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/bundle/bundle.hpp"
+#include "src/bundle/device_layout.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -112,12 +114,16 @@ TEST_CASE("packs of six and eight bundles make the CPU's moves, and are read bac
     WolffForm form;
   };
   constexpr auto metropolis = LocalUpdate::metropolis;
-  for (const auto& [shape, count, temperatures, replicas] :
-       {std::tuple{std::vector<std::uint32_t>{256, 256}, 5u, 6u, 32u},
-        std::tuple{std::vector<std::uint32_t>{256, 128}, 16u, 4u, 64u},
-        std::tuple{std::vector<std::uint32_t>{256, 128}, 5u, 6u, 64u},
-        std::tuple{std::vector<std::uint32_t>{64, 32, 64}, 4u, 2u, 128u},
-        std::tuple{std::vector<std::uint32_t>{131074}, 2u, 3u, 64u}}) {
+  for (const auto& [shape, count, temperatures, replicas, vec] :
+       {std::tuple{std::vector<std::uint32_t>{256, 256}, 5u, 6u, 32u, 6},
+        std::tuple{std::vector<std::uint32_t>{256, 128}, 16u, 4u, 64u, 8},
+        std::tuple{std::vector<std::uint32_t>{256, 128}, 5u, 6u, 64u, 6},
+        std::tuple{std::vector<std::uint32_t>{256, 128}, 8u, 4u, 128u, 8},
+        std::tuple{std::vector<std::uint32_t>{64, 32, 64}, 4u, 2u, 128u, 8},
+        std::tuple{std::vector<std::uint32_t>{131074}, 2u, 3u, 64u, 6}}) {
+    const std::uint64_t sites =
+        std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+    CHECK(bundle::vec_of(temperatures * replicas / 32, count * sites / 2, false) == vec);
     for (const auto& [schedule, local, cluster, form] :
          {Case{{2, 0}, metropolis, ClusterUpdate::wolff, WolffForm::automatic},
           Case{{1, 0}, LocalUpdate::glauber, ClusterUpdate::wolff, WolffForm::automatic},
@@ -133,8 +139,8 @@ TEST_CASE("packs of six and eight bundles make the CPU's moves, and are read bac
       auto cpu = fleet.together(-1, form);
       const auto who = all_of(*cuda);
       for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 2);
-      const EngineState before = cpu->engine(0).save();
-      const std::uint64_t hash_before = cpu->engine(0).trajectory_hash();
+      const std::size_t last = count - 1;
+      const EngineState before = cpu->engine(last).save();
       const auto x = cuda->sample(who, schedule, 1, 2);
       const auto y = cpu->sample(who, schedule, 1, 2);
       for (std::size_t k = 0; k < count; ++k) {
@@ -142,8 +148,15 @@ TEST_CASE("packs of six and eight bundles make the CPU's moves, and are read bac
         for (std::size_t n = 0; n < 2; ++n) check_same(x[k][n], y[k][n]);
         CHECK(cuda->engine(k).trajectory_hash() == cpu->engine(k).trajectory_hash());
       }
-      cuda->engine(0).restore(before);
-      CHECK(cuda->engine(0).trajectory_hash() == hash_before);
+      // The last graph by itself, from where it was before.
+      const std::vector<std::size_t> alone{last};
+      for (EngineBatch* batch : {cuda.get(), cpu.get()}) {
+        batch->engine(last).restore(before);
+        batch->advance(alone, schedule, 2);
+      }
+      CHECK(cuda->engine(last).trajectory_hash() == cpu->engine(last).trajectory_hash());
+      check_same(cuda->sample(alone, schedule, 1, 1)[0][0],
+                 cpu->sample(alone, schedule, 1, 1)[0][0]);
     }
   }
 }

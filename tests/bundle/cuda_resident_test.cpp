@@ -135,32 +135,36 @@ TEST_CASE("one launch per colour makes the CPU's moves where a block holds too l
   }
 }
 
-// A batch of many sweeps within blocks; one of its graphs alone goes by launches.
+// A batch of many sweeps within blocks, of few of a pack's bundles each; one of its graphs alone
+// goes by launches, in a narrower pack.
 TEST_CASE("a checkpoint goes from sweeps within blocks to launches and back", "[gpu]") {
-  const Fleet fleet({100, 48}, 132, LocalUpdate::metropolis, 128);
-  const std::vector<std::size_t> some{0, 4, 131};
-  auto batch = fleet.together();
-  batch->advance(fleet.all, {1, 0}, 9);
-  std::vector<std::unique_ptr<Engine>> cpus;
-  for (const std::size_t k : some) {
-    auto gpu = fleet.alone(k, 0);
-    cpus.push_back(fleet.alone(k, -1));
-    const EngineState state = batch->engine(k).save();
-    for (Engine* e : {cpus.back().get(), gpu.get()}) {
-      e->restore(state);
-      e->advance({1, 0}, 8);
+  for (const std::uint32_t replicas : {128u, 192u, 256u}) {
+    INFO("replicas " << replicas);
+    const Fleet fleet({100, 48}, 132, LocalUpdate::metropolis, replicas);
+    const std::vector<std::size_t> some{0, 4, 131};
+    auto batch = fleet.together();
+    batch->advance(fleet.all, {1, 0}, 9);
+    std::vector<std::unique_ptr<Engine>> cpus;
+    for (const std::size_t k : some) {
+      auto gpu = fleet.alone(k, 0);
+      cpus.push_back(fleet.alone(k, -1));
+      const EngineState state = batch->engine(k).save();
+      for (Engine* e : {cpus.back().get(), gpu.get()}) {
+        e->restore(state);
+        e->advance({1, 0}, 8);
+      }
+      same(*cpus.back(), *gpu);
+      batch->engine(k).restore(gpu->save());
     }
-    same(*cpus.back(), *gpu);
-    batch->engine(k).restore(gpu->save());
-  }
-  std::vector<std::size_t> others;
-  for (const std::size_t k : fleet.all) {
-    if (k != 0 && k != 4 && k != 131) others.push_back(k);
-  }
-  batch->advance(others, {1, 0}, 8);
-  batch->advance(fleet.all, {1, 0}, 7);
-  for (std::size_t n = 0; n < some.size(); ++n) {
-    cpus[n]->advance({1, 0}, 7);
-    same(*cpus[n], batch->engine(some[n]));
+    std::vector<std::size_t> others;
+    for (const std::size_t k : fleet.all) {
+      if (k != 0 && k != 4 && k != 131) others.push_back(k);
+    }
+    batch->advance(others, {1, 0}, 8);
+    batch->advance(fleet.all, {1, 0}, 7);
+    for (std::size_t n = 0; n < some.size(); ++n) {
+      cpus[n]->advance({1, 0}, 7);
+      same(*cpus[n], batch->engine(some[n]));
+    }
   }
 }

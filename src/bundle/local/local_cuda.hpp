@@ -52,7 +52,8 @@ void launch_modified(const DeviceLattice& lattice, const DeviceCells& cells,
 // Sweeps of systems so small that the words of some of a graph's bundles fit in a block's shared
 // memory: each block does any number of sweeps by itself.
 struct Residence {
-  int vec = 0;  // bundles per block, 1 or vec; 0: one launch per colour is faster, or nothing fits
+  int vec = 0;  // bundles per block, 1 or few_of(vec); 0: one launch per colour is faster, or
+                // nothing fits
   unsigned threads = 0;  // of a block
   std::size_t shared_bytes = 0;
 };

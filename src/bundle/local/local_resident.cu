@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   BlockUpdate s = block_update<kVec>(sweep);
   const std::uint32_t step = s.draw.step;
   const auto vec = static_cast<std::size_t>(sweep.vec);
-  std::uint32_t* far = sweep.spins + first_word(std::size_t{s.quad} * kVec, g.words, sweep.vec);
+  std::uint32_t* far = sweep.spins + first_word(s.quad * kVec, g.words, sweep.vec);
   for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
     store<kVec>(words + slot * kVec, load<kVec>(far + slot * vec));
   }

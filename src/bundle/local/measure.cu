@@ -1,8 +1,8 @@
 // A thread walks along a column of places (a place: the neighbouring sites 2k and 2k + 1 of a row,
 // one word of each colour) and counts the bonds that lead from them to higher coordinates: the next
-// row's words are this row's as the walk goes on. Two threads side by side share the four bundles
-// of a place. Floor: the spins' bytes once, 4 N per bundle; 3 instructions per bond and word of 32
-// replicas.
+// row's words are this row's as the walk goes on. Two or four threads side by side share the
+// bundles of a place where there are four, six or eight. Floor: the spins' bytes once, 4 N per
+// bundle; 3 instructions per bond and word of 32 replicas.
 #include "graphs/lattice.hpp"
 #include "src/bundle/local/measure_cuda.hpp"
 #include "src/bundle/words.cuh"
@@ -256,7 +256,7 @@ unsigned blocks_of(std::uint64_t items, unsigned per) {
 }
 
 // Threads that share a pack of bundles.
-constexpr int parts_of(int vec) { return vec == 8 ? 4 : vec % 2 == 0 && vec > 2 ? 2 : 1; }
+constexpr int parts_of(int vec) { return vec == 8 ? 4 : vec >= 4 ? 2 : 1; }
 
 // Long walks where they still fill the device.
 WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {

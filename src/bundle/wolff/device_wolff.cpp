@@ -159,7 +159,7 @@ double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 3
 
 std::uint64_t DenseWolffBatch::least_bytes(const EngineView& engine, int vec) {
   const WolffTiles tiles(engine.graph, engine.layout);
-  return static_cast<unsigned>(vec) *
+  return static_cast<unsigned>(few_of(vec)) *
          bytes_of_bundle(tiles.count, engine.layout.lattice.dim, tiles.end.size());
 }
 
@@ -205,7 +205,7 @@ void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream
 }
 
 void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
-  const auto pack = static_cast<std::uint32_t>(graphs_.vec());
+  const auto pack = static_cast<std::uint32_t>(few_of(graphs_.vec()));
   const std::uint32_t all = graphs_.graphs() * graphs_.bundles();
   const std::uint64_t each = bytes_of_bundle(tiles_.count, tiles_.lattice.dim, tiles_.ends);
   const std::size_t free = free_device_memory();

@@ -99,14 +99,19 @@ void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
 }
 
 // Opens bonds whose ends are joined by the other three bonds of a plaquette, so that paths get
-// straighter and rows are visited less often; what is joined stays the same.
+// straighter and rows are visited less often; what is joined stays the same. So the place of a
+// rewired lattice bond may be open again.
 template <int kDim>
-void straighten(const Layout& layout, DenseScratch& scratch) {
+void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
   const D32 d;
   constexpr std::size_t kOthers = 2 * (kDim - 1);
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   for (std::uint32_t r = 0; r < layout.rows; ++r) {
+    if (watch.ends(2 * layout.half_row)) return;
     const Row<kDim> row(layout, r, 0);
+    const auto row_after = [&](std::uint32_t from, int k) {
+      return layout.row_neighbour[from * kOthers + static_cast<std::size_t>(k - 2)];
+    };
     const auto vector = [&](std::uint32_t h) HWY_ATTR {
       V32 open[2 * kDim];
       for (int k = 0; k < 2 * kDim; ++k) {
@@ -127,9 +132,7 @@ void straighten(const Layout& layout, DenseScratch& scratch) {
           });
         }
         for (int a = 2; a < b / 2 * 2; ++a) {
-          const std::size_t beside =
-              layout.row_neighbour[row.beside[a - 2] / layout.half_row * kOthers +
-                                   static_cast<std::size_t>(b - 2)];
+          const std::size_t beside = row_after(row_after(r, a), b);
           plaquette(a, b, [&](const std::uint32_t* field) HWY_ATTR {
             return hn::LoadU(d, field + beside * layout.half_row + h);
           });
@@ -257,8 +260,10 @@ void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) 
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
   std::fill(scratch.fresh.begin(), scratch.fresh.end(), std::uint8_t{0});
   with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
-    // A third time wins nothing more.
-    for (int n = 0; kDim > 1 && n < 2; ++n) straighten<kDim>(g.layout, scratch);
+    if constexpr (kDim > 1) {  // a third time wins nothing more
+      for (int n = 0; n < 2; ++n) straighten<kDim>(g.layout, watch, scratch);
+    }
+    if (watch.stopped()) return;
     close_rows<kDim>(g, watch, scratch);
   });
 }

@@ -130,10 +130,9 @@ __global__ void __launch_bounds__(kWarps * 32)
 
 template <int kDim>
 void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  const int few = few_of(run.vec);
   LaunchShape shape{g.count, kWarps * 32};
-  shape.blocks_y = run.bundles / static_cast<unsigned>(few);
-  with_few(few, [&]<int kVec>() { launch(flip_reached<kDim, kVec>, shape, stream, g, run); });
+  shape.blocks_y = run.bundles / static_cast<unsigned>(few_of(run.vec));
+  with_few(run.vec, [&]<int kVec>() { launch(flip_reached<kDim, kVec>, shape, stream, g, run); });
 }
 
 }  // namespace

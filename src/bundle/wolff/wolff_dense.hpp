@@ -38,7 +38,7 @@ struct DenseScratch {
 
   std::vector<std::uint32_t> reached;      // [words] replicas whose cluster holds the site
   std::vector<std::uint32_t> open;         // [padded] replicas in which a listed bond is crossed
-  std::vector<std::uint32_t> bond_fields;  // [2 dim][field_stride] the same of lattice bonds
+  std::vector<std::uint32_t> bond_fields;  // [2 dim][field_stride] of lattice bonds, or joined
   std::size_t field_stride = 0;
   std::vector<std::uint8_t> awake, fresh;  // [rows] to be visited; changed from outside
 

@@ -103,7 +103,7 @@ struct DeviceDenseRun {
   const std::uint32_t* later = nullptr;      // [all bundles] steps to be added, or null
   const std::uint32_t* active = nullptr;     // [all bundles] replicas that take part; null: all
   const std::uint32_t* threshold = nullptr;  // [all bundles] below certainty
-  std::uint32_t first = 0, bundles = 0;      // first is a multiple of vec
+  std::uint32_t first = 0, bundles = 0;      // first is a multiple of few_of(vec)
   int vec = 1;
   std::uint32_t* spins = nullptr;      // all bundles, as in device_layout.hpp
   std::uint32_t* seed_spin = nullptr;  // [bundles]

@@ -264,7 +264,7 @@ void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t str
 }  // namespace
 
 void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
-  with_few(few_of(run.vec), [&]<int kVec>() { draw_pack<kVec>(g, run, stream); });
+  with_few(run.vec, [&]<int kVec>() { draw_pack<kVec>(g, run, stream); });
 }
 
 }  // namespace rewise::bundle
