@@ -54,7 +54,8 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, ModelKind model)
 }
 
 std::optional<double> plan_tc(const BenchPlan& plan, int dim, double p) {
-  return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q) : near_tc(dim, p);
+  return plan.model == ModelKind::potts ? near_potts_tc(dim, p, plan.q)
+                                        : near_tc(dim, Rule::rewire, p);
 }
 
 template <class T>
@@ -219,7 +220,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing (Tc(p) is known here in two {}dimensions, "
                             "not in {})",
-                            plan.model == ModelKind::potts ? "" : "and three ", options.dim));
+                            plan.model == ModelKind::potts ? "" : "to four ", options.dim));
   }
   std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
   for (const std::string& part : split_list(options.graphs)) {

@@ -1,48 +1,103 @@
 #include "experiments/tc/known_tc.hpp"
 
-#include <array>
+#include <boost/math/interpolators/barycentric_rational.hpp>
 #include <cmath>
-
-#include "experiments/tc/tc_plan.hpp"
+#include <span>
+#include <vector>
 
 namespace rewise {
+namespace {
 
-std::optional<double> near_tc(int dim, double p) {
-  if (dim != 2 && dim != 3) return std::nullopt;
-  const double regular = dim == 2 ? 2.269185314213022 : 4.5115232;
-  if (p == 0) return regular;
-  struct Point {
-    double p, tc2, tc3;
-  };
-  // p = 1e-3 (2D), 0.01 and 0.1: measured, README. The last: tanh(1/T) <k(k-1)>/<k> = 1 with the
-  // degrees of p = 1.
-  constexpr std::array<Point, 7> known{{{1e-4, 2.2826, 4.5141},
-                                        {1e-3, 2.3176, 4.5266},
-                                        {3e-3, 2.3568, 4.5454},
-                                        {1e-2, 2.4343, 4.5916},
-                                        {3e-2, 2.5561, 4.6780},
-                                        {0.1, 2.7848, 4.8655},
-                                        {1, 3.6594, 5.6916}}};
-  const auto shift = [&](const Point& point) {
-    return (dim == 2 ? point.tc2 : point.tc3) - regular;
-  };
-  const auto rounded = [](double tc) { return std::round(1e4 * tc) / 1e4; };
-  // Straight in a log-log plot; below the first point its theoretical power of p.
-  if (p < known.front().p) {
-    const double power = dim == 2 ? 4.0 / 7 : 1 / 1.2372;
-    return rounded(regular + shift(known.front()) * std::pow(p / known.front().p, power));
+struct Known {
+  double p, tc;
+};
+
+// experiments/results/tc-table.csv, by the tree condition.
+constexpr Known kRewire2[] = {
+    {1e-6, 2.270172}, {1e-5, 2.272838},          {1e-4, 2.282639}, {3.16227766e-4, 2.294782},
+    {1e-3, 2.317482}, {3.16227766e-3, 2.359333}, {0.01, 2.434578}, {0.0316227766, 2.565723},
+    {0.1, 2.784989},  {0.316227766, 3.133260},   {1, 3.658705}};
+constexpr Known kRewire3[] = {
+    {1e-4, 4.514278},          {3.16227766e-4, 4.517951}, {1e-3, 4.526723},
+    {3.16227766e-3, 4.546973}, {0.01, 4.591687},          {0.0316227766, 4.685141},
+    {0.1, 4.865613},           {0.316227766, 5.182567},   {1, 5.691045}};
+constexpr Known kRewire4[] = {{3.16227766e-3, 6.695915}, {0.01, 6.72175},
+                              {0.0316227766, 6.78505},   {0.1, 6.92674},
+                              {0.316227766, 7.21009},    {1, 7.70639}};
+constexpr Known kAdd2[] = {
+    {1e-5, 2.273289}, {3.16227766e-5, 2.277138}, {1e-4, 2.284577}, {3.16227766e-4, 2.299055},
+    {1e-3, 2.327141}, {3.16227766e-3, 2.382541}, {0.01, 2.493340}, {0.0316227766, 2.721852},
+    {0.1, 3.218863},  {0.316227766, 4.392130},   {1, 7.470550}};
+constexpr Known kAdd3[] = {{3.16227766e-3, 4.569710}, {0.01, 4.658844},
+                           {0.0316227766, 4.885872},  {0.1, 5.473505},
+                           {0.316227766, 7.045069},   {1, 11.477037}};
+constexpr Known kAdd4[] = {{3.16227766e-3, 6.722347}, {0.01, 6.804365},
+                           {0.0316227766, 7.042360},  {0.1, 7.726283},
+                           {0.316227766, 9.69694},    {1, 15.48175}};
+
+using Table = std::span<const Known>;
+
+Table table_of(int dim, Rule rule) {
+  const bool rewire = rule == Rule::rewire;
+  if (!rewire && rule != Rule::add) return {};
+  switch (dim) {
+    case 2:
+      return rewire ? Table(kRewire2) : Table(kAdd2);
+    case 3:
+      return rewire ? Table(kRewire3) : Table(kAdd3);
+    case 4:
+      return rewire ? Table(kRewire4) : Table(kAdd4);
+    default:
+      return {};
   }
-  std::size_t k = 1;
-  while (k + 1 < known.size() && known[k].p < p) ++k;
-  const double part = std::log(p / known[k - 1].p) / std::log(known[k].p / known[k - 1].p);
-  return rounded(regular + std::exp((1 - part) * std::log(shift(known[k - 1])) +
-                                    part * std::log(shift(known[k]))));
+}
+
+}  // namespace
+
+std::optional<Value> regular_tc_value(int dim) {
+  switch (dim) {
+    case 2:
+      return Value{2.269185314213022, 0};
+    case 3:  // beta = 0.221654626(5): Ferrenberg, Xu & Landau 2018
+      return Value{4.5115232, 1e-7};
+    case 4:  // beta = 0.1496947(5): Bittner, Janke & Markum, Phys. Rev. D 66, 024008 (2002)
+      return Value{6.680263, 2.2e-5};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<double> near_tc(int dim, Rule rule, double p) {
+  const Table known = table_of(dim, rule);
+  if (known.empty()) return std::nullopt;
+  const double regular = regular_tc_value(dim)->value;
+  if (p == 0) return regular;
+  const auto rounded = [](double tc) { return std::round(1e4 * tc) / 1e4; };
+  if (p < known.front().p) {
+    constexpr double one_over_gamma[] = {0, 0, 4.0 / 7, 1 / 1.2372, 1};
+    const double shift = known.front().tc - regular;
+    return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
+  }
+  if (p >= known.back().p) return rounded(known.back().tc);
+  std::vector<double> x, y;  // nearly a straight line
+  for (const Known& point : known) {
+    x.push_back(std::log(point.p));
+    y.push_back(std::log(point.tc - regular));
+  }
+  const boost::math::barycentric_rational<double> line(std::move(x), std::move(y));
+  return rounded(regular + std::exp(line(std::log(p))));
+}
+
+std::optional<double> potts_tc(int dim, double p, std::uint32_t q) {
+  if (dim != 2 || p != 0) return std::nullopt;
+  return 1 / std::log(1 + std::sqrt(static_cast<double>(q)));
 }
 
 std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q) {
-  const auto regular = potts_tc(dim, 0, q), here = near_tc(dim, p);
+  const auto regular = potts_tc(dim, 0, q), here = near_tc(dim, Rule::rewire, p);
   if (!regular || !here) return std::nullopt;
-  return p == 0 ? *regular : std::round(1e4 * *regular * *here / *near_tc(dim, 0)) / 1e4;
+  return p == 0 ? *regular
+                : std::round(1e4 * *regular * *here / *near_tc(dim, Rule::rewire, 0)) / 1e4;
 }
 
 }  // namespace rewise

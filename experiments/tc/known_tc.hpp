@@ -1,18 +1,28 @@
-// Temperatures near Tc(p), where `bench` times and `tune` tunes unless told otherwise.
+// Critical temperatures that are known: where `bench` times, `tune` tunes and `tc` begins to look.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "analysis/series/statistics.hpp"
+#include "graphs/graph.hpp"
+
 namespace rewise {
 
-// Tc(p) of the rule `rewire` for two and three dimensions: exact or published at p = 0, measured at
-// 0.01 and 0.1 (in two dimensions at 1e-3, too); the tree approximation at other small p, and
-// interpolated; towards p = 1, where the lattice is a random graph, that graph's Tc. Nothing in
-// other dimensions.
-std::optional<double> near_tc(int dim, double p);
-// Potts with q states in two dimensions: the exact Tc at p = 0, times Ising's ratio Tc(p)/Tc(0)
-// (q = 3, p = 0.01: within 1%).
+// Tc of Ising spins on the regular lattice of two to four dimensions, exact or published.
+std::optional<Value> regular_tc_value(int dim);
+
+// Tc(p) of Ising spins under the rules `rewire` and `add` in two to four dimensions, to
+// kNearTcError of it: the regular lattice's, and what the tree condition gave
+// (experiments/results/tc-table.csv), interpolated; below the least p of that table the shift falls
+// as theory says, p^(1/gamma). Rounded to 1e-4. Nothing for other rules and dimensions.
+std::optional<double> near_tc(int dim, Rule rule, double p);
+inline constexpr double kNearTcError = 5e-4;
+
+// Tc of Potts spins with q states where it is known exactly: the square lattice at p = 0,
+// 1 / ln(1 + sqrt q).
+std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
+// The same times Ising's ratio Tc(p)/Tc(0) of the rule `rewire` (q = 3, p = 0.01: within 1%).
 std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q);
 
 }  // namespace rewise

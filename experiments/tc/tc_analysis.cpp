@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "experiments/console/options.hpp"
+#include "experiments/tc/known_tc.hpp"
 #include "experiments/tc/tc_plan.hpp"
 #include "src/base/all_cores.hpp"
 

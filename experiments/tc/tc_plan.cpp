@@ -8,6 +8,7 @@
 
 #include "analysis/scaling/extrapolation.hpp"
 #include "experiments/console/options.hpp"
+#include "experiments/tc/known_tc.hpp"
 #include "src/base/error.hpp"
 
 namespace rewise {
@@ -44,11 +45,6 @@ double regular_tc(int dim) {
 
 }  // namespace
 
-std::optional<double> potts_tc(int dim, double p, std::uint32_t q) {
-  if (dim != 2 || p != 0) return std::nullopt;
-  return 1 / std::log(1 + std::sqrt(static_cast<double>(q)));
-}
-
 Range scan_range(int dim, Rule rule, double p, ModelKind model, std::uint32_t q) {
   const double b = std::max(branching(dim, rule, p), 1.02);
   if (model == ModelKind::potts) {
@@ -71,6 +67,14 @@ Range likely_range(const StudyConfig& config, double p) {
   const double removed = config.rule == Rule::add ? 0 : 1.3 * p * tc;
   const double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift), high = tc + 2 * shift;
   return {std::max(all.low, low), std::min(all.high, high)};
+}
+
+std::optional<double> known_start(const StudyConfig& config, double p) {
+  if (config.equilibrate || config.model != ModelKind::ising) return std::nullopt;
+  const std::optional<double> tc = near_tc(config.dim(), config.rule, p);
+  if (!tc) return std::nullopt;
+  const double half = half_window(config, *tc, p, site_count(config.sizes.front()));
+  return 3 * kNearTcError * *tc <= half ? tc : std::nullopt;
 }
 
 std::vector<double> scan_temperatures(Range range, double sites) {

@@ -34,9 +34,6 @@ struct Range {
   double low = 0, high = 0;
 };
 
-// Tc of the regular lattice where it is known exactly: the square one, 1 / ln(1 + sqrt q).
-std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
-
 // Where the coarse scan looks: from below the transition of the regular lattice to above that of
 // the locally tree-like graph with the same degrees, between which every rewired lattice's Tc lies.
 // A range to search, never an answer. With b = <k(k-1)>/<k>, that graph has
@@ -55,6 +52,11 @@ inline Range scan_range(const StudyConfig& config, double p) {
 // p tanh(1/T) chi = 1 with chi of the regular lattice, chi = a ((T - Tc)/Tc)^-gamma. All rules but
 // `add` also take bonds away.
 Range likely_range(const StudyConfig& config, double p);
+
+// Where the search may begin without a scan: Tc of Ising spins where that is known (known_tc.hpp)
+// to a third of half the smallest size's window, or better. No result rests on it: windows move to
+// where U crosses. Nothing where the equilibration is fixed: such studies do as they ever did.
+std::optional<double> known_start(const StudyConfig& config, double p);
 
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
 std::vector<double> scan_temperatures(Range range, double sites);

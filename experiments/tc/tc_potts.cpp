@@ -13,6 +13,7 @@
 #include "experiments/console/table.hpp"
 #include "experiments/study/summary_parts.hpp"
 #include "experiments/tasks/task_results.hpp"
+#include "experiments/tc/known_tc.hpp"
 #include "experiments/tc/tc_tasks.hpp"
 #include "experiments/tc/tc_window.hpp"
 #include "src/base/error.hpp"

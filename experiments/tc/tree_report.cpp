@@ -9,6 +9,7 @@
 #include "analysis/scaling/exponents.hpp"
 #include "experiments/console/table.hpp"
 #include "experiments/study/summary_parts.hpp"
+#include "experiments/tc/known_tc.hpp"
 
 namespace rewise {
 namespace {

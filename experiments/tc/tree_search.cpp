@@ -10,6 +10,7 @@
 #include "analysis/series/statistics.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/study/task_runner.hpp"
+#include "experiments/tc/known_tc.hpp"
 #include "graphs/bare.hpp"
 #include "src/base/error.hpp"
 #include "src/bundle/swendsen_wang/label_tile.hpp"
@@ -618,19 +619,6 @@ class Search {
 }  // namespace
 
 Value TreePoint::total() const { return {root.tc.value, std::hypot(root.tc.error, systematic)}; }
-
-std::optional<Value> regular_tc_value(int dim) {
-  switch (dim) {
-    case 2:
-      return Value{2.269185314213022, 0};
-    case 3:  // beta = 0.221654626(5): Ferrenberg, Xu & Landau 2018
-      return Value{4.5115232, 1e-7};
-    case 4:  // beta = 0.1496947(5): Bittner, Janke & Markum, Phys. Rev. D 66, 024008 (2002)
-      return Value{6.680263, 2.2e-5};
-    default:
-      return std::nullopt;
-  }
-}
 
 std::string tree_refusal(const StudyConfig& config) {
   if (config.model != ModelKind::ising) return "it is for Ising spins";

@@ -62,7 +62,4 @@ std::vector<TreePoint> search_tree(
     Study& study, const StopToken& stop, Progress& progress,
     const std::function<void(std::vector<TreePoint>)>& interrupted = {});
 
-// Of the infinite regular lattice, with its error; nothing where there is none.
-std::optional<Value> regular_tc_value(int dim);
-
 }  // namespace rewise

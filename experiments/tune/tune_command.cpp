@@ -102,8 +102,7 @@ std::vector<Candidate> candidates(const TuneOptions& options) {
 // Near Tc(p), where it is known; Potts with two states is Ising at half the temperature.
 std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
   if (spec.q > 2) return potts_tc(dim, spec.graph.p, spec.q);
-  if (spec.graph.rule != Rule::rewire) return std::nullopt;
-  std::optional<double> tc = near_tc(dim, spec.graph.p);
+  std::optional<double> tc = near_tc(dim, spec.graph.rule, spec.graph.p);
   if (tc && spec.model == ModelKind::potts) *tc /= 2;
   return tc;
 }
@@ -117,10 +116,11 @@ double default_temperature(const TaskSpec& spec, int dim) {
                             spec.q));
   }
   if (!t) {
-    throw Error(ExitCode::usage,
-                fmt::format("--temperature is missing (Tc(p) is known here for rule rewire in two "
-                            "and three dimensions, not for {} in {})",
-                            to_string(spec.graph.rule), dim));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("--temperature is missing (Tc(p) is known here for rules rewire and add in "
+                    "two to four dimensions, not for {} in {})",
+                    to_string(spec.graph.rule), dim));
   }
   return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
 }

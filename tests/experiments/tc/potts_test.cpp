@@ -9,6 +9,7 @@
 
 #include "experiments/configuration/config.hpp"
 #include "experiments/curves/configuration_correlation.hpp"
+#include "experiments/tc/known_tc.hpp"
 #include "experiments/tc/tc_plan.hpp"
 #include "src/base/error.hpp"
 #include "tests/experiments/program.hpp"

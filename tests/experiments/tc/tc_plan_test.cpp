@@ -2,9 +2,11 @@
 #include "experiments/tc/tc_plan.hpp"
 
 #include <cmath>
+#include <fstream>
 #include <set>
+#include <sstream>
 
-#include "experiments/tc/tree_search.hpp"
+#include "experiments/tc/known_tc.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -60,6 +62,81 @@ TEST_CASE("Tc is where it is likely to be, with room for crossings of small size
     CHECK(range.high > 1.003 * known.tc);
     CHECK(range.low > regular_tc_value(known.dim)->value);
   }
+}
+
+TEST_CASE("known temperatures are those of experiments/results, and between them monotone in p") {
+  std::ifstream table(REWISE_RESULTS "/tc-table.csv");
+  std::string line, cell;
+  std::getline(table, line);
+  REQUIRE(line.starts_with("dim,rule,p,"));
+  REQUIRE(line.find(",z,tc,tc_error,") != std::string::npos);
+  int rows = 0;
+  while (std::getline(table, line)) {
+    std::vector<std::string> cells;
+    for (std::istringstream rest(line); std::getline(rest, cell, ',');) cells.push_back(cell);
+    const int dim = std::stoi(cells[0]);
+    const double p = std::stod(cells[2]), tc = std::stod(cells[8]);
+    const std::optional<double> near = near_tc(dim, parse_rule(cells[1]), p);
+    INFO(line);
+    REQUIRE(near.has_value() == (dim > 1));
+    if (dim == 1) continue;
+    CHECK(std::abs(*near - tc) < 1e-4);
+    ++rows;
+  }
+  CHECK(rows > 45);
+  CHECK(*near_tc(2, Rule::rewire, 0) == 2.269185314213022);
+  CHECK_FALSE(near_tc(2, Rule::swap, 0.1));
+  CHECK_FALSE(near_tc(5, Rule::add, 0.1));
+  for (const int dim : {2, 3, 4}) {
+    for (const Rule rule : {Rule::rewire, Rule::add}) {
+      double before = *near_tc(dim, rule, 0);
+      for (double p = 1e-7; p <= 1; p *= 1.3) {
+        const double t = *near_tc(dim, rule, p);
+        INFO(dim << "D, p = " << p);
+        CHECK(t >= std::round(1e4 * before) / 1e4);
+        before = t;
+      }
+    }
+  }
+  // Between the table's values of p: by the tree condition to 2e-4 or better.
+  struct Between {
+    int dim;
+    Rule rule;
+    double p, tc;
+  };
+  for (const Between& other :
+       {Between{2, Rule::rewire, 0.002, 2.3394}, Between{2, Rule::rewire, 0.03, 2.5578},
+        Between{2, Rule::rewire, 0.05, 2.6404}, Between{2, Rule::rewire, 0.5, 3.3192},
+        Between{2, Rule::add, 0.002, 2.35581}, Between{2, Rule::add, 0.03, 2.7073},
+        Between{2, Rule::add, 0.05, 2.8741}, Between{2, Rule::add, 0.5, 5.2650},
+        Between{3, Rule::rewire, 0.03, 4.6792}, Between{3, Rule::rewire, 0.05, 4.7440},
+        Between{3, Rule::rewire, 0.5, 5.3603}}) {
+    INFO(other.dim << "D, " << to_string(other.rule) << ", p = " << other.p);
+    CHECK(*near_tc(other.dim, other.rule, other.p) == Approx(other.tc).epsilon(kNearTcError));
+  }
+}
+
+TEST_CASE("a search begins without a scan where Tc is known well enough for its first window") {
+  StudyConfig config;
+  config.sizes = {{64, 64}, {128, 128}};
+  REQUIRE(known_start(config, 0.01));
+  CHECK(*known_start(config, 0.01) == *near_tc(2, Rule::rewire, 0.01));
+  CHECK(*known_start(config, 0) == *near_tc(2, Rule::rewire, 0));
+  StudyConfig other = config;
+  other.sizes = {{1024, 1024}, {2048, 2048}};
+  CHECK_FALSE(known_start(other, 0.01));
+  other = config;
+  other.rule = Rule::swap;
+  CHECK_FALSE(known_start(other, 0.01));
+  other = config;
+  other.model = ModelKind::potts;
+  CHECK_FALSE(known_start(other, 0.01));
+  other = config;
+  other.equilibrate = 100;
+  CHECK_FALSE(known_start(other, 0.01));
+  other = config;
+  other.sizes = {{64}, {128}};
+  CHECK_FALSE(known_start(other, 0.01));
 }
 
 TEST_CASE("scan temperatures fill the range, close enough for histograms to overlap") {

@@ -468,7 +468,7 @@ TEST_CASE("rewise tune: bad input is one line") {
         Bad{"--size 8 --candidates 0:0", 64, "0:0"},
         Bad{"--size 8 --candidates 1:1,1:1", 64, "given twice"},
         Bad{"--size 8 --engine bundle --cluster few-cluster", 64, "few-cluster"},
-        Bad{"--size 8 --dim 4", 64, "--temperature is missing"},
+        Bad{"--size 64 --dim 1", 64, "--temperature is missing"},
         Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
         Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"},
         Bad{"--size 8 --p 0.1,0.1", 64, "given twice"},
