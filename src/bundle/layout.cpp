@@ -1,9 +1,12 @@
 #include "src/bundle/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 
+#include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 
 namespace rewise::bundle {
@@ -159,6 +162,15 @@ Layout::Layout(const Graph& graph, bool every)
   }
   group_modified(*this, graph);
   list_bonds(*this, graph);
+}
+
+void check_bond_numbers(const Graph& graph, std::string_view updates) {
+  const Bond largest = graph.lattice().bonds() + graph.rewired_bonds().size();
+  if (largest <= 0xFFFFFFFFull) return;
+  throw Error(ExitCode::usage,
+              fmt::format("{} bonds are too many for {} updates of the bundle engine (at most "
+                          "2^32 - 1)",
+                          largest, updates));
 }
 
 }  // namespace rewise::bundle

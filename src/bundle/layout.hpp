@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "graphs/graph.hpp"
@@ -73,5 +74,9 @@ struct Layout {
     return row * 2 * half_row + ((static_cast<unsigned>(colour) + row_parity[row]) & 1u);
   }
 };
+
+// Bonds have 32 bits in the addresses of cluster updates' draws. Error(usage) where a graph has
+// more. `updates`: "Wolff".
+void check_bond_numbers(const Graph& graph, std::string_view updates);
 
 }  // namespace rewise::bundle

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "src/base/error.hpp"
-#include "src/bundle/bond_numbers.hpp"
 #include "src/bundle/device_bonds.hpp"
 #include "src/bundle/host_tables.hpp"
+#include "src/bundle/layout.hpp"
 
 namespace rewise::bundle {
 namespace {

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "src/base/stop.hpp"
-#include "src/bundle/bond_numbers.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/bundle/swendsen_wang/swendsen_wang.cpp"

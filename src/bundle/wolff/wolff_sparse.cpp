@@ -13,7 +13,6 @@
 #include <bit>
 
 #include "src/base/stop.hpp"
-#include "src/bundle/bond_numbers.hpp"
 #include "src/bundle/wolff/wolff.hpp"
 
 #undef HWY_TARGET_INCLUDE
