@@ -11,7 +11,7 @@
 namespace rewise {
 namespace {
 
-// The scan for temperatures.
+// The scan for temperatures, of `sweep` and of `tc` where Tc is not known.
 constexpr double kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 
 // Nanoseconds per site of a cycle: of an attempted site, and for clusters near Tc of a site of the

@@ -23,6 +23,11 @@ double TaskSpeed::of(std::size_t size) const {
   return known(size);
 }
 
+bool TaskSpeed::measured() const {
+  const std::lock_guard lock(*mutex_);
+  return !known_.empty();
+}
+
 void TaskSpeed::note(std::size_t size, const TaskData& data) {
   const double cycles =
       configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
@@ -44,7 +49,9 @@ void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& han
 
 void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
   if (!config().schedule) study_.finish_files(progress_);  // speeds are about to be measured
-  const StudyTask task = cell.task(0, likely, "tune");
+  StudyTask task = cell.task(0, likely, "tune");
+  const bool told = task.speed == nullptr || task.speed->measured();
+  if (!told && study_.devices().front() < 0) task.seconds = cpu_seconds(task.spec, 1);
   const double graphs = cell.graphs * (config().target_error ? kLikelyGrowth : 1);
   take_schedule(study_,
                 {task.spec, graphs, task.seconds, cell.smaller, cell.size->samples.improved}, stop_,

@@ -21,6 +21,7 @@ class TaskSpeed {
  public:
   double of(std::size_t size) const;
   void note(std::size_t size, const TaskData& data);
+  bool measured() const;  // whether any task has told
 
  private:
   double known(std::size_t size) const {

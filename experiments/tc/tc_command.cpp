@@ -21,8 +21,9 @@ namespace {
 constexpr const char* kAbout =
     "Critical temperatures and their shift with p.\n\n"
     "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
-    "window by itself (it begins where Tc(p) is known, else with a coarse scan, and follows\n"
-    "the crossings), simulates many graphs of several sizes there, and extrapolates\n"
+    "window by itself (it begins where Tc(p) of Ising spins is known, else with a coarse\n"
+    "scan, and follows the crossings), simulates many graphs of several sizes there, and "
+    "extrapolates\n"
     "where Binder's U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc\n"
     "a second way, without sizes: by the tree condition.";
 constexpr const char* kKeys = R"(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 
 #include "analysis/scaling/extrapolation.hpp"
 #include "experiments/console/options.hpp"
@@ -37,7 +38,8 @@ double bethe_tc(double b, std::uint32_t q) {
   return 1 / std::log((states - 2) / (std::pow(states - 1, 1 - 2 / k) - 1));
 }
 
-// Tc of the regular lattice, as a lower end of the search.
+// Tc of the regular lattice, as a lower end of the search; as rounded as it was when studies with
+// fixed times had their temperatures from it.
 double regular_tc(int dim) {
   constexpr double tc[] = {0, 0.0, 2.269, 4.512, 6.68};
   return tc[dim];
@@ -70,11 +72,16 @@ Range likely_range(const StudyConfig& config, double p) {
 }
 
 std::optional<double> known_start(const StudyConfig& config, double p) {
-  if (config.equilibrate || config.model != ModelKind::ising) return std::nullopt;
+  const auto is_cube = [](const std::vector<std::uint32_t>& extents) {
+    return std::ranges::adjacent_find(extents, std::not_equal_to<>()) == extents.end();
+  };
+  const bool cubes = std::ranges::all_of(config.sizes, is_cube);  // a film's Tc is another
+  if (config.equilibrate || config.model != ModelKind::ising || !cubes) return std::nullopt;
   const std::optional<double> tc = near_tc(config.dim(), config.rule, p);
-  if (!tc) return std::nullopt;
-  const double half = half_window(config, *tc, p, site_count(config.sizes.front()));
-  return 3 * kNearTcError * *tc <= half ? tc : std::nullopt;
+  if (!tc || config.sizes.size() < 2) return std::nullopt;
+  const double half = half_window(config, *tc, p, site_count(config.sizes[1]));
+  const double error = p == 0 ? 0 : kNearTcError * *tc;
+  return 3 * error <= half ? tc : std::nullopt;
 }
 
 std::vector<double> scan_temperatures(Range range, double sites) {

@@ -19,7 +19,6 @@
 #include "experiments/console/shared_options.hpp"
 #include "experiments/study/auto_schedule.hpp"
 #include "experiments/tc/known_tc.hpp"
-#include "experiments/tc/tc_plan.hpp"
 #include "experiments/tune/tune_report.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/profile.hpp"

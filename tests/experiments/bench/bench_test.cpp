@@ -198,6 +198,11 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
     CHECK(r["temperature"] == 2.785);
   }
   CHECK(updates.size() == 11);
+  const Output four = place.run(
+      "bench --size 4 --dim 4 --p 0.1 --seconds 0.001 --repeats 1 --equilibrate 2 --device cpu "
+      "--threads 1 --engine bundle --update metropolis --json");
+  REQUIRE(four.status == 0);
+  CHECK(nlohmann::json::parse(four.out)["rows"][0]["temperature"] == 6.9267);
   place.write("before.json", first.out);
   const Output vs = place.run(kQuick +
                               "--device cpu --threads 1 --engine bundle --update wolff --p 0,0.1 "

@@ -131,12 +131,12 @@ TEST_CASE("tc on CUDA: summary and task files of the CPU, on several devices too
   }
   tc(all, "on-all");
   check_same_study(place, "on-cpu", "on-all");
-  // Every device that was named did some of the tasks: those of the largest size are two groups.
+  // Two devices did some of the tasks each: those of the largest size are two groups or three.
   std::set<std::string> worked;
   for (const auto& [id, task] : tasks(place, "on-all")) {
     worked.insert(task.provenance.at("device"));
   }
-  CHECK(worked.size() == rewise::cuda_devices().size());
+  CHECK(worked.size() >= std::min<std::size_t>(2, rewise::cuda_devices().size()));
 }
 
 TEST_CASE("sweep on CUDA: cluster = auto as tuned there, and a target: the study of the CPU",

@@ -454,6 +454,18 @@ TEST_CASE("rewise tune: table, JSON, file") {
   CHECK(measured > 0);
 }
 
+TEST_CASE("rewise tune: at Tc(p) where it is known") {
+  const Workplace place;
+  const std::string tune =
+      "tune --size 4 --p 0.1 --candidates 1:0 --budget 0.05s --device cpu --json --no-plots ";
+  for (const auto& [line, tc] : {std::pair{"--dim 4", 6.9267}, {"--dim 3 --rule add", 5.4735}}) {
+    const Output output = place.run(tune + line);
+    INFO(line << output.err);
+    REQUIRE(output.status == 0);
+    CHECK(nlohmann::json::parse(output.out)["settings"][0]["temperature"] == Approx(tc));
+  }
+}
+
 TEST_CASE("rewise tune: bad input is one line") {
   const Workplace place;
   place.write("kept.json", "{}");
@@ -469,6 +481,7 @@ TEST_CASE("rewise tune: bad input is one line") {
         Bad{"--size 8 --candidates 1:1,1:1", 64, "given twice"},
         Bad{"--size 8 --engine bundle --cluster few-cluster", 64, "few-cluster"},
         Bad{"--size 64 --dim 1", 64, "--temperature is missing"},
+        Bad{"--size 8 --rule swap --p 0.1", 64, "--temperature is missing"},
         Bad{"--size 8 --replicas 33", 64, "64"}, Bad{"--size 8 --out t.txt", 64, ".json"},
         Bad{"--size 8 --temperature 2,3 --study s", 64, "one temperature"},
         Bad{"--size 8 --p 0.1,0.1", 64, "given twice"},
