@@ -10,13 +10,58 @@
 #include <thread>
 
 #include "experiments/console/options.hpp"
+#include "experiments/study/auto_schedule.hpp"
 #include "experiments/study/costs.hpp"
-#include "experiments/study/study_schedule.hpp"
 #include "experiments/tasks/equilibrium.hpp"
 #include "experiments/tasks/task_results.hpp"
+#include "experiments/tune/cuda_rule.hpp"
 #include "src/base/error.hpp"
+#include "src/base/profile.hpp"
 
 namespace rewise {
+namespace {
+
+// What a cell's tasks, of which this is one, with a likely plan, ask of auto_schedule.hpp. What the
+// plan says holds where the work is too little to tune on one core, so that a small study is the
+// same on every device; where it is too little here, or tuning finds nothing, the bundle engine on
+// CUDA takes cuda_candidate().
+ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
+  const TaskSpec& spec = task.spec;
+  const bool cuda = study.devices().front() >= 0;
+  const bool bundle = spec.engine == EngineKind::bundle, gpu = cuda && bundle;
+  const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
+  // As far as earlier tasks have told.
+  const bool told = task.speed == nullptr || task.speed->measured();
+  const double seconds = told || cuda || bundle ? task.seconds : cpu_seconds(spec, 1);
+  const double on_core = std::max(cuda ? 0 : seconds, least_cpu_seconds(spec));
+  ScheduleWish wish;
+  wish.spec = spec;
+  wish.improved = cell.size->samples.improved;
+  wish.any_cluster = !study.config().cluster;
+  wish.recompute_damaged = study.config().recompute_damaged;
+  wish.rule_of_thumb = wish.fallback = {cell.size->plan.schedule, spec.cluster};
+  if (gpu) wish.fallback = cuda_candidate(spec, wish.any_cluster, sweeps_alone(spec));
+  wish.work = tasks * on_core;
+  const double sites = site_count(spec.graph.extents);
+  const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
+  // Full, which tasks that ran alone were not. A cycle of sweeps alone is short, but takes more.
+  const double cycle =
+      std::max(cuda_seconds(wish.fallback.schedule, wish.fallback.cluster, spec.graph.p, sites),
+               cuda_seconds({1, 1}, spec.cluster, spec.graph.p, sites));
+  const double on_device = gpu ? replicas * static_cast<double>(spec.cycles()) * cycle : seconds;
+  const double workers = cuda ? static_cast<double>(study.devices().size())
+                              : std::clamp<double>(study.threads(), 1, std::max(tasks, 1.0));
+  wish.seconds = tasks * (cuda ? on_device : on_core) / workers;
+  wish.options.device = study.devices().front();
+  if (!cell.smaller.empty()) {
+    wish.neighbour = spec;
+    wish.neighbour->graph.extents = cell.smaller;
+  }
+  wish.options.threads = 1;
+  return wish;
+}
+
+}  // namespace
 
 double TaskSpeed::of(std::size_t size) const {
   const std::lock_guard lock(*mutex_);
@@ -49,13 +94,16 @@ void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& han
 
 void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
   if (!config().schedule) study_.finish_files(progress_);  // speeds are about to be measured
-  StudyTask task = cell.task(0, likely, "tune");
-  const bool told = task.speed == nullptr || task.speed->measured();
-  if (!told && study_.devices().front() < 0) task.seconds = cpu_seconds(task.spec, 1);
-  const double graphs = cell.graphs * (config().target_error ? kLikelyGrowth : 1);
-  take_schedule(study_,
-                {task.spec, graphs, task.seconds, cell.smaller, cell.size->samples.improved}, stop_,
-                progress_, cell.size->plan);
+  const ScheduleWish wish = wish_of(study_, cell, cell.task(0, likely, "tune"));
+  const profile::Span span(profile::Work::tune);
+  const ChosenSchedule chosen = choose_schedule(study_.folder(), wish, stop_);
+  if (chosen.tuned) {
+    progress_.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(cell.p),
+                               extents_text(wish.spec.graph.extents),
+                               candidate_text({chosen.schedule, chosen.cluster}), chosen.reason));
+  }
+  cell.size->plan.schedule = chosen.schedule;
+  cell.size->plan.cluster = chosen.cluster;
 }
 
 void TaskRunner::find_times(std::span<const SizeCell> cells, double later, std::uint64_t measure,
@@ -173,7 +221,7 @@ double TaskRunner::seconds_to_fill(std::span<const SizeCell> cells) const {
 
 double TaskRunner::fill_once(std::span<const SizeCell> cells) {
   // A graph is complete once all of its tasks are.
-  struct Place {
+  struct Incomplete {
     const SizeCell* cell = nullptr;
     std::uint32_t graph = 0;
     std::size_t tasks = 0;
@@ -181,7 +229,7 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
   };
   std::vector<StudyTask> tasks;
   std::vector<std::size_t> place_of;  // [task]
-  std::vector<Place> places;
+  std::vector<Incomplete> places;
   for (const SizeCell& cell : cells) {
     for (Missing& one : missing(cell)) {
       place_of.resize(place_of.size() + one.tasks.size(), places.size());
@@ -193,7 +241,7 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
     samples.spec = cell.task(0, cell.size->plan, "graph").spec.graph;
   }
   run(tasks, [&](std::size_t index, TaskData&& data) {
-    Place& place = places[place_of[index]];
+    Incomplete& place = places[place_of[index]];
     const SizePlan& plan = place.cell->size->plan;
     SizeSamples& samples = place.cell->size->samples;
     keep_first(data, tasks[index].spec.measure);

@@ -54,7 +54,10 @@ class TaskRunner {
   // fast they were.
   void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
 
-  // The schedule under schedule = "auto" (study_schedule.hpp), for as many cycles as `likely` says.
+  // Puts the schedule, and the cluster update where it is left open, in the cell's plan: the
+  // configuration's, or for "auto" what is kept in the study's folder for tasks of this class
+  // (auto_schedule.hpp), for as many cycles as `likely` says. A choice that was just tuned is told,
+  // with its reason, as a line of the progress. Error(interrupted) when told to stop.
   void tune(const SizeCell& cell, SizePlan likely);
 
   // Equilibration, cycles per measurement and measurements of each cell's plan: by pilots from both
