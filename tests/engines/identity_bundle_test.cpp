@@ -119,6 +119,33 @@ TEST_CASE("bundle trajectories: 1, 2 and 5 threads and every form of Wolff are e
   check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), spec_of({0.8, 1.6}, 64), {1, 2});
 }
 
+// Of 1, 2, 3, 4, 6, 8, 12 and 16 vectors of a colour they close in registers, others in memory.
+TEST_CASE("dense Wolff updates: rows of any length, on every instruction set") {
+  const auto check = [](const std::vector<std::uint32_t>& extents, double p, double temperature) {
+    const Graph graph = build_graph({extents, p, Rule::rewire, 5});
+    const EngineSpec spec = spec_of({temperature}, 32);
+    const auto hash_of = [&](WolffForm form) {
+      const auto engine = make_bundle_engine(graph, spec, option(1, form));
+      engine->advance({1, 4}, 5);
+      return engine->trajectory_hash();
+    };
+    const auto expected = hash_of(WolffForm::sparse);
+    for_each_instruction_set([&](const std::string& name) {
+      INFO(extents.front() << " long, dim " << extents.size() << ", p " << p << ", " << name);
+      CHECK(hash_of(WolffForm::dense) == expected);
+    });
+  };
+  for (const std::uint32_t length :
+       {32u, 34u, 48u, 64u, 80u, 96u, 128u, 192u, 256u, 320u, 384u, 512u}) {
+    for (const double p : {0.0, 0.05}) check({length, 10}, p, 2.2);
+  }
+  for (const std::uint32_t length : {32u, 64u, 96u}) {
+    check({length}, 0.2, 0.8);
+    check({length, 4, 6}, 0.02, 4.4);
+    check({length, 4, 4, 4}, 0.02, 6.2);
+  }
+}
+
 TEST_CASE("bundle trajectories: 1, 2 and 5 threads of Swendsen-Wang are equal") {
   const auto sw = ClusterUpdate::swendsen_wang;
   check_ways(build_graph({{72, 90}, 0.01, Rule::rewire, 5}), spec_of({2.1, 2.43, 3.0}, 32, sw),

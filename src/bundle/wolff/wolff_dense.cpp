@@ -8,6 +8,8 @@
 // The fixed point does not depend on the order. Graphs without rows of at least a vector (narrow or
 // imported) relax a list of all bonds instead.
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "src/base/stop.hpp"
 #include "src/bundle/wolff/wolff_dense.hpp"
@@ -197,7 +199,95 @@ bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
   }
 }
 
-template <int kDim>
+// Vectors of a row's sites, in their order, each replaced by the next site's or the one before.
+template <int kVectors>
+HWY_INLINE void turn(V32* row, bool to_next) {
+  const D32 d;
+  constexpr auto lanes = static_cast<std::uint32_t>(hn::MaxLanes(d));
+  const V32 from = hn::Add(hn::Iota(d, 0), hn::Set(d, to_next ? 1 : lanes - 1));
+  const auto index = hn::IndicesFromVec(d, hn::And(from, hn::Set(d, lanes - 1)));
+  const auto within = hn::FirstN(d, to_next ? lanes - 1 : 1);
+  V32 turned[kVectors];
+  for (int v = 0; v < kVectors; ++v) turned[v] = hn::TableLookupLanes(row[v], index);
+  for (int v = 0; v < kVectors; ++v) {
+    const V32 next = turned[(v + 1) % kVectors], last = turned[(v + kVectors - 1) % kVectors];
+    row[v] =
+        to_next ? hn::IfThenElse(within, turned[v], next) : hn::IfThenElse(within, last, turned[v]);
+  }
+}
+
+// close_row() of a row that is so many vectors of each colour, in registers: what goes from vector
+// to vector would be read from memory at another place than where it was just written, and wait.
+template <int kDim, int kVectors>
+bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
+  const D32 d;
+  constexpr auto lanes = static_cast<std::uint32_t>(hn::MaxLanes(d));
+  const Row<kDim> rows[2] = {Row<kDim>(layout, r, 0), Row<kDim>(layout, r, 1)};
+  std::uint32_t* field[2] = {scratch.reached.data() + layout.colour_base[0],
+                             scratch.reached.data() + layout.colour_base[1]};
+  V32 row[2][kVectors];  // of each colour
+  for (int colour = 0; colour < 2; ++colour) {
+    for (int v = 0; v < kVectors; ++v) {
+      const std::uint32_t h = static_cast<std::uint32_t>(v) * lanes;
+      V32 now = hn::LoadU(d, field[colour] + rows[colour].start + h);
+      for (int k = 2; k < 2 * kDim; ++k) {
+        const V32 far = rows[colour].neighbour(field[1 - colour], k, h);
+        const V32 open = colour == 0 ? hn::LoadU(d, scratch.bond_field(k) + rows[0].start + h)
+                                     : rows[1].neighbour(scratch.bond_field(k ^ 1), k, h);
+        now = or_and(now, far, open);
+      }
+      row[colour][v] = now;
+    }
+  }
+  // Along x a site of colour 0 has one neighbour at its own place of the other colour, by a bond of
+  // `beside`, and one at the place after or before, by a bond of `across`.
+  const bool after = rows[0].odd;
+  V32 beside[kVectors], across[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    const std::size_t at = rows[0].start + static_cast<std::uint32_t>(v) * lanes;
+    beside[v] = hn::LoadU(d, scratch.bond_field(after ? 1 : 0) + at);
+    across[v] = hn::LoadU(d, scratch.bond_field(after ? 0 : 1) + at);
+  }
+  const auto step = [&]() HWY_ATTR {
+    V32 passed[kVectors];
+    for (int v = 0; v < kVectors; ++v) passed[v] = row[1][v];
+    turn<kVectors>(passed, after);
+    for (int v = 0; v < kVectors; ++v) {
+      row[0][v] = or_and(or_and(row[0][v], row[1][v], beside[v]), passed[v], across[v]);
+      passed[v] = hn::And(row[0][v], across[v]);
+    }
+    turn<kVectors>(passed, !after);
+    V32 gained = hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v) {
+      const V32 before = row[1][v];
+      row[1][v] = hn::Or(or_and(before, row[0][v], beside[v]), passed[v]);
+      gained = hn::Or(gained, hn::Xor(row[1][v], before));
+    }
+    return gained;
+  };
+  do {
+    step();
+  } while (!all_zero(step()));
+  V32 changed = hn::Zero(d);
+  for (int colour = 0; colour < 2; ++colour) {
+    for (int v = 0; v < kVectors; ++v) {
+      std::uint32_t* at =
+          field[colour] + rows[colour].start + static_cast<std::uint32_t>(v) * lanes;
+      changed = hn::Or(changed, hn::Xor(row[colour][v], hn::LoadU(d, at)));
+      hn::StoreU(row[colour][v], d, at);
+    }
+  }
+  return !all_zero(changed);
+}
+
+// The numbers of vectors for which that is faster; of 12 and 16 most are kept on the stack, each at
+// a place of its own.
+using ShortRows = std::conditional_t<(hn::MaxLanes(D32()) >= 16),
+                                     std::integer_sequence<int, 1, 2, 3, 4, 6, 8, 12, 16>,
+                                     std::integer_sequence<int, 1, 2, 3, 4, 6, 8>>;
+
+// kVectors: of a row and colour, one of these; or 0, as many as there are.
+template <int kDim, int kVectors>
 void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
   const Layout& layout = g.layout;
   constexpr std::size_t kOthers = 2 * (kDim - 1);
@@ -217,7 +307,12 @@ void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch)
       awake[r] = 0;
       --waiting;
       // A row that was changed from outside has news for its neighbours even if nothing is added.
-      const bool changed = close_row<kDim>(layout, r, scratch) || scratch.fresh[r] != 0;
+      bool changed = scratch.fresh[r] != 0;
+      if constexpr (kVectors > 0) {
+        changed = close_short_row<kDim, kVectors>(layout, r, scratch) || changed;
+      } else {
+        changed = close_row<kDim>(layout, r, scratch) || changed;
+      }
       scratch.fresh[r] = 0;
       for (std::size_t k = 0; changed && k < kOthers; ++k) {
         wake(layout.row_neighbour[std::size_t{r} * kOthers + k]);
@@ -264,7 +359,14 @@ void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) 
       for (int n = 0; n < 2; ++n) straighten<kDim>(g.layout, watch, scratch);
     }
     if (watch.stopped()) return;
-    close_rows<kDim>(g, watch, scratch);
+    const auto lanes = static_cast<std::uint32_t>(hn::Lanes(D32()));
+    const bool whole = g.layout.half_row % lanes == 0;
+    const auto vectors = static_cast<int>(whole ? g.layout.half_row / lanes : 0);
+    const auto in_registers = [&]<int... kVectors>(std::integer_sequence<int, kVectors...>) {
+      return ((vectors == kVectors && (close_rows<kDim, kVectors>(g, watch, scratch), true)) ||
+              ...);
+    };
+    if (!in_registers(ShortRows())) close_rows<kDim, 0>(g, watch, scratch);
   });
 }
 
