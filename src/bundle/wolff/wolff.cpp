@@ -8,10 +8,14 @@ namespace rewise::bundle {
 namespace {
 
 // Where the forms break even (tests/bench/RESULTS.md): the mean share of sites a cluster flips, the
-// more the more shortcuts a site has, which the dense form goes over one by one.
-double dense_fraction(const Graph& graph) {
+// more the longer the paths along which the dense form goes over rows again, and the more shortcuts
+// a site has, which it goes over one by one.
+double dense_fraction(const Graph& graph, const Layout& layout) {
   const auto shortcuts = static_cast<double>(graph.rewired_bonds().size());
-  return 0.03 + 0.08 * shortcuts / static_cast<double>(graph.sites());
+  const int dim = layout.lattice.dim;
+  const double paths = dim == 2 ? 1.8e-4 * layout.lattice.extent[0] : 0.06;
+  const bool rows = dim > 1 && !layout.by_table;
+  return (rows ? paths : 0.1) + 0.1 * shortcuts / static_cast<double>(graph.sites());
 }
 
 // And that share times the updates of a cycle, for planes; less where a bundle's words outgrow a
@@ -25,7 +29,7 @@ WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const EngineO
       layout_(layout),
       sparse_(graph, layout),
       dense_(graph, layout),
-      dense_fraction_(dense_fraction(graph)),
+      dense_fraction_(dense_fraction(graph, layout)),
       plane_fraction_(plane_fraction(graph)) {}
 
 void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, double fraction,
@@ -45,12 +49,10 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
     in_planes(at, bond, count, team, watch, scratch, ahead, spins);
     return;
   }
-  std::uint64_t limit = layout_.sites;
-  if (options_.wolff_form == WolffForm::dense) {
-    limit = 0;
-  } else if (dense) {
-    limit = options_.dense_above > 0 ? options_.dense_above : layout_.sites / 64;
-  }
+  // Where the mean cluster is that large, so is one of 32: none begins in the sparse form.
+  std::uint64_t limit = 0;
+  if (options_.wolff_form == WolffForm::automatic) limit = options_.dense_above;
+  if (!dense) limit = layout_.sites;
   Address here = at;
   for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
     if (!in_words(here, w, bond, limit, team, watch, scratch, ahead, spins)) return;

@@ -8,10 +8,11 @@
 //           end, in planes: the replicas' bits transposed so that each replica has one bit per
 //           site, which stays in cache.
 //   dense   all 32 replicas at once: bond masks for the whole lattice, then reached sets grown to
-//           their fixed point row by row; about 5 ns per site and update for 32 replicas.
+//           their fixed point row by row; about 10 ns per site and update for 32 replicas.
 //
-// Sparse wins where clusters are small (at and above Tc on rewired lattices), dense below Tc. A
-// replica's cluster starts sparse and turns dense when it outgrows a limit.
+// Sparse wins where clusters are small (at and above Tc on rewired lattices), dense below Tc: the
+// mean share of sites that clusters flip decides. With a limit (EngineOptions::dense_above) every
+// replica's cluster starts sparse and turns dense when it outgrows that.
 #pragma once
 
 #include <array>
