@@ -32,10 +32,7 @@ std::optional<double> known_binder(int dim, double p) {
 }
 
 bool cubic_shape(const std::vector<SizeData>& sizes) {
-  return std::all_of(sizes.begin(), sizes.end(), [](const SizeData& size) {
-    return std::adjacent_find(size.extents.begin(), size.extents.end(), std::not_equal_to<>()) ==
-           size.extents.end();
-  });
+  return std::ranges::all_of(sizes, is_cube, &SizeData::extents);
 }
 
 void find_crossings(const StudyConfig& config, const PointData& point, PointResult& result) {

@@ -71,10 +71,11 @@ Range likely_range(const StudyConfig& config, double p) {
   return {std::max(all.low, low), std::min(all.high, high)};
 }
 
+bool is_cube(const std::vector<std::uint32_t>& extents) {
+  return std::ranges::adjacent_find(extents, std::not_equal_to<>()) == extents.end();
+}
+
 std::optional<double> known_start(const StudyConfig& config, double p) {
-  const auto is_cube = [](const std::vector<std::uint32_t>& extents) {
-    return std::ranges::adjacent_find(extents, std::not_equal_to<>()) == extents.end();
-  };
   const bool cubes = std::ranges::all_of(config.sizes, is_cube);  // a film's Tc is another
   if (config.equilibrate || config.model != ModelKind::ising || !cubes) return std::nullopt;
   const std::optional<double> tc = near_tc(config.dim(), config.rule, p);

@@ -149,29 +149,46 @@ void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
   }
 }
 
+// A row of both colours and what is reached of it.
+template <int kDim>
+struct ReachedRow {
+  DenseScratch& scratch;
+  Row<kDim> rows[2];
+  std::uint32_t* field[2];  // of all rows
+
+  HWY_INLINE ReachedRow(const Layout& layout, std::uint32_t r, DenseScratch& dense)
+      : scratch(dense),
+        rows{Row<kDim>(layout, r, 0), Row<kDim>(layout, r, 1)},
+        field{dense.reached.data() + layout.colour_base[0],
+              dense.reached.data() + layout.colour_base[1]} {}
+
+  HWY_INLINE std::uint32_t* own(int colour, std::uint32_t h) const {
+    return field[colour] + rows[colour].start + h;
+  }
+  // With what the vector at h of a colour gains through its neighbours k.
+  HWY_INLINE V32 pull(V32 now, int colour, int k, std::uint32_t h) const {
+    const Row<kDim>& row = rows[colour];
+    const V32 far = row.neighbour(field[1 - colour], k, h);
+    const V32 open = colour == 0 ? hn::LoadU(D32(), scratch.bond_field(k) + row.start + h)
+                                 : row.neighbour(scratch.bond_field(k ^ 1), k, h);
+    return or_and(now, far, open);
+  }
+};
+
 // Pulls into both colours of a row from its neighbours and along itself until nothing changes.
 // Returns whether anything did.
 template <int kDim>
 bool close_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
   const D32 d;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
-  const Row<kDim> rows[2] = {Row<kDim>(layout, r, 0), Row<kDim>(layout, r, 1)};
-  std::uint32_t* field[2] = {scratch.reached.data() + layout.colour_base[0],
-                             scratch.reached.data() + layout.colour_base[1]};
+  const ReachedRow<kDim> reached(layout, r, scratch);
   bool changed = false;
   // What a vector of a colour gains through neighbours k in [kFrom, kTo).
   const auto pull = [&]<int kColour, int kFrom, int kTo>(std::uint32_t h) HWY_ATTR {
-    const Row<kDim>& row = rows[kColour];
-    std::uint32_t* own = field[kColour] + row.start + h;
-    const V32 before = hn::LoadU(d, own);
+    const V32 before = hn::LoadU(d, reached.own(kColour, h));
     V32 now = before;
-    for (int k = kFrom; k < kTo; ++k) {
-      const V32 far = row.neighbour(field[1 - kColour], k, h);
-      const V32 open = kColour == 0 ? hn::LoadU(d, scratch.bond_field(k) + row.start + h)
-                                    : row.neighbour(scratch.bond_field(k ^ 1), k, h);
-      now = or_and(now, far, open);
-    }
-    hn::StoreU(now, d, own);
+    for (int k = kFrom; k < kTo; ++k) now = reached.pull(now, kColour, k, h);
+    hn::StoreU(now, d, reached.own(kColour, h));
     return hn::Xor(now, before);
   };
   const auto pull_row = [&]<int kColour, int kFrom, int kTo>() HWY_ATTR {
@@ -222,29 +239,23 @@ template <int kDim, int kVectors>
 bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratch) {
   const D32 d;
   constexpr auto lanes = static_cast<std::uint32_t>(hn::MaxLanes(d));
-  const Row<kDim> rows[2] = {Row<kDim>(layout, r, 0), Row<kDim>(layout, r, 1)};
-  std::uint32_t* field[2] = {scratch.reached.data() + layout.colour_base[0],
-                             scratch.reached.data() + layout.colour_base[1]};
+  const ReachedRow<kDim> reached(layout, r, scratch);
   V32 row[2][kVectors];  // of each colour
   for (int colour = 0; colour < 2; ++colour) {
     for (int v = 0; v < kVectors; ++v) {
       const std::uint32_t h = static_cast<std::uint32_t>(v) * lanes;
-      V32 now = hn::LoadU(d, field[colour] + rows[colour].start + h);
-      for (int k = 2; k < 2 * kDim; ++k) {
-        const V32 far = rows[colour].neighbour(field[1 - colour], k, h);
-        const V32 open = colour == 0 ? hn::LoadU(d, scratch.bond_field(k) + rows[0].start + h)
-                                     : rows[1].neighbour(scratch.bond_field(k ^ 1), k, h);
-        now = or_and(now, far, open);
-      }
+      V32 now = hn::LoadU(d, reached.own(colour, h));
+      for (int k = 2; k < 2 * kDim; ++k) now = reached.pull(now, colour, k, h);
       row[colour][v] = now;
     }
   }
   // Along x a site of colour 0 has one neighbour at its own place of the other colour, by a bond of
   // `beside`, and one at the place after or before, by a bond of `across`.
-  const bool after = rows[0].odd;
+  const Row<kDim>& owners = reached.rows[0];
+  const bool after = owners.odd;
   V32 beside[kVectors], across[kVectors];
   for (int v = 0; v < kVectors; ++v) {
-    const std::size_t at = rows[0].start + static_cast<std::uint32_t>(v) * lanes;
+    const std::size_t at = owners.start + static_cast<std::uint32_t>(v) * lanes;
     beside[v] = hn::LoadU(d, scratch.bond_field(after ? 1 : 0) + at);
     across[v] = hn::LoadU(d, scratch.bond_field(after ? 0 : 1) + at);
   }
@@ -271,8 +282,7 @@ bool close_short_row(const Layout& layout, std::uint32_t r, DenseScratch& scratc
   V32 changed = hn::Zero(d);
   for (int colour = 0; colour < 2; ++colour) {
     for (int v = 0; v < kVectors; ++v) {
-      std::uint32_t* at =
-          field[colour] + rows[colour].start + static_cast<std::uint32_t>(v) * lanes;
+      std::uint32_t* at = reached.own(colour, static_cast<std::uint32_t>(v) * lanes);
       changed = hn::Or(changed, hn::Xor(row[colour][v], hn::LoadU(d, at)));
       hn::StoreU(row[colour][v], d, at);
     }
