@@ -1,9 +1,8 @@
 #include "experiments/tc/known_tc.hpp"
 
-#include <boost/math/interpolators/barycentric_rational.hpp>
+#include <algorithm>
 #include <cmath>
 #include <span>
-#include <vector>
 
 namespace rewise {
 namespace {
@@ -79,13 +78,11 @@ std::optional<double> near_tc(int dim, Rule rule, double p) {
     return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
   }
   if (p >= known.back().p) return rounded(known.back().tc);
-  std::vector<double> x, y;  // nearly a straight line
-  for (const Known& point : known) {
-    x.push_back(std::log(point.p));
-    y.push_back(std::log(point.tc - regular));
-  }
-  const boost::math::barycentric_rational<double> line(std::move(x), std::move(y));
-  return rounded(regular + std::exp(line(std::log(p))));
+  // Linear in log(shift) against log(p), between the neighbouring points of the table.
+  const auto right = std::ranges::upper_bound(known, p, {}, &Known::p);
+  const Known a = *std::prev(right), b = *right;
+  const double x = std::log(p / a.p) / std::log(b.p / a.p);
+  return rounded(regular + std::pow(a.tc - regular, 1 - x) * std::pow(b.tc - regular, x));
 }
 
 std::optional<double> potts_tc(int dim, double p, std::uint32_t q) {

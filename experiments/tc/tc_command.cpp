@@ -21,10 +21,10 @@ namespace {
 constexpr const char* kAbout =
     "Critical temperatures and their shift with p.\n\n"
     "Measures the critical temperature Tc(p) of rewired lattices: finds the temperature\n"
-    "window by itself (it begins where Tc(p) of Ising spins is known, else with a coarse\n"
-    "scan, and follows the crossings), simulates many graphs of several sizes there, and\n"
-    "extrapolates where Binder's U and sqrt(N) m^2 of different sizes cross. method =\n"
-    "\"tree\" finds Tc a second way, without sizes: by the tree condition.";
+    "window by itself (a coarse scan gives the first estimate, then the window follows the\n"
+    "crossings), simulates many graphs of several sizes there, and extrapolates where\n"
+    "Binder's U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc a\n"
+    "second way, without sizes: by the tree condition.";
 constexpr const char* kKeys = R"(
 STUDY.toml needs [lattice] dim, sizes and p; everything else has a default:
 

@@ -38,8 +38,8 @@ double bethe_tc(double b, std::uint32_t q) {
   return 1 / std::log((states - 2) / (std::pow(states - 1, 1 - 2 / k) - 1));
 }
 
-// Tc of the regular lattice, as a lower end of the search; as rounded as it was when studies with
-// fixed times had their temperatures from it.
+// Tc of the regular lattice, the lower end of the search. Rounded: the temperatures of studies with
+// a fixed `equilibrate` derive from these digits.
 double regular_tc(int dim) {
   constexpr double tc[] = {0, 0.0, 2.269, 4.512, 6.68};
   return tc[dim];
@@ -73,16 +73,6 @@ Range likely_range(const StudyConfig& config, double p) {
 
 bool is_cube(const std::vector<std::uint32_t>& extents) {
   return std::ranges::adjacent_find(extents, std::not_equal_to<>()) == extents.end();
-}
-
-std::optional<double> known_start(const StudyConfig& config, double p) {
-  const bool cubes = std::ranges::all_of(config.sizes, is_cube);  // a film's Tc is another
-  if (config.equilibrate || config.model != ModelKind::ising || !cubes) return std::nullopt;
-  const std::optional<double> tc = near_tc(config.dim(), config.rule, p);
-  if (!tc || config.sizes.size() < 2) return std::nullopt;
-  const double half = half_window(config, *tc, p, site_count(config.sizes[1]));
-  const double error = p == 0 ? 0 : kNearTcError * *tc;
-  return 3 * error <= half ? tc : std::nullopt;
 }
 
 std::vector<double> scan_temperatures(Range range, double sites) {

@@ -56,12 +56,6 @@ Range likely_range(const StudyConfig& config, double p);
 // All extents are equal.
 bool is_cube(const std::vector<std::uint32_t>& extents);
 
-// Where the search may begin without a scan: Tc of Ising spins on cubes where that is known
-// (known_tc.hpp) to a third of the half width of the second size's window, or better, which is the
-// first to be moved to where U crosses. Six moves reach some seven half widths; there is no scan
-// after them. Nothing where the equilibration is fixed: such studies do as they ever did.
-std::optional<double> known_start(const StudyConfig& config, double p);
-
 // Temperatures of the scan, fine enough for histograms of `sites` sites to overlap.
 std::vector<double> scan_temperatures(Range range, double sites);
 

@@ -237,7 +237,7 @@ class Search {
 
   void run(const OnRound& on_round) {
     tasks_.expect_size(all_, 0);
-    if (config_.temperatures.empty()) begin_somewhere();
+    if (config_.temperatures.empty()) run_tc_scan(tasks_, all_);
     grow(0, config_.sizes.size(), all_);
     if (config_.target_error) run_rounds(on_round);
     tasks_.stage("");
@@ -254,20 +254,6 @@ class Search {
   using Who = std::vector<std::size_t>;  // numbers of points
 
   TcPoint& point(std::size_t i) { return tasks_.points[i]; }
-
-  // The first estimates of Tc.
-  void begin_somewhere() {
-    Who unknown;
-    for (const auto i : all_) {
-      const std::optional<double> start = known_start(config_, point(i).data.p);
-      if (start) {
-        point(i).centre = *start;
-      } else {
-        unknown.push_back(i);
-      }
-    }
-    if (!unknown.empty()) run_tc_scan(tasks_, unknown);
-  }
 
   // Sizes [first, end) of these points, one after the other, up to the graphs that each begins
   // with. Those that are left of a size once its window is found do not move the next one's: they

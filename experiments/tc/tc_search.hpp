@@ -1,8 +1,7 @@
 // Runs the tasks of `tc`: finds each p's temperature window by itself, then fills it with graphs.
 //
-//   1. A first estimate: Tc where it is known well enough (known_start); elsewhere by a coarse scan
-//      of the two smallest sizes over all temperatures at which any rewired lattice could order,
-//      where Binder's U of the two crosses.
+//   1. A coarse scan of the two smallest sizes over all temperatures at which any rewired lattice
+//      could order. The crossing of Binder's U of the two is the first estimate.
 //   2. Size by size, smallest first: a short run measures tau_int of m^2, from which equilibration
 //      and measurements follow; 16 graphs locate the crossing with the size before, and the window
 //      moves until the crossing is well inside; the remaining graphs fill the window, beside the

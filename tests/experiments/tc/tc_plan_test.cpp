@@ -116,35 +116,6 @@ TEST_CASE("known temperatures are those of experiments/results, and between them
   }
 }
 
-TEST_CASE("a search begins without a scan where Tc is known well enough for its windows") {
-  using Sizes = std::vector<std::vector<std::uint32_t>>;
-  const auto start = [](const Sizes& sizes, double p, const auto& change) {
-    StudyConfig config;
-    config.sizes = sizes;
-    change(config);
-    return known_start(config, p);
-  };
-  const auto as_it_is = [](StudyConfig&) {};
-  const Sizes square{{64, 64}, {128, 128}};
-  CHECK(start(square, 0.01, as_it_is) == near_tc(2, Rule::rewire, 0.01));
-  CHECK(start(square, 0, as_it_is) == near_tc(2, Rule::rewire, 0));
-  const auto add = [](StudyConfig& config) { config.rule = Rule::add; };
-  CHECK(start(square, 0.01, add) == near_tc(2, Rule::add, 0.01));
-  CHECK(start({{16, 16, 16}, {24, 24, 24}}, 0.1, as_it_is) == near_tc(3, Rule::rewire, 0.1));
-  CHECK(start({{6, 6, 6, 6}, {8, 8, 8, 8}}, 0.1, add) == near_tc(4, Rule::add, 0.1));
-  // The windows of large lattices are narrow; Tc of the plain one is known better.
-  CHECK(start({{512, 512}, {850, 850}}, 0.01, as_it_is));
-  CHECK_FALSE(start({{512, 512}, {1024, 1024}}, 0.01, as_it_is));
-  CHECK(start({{512, 512}, {1024, 1024}}, 0, as_it_is));
-  // Films and strips order at other temperatures.
-  CHECK_FALSE(start({{4, 64, 64}, {4, 128, 128}}, 0, as_it_is));
-  CHECK_FALSE(start({{16, 16}, {24, 48}}, 0.1, as_it_is));
-  CHECK_FALSE(start(square, 0.01, [](StudyConfig& config) { config.rule = Rule::swap; }));
-  CHECK_FALSE(start(square, 0.01, [](StudyConfig& config) { config.model = ModelKind::potts; }));
-  CHECK_FALSE(start(square, 0.01, [](StudyConfig& config) { config.equilibrate = 100; }));
-  CHECK_FALSE(start({{64}, {128}}, 0.01, as_it_is));
-}
-
 TEST_CASE("scan temperatures fill the range, close enough for histograms to overlap") {
   const auto t = scan_temperatures({2, 3}, 32 * 32);
   CHECK(t.front() == 2);
