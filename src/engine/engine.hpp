@@ -82,9 +82,6 @@ struct EngineOptions {
   // place of `device`.
   std::vector<int> devices;
   WolffForm wolff_form = WolffForm::automatic;
-  // Bundle engine, automatic: a replica's cluster turns dense when it outgrows this many sites
-  // (0: the engine's own choice, by the mean cluster).
-  std::uint64_t dense_above = 0;
   WolffMethod wolff_method = WolffMethod::automatic;  // single engine
   LabelMethod label_method = LabelMethod::fast;       // single engine
   std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice

@@ -18,25 +18,20 @@ using namespace rewise::oracle;
 
 namespace {
 
-EngineOptions option(int threads, WolffForm form = WolffForm::automatic,
-                     std::uint64_t dense_above = 0) {
+EngineOptions option(int threads, WolffForm form = WolffForm::automatic) {
   EngineOptions options;
   options.threads = threads;
   options.wolff_form = form;
-  options.dense_above = dense_above;
   return options;
 }
 
-std::vector<EngineOptions> all_options(std::uint64_t sites, ClusterUpdate cluster) {
+std::vector<EngineOptions> all_options(ClusterUpdate cluster) {
   if (cluster == ClusterUpdate::swendsen_wang) return {option(1), option(2), option(5)};
   std::vector<EngineOptions> options;
   for (const int threads : {1, 2, 5}) {
     options.push_back(option(threads));
     options.push_back(option(threads, WolffForm::dense));
     options.push_back(option(threads, WolffForm::sparse));
-    for (const std::uint64_t above : {std::uint64_t{1}, sites / 100 + 1, sites / 4, sites}) {
-      options.push_back(option(threads, WolffForm::automatic, above));
-    }
   }
   return options;
 }
@@ -53,10 +48,9 @@ EngineSpec spec_of(const std::vector<double>& temperatures, std::uint32_t replic
 
 void check_ways(const Graph& graph, const EngineSpec& spec, const Schedule& schedule) {
   std::vector<Trace> expected;
-  for (const EngineOptions& options : all_options(graph.sites(), spec.cluster)) {
+  for (const EngineOptions& options : all_options(spec.cluster)) {
     INFO(graph.sites() << " sites, threads " << options.threads << ", form "
-                       << static_cast<int>(options.wolff_form) << ", dense above "
-                       << options.dense_above);
+                       << static_cast<int>(options.wolff_form));
     const auto engine = make_bundle_engine(graph, spec, options);
     CHECK(engine->threads() == options.threads);
     const auto traces = uninterrupted(*engine, schedule, 6, 2);
@@ -162,7 +156,7 @@ TEST_CASE("bundle trajectories: stopped anywhere within a cycle and continued is
   const auto stops = [](const Graph& graph, const EngineSpec& spec, const Schedule& schedule) {
     INFO(graph.sites() << " sites, " << to_string(spec.cluster));
     CHECK(check_stops(make_bundle_engine, graph, spec, schedule,
-                      all_options(graph.sites(), spec.cluster), graph.sites()) >= 10);
+                      all_options(spec.cluster), graph.sites()) >= 10);
   };
   // Rows with and without modified cells, narrow lattices by table, one bundle and many.
   const Graph plane = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
@@ -297,7 +291,6 @@ void check_against_reference(const Graph& graph, const EngineSpec& spec) {
   EngineOptions options;
   options.threads = *rc::gen::inRange(1, 6);
   options.wolff_form = *rc::gen::element(WolffForm::automatic, WolffForm::dense, WolffForm::sparse);
-  options.dense_above = *rc::gen::inRange<std::uint64_t>(0, graph.sites() + 1);
   const auto engine = make_bundle_engine(graph, spec, options);
   BundleReference reference(edges_of(graph), colours_of(graph), spec);
   for (int stretch = 0; stretch < 2; ++stretch) {

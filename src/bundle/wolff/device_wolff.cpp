@@ -269,7 +269,6 @@ void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates
   }
   DeviceDenseRun run = run_;
   run.first_step = updates.first_step;
-  run.later = updates.later == nullptr ? nullptr : updates.later + from;
   run.active = updates.active == nullptr ? nullptr : updates.active + from;
   run.threshold = updates.threshold + from;
   run.spins = updates.spins + range.first * graphs_.words();
@@ -341,16 +340,10 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
       dense_bundles_(replicas_ / kReplicas, 0) {
   flipped_ = DeviceBuffer<unsigned long long>(replicas_);
   flipped_.clear(stream);
-  const bool by_limit = options.wolff_form == WolffForm::automatic && options.dense_above > 0 &&
-                        options.dense_above < graphs.sites();
   if (options.wolff_form == WolffForm::dense) mix_ = kDense;
-  if (by_limit) {
-    mix_ = kLimit;
-    limit_ = static_cast<std::uint32_t>(options.dense_above);
-  }
   lay_graphs(stream);
   if (mix_ != kDense) make_room(stream);
-  if (mix_ != kSparse) {
+  if (mix_ == kDense) {
     dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, options_.device, stream);
   }
 }
@@ -427,12 +420,7 @@ void DeviceWolffBatch::make_room(cudaStream_t stream) {
   pool_ = DeviceBuffer<uint2>(slots * plan_.pool_of_slot());
   check_cuda(cudaMemsetAsync(pool_.data(), 0xFF, pool_.bytes(), stream), "clearing");
   progress_ = DeviceBuffer<unsigned>(1 + std::size_t{replicas_});
-  stopped_ = DeviceBuffer<std::uint32_t>(replicas_);
   forms_ = DeviceBuffer<std::uint32_t>(dense_bundles_.size());
-  if (limit_ == 0) return;
-  trail_ = DeviceBuffer<std::uint32_t>(slots * plan_.trail_length(limit_));
-  later_ = DeviceBuffer<std::uint32_t>(dense_bundles_.size());
-  active_ = DeviceBuffer<std::uint32_t>(dense_bundles_.size());
 }
 
 void DeviceWolffBatch::queue(const GraphRange& range, const std::uint32_t* first_step,
@@ -446,34 +434,14 @@ void DeviceWolffBatch::queue(const GraphRange& range, const std::uint32_t* first
   dense.spins = spins;
   dense.flipped = flipped_.data();
   if (mix_ == kDense) return dense_->queue(range, dense, stream);
-  if (mix_ == kSparse) {
-    return queue_sparse(range, first_step, step, updates, spins, false, stream);
-  }
-  const std::size_t bundle = std::size_t{range.first} * graphs_.bundles();
-  const std::uint32_t bundles = range.count * graphs_.bundles();
-  std::uint32_t* stopped = stopped_.data() + bundle * kReplicas;
-  if (mix_ == kBoth) {
-    launch_start_forms(forms_.data() + bundle, bundles * kReplicas, updates, stopped, stream);
-    queue_sparse(range, first_step, step, updates, spins, true, stream);
-    dense.active = forms_.data();
-    return dense_->queue(range, dense, stream);
-  }
-  launch_start_forms(nullptr, bundles * kReplicas, updates, stopped, stream);
-  dense.updates = 1;
-  dense.later = later_.data();
-  dense.active = active_.data();
-  // A round brings the replicas that are behind on by one update at least.
-  for (std::uint32_t round = 0; round < updates; ++round) {
-    queue_sparse(range, first_step, step, updates, spins, true, stream);
-    launch_pick_stopped(bundles, updates, stopped, later_.data() + bundle, active_.data() + bundle,
-                        stream);
-    dense_->queue(range, dense, stream);
-  }
+  if (mix_ == kBoth) dense.active = forms_.data();
+  queue_sparse(range, first_step, step, updates, spins, dense.active, stream);
+  if (mix_ == kBoth) dense_->queue(range, dense, stream);
 }
 
 void DeviceWolffBatch::queue_sparse(const GraphRange& range, const std::uint32_t* first_step,
                                     std::uint32_t step, std::uint32_t updates, std::uint32_t* spins,
-                                    bool continues, cudaStream_t stream) {
+                                    const std::uint32_t* dense, cudaStream_t stream) {
   const std::uint32_t per_graph = graphs_.bundles() * kReplicas;
   const std::uint32_t bundles = range.count * graphs_.bundles();
   const std::size_t replica = std::size_t{range.first} * per_graph;
@@ -494,9 +462,7 @@ void DeviceWolffBatch::queue_sparse(const GraphRange& range, const std::uint32_t
   run.pool_chunks = plan_.pool_chunks;
   run.flipped = flipped_.data() + replica;
   run.progress = progress_.data();
-  run.limit = limit_;
-  run.stopped = continues ? stopped_.data() + replica : nullptr;
-  run.trail = trail_.data();
+  run.dense = dense == nullptr ? nullptr : dense + std::size_t{range.first} * graphs_.bundles();
   launch_wolff(wolff_, run, plan_, stream);
   launch_planes_to_words(wolff_, bundles, graphs_.vec(), planes, words, stream);
 }
@@ -506,7 +472,7 @@ void DeviceWolffBatch::count(const GraphRange& range, std::uint64_t updates) {
 }
 
 void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaStream_t stream) {
-  if (options_.wolff_form != WolffForm::automatic || limit_ > 0 || !dense_fits_) return;
+  if (options_.wolff_form != WolffForm::automatic || !dense_fits_) return;
   const auto all = static_cast<double>(graphs_.sites()) * kReplicas;
   std::vector<std::uint32_t> forms = dense_bundles_;
   std::vector<std::size_t> known;

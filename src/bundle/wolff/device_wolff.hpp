@@ -20,7 +20,6 @@ namespace rewise::bundle {
 struct DenseUpdates {
   const std::uint32_t* first_step = nullptr;  // the first update is step *first_step + step
   std::uint32_t step = 0, updates = 1;
-  const std::uint32_t* later = nullptr;      // [bundles] steps to be added, or null
   const std::uint32_t* active = nullptr;     // [bundles] replicas that take part, or null: all
   const std::uint32_t* threshold = nullptr;  // [bundles] of bonds, below certainty
   std::uint32_t* spins = nullptr;
@@ -85,13 +84,13 @@ class DeviceWolffBatch {
   DeviceBuffer<unsigned long long>& flipped() { return flipped_; }
 
  private:
-  // Every cluster sparse; every one dense; by bundle; by the limit.
-  static constexpr unsigned kSparse = 0, kDense = 1, kBoth = 2, kLimit = 3;
+  // Every cluster sparse; every one dense; by bundle.
+  static constexpr unsigned kSparse = 0, kDense = 1, kBoth = 2;
 
   void lay_graphs(cudaStream_t stream);
   void make_room(cudaStream_t stream);
   void queue_sparse(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
-                    std::uint32_t updates, std::uint32_t* spins, bool continues,
+                    std::uint32_t updates, std::uint32_t* spins, const std::uint32_t* dense,
                     cudaStream_t stream);
 
   const std::span<const EngineView> engines_;
@@ -109,10 +108,9 @@ class DeviceWolffBatch {
   unsigned mix_ = kSparse;
   std::unique_ptr<DenseWolffBatch> dense_;
   bool dense_fits_ = true;
-  std::uint32_t limit_ = 0;
-  std::vector<std::uint64_t> updates_;                                    // [graphs] since learn()
-  std::vector<std::uint32_t> dense_bundles_;                              // [bundles] 0 or all ones
-  DeviceBuffer<std::uint32_t> forms_, stopped_, later_, active_, trail_;  // forms: the same
+  std::vector<std::uint64_t> updates_;        // [graphs] since learn()
+  std::vector<std::uint32_t> dense_bundles_;  // [bundles] 0 or all ones
+  DeviceBuffer<std::uint32_t> forms_;         // the same, on the device
 };
 
 }  // namespace rewise::bundle

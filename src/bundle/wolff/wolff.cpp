@@ -42,20 +42,17 @@ void WolffUpdate::run(const Address& at, Threshold bond, std::uint32_t count, do
     scratch.flipped.fill(0);
   }
   team.barrier();
-  const bool dense = options_.wolff_form == WolffForm::dense ||
-                     (options_.wolff_form == WolffForm::automatic &&
-                      (options_.dense_above > 0 || fraction > dense_fraction_));
-  if (!dense && fraction * count > plane_fraction_) {
+  const bool is_dense = options_.wolff_form == WolffForm::dense ||
+                        (options_.wolff_form == WolffForm::automatic && fraction > dense_fraction_);
+  if (!is_dense && fraction * count > plane_fraction_) {
     in_planes(at, bond, count, team, watch, scratch, ahead, spins);
     return;
   }
-  // Where the mean cluster is that large, so is one of 32: none begins in the sparse form.
-  std::uint64_t limit = 0;
-  if (options_.wolff_form == WolffForm::automatic) limit = options_.dense_above;
-  if (!dense) limit = layout_.sites;
   Address here = at;
   for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
-    if (!in_words(here, w, bond, limit, team, watch, scratch, ahead, spins)) return;
+    const bool done = is_dense ? dense(here, w, bond, team, watch, scratch, ahead, spins)
+                               : in_words(here, w, bond, team, watch, scratch, ahead, spins);
+    if (!done) return;
   }
 }
 
@@ -87,57 +84,43 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
   team.barrier();
 }
 
-// Update number `w` of all replicas in the bundle's words; clusters beyond `limit` sites turn
-// dense. False where some replica was stopped.
-bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
+// Sparse: update number `w` of all replicas, in the bundle's words. Returns false if it was stopped
+// in a replica.
+bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond,
                            const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
                            UpdatesAhead& ahead, std::uint32_t* spins) const {
-  const bool may_turn = limit < layout_.sites;
-  if (team.first()) {
-    if (may_turn && !scratch.dense) scratch.dense.emplace(dense_);
-    scratch.next_replica = 0;
-    scratch.outgrown = 0;
-  }
+  if (team.first()) scratch.next_replica = 0;
   team.barrier();
-  std::uint32_t* reached = may_turn ? scratch.dense->reached.data() : nullptr;
   WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
     if (ahead[r] > w || watch.stopped()) continue;
     const std::uint64_t size =
-        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, limit, watch, queue, reached);
+        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, watch, queue);
     if (size == 0) continue;
-    if (size <= limit) {
-      scratch.flipped[r] += size;
-      ahead[r] = w + 1;
-    } else {
-      scratch.outgrown |= 1u << r;
-    }
+    scratch.flipped[r] += size;
+    ahead[r] = w + 1;
     watch.ends(size);
   }
   team.barrier();
-  const std::uint32_t outgrown = scratch.outgrown;
-  if (outgrown != 0) {
-    if (!turn_dense(at, bond, team, watch, scratch, spins)) return false;
-    if (team.first()) {
-      for (std::uint32_t r = 0; r < kReplicas; ++r) {
-        if (outgrown >> r & 1u) ahead[r] = w + 1;
-      }
-    }
-    team.barrier();
-  }
   return std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > w; });
 }
 
-// Grows on, for all replicas that outgrew the limit at once, from what they have reached. False,
-// with their spins as they were, where the team was stopped.
-bool WolffUpdate::turn_dense(const Address& at, Threshold bond, const ThreadTeam& team,
-                             StopWatch& watch, WolffScratch& scratch, std::uint32_t* spins) const {
-  const std::uint32_t active = scratch.outgrown;
+// Dense: update number `w` of all replicas that have not made it yet, at once. Returns false, with
+// their spins as they were, if the team was stopped.
+bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
+                        StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                        std::uint32_t* spins) const {
+  if (team.first() && !scratch.dense) scratch.dense.emplace(dense_);
+  team.barrier();
   DenseScratch& dense = *scratch.dense;
+  std::uint32_t active = 0;
+  for (std::uint32_t r = 0; r < kReplicas; ++r) active |= ahead[r] > w ? 0 : 1u << r;
   if (team.first()) {
     scratch.seed_spin = 0;
     for (std::uint32_t r = 0; r < kReplicas; ++r) {
-      scratch.seed_spin |= spins[layout_.slot(wolff_seed_site(at, r, sparse_.sites))] & 1u << r;
+      const auto seed = layout_.slot(wolff_seed_site(at, r, sparse_.sites));
+      scratch.seed_spin |= spins[seed] & 1u << r;
+      dense.reached[seed] |= active & 1u << r;
     }
   }
   team.barrier();
@@ -157,7 +140,9 @@ bool WolffUpdate::turn_dense(const Address& at, Threshold bond, const ThreadTeam
     ReplicaSums size{};
     count_bits(dense.reached.data(), 0, dense.reached.size(), size);
     for (std::uint32_t r = 0; r < kReplicas; ++r) {
-      if (active >> r & 1u) scratch.flipped[r] += size[r];
+      if ((active >> r & 1u) == 0) continue;
+      scratch.flipped[r] += size[r];
+      ahead[r] = w + 1;
     }
   }
   team.barrier();

@@ -128,11 +128,6 @@ class Plane<Home::shared> {
         : "memory");
     return ((old & one) == 0) == up;
   }
-  __device__ __forceinline__ void toggle(std::uint32_t site) const {
-    asm volatile("red.relaxed.cta.shared.xor.b32 [%0], %1;" ::"r"(base_ + (site >> 3 & ~3u)),
-                 "r"(1u << site % 32)
-                 : "memory");
-  }
 
  private:
   std::uint32_t base_;
@@ -153,9 +148,6 @@ class Plane<Home::global> {
     return up ? (atomicOr(words_ + site / 32, one) & one) == 0
               : (atomicAnd(words_ + site / 32, ~one) & one) != 0;
   }
-  __device__ __forceinline__ void toggle(std::uint32_t site) const {
-    atomicXor(words_ + site / 32, 1u << site % 32);
-  }
 
  private:
   std::uint32_t* words_;
@@ -173,9 +165,6 @@ class Plane<Home::either> {
   __device__ __forceinline__ bool flip(bool wanted, bool up, std::uint32_t site) const {
     return is_near_ ? near_.flip(wanted, up, site) : far_.flip(wanted, up, site);
   }
-  __device__ __forceinline__ void toggle(std::uint32_t site) const {
-    is_near_ ? near_.toggle(site) : far_.toggle(site);
-  }
 
  private:
   Plane<Home::shared> near_;
@@ -184,6 +173,24 @@ class Plane<Home::either> {
 };
 
 // Growth of clusters by a block.
+//
+// Each slot of a block holds one replica. Its leading warp grows the clusters; warps without work of
+// their own take chunks of candidates from the slot's pool. Shared memory is ordered by fences, not
+// by barriers, since leader and helpers meet at any time:
+//   - Leader to helper. Lane 0 of the leader writes the slot (lead(), update()) and executes a fence
+//     in give() before it stores its candidate into the pool. Lane 0 of the helper loads that
+//     candidate and executes a fence in take(), and __syncwarp() extends the order to its warp. A
+//     helper that gives on what it took passes the order on. Hence whoever holds a chunk sees the
+//     slot and the plane as of the update that the chunk belongs to.
+//   - Helper to leader. A helper executes __syncwarp() and a fence before it subtracts its chunks
+//     from `given`. The leader ends an update only after its lane 0 has read given == 0 and executed
+//     a fence and __syncwarp(). Hence it sees all flips, and no helper still reads the slot when the
+//     leader writes the next step or the next replica.
+//   - Spins of the plane, `head`, `tail` and `given` change by atomic operations and are read by
+//     relaxed loads; an old value costs time, never a wrong decision (flip() decides).
+// compute-sanitizer's racecheck does not know fences. It reports a read-after-write hazard between
+// such a write of lane 0 (or the copy of a plane) and a helper's read, for shared planes. The test
+// "helpers of sparse Wolff updates on CUDA, many times" is the check in its place.
 
 constexpr std::uint32_t kSpecials = 64;  // special sites that wait in a warp's list
 // Nanoseconds (at most twice as many) between two looks for work of a warp that has none: those who
@@ -199,13 +206,10 @@ struct Slot {
   std::uint32_t step, up;    // of the present update
   std::uint32_t head, tail;  // of the pool, in chunks
   std::uint32_t given;       // chunks that were given away and are not yet worked off
-  std::uint32_t claimed;     // sites of the present cluster, where there is a limit
-  std::uint32_t over;        // the present cluster outgrew the limit
   std::uint32_t who, bit, threshold;
   DeviceWolffGraph graph;
   std::uint32_t* plane;  // [plane_words]
   uint2* pool;
-  std::uint32_t* trail;
   unsigned long long flipped;  // sites, in this part
 };
 
@@ -253,13 +257,12 @@ class Grower {
     threshold_ = slot.threshold;
   }
 
-  // Who leads: grows and flips the cluster of one update; false where it outgrew the limit.
-  __device__ __forceinline__ bool update(std::uint32_t step, std::uint32_t seed) {
+  // Called by the leading warp: grows and flips the cluster of one update.
+  __device__ __forceinline__ void update(std::uint32_t step, std::uint32_t seed) {
     const bool up = (plane_.load(seed) >> seed % 32 & 1u) == 0;
     if (lane_ == 0) {
       poke(slot_->step, step);
       poke(slot_->up, up);
-      if (run_.limit > 0) poke(slot_->claimed, 0);
     }
     __syncwarp();
     begin(step, up);
@@ -272,6 +275,7 @@ class Grower {
       if (take()) continue;
       if (agree(peek(slot_->given) == 0)) {
         __threadfence_block();
+        __syncwarp();
         gave_ = 0;
         break;
       }
@@ -279,7 +283,6 @@ class Grower {
     }
     if (lane_ == 0) atomicAdd(&slot_->flipped, 1ull * flipped_);
     flipped_ = 0;
-    return run_.limit == 0 || !agree(peek(slot_->over) != 0);
   }
 
   // A chunk of some slot, if one is offered, is worked off; slots from `first` on are asked first.
@@ -308,14 +311,6 @@ class Grower {
       help_one(slots, count, first);
       if (lane_ == 0) atomicAdd(&shared_.idle, 1u);
     }
-  }
-
-  // Takes back a cluster that outgrew the limit, once nobody is at it.
-  __device__ void take_back() {
-    const std::uint32_t claimed = peek(slot_->claimed);
-    for (std::uint32_t k = lane_; k < claimed; k += 32) plane_.toggle(slot_->trail[k]);
-    if (lane_ == 0) slot_->flipped -= claimed;
-    __syncwarp();
   }
 
  private:
@@ -355,7 +350,6 @@ class Grower {
         visit_specials();
       }
       if (count_ >= 48) give_away();
-      if (run_.limit > 0 && agree(peek(slot_->over) != 0)) count_ = special_count_ = 0;
     }
     __syncwarp();
     if (held_ > 0 && lane_ == 0) {
@@ -439,7 +433,6 @@ class Grower {
     if (who == 0) return;
     const auto news = static_cast<unsigned>(__popc(who));
     flipped_ += news;
-    if (run_.limit > 0) leave_trail(claimed, who, site);
     const bool special = claimed && (kDim == 0 || (word.x >> site % 32 & 1u) != 0);
     if constexpr (kDim > 0) {
       const bool regular = claimed && !special;
@@ -464,14 +457,6 @@ class Grower {
           word.y + __popc(word.x & ((1u << site % 32) - 1));
     }
     special_count_ += static_cast<unsigned>(__popc(listed));
-  }
-
-  __device__ __forceinline__ void leave_trail(bool claimed, unsigned who, std::uint32_t site) {
-    unsigned base = 0;
-    if (lane_ == 0) base = atomicAdd(&slot_->claimed, static_cast<unsigned>(__popc(who)));
-    base = __shfl_sync(~0u, base, 0);
-    if (claimed) slot_->trail[base + __popc(who & below_)] = site;
-    if (lane_ == 0 && base + static_cast<unsigned>(__popc(who)) > run_.limit) poke(slot_->over, 1);
   }
 
   // Candidates of some special sites, whose neighbours are listed: a lane per place in their rows,
@@ -655,11 +640,9 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun&
     if (part >= plan.parts) return;
     if (lane == 0 && part > 0) await(run.progress[1 + replica], part);
     __syncwarp();
-    const unsigned stop = min(run.updates, (part + 1) * length);
-    const unsigned place = run.stopped != nullptr ? run.stopped[replica] : part * length;
-    const unsigned start = max(part * length, place);
-    // Else start lies in a later part, or the replica stopped in an earlier one.
-    if (start < stop && place >= part * length) {
+    const unsigned start = part * length, stop = min(run.updates, start + length);
+    const bool sparse = run.dense == nullptr || run.dense[replica / kReplicas] == 0;
+    if (start < stop && sparse) {
       std::uint32_t* home = run.planes + static_cast<std::size_t>(replica) * g.plane_words;
       if (near) fetch_plane(own, home, g.plane_words);
       if (lane == 0) {
@@ -668,28 +651,21 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun&
         slot.threshold = run.threshold[replica / kReplicas];
         slot.graph = run.graphs[replica / run.replicas_per_graph];
         slot.plane = near ? own : home;
-        slot.over = 0;
         slot.flipped = 0;
         __threadfence_block();
       }
       __syncwarp();
       grower.turn_to(slot);
-      unsigned update = start;
-      bool alive = true;
-      for (std::uint32_t seed = 0; update < stop; ++update) {
+      std::uint32_t seed = 0;
+      for (unsigned update = start; update < stop; ++update) {
         const unsigned ahead = (update - start) % 32;
         if (ahead == 0) {  // seeds of 32 updates at once
           seed = wolff_seed_site({slot.graph.seed, slot.who, first + update + lane}, slot.bit,
                                  g.lattice.sites);
         }
-        alive = grower.update(first + update, __shfl_sync(~0u, seed, static_cast<int>(ahead)));
-        if (!alive) break;
+        grower.update(first + update, __shfl_sync(~0u, seed, static_cast<int>(ahead)));
       }
-      if (!alive) grower.take_back();
-      if (lane == 0) {
-        run.flipped[replica] += slot.flipped;
-        if (run.stopped != nullptr) run.stopped[replica] = update;
-      }
+      if (lane == 0) run.flipped[replica] += slot.flipped;
       if (near) return_plane(own, home, g.plane_words);
     }
     __syncwarp();
@@ -715,9 +691,8 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   if (threadIdx.x < plan.slots) {
     const std::size_t number = std::size_t{blockIdx.x} * plan.slots + threadIdx.x;
     Slot& slot = slots[threadIdx.x];
-    slot.head = slot.tail = slot.given = slot.claimed = slot.over = 0;
+    slot.head = slot.tail = slot.given = 0;
     slot.pool = run.pool + number * plan.pool_of_slot();
-    slot.trail = run.limit > 0 ? run.trail + number * plan.trail_length(run.limit) : nullptr;
   }
   if (threadIdx.x == 0) shared = {0, plan.slots};
   __syncthreads();
@@ -744,29 +719,6 @@ int attribute(cudaDeviceAttr which) {
   check_cuda(cudaGetDevice(&device));
   check_cuda(cudaDeviceGetAttribute(&value, which, device));
   return value;
-}
-
-__global__ void start_forms(const std::uint32_t* dense, std::uint32_t replicas,
-                            std::uint32_t updates, std::uint32_t* stopped) {
-  const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
-  if (replica >= replicas) return;
-  const std::uint32_t in_dense = dense == nullptr ? 0 : dense[replica / kReplicas];
-  stopped[replica] = (in_dense >> replica % kReplicas & 1u) != 0 ? updates : 0;
-}
-
-// A warp per bundle, a lane per replica.
-__global__ void pick_stopped(std::uint32_t bundles, std::uint32_t updates, std::uint32_t* stopped,
-                             std::uint32_t* later, std::uint32_t* active) {
-  const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
-  if (replica / kReplicas >= bundles) return;
-  const std::uint32_t at = stopped[replica];
-  const std::uint32_t least = __reduce_min_sync(~0u, at);
-  const bool picked = at == least && at < updates;
-  const std::uint32_t who = __ballot_sync(~0u, picked);
-  if (picked) stopped[replica] = at + 1;
-  if (replica % kReplicas != 0) return;
-  later[replica / kReplicas] = least;
-  active[replica / kReplicas] = who;
 }
 
 }  // namespace
@@ -838,17 +790,6 @@ void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLa
   WolffLaunch part = plan;
   part.parts = std::clamp(run.updates / 8, 1u, plan.parts);
   launch(kernel, {plan.blocks, plan.threads, plan.shared_bytes}, stream, g, run, part);
-}
-
-void launch_start_forms(const std::uint32_t* dense, std::uint32_t replicas, std::uint32_t updates,
-                        std::uint32_t* stopped, cudaStream_t stream) {
-  launch(start_forms, cover(replicas), stream, dense, replicas, updates, stopped);
-}
-
-void launch_pick_stopped(std::uint32_t bundles, std::uint32_t updates, std::uint32_t* stopped,
-                         std::uint32_t* later, std::uint32_t* active, cudaStream_t stream) {
-  launch(pick_stopped, cover(std::uint64_t{bundles} * kReplicas), stream, bundles, updates, stopped,
-         later, active);
 }
 
 }  // namespace rewise::bundle

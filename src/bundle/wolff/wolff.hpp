@@ -11,8 +11,7 @@
 //           their fixed point row by row; about 10 ns per site and update for 32 replicas.
 //
 // Sparse wins where clusters are small (at and above Tc on rewired lattices), dense below Tc: the
-// mean share of sites that clusters flip decides. With a limit (EngineOptions::dense_above) every
-// replica's cluster starts sparse and turns dense when it outgrows that.
+// mean fraction of sites that a cluster flips decides.
 #pragma once
 
 #include <array>
@@ -88,14 +87,10 @@ std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, T
                              unsigned replica, StopWatch& watch, std::uint32_t* plane,
                              WolffQueue& queue);
 
-// Grows and flips one cluster in the bundle's words; returns its size. A cluster that outgrows
-// `limit` sites is taken back, its sites so far are marked in `reached` [words], and the returned
-// size is above the limit; 0 as above. `shared`: other threads work on other replicas of these
-// words.
+// The same in the bundle's words. `shared`: other threads work on other replicas of these words.
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* words, bool shared,
-                             std::uint64_t limit, StopWatch& watch, WolffQueue& queue,
-                             std::uint32_t* reached);
+                             unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                             WolffQueue& queue);
 
 // Working memory of one bundle in progress.
 struct WolffScratch {
@@ -103,7 +98,6 @@ struct WolffScratch {
   std::vector<std::unique_ptr<WolffQueue>> queues;  // one per team member
   std::optional<DenseScratch> dense;
   std::atomic<std::uint32_t> next_replica{0};
-  std::atomic<std::uint32_t> outgrown{0};  // replicas whose cluster turned dense
   std::uint32_t seed_spin = 0;
   std::array<std::uint64_t, kReplicas> flipped{};  // sites flipped in this call, per replica
 };
@@ -124,11 +118,12 @@ class WolffUpdate {
   void in_planes(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
                  StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
                  std::uint32_t* spins) const;
-  bool in_words(const Address& at, std::uint32_t w, Threshold bond, std::uint64_t limit,
-                const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
-                UpdatesAhead& ahead, std::uint32_t* spins) const;
-  bool turn_dense(const Address& at, Threshold bond, const ThreadTeam& team, StopWatch& watch,
-                  WolffScratch& scratch, std::uint32_t* spins) const;
+  bool in_words(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
+                StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                std::uint32_t* spins) const;
+  bool dense(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
+             StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+             std::uint32_t* spins) const;
 
   const EngineOptions options_;
   const Layout& layout_;

@@ -59,12 +59,8 @@ struct DeviceWolffRun {
   std::uint32_t pool_chunks;    // a power of two
   unsigned long long* flipped;  // [replicas] += flipped sites
   unsigned* progress;           // [1 + replicas] zero at the start
-  // A replica starts at update stopped[replica] (null: all at 0) and ends with it at `updates`.
-  // Where limit > 0, a cluster that outgrows it is taken back, and the replica stops:
-  // stopped[replica] is the number of the update it stopped at.
-  std::uint32_t limit;
-  std::uint32_t* stopped;  // [replicas]
-  std::uint32_t* trail;    // [slots of all blocks][trail_length(limit)] scratch
+  // [bundles of all graphs] nonzero: the bundle takes the dense form and is skipped; null: none is.
+  const std::uint32_t* dense;
 };
 
 // How the kernel runs on the current device for planes of this size.
@@ -80,9 +76,6 @@ struct WolffLaunch {
   RW_HD std::size_t pool_of_slot() const { return std::size_t{pool_chunks} * kChunk; }
   // As many slots as `most` allows, as many blocks as may be.
   void restrict_slots(std::size_t most);
-  RW_HD std::size_t trail_length(std::uint32_t limit) const {
-    return std::size_t{limit} + 2 * threads;
-  }
 };
 // `bonds`: of the largest graph; `special_share`: of the sites, whose neighbours are listed.
 WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
@@ -94,18 +87,5 @@ void launch_planes_to_words(const DeviceWolff& g, std::uint32_t bundles, int vec
                             const std::uint32_t* planes, std::uint32_t* spins, cudaStream_t stream);
 void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLaunch& plan,
                   cudaStream_t stream);
-
-// Between the sparse and the dense form: which replicas are where in their updates. A replica's
-// place is the number of its updates that are done, of those that a launch is to do
-// (DeviceWolffRun::stopped).
-// Replicas of dense[bundle] (null: none) have all updates done, as far as the sparse form is
-// concerned; the others none.
-void launch_start_forms(const std::uint32_t* dense, std::uint32_t replicas, std::uint32_t updates,
-                        std::uint32_t* stopped, cudaStream_t stream);
-
-// Picks in every bundle the replicas that stopped first, for one dense update: active[bundle], at
-// update later[bundle]; they count as having done it.
-void launch_pick_stopped(std::uint32_t bundles, std::uint32_t updates, std::uint32_t* stopped,
-                         std::uint32_t* later, std::uint32_t* active, cudaStream_t stream);
 
 }  // namespace rewise::bundle

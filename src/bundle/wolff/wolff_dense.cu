@@ -52,7 +52,7 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
   const std::uint32_t active = run.active == nullptr ? ~0u : run.active[all];
   const std::uint64_t key = std::uint64_t{g.seeds.high[graph]} << 32 | g.seeds.low[graph];
   const std::uint32_t seed =
-      wolff_seed_site({key, all % g.bundles, step_of(run, all)}, lane, g.lattice.sites);
+      wolff_seed_site({key, all % g.bundles, step_of(run)}, lane, g.lattice.sites);
   const SitePlace place = place_site(g, seed);
   const std::uint32_t word =
       run.spins[first_word(all, g.lattice.words, run.vec) +

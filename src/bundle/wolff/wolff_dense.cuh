@@ -257,8 +257,8 @@ __device__ __forceinline__ std::uint32_t& on_board(std::uint32_t* board, std::ui
   return board[local / 32 * 33 + local % 32];
 }
 
-__device__ __forceinline__ std::uint32_t step_of(const DeviceDenseRun& run, std::uint32_t bundle) {
-  return *run.first_step + run.step + (run.later == nullptr ? 0 : run.later[bundle]);
+__device__ __forceinline__ std::uint32_t step_of(const DeviceDenseRun& run) {
+  return *run.first_step + run.step;
 }
 
 // Words that one warp writes while others read them: whole, new or old.

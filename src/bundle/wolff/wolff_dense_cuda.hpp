@@ -100,7 +100,6 @@ struct DeviceDenseRun {
   const std::uint32_t* first_step =
       nullptr;  // on the device; the update is step *first_step + step
   std::uint32_t step = 0;
-  const std::uint32_t* later = nullptr;      // [all bundles] steps to be added, or null
   const std::uint32_t* active = nullptr;     // [all bundles] replicas that take part; null: all
   const std::uint32_t* threshold = nullptr;  // [all bundles] below certainty
   std::uint32_t first = 0, bundles = 0;      // first is a multiple of few_of(vec)

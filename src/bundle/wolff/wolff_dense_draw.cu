@@ -26,7 +26,8 @@ template <int kVec>
 struct Drawer {
   CallWords call_words[kVec][8];
   uint4 digit[kVec][8];  // the threshold's, four by four, as words of zeros or ones
-  std::uint32_t step[kVec], active[kVec], seed_spin[kVec];
+  std::uint32_t active[kVec], seed_spin[kVec];
+  std::uint32_t step;
 
   // By all threads of a block, before its first barrier.
   __device__ __forceinline__ void open(const DeviceTiles& g, const DeviceDenseRun& run,
@@ -34,22 +35,20 @@ struct Drawer {
     if (threadIdx.x < kVec * 8u) {
       const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
       const std::uint32_t all = run.first + bundle + v;
-      const std::uint32_t own = step_of(run, all);
       const std::uint32_t t = run.threshold[all] << 4 * call;
-      call_words[v][call] = CallWords(key.low, key.high, all % g.bundles, call, own);
+      call_words[v][call] = CallWords(key.low, key.high, all % g.bundles, call, step_of(run));
       digit[v][call] =
           make_uint4(0u - (t >> 31), 0u - (t >> 30 & 1u), 0u - (t >> 29 & 1u), 0u - (t >> 28 & 1u));
       if (call == 0) {
-        step[v] = own;
+        if (v == 0) step = step_of(run);
         active[v] = run.active == nullptr ? ~0u : run.active[all];
         seed_spin[v] = run.seed_spin[bundle + v];
       }
     }
   }
-  __device__ __forceinline__ SharedItem item(const Key& key, int v, std::uint32_t bond) const {
-    return SharedItem(key.low, key.high, static_cast<std::uint32_t>(Stream::bond), step[v], bond);
+  __device__ __forceinline__ SharedItem item(const Key& key, std::uint32_t bond) const {
+    return SharedItem(key.low, key.high, static_cast<std::uint32_t>(Stream::bond), step, bond);
   }
-  __device__ __forceinline__ bool same_step(int v) const { return step[v] == step[v - 1]; }
   __device__ __forceinline__ bool idle() const {
     std::uint32_t any = 0;
 #pragma unroll
@@ -113,7 +112,7 @@ __device__ void decide_waiting(const DeviceTiles& g, const DeviceDenseRun& run,
   for (unsigned q = threadIdx.x; q < waiting; q += kDrawThreads) {
     const std::uint32_t where = block.queue.where[q];
     const int v = static_cast<int>(where >> 12), k = static_cast<int>(where >> 10 & 3u);
-    const SharedItem shared = block.drawer.item(key, v, block.queue.bond[q]);
+    const SharedItem shared = block.drawer.item(key, block.queue.bond[q]);
     std::uint32_t undecided = block.queue.undecided[q], below = 0;
     for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
       below |= block.drawer.four_digits(key, shared, v, call, undecided);
@@ -168,10 +167,9 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
       Pack<kVec> other{};
       if (exists) other = load<kVec>(spins + ahead[k] * vec);
       const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
-      SharedItem shared = block.drawer.item(key, 0, bond);
+      const SharedItem shared = block.drawer.item(key, bond);
 #pragma unroll
       for (int v = 0; v < kVec; ++v) {
-        if (v > 0 && !block.drawer.same_step(v)) shared = block.drawer.item(key, v, bond);
         std::uint32_t undecided =
             exists ? own.w[v] & ~(other.w[v] ^ block.drawer.seed_spin[v]) : 0u;
         std::uint32_t below = 0;
@@ -231,10 +229,9 @@ __global__ void __launch_bounds__(kDrawThreads)
   const auto vec = static_cast<std::size_t>(run.vec);
   const Pack<kVec> a = load<kVec>(spins + listed.a * vec);
   const Pack<kVec> b = load<kVec>(spins + listed.b * vec);
-  SharedItem shared = drawer.item(key, 0, listed.bond);
+  const SharedItem shared = drawer.item(key, listed.bond);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
-    if (v > 0 && !drawer.same_step(v)) shared = drawer.item(key, v, listed.bond);
     std::uint32_t undecided =
         ~(a.w[v] ^ drawer.seed_spin[v]) & ~(b.w[v] ^ drawer.seed_spin[v]) & drawer.active[v];
     std::uint32_t below = 0;

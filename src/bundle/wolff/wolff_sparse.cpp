@@ -148,16 +148,15 @@ class Growth {
         stretch_(watch.active() ? std::min(kStretch, watch.grain()) : geometry.sites),
         queue_(queue.key.get()) {}
 
-  // Grows and flips the cluster of a seed; gives up, with the queue as it is, beyond `limit` sites.
-  // 0 where it was stopped and taken back.
+  // Grows and flips the cluster of a seed; returns its size, or 0 if it was stopped and taken back.
   template <int kDim>
-  std::uint64_t run(Site seed, int seed_colour, std::uint64_t limit) {
+  std::uint64_t run(Site seed, int seed_colour) {
     const std::uint32_t key = spins_.key(seed, seed_colour);
     up_ = spins_.up(key);
     spins_.flip(key);
     queue_[tail_++] = key;
-    for (std::uint64_t look = 0; tail_ <= limit;) {
-      look = std::min(limit, tail_ + stretch_);
+    while (true) {
+      const std::uint64_t look = tail_ + stretch_;
       while (tail_ <= look) {
         while (head_ < tail_ && tail_ <= look) {
           expand<kDim>();
@@ -176,17 +175,16 @@ class Growth {
         return 0;
       }
     }
-    return tail_;
-  }
-
-  void take_back() {
-    for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
   }
 
  private:
   static constexpr std::size_t kMaxLanes = kGuard;
   static constexpr std::size_t kRoom = 64 * kMaxLanes;
   static constexpr std::uint64_t kStretch = 1 << 16;  // sites between two looks at the watch
+
+  void take_back() {
+    for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
+  }
 
   // Takes up to a vector of sites from the queue and offers their unvisited neighbours.
   template <int kDim>
@@ -348,10 +346,9 @@ class Growth {
 };
 
 template <class Spins>
-std::uint64_t grow(const WolffGeometry& g, Growth<Spins>& growth, Site seed, int colour,
-                   std::uint64_t limit) {
+std::uint64_t grow(const WolffGeometry& g, Growth<Spins>& growth, Site seed, int colour) {
   return with_dim(g.lattice.dim, [&]<int kDim>() {
-    return growth.template run<kDim>(seed, kDim == 0 ? 0 : colour, limit);
+    return growth.template run<kDim>(seed, kDim == 0 ? 0 : colour);
   });
 }
 
@@ -360,12 +357,12 @@ std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold 
                            WolffQueue& queue) {
   const Site seed = wolff_seed_site(at, replica, g.sites);
   Growth<PlaneSpins> growth(g, at, bond, replica, PlaneSpins{plane}, watch, queue);
-  return grow(g, growth, seed, 0, g.sites);
+  return grow(g, growth, seed, 0);
 }
 
 std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, std::uint32_t* words, bool shared, std::uint64_t limit,
-                           StopWatch& watch, WolffQueue& queue, std::uint32_t* reached) {
+                           unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                           WolffQueue& queue) {
   const Layout& layout = g.layout;
   const bool lattice = layout.lattice.dim > 0;
   const Site seed = wolff_seed_site(at, replica, g.sites);
@@ -376,19 +373,7 @@ std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold 
                         1u << replica,
                         shared};
   Growth<WordSpins> growth(g, at, bond, replica, spins, watch, queue);
-  const std::uint64_t size =
-      grow(g, growth, seed, lattice ? layout.lattice.colour(seed) : 0, limit);
-  if (size <= limit) return size;
-  growth.take_back();
-  for (std::size_t i = 0; i < size; ++i) {
-    std::uint32_t* word = reached + spins.slot(queue.key[i]);
-    if (shared) {
-      __atomic_fetch_or(word, spins.bit, __ATOMIC_RELAXED);
-    } else {
-      *word |= spins.bit;
-    }
-  }
-  return size;
+  return grow(g, growth, seed, lattice ? layout.lattice.colour(seed) : 0);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -473,11 +458,10 @@ std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, T
   return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, watch, plane, queue);
 }
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* words, bool shared,
-                             std::uint64_t limit, StopWatch& watch, WolffQueue& queue,
-                             std::uint32_t* reached) {
-  return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, limit,
-                                            watch, queue, reached);
+                             unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                             WolffQueue& queue) {
+  return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, watch,
+                                            queue);
 }
 }  // namespace rewise::bundle
 #endif
