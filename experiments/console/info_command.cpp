@@ -9,7 +9,6 @@
 #include "experiments/console/json_output.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/ranks/mpi.hpp"
-#include "src/ranks/nccl.hpp"
 
 namespace rewise {
 namespace {
@@ -47,10 +46,6 @@ Json info_json(const CudaReport& cuda) {
          {"compute", fmt::format("{}.{}", device.major, device.minor)}});
   }
   json["cuda"]["reason_none"] = cuda.reason_none;
-  if (cuda.built_in) {
-    json["cuda"]["nccl"] = ranks::nccl_library().version;
-    json["cuda"]["reason_no_nccl"] = ranks::nccl_library().why_not;
-  }
   json["reason_no_mpi"] = ranks::why_no_mpi();
   return json;
 }
@@ -70,9 +65,6 @@ void print_cuda(const CudaReport& cuda) {
   if (!cuda.devices.empty()) {
     fmt::print("                     (--device cuda)\n");
   }
-  if (!cuda.built_in) return;
-  const auto& [version, why_not] = ranks::nccl_library();
-  fmt::print("NCCL                 {}\n", why_not.empty() ? version : "none: " + why_not);
 }
 
 ExitCode run_info(bool json) {

@@ -86,14 +86,13 @@ void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
            "how spins go from a rank's GPU to another's: auto, the\n"
            "first of these that there is: peer (one copies from\n"
            "the other's memory: one machine), direct (MPI that takes\n"
-           "addresses on a GPU: auto asks the library), nccl (where\n"
-           "the library is there: ranks on a GPU each), host");
+           "addresses on a GPU: auto asks the library), host");
   require(app, "--share-route", "--share-ranks");
 }
 
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {
   if (!options.share) return command();
-  constexpr std::string_view routes[]{"auto", "peer", "direct", "nccl", "host"};
+  constexpr std::string_view routes[]{"auto", "peer", "direct", "host"};
   const auto route = parse_word(options.route, routes, "route", "--share-route");
   const auto transport = ranks::join_mpi();
   transport->set_device_route(static_cast<ranks::DeviceRoute>(route));

@@ -1,15 +1,12 @@
 #include "src/engine/device_mail.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
 #include "src/base/error.hpp"
 #include "src/cuda/check.hpp"
@@ -31,17 +28,6 @@ std::string machine() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return fmt::format("{} {}", boot, name);
-}
-
-// What no other device anywhere has.
-std::string identity(int device) {
-  cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the device's identity");
-  std::string text;
-  for (const char byte : properties.uuid.bytes) {
-    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  }
-  return text;
 }
 
 template <class T>
@@ -74,8 +60,6 @@ DeviceMail::DeviceMail(ranks::Transport& transport, int device)
       direct_((transport.device_route() == DeviceRoute::automatic ||
                transport.device_route() == DeviceRoute::direct) &&
               transport.takes_device_memory()),
-      tries_nccl_(transport.device_route() == DeviceRoute::nccl ||
-                  (transport.device_route() == DeviceRoute::automatic && !transport.one_process())),
       peers_(static_cast<std::size_t>(transport.size())),
       places_out_(peers_.size()),
       places_in_(peers_.size()) {
@@ -206,33 +190,14 @@ void DeviceMail::lend(std::span<std::uint8_t> memory) {
         "ranks do not reach the memory of each other's devices (--share-route peer: ranks of one "
         "machine do, whose devices can; take --share-route auto)");
   }
-  if (sums[1] > 0 && !direct_ && std::exchange(tries_nccl_, false)) join_nccl();
-}
-
-// Where the user leaves the way open, the host is the next; and from then on, since it may have
-// taken long to see that there is no other.
-void DeviceMail::join_nccl() {
-  static std::atomic<bool> in_vain = false;
-  if (in_vain) return;
-  std::string why_not;
-  nccl_ = ranks::Nccl::join(transport_, identity(device_), why_not);
-  if (!nccl_ && transport_.device_route() == DeviceRoute::nccl) {
-    throw ranks::ErrorOfAll(
-        ExitCode::device, fmt::format("--share-route nccl: {} (take --share-route auto)", why_not));
-  }
-  in_vain = !nccl_;
 }
 
 bool DeviceMail::staged(int rank) const {
-  return !peers_[static_cast<std::size_t>(rank)].reaches && !direct_ && !nccl_;
+  return !peers_[static_cast<std::size_t>(rank)].reaches && !direct_;
 }
 
-// NCCL sends short ones whole: that takes no longer than to ask for their lengths, for which the
-// host waits.
 bool DeviceMail::asks_length(const Message& message) const {
-  constexpr std::uint64_t kShort = 1u << 20;
-  return message.counted && !peers_[static_cast<std::size_t>(message.rank)].reaches &&
-         (!nccl_ || message.bytes > kShort);
+  return message.counted && !peers_[static_cast<std::size_t>(message.rank)].reaches;
 }
 
 std::uint64_t DeviceMail::place(const std::uint8_t* at) const {
@@ -307,7 +272,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
     if (peer(m.rank).reaches) {
       places_out_[static_cast<std::size_t>(m.rank)].push_back(m.bytes == 0 ? 0 : place(m.at));
     } else {
-      waits = !nccl_;
+      waits = true;
       if (staged(m.rank)) staged_out += m.bytes;
     }
   }
@@ -315,7 +280,7 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
     if (peer(m.rank).reaches) {
       places_in_[static_cast<std::size_t>(m.rank)].push_back(0);
     } else {
-      waits = !nccl_;
+      waits = true;
       if (staged(m.rank)) staged_in += m.bytes;
     }
   }
@@ -342,14 +307,14 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   }
   at = 0;
   for (const Message& m : in) {
-    if (peer(m.rank).reaches || m.bytes == 0 || nccl_) continue;
+    if (peer(m.rank).reaches || m.bytes == 0) continue;
     std::uint8_t* const to = direct_ ? m.at : staged_in_.view().data() + at;
     transport_.post_receive(m.rank, kMessage, {to, m.bytes});
     if (!direct_) at += m.bytes;
   }
   at = 0;
   for (const Message& m : out) {
-    if (peer(m.rank).reaches || m.bytes == 0 || nccl_) continue;
+    if (peer(m.rank).reaches || m.bytes == 0) continue;
     const std::uint8_t* const from = direct_ ? m.at : staged_out_.view().data() + at;
     transport_.post_send(m.rank, kMessage, {from, m.bytes});
     if (!direct_) at += m.bytes;
@@ -360,16 +325,6 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (static_cast<int>(r) == own || (places_out_[r].empty() && places_in_[r].empty())) continue;
     check_cuda(cudaStreamWaitEvent(stream, peers_[r].queued[turn_], 0), "waiting for a peer");
-  }
-  if (nccl_) {
-    nccl_->begin();
-    for (const Message& m : out) {
-      if (!peer(m.rank).reaches && m.bytes > 0) nccl_->send(m.rank, {m.at, m.bytes}, stream);
-    }
-    for (const Message& m : in) {
-      if (!peer(m.rank).reaches && m.bytes > 0) nccl_->receive(m.rank, {m.at, m.bytes}, stream);
-    }
-    nccl_->end();
   }
   std::vector<const std::uint8_t*> from;
   std::vector<std::size_t> next(peers_.size());
@@ -392,16 +347,8 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   return from;
 }
 
-// The library's kernels wait for a message that cannot come for ever: only the host learns of it.
 void DeviceMail::wait(cudaStream_t stream) const {
-  cudaError_t status = nccl_ ? cudaStreamQuery(stream) : cudaStreamSynchronize(stream);
-  while (status == cudaErrorNotReady) {
-    nccl_->check();
-    ::sched_yield();
-    status = cudaStreamQuery(stream);
-  }
-  cudaGetLastError();  // "not ready" is none
-  check_cuda(status, "waiting for the device");
+  check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
 }
 
 void DeviceMail::finish(cudaStream_t stream) {
@@ -415,7 +362,7 @@ std::string DeviceMail::routes() const {
     if (static_cast<int>(r) == transport_.rank()) continue;
     (peers_[r].reaches ? peer : other) = true;
   }
-  const std::string rest = direct_ ? "direct" : nccl_ ? "nccl" : "host";
+  const std::string rest = direct_ ? "direct" : "host";
   if (!peer && !other) return "";
   if (!peer) return rest;
   return other ? "peer+" + rest : "peer";

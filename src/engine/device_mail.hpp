@@ -6,8 +6,6 @@
 //           handles. The host only says that a message is queued, and where it lies; streams wait
 //           for the sender's event, so nobody waits for the device.
 //   direct  MPI that takes addresses of device memory (asked of the library that runs)
-//   nccl    sends and receives of NCCL, where that is there and no two ranks share a device. They
-//           are queued, too, so that nobody waits for the device
 //   host    through page-locked memory
 //
 // What arrives does not depend on the way.
@@ -22,7 +20,6 @@
 #include <vector>
 
 #include "src/cuda/pinned_buffer.hpp"
-#include "src/ranks/nccl.hpp"
 #include "src/ranks/transport.hpp"
 
 namespace rewise {
@@ -59,13 +56,12 @@ class DeviceMail {
   // their peer's memory or where they asked for. What reads it is queued before the next exchange.
   std::vector<const std::uint8_t*> reach(std::span<const Message> out, std::span<const Message> in,
                                          cudaStream_t stream);
-  // Until all that is queued on the stream is done. Error(device) where a message that it waits for
-  // cannot come.
+  // Until all that is queued on the stream is done.
   void wait(cudaStream_t stream) const;
   // All ranks together: waits for the stream and until nobody reads this device's memory.
   void finish(cudaStream_t stream);
 
-  // "peer", "direct", "nccl", "host", or several of them: how messages go from here.
+  // "peer", "direct", "host", or several of them: how messages go from here.
   std::string routes() const;
 
  private:
@@ -79,7 +75,6 @@ class DeviceMail {
   Card card(std::span<std::uint8_t> memory) const;
   bool open(Peer& peer, const Card& card);
   void close() noexcept;
-  void join_nccl();
   bool staged(int rank) const;
   bool asks_length(const Message& message) const;
   void learn_lengths(std::vector<Message>& out, std::vector<Message>& in, cudaStream_t stream);
@@ -88,10 +83,7 @@ class DeviceMail {
   ranks::Transport& transport_;
   const int device_;
   const bool may_;  // reach each other's memory, as far as the user allows
-  // What takes what peers do not copy, if not the host: the transport, or NCCL
-  bool direct_;
-  std::unique_ptr<ranks::Nccl> nccl_;
-  bool tries_nccl_;
+  bool direct_;  // the transport sends from device memory what peers do not copy; else the host
   std::vector<Peer> peers_;                    // [ranks]
   std::vector<std::span<std::uint8_t>> lent_;  // own
   cudaEvent_t queued_[2] = {};

@@ -27,7 +27,6 @@ enum class DeviceRoute : std::uint8_t {
   automatic,  // for every two ranks the first of these that there is
   peer,       // the receiver's device copies from the sender's: ranks of one machine
   direct,     // the transport takes addresses of device memory
-  nccl,       // NCCL's sends and receives (nccl.hpp): every rank on a device of its own
   host,       // copies through memory of the host
 };
 

@@ -140,10 +140,6 @@ TEST_CASE("single over ranks on CUDA: what cannot be is one line", "[gpu]") {
   expect(ExitCode::usage, "ranks label by the method fast or kalentev, not self-label+sew", [&] {
     with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, sewn, advance);
   });
-  expect(ExitCode::device, "--share-route nccl: ", [&] {  // two ranks on one device, if it is there
-    with_ranks(2, build_graph({{64, 66}, 0, Rule::rewire, 1}), spec, on(0), advance,
-               ranks::DeviceRoute::nccl);
-  });
   expect(ExitCode::device, "--device cuda:1000", [&] {
     with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(1000), advance);
   });

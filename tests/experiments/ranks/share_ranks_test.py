@@ -49,13 +49,6 @@ class Place(unittest.TestCase):
         done = self.run_command([str(REWISE), "info", "--json"], **environment)
         return json.loads(done.stdout)["cuda"]
 
-    def no_nccl(self):
-        """The environment of a process that finds a file of NCCL's name that is none."""
-        folder = pathlib.Path(self.folder.name) / "none"
-        folder.mkdir()
-        (folder / "libnccl.so.2").write_text("none")
-        return {"LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
-
     def results(self, line, ranks=0):
         """What must be equal: the hash and every number."""
         done = self.run_line(line + " --json", ranks)
@@ -74,15 +67,6 @@ class WithoutMpi(Place):
         self.assertEqual(done.returncode, 69)
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("built without MPI", done.stderr)
-
-    def test_info_says_why_there_is_no_nccl(self):
-        cuda = self.cuda(**self.no_nccl())
-        if not cuda["built_in"]:
-            self.skipTest("built without CUDA")
-        self.assertEqual(cuda["nccl"], "")
-        self.assertIn("NCCL cannot be loaded: ", cuda["reason_no_nccl"])
-        self.assertIn("libnccl.so.2", cuda["reason_no_nccl"])
-
 
 @unittest.skipUnless(MPIRUN, "no mpirun here")
 class Shared(Place):
@@ -302,43 +286,6 @@ class Shared(Place):
             expected = self.results(line + " --device cpu")
             for route in ("auto", "peer", "host"):
                 self.check_route(line, route, 3, expected)
-            if cuda["nccl"] and len(cuda["devices"]) > 1:
-                self.check_route(line, "nccl", min(3, len(cuda["devices"])), expected)
-
-    def test_nccl_that_cannot_be_is_told_once(self):
-        cuda = self.cuda()
-        if not cuda["devices"]:
-            self.skipTest("no GPU here")
-        line = self.ON_GPUS[-1] + " --device cuda --share-route nccl"
-        missing = self.run_line(line, 2, **self.no_nccl())
-        self.assertEqual(missing.returncode, 69)
-        self.assertEqual(missing.stderr.count("--share-route nccl: rank 0: NCCL cannot be"), 1)
-        if cuda["nccl"]:
-            crowded = self.run_line(line, len(cuda["devices"]) + 1)
-            self.assertEqual(crowded.returncode, 69)
-            self.assertEqual(crowded.stderr.count("are on one GPU, and NCCL takes one rank"), 1)
-
-    def test_a_killed_rank_ends_a_run_by_nccl(self):
-        cuda = self.cuda()
-        if len(cuda["devices"]) < 2 or not cuda["nccl"]:
-            self.skipTest("no two GPUs with NCCL here")
-        for engine in ("packed --schedule 1:0", "single --cluster swendsen-wang --schedule 0:1"):
-            line = (f"--engine {engine} --size 2048 --temperature 2.3 --equilibrate 10 "
-                    "--measure 10000000 --replicas 1 --device cuda --share-route nccl "
-                    f"--out {engine.split()[0]}.h5 --checkpoint 0.1s")
-            mpirun = subprocess.Popen(
-                [MPIRUN, "-n", "2", str(REWISE), "run", *line.split(), "--share-ranks"],
-                cwd=self.folder.name, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE)
-            part = pathlib.Path(self.folder.name) / f"{engine.split()[0]}.part.h5"
-            deadline = time.monotonic() + 60
-            while not part.exists() and time.monotonic() < deadline and mpirun.poll() is None:
-                time.sleep(0.01)
-            self.assertTrue(part.exists())
-            os.kill(self.rank_of(mpirun.pid, 1), signal.SIGKILL)
-            _, errors = mpirun.communicate(timeout=60)
-            self.assertNotEqual(mpirun.returncode, 0)
-            self.assertRegex(errors, "(?i)killed|signal 9|terminated")
 
     def test_ranks_take_an_engine_that_they_can_share(self):
         line = "--size 64,70 --temperature 2.3 --equilibrate 3 --measure 4 --threads 1 --device cpu"
