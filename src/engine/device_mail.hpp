@@ -83,7 +83,7 @@ class DeviceMail {
   ranks::Transport& transport_;
   const int device_;
   const bool may_;  // reach each other's memory, as far as the user allows
-  bool direct_;  // the transport sends from device memory what peers do not copy; else the host
+  bool direct_;     // the transport sends from device memory what peers do not copy; else the host
   std::vector<Peer> peers_;                    // [ranks]
   std::vector<std::span<std::uint8_t>> lent_;  // own
   cudaEvent_t queued_[2] = {};
