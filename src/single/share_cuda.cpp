@@ -70,7 +70,6 @@ class CudaShare final : public SingleShare {
   ~CudaShare() override {
     team_.finish();
     cudaStreamSynchronize(urgent_.get());
-    cudaStreamSynchronize(beside_.get());
   }
 
   std::string device() const override { return "cuda"; }
@@ -125,7 +124,6 @@ class CudaShare final : public SingleShare {
     urgent_done_.record(urgent_.get());
     urgent_done_.hold(stream());
   }
-  void prepare_ahead();
   unsigned long long* pairs();
   unsigned long long* parts(std::uint64_t who, std::uint32_t update);
   void size_parts(std::uint32_t update);
@@ -135,8 +133,8 @@ class CudaShare final : public SingleShare {
   const DeviceTeam team_;  // the device
   const std::uint64_t stride_;
   const Lattice& lattice_;
-  const CudaStream urgent_, beside_;
-  const CudaEvent urgent_done_, done_, joined_done_, ahead_done_;
+  const CudaStream urgent_;
+  const CudaEvent urgent_done_, done_;
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
@@ -189,8 +187,6 @@ class CudaShare final : public SingleShare {
   DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
   DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
   std::uint64_t most_labels_ = 0;
-  DeviceBuffer<std::uint32_t> ahead_drawn_, ahead_bands_, ahead_stop_;  // as ahead_
-  BondsAhead ahead_;
   std::unique_ptr<DeviceMail> mail_;  // goes first
 };
 
@@ -247,7 +243,6 @@ std::string CudaShare::why_no_clusters() const {
 void CudaShare::check_memory() const {
   const DevicePlan plan = DeviceGraph::outline(*plan_);
   const auto systems = static_cast<std::uint32_t>(systems_);
-  const auto dim = static_cast<std::uint64_t>(lattice_.dim);
   std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
                        systems_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
   const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
@@ -257,7 +252,6 @@ void CudaShare::check_memory() const {
     // What goes between slabs, in words of 8 bytes, the table of labels most of it.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
-    if (plan_->rewired.empty()) need += systems_ * own_.size() * dim / 8;  // drawn ahead
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
   }
   team_.use(0);
@@ -485,7 +479,6 @@ void CudaShare::prepare_clusters() {
   parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
   adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
   adopted_count_.clear(stream());
-  if (plan_->rewired.empty()) prepare_ahead();
   team_.wait();
   const auto lend = [&](auto& buffer) {
     mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
@@ -493,19 +486,6 @@ void CudaShare::prepare_clusters() {
   lend(ends_out_);
   lend(pairs_);
   lend(parts_);
-}
-
-void CudaShare::prepare_ahead() {
-  int multiprocessors = 0;
-  check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
-                                    team_.devices().front()));
-  const std::uint32_t warps = kAheadBands * 2 * static_cast<std::uint32_t>(multiprocessors);
-  ahead_drawn_ = DeviceBuffer<std::uint32_t>(systems_ * fused_->labels(0).stride * kAheadBands *
-                                             BondsAhead::band_words(lattice_.dim));
-  ahead_bands_ = DeviceBuffer<std::uint32_t>(warps);
-  ahead_stop_ = DeviceBuffer<std::uint32_t>(1);
-  ahead_stop_.clear(stream());
-  ahead_ = {ahead_drawn_.data(), ahead_bands_.data(), ahead_stop_.data(), FastDiv(warps)};
 }
 
 CudaShare::Gathered CudaShare::gathered(std::uint64_t own_most) {
@@ -614,21 +594,10 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   part_sums_.clear(stream());
   border_sums_.clear(stream());
   const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // that have other slabs
-  const bool draws_ahead = systems > 0 && ahead_.drawn != nullptr;
-  FusedLabels to_tiles = labels;
-  to_tiles.ahead = ahead_;
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
-    if (n > 0 && draws_ahead) ahead_done_.hold(stream());
-    launch_fused_tiles(plan, to_tiles, tiles, n, stream());
+    launch_fused_tiles(plan, labels, tiles, n, stream());
     launch_fused_join(joined_, labels, on_device_, n, stream());
-    if (draws_ahead && n + 1 < updates) {
-      joined_done_.record(stream());
-      joined_done_.hold(beside_.get());
-      ++tiles.step;
-      launch_fused_ahead(plan, to_tiles, tiles, beside_.get());
-      ahead_done_.record(beside_.get());
-    }
     if (n > 0 && systems > 0) size_parts(n - 1);
     for (std::uint64_t who = 0; who < systems; ++who) join_slabs(who, n);
   }
@@ -646,10 +615,8 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
 
 void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
   const DevicePlan& plan = graph_->plan();
-  FusedLabels labels = fused_->labels(0);
-  labels.ahead = ahead_;  // which it ends
+  const FusedLabels& labels = fused_->labels(0);
   const auto of_system = static_cast<std::uint32_t>(who);
-  const bool ends_draws = ahead_.drawn != nullptr && who + 1 == systems_;
   launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_out_.data(),
                      stream());
   follow_urgent();
@@ -658,7 +625,7 @@ void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
                       {pairs(), met_.data(), static_cast<std::uint32_t>(met_.size())}, stream());
   exchange_lists(who, update, true);
   launch_border_unite(plan, labels, slab_, update, of_system, pairs_lists_, {table_.data()},
-                      adopted(who), ends_draws ? on_device_.step + 1 : 0, stream());
+                      adopted(who), stream());
   urgent_follows();
   launch_clear_table(pairs_lists_, {table_.data()}, urgent_.get());
   met_.clear(urgent_.get());

@@ -442,23 +442,6 @@ __device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsi
   }
 }
 
-// The band of a tile that a warp draws ahead.
-template <int kDim>
-struct AheadBand {
-  static constexpr unsigned kRows = kTileLanes / kAheadBands, kWords = 2 * kDim * kRows;
-  std::uint32_t number;  // of all bands
-
-  __device__ __forceinline__ AheadBand(std::uint32_t tile, unsigned band)
-      : number(kAheadBands * tile + band) {}
-  __device__ __forceinline__ std::uint32_t* words(const BondsAhead& ahead) const {
-    return ahead.drawn + std::size_t{number} * kWords;
-  }
-  __device__ __forceinline__ bool drawn(const BondsAhead& ahead) const {
-    const std::uint32_t turn = ahead.warps.quotient(number);
-    return turn < ahead.done[number - turn * ahead.warps.divisor];
-  }
-};
-
 template <int kDim, unsigned kWarps, class Model>
 class FusedTile {
  public:
@@ -476,16 +459,11 @@ class FusedTile {
   __device__ __forceinline__ const TileWord& word() const { return word_; }
 
   // Step 1, and what clusters draw as if every site were a root. The block waits before step 2.
-  // kAhead: `index`, the tile's number in the launch, finds the bonds that are drawn already.
-  template <bool kAhead>
-  __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond,
-                                       std::uint32_t index) {
+  __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond) {
     if (threadIdx.x == 0) {
       memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
     }
-    if (!kAhead || !take_ahead(index)) {
-      draw_bonds<kDim, kBandRows>(memory_.drawn + row(0), row(0), word_, key, bond);
-    }
+    draw_bonds<kDim, kBandRows>(memory_.drawn + row(0), row(0), word_, key, bond);
     model.template draw_sites<kWarps>(memory_.draws, word_, key);
   }
 
@@ -542,19 +520,6 @@ class FusedTile {
   static constexpr std::uint32_t kFourthUnit = 1u << 22;
 
   __device__ __forceinline__ unsigned row(unsigned j) const { return kBandRows * warp_ + j; }
-
-  // The bonds of the warp's rows, if they are drawn.
-  __device__ __forceinline__ bool take_ahead(std::uint32_t index) const {
-    using Band = AheadBand<kDim>;
-    static_assert(Band::kRows % kBandRows == 0);
-    const Band band(index, row(0) / Band::kRows);
-    if (!band.drawn(labels_.ahead)) return false;
-    const std::uint32_t* words = band.words(labels_.ahead) + 2 * kDim * (row(0) % Band::kRows);
-    auto* out = reinterpret_cast<std::uint32_t*>(memory_.drawn[row(0)]);
-#pragma unroll
-    for (unsigned k = lane_; k < 2 * kDim * kBandRows; k += 32) out[k] = words[k];
-    return true;
-  }
 
   __device__ __forceinline__ std::uint32_t& at(std::uint32_t place) const {
     return *reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(memory_.forest) + place);
@@ -898,21 +863,16 @@ __device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& fin
   finder.finish();
 }
 
-// Where a tile's spins and bonds come from: the first update of a run, a later one, a later one
-// whose bonds may be drawn already.
-enum class TileStart { bytes, labels, labels_ahead };
-
-template <int kDim, TileStart kStart, unsigned kWarps, class Model>
+// kFirst: the first update of a run takes its spins from bytes, later ones from labels.
+template <int kDim, bool kFirst, unsigned kWarps, class Model>
 __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan& plan,
                                            const FusedLabels& labels, const DeviceSystems& systems,
                                            std::uint32_t update, std::uint32_t who,
                                            std::uint32_t number,
                                            TileMemory<kDim, kWarps, Model>& memory) {
-  constexpr bool kFirst = kStart == TileStart::bytes;
   const FusedSystem system(labels, who, update), before(labels, who, update + 1);
   FusedTile<kDim, kWarps, Model> tile(labels, number, memory.tile);
-  tile.template draw<kStart == TileStart::labels_ahead>(
-      model, systems.key(who), plan.bond[systems.temperature(who)], blockIdx.x);
+  tile.draw(model, systems.key(who), plan.bond[systems.temperature(who)]);
   wait_for_kernel_before();
   RootFinder<kWarps, Model> finder(model, before, {systems.seed, who, systems.step - 1},
                                    number * labels.capacity, memory.roots);
@@ -932,7 +892,7 @@ __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan&
   }
 }
 
-template <int kDim, TileStart kStart, unsigned kWarps, class Model>
+template <int kDim, bool kFirst, unsigned kWarps, class Model>
 __global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
     label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
                 const __grid_constant__ FusedLabels labels,
@@ -941,36 +901,7 @@ __global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
   __shared__ TileMemory<kDim, kWarps, Model> memory;
   let_next_kernel_begin();
   const auto [who, tile] = tiles.place(blockIdx.x);
-  label_tile<kDim, kStart>(model, plan, labels, systems, update, who, tile, memory);
-}
-
-// A warp per band, in strides; few, so that the kernels beside have room.
-template <int kDim>
-__global__ void __launch_bounds__(32 * kAheadBands)
-    draw_ahead(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
-               const __grid_constant__ DeviceSystems systems,
-               const __grid_constant__ SystemBlocks tiles, std::uint32_t count) {
-  using Band = AheadBand<kDim>;
-  __shared__ std::uint32_t drawn[kAheadBands][Band::kRows][2][kDim];
-  const BondsAhead& ahead = labels.ahead;
-  const unsigned lane = threadIdx.x % 32, band = threadIdx.x / 32;
-  auto* of_warp = drawn[band];
-  const auto* words = reinterpret_cast<const std::uint32_t*>(of_warp);
-  std::uint32_t done = 0, stop = ~systems.step;
-  for (std::uint32_t index = blockIdx.x; index < count && stop != systems.step;
-       index += gridDim.x, ++done) {
-    stop = *reinterpret_cast<const volatile std::uint32_t*>(ahead.stop);
-    const auto [who, tile] = tiles.place(index);
-    const TileWord word = tile_word<kDim>(labels.common.tiles, labels.common.geometry, tile, lane);
-    draw_bonds<kDim, Band::kRows>(of_warp, Band::kRows * band, word, systems.key(who),
-                                  plan.bond[systems.temperature(who)]);
-    __syncwarp();
-    std::uint32_t* out = Band(index, band).words(ahead);
-#pragma unroll
-    for (unsigned k = lane; k < Band::kWords; k += 32) out[k] = words[k];
-    __syncwarp();
-  }
-  if (lane == 0) ahead.done[kAheadBands * blockIdx.x + band] = done;
+  label_tile<kDim, kFirst>(model, plan, labels, systems, update, who, tile, memory);
 }
 
 template <int kDim, unsigned kWarps, class Model>
@@ -1029,10 +960,8 @@ void launch_tiles(const DevicePlan& plan, const FusedLabels& labels, const Devic
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       const auto kernel = [&]<unsigned kWarps>() {
-        if (update == 0) return label_tiles<kDim, TileStart::bytes, kWarps, Model>;
-        return labels.ahead.drawn == nullptr
-                   ? label_tiles<kDim, TileStart::labels, kWarps, Model>
-                   : label_tiles<kDim, TileStart::labels_ahead, kWarps, Model>;
+        return update == 0 ? label_tiles<kDim, true, kWarps, Model>
+                           : label_tiles<kDim, false, kWarps, Model>;
       };
       launch_for_tiles(labels, systems, stream, kernel, Model(plan), plan, labels, systems, update);
     }
@@ -1420,10 +1349,9 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     adopt_labels(const __grid_constant__ FusedLabels labels, std::uint32_t update,
                  std::uint32_t who, const __grid_constant__ LabelTable table,
-                 const __grid_constant__ AdoptedLabels adopted, std::uint32_t ended) {
+                 const __grid_constant__ AdoptedLabels adopted) {
   let_next_kernel_begin();
   wait_for_kernel_before();
-  if (ended > 0 && blockIdx.x == 0 && threadIdx.x == 0) *labels.ahead.stop = ended;
   const KeyedForest sets{table.slots};
   const FusedSystem system(labels, who, update);
   const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
@@ -1604,7 +1532,7 @@ void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStr
 
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
-                         const LabelTable& table, const AdoptedLabels& adopted, std::uint32_t ended,
+                         const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
@@ -1614,19 +1542,7 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
   });
   LaunchShape shape = cover_at_most(adopted.most, kMostBlocks);
   shape.early = labels.early;
-  launch(adopt_labels, shape, stream, labels, update, who, table, adopted, ended);
-}
-
-void launch_fused_ahead(const DevicePlan& plan, const FusedLabels& labels,
-                        const DeviceSystems& systems, cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim >= 2) {
-      const SystemBlocks tiles = systems.blocks(labels.common.tiles.count);
-      launch(draw_ahead<kDim>,
-             {.blocks = labels.ahead.warps.divisor / kAheadBands, .threads = 32 * kAheadBands},
-             stream, plan, labels, systems, tiles, tiles.count());
-    }
-  });
+  launch(adopt_labels, shape, stream, labels, update, who, table, adopted);
 }
 
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,

@@ -42,26 +42,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/base/fast_div.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/device_team.hpp"
 #include "src/cuda/striped_memory.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::single {
-
-// Bonds of a rank's next update that are drawn beside what goes between ranks, as many as there is
-// time for (launch_fused_ahead()): where no bond is rewired, since else as much is lost by what
-// they are drawn beside. A warp has a band of a tile after the other.
-inline constexpr std::uint32_t kAheadBands = 4;
-struct BondsAhead {
-  std::uint32_t* drawn = nullptr;  // [systems][tiles of the part][kAheadBands][a band's words]
-  std::uint32_t* done = nullptr;   // [warps] bands that each has drawn
-  std::uint32_t* stop = nullptr;   // the step whose tiles wait for them
-  FastDiv warps;                   // of the launch, a multiple of kAheadBands
-
-  static std::uint64_t band_words(int dim) { return kTileSites / 32 * dim / kAheadBands; }
-};
 
 // Work space of all systems, by value to kernels. Of `common` only geometry, tiles, sums, copies
 // and drawn are used; of drawn only the words with bonds across tile borders.
@@ -79,7 +65,6 @@ struct FusedLabels {
   unsigned long long* node[2]{};  // parent | site << 32
   std::uint16_t* own[2]{};        // sites of the node in its tile
   std::uint32_t* size[2]{};       // at roots: sites of the cluster
-  BondsAhead ahead;               // of the update in hand, or null
 };
 
 class FusedSwendsenWang {
@@ -123,11 +108,6 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
 // After the last update of a batch: spins become bytes.
 void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
-// Of `systems`, whose step is the next one's, the bonds that launch_fused_tiles() with the same
-// labels.ahead then finds drawn, for update 1 and later. Until *stop is that step, or there are no
-// more: what it has not come to is drawn with the tile.
-void launch_fused_ahead(const DevicePlan& plan, const FusedLabels& labels,
-                        const DeviceSystems& systems, cudaStream_t stream);
 // Once: the masks of gone bonds and modified cells.
 void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32_t* modified,
                         cudaStream_t stream);
@@ -205,11 +185,10 @@ struct AdoptedLabels {
   std::uint64_t most = 0;
 };
 // Then the pairs of all slabs: their sets are found, and the slab's clusters that are in them draw
-// by the smallest label of their set. When they begin to, no more bonds are drawn ahead for the
-// tiles of step `ended` (0: of none).
+// by the smallest label of their set.
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
                          std::uint32_t update, std::uint32_t who, const RankLists& pairs,
-                         const LabelTable& table, const AdoptedLabels& adopted, std::uint32_t ended,
+                         const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream);
 // When the next update's tiles, or the flip, are done: of these the smallest label and the sites of
 // the cluster in the slab, label << 32 | sites, after their number; into sums [3] their squares and
