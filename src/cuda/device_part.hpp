@@ -1,12 +1,6 @@
-// The part of every system that one device works on where several devices work on it together
-// (DeviceTeam), and how the blocks of a launch find their system and their place in it.
-//
-// Work is cut in the order of the sites, so the parts of all kernels and of all arrays lie over
-// each other but for a few items at their borders: which part an item is in decides where its
-// numbers are near, never what they are.
-//
-// The part of a rank (src/ranks), whose memory others do not reach, is whole planes; it takes all
-// blocks that may hold some of them, and what these do beside is lost.
+// The part of every system that a rank works on, and how the blocks of a launch find their system
+// and their place in it. A part is whole planes; it takes all blocks that may hold some of them,
+// and what these compute beyond the part is discarded. Without ranks the part is the whole.
 #pragma once
 
 #include <algorithm>

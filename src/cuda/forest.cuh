@@ -144,7 +144,7 @@ struct KeyedForest {
       const bool hang_a = key(walk.at_a) > key(walk.at_b);
       const std::uint32_t child = hang_a ? walk.a : walk.b, root = hang_a ? walk.b : walk.a;
       const Word seen = hang_a ? walk.at_a : walk.at_b;
-      const Word found = atomicCAS_system(words + child, seen, make(root, key(seen)));
+      const Word found = atomicCAS(words + child, seen, make(root, key(seen)));
       if (hang_a) walk.at_a = found;
       if (!hang_a) walk.at_b = found;
       return found == seen;
@@ -163,7 +163,7 @@ struct KeyedForest {
   }
 
  private:
-  using Ref = cuda::atomic_ref<Word, cuda::thread_scope_system>;
+  using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
 
   // From a node to its parent, whose word is `up`; the node's parent becomes its grandparent.
   __device__ __forceinline__ void rise(std::uint32_t& node, Word& word, Word up) const {

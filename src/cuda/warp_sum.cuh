@@ -32,8 +32,8 @@ __device__ __forceinline__ void atomic_add_wide(unsigned long long* low, unsigne
                                                 WideSum value) {
   const auto below = static_cast<unsigned long long>(value);
   auto above = static_cast<unsigned long long>(value >> 64);
-  if (atomicAdd_system(low, below) + below < below) ++above;
-  if (above != 0) atomicAdd_system(high, above);
+  if (atomicAdd(low, below) + below < below) ++above;
+  if (above != 0) atomicAdd(high, above);
 }
 
 }  // namespace rewise

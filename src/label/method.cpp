@@ -13,17 +13,17 @@
 namespace rewise {
 namespace {
 
-// In the order of LabelMethod: name, whole, several devices, ranks.
+// In the order of LabelMethod: name, whole, ranks.
 constexpr std::array<LabelTraits, kLabelMethods> kMethods{{
-    {"fast", true, true, true},
-    {"label-equivalence", true, false, false},
-    {"kalentev", true, true, true},
-    {"bfs+relax", false, false, false},
-    {"bfs+sew", false, false, false},
-    {"union-find+relax", false, false, false},
-    {"union-find+sew", false, false, false},
-    {"self-label+relax", false, false, false},
-    {"self-label+sew", false, false, false},
+    {"fast", true, true},
+    {"label-equivalence", true, false},
+    {"kalentev", true, true},
+    {"bfs+relax", false, false},
+    {"bfs+sew", false, false},
+    {"union-find+relax", false, false},
+    {"union-find+sew", false, false},
+    {"self-label+relax", false, false},
+    {"self-label+sew", false, false},
 }};
 
 }  // namespace

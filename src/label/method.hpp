@@ -52,9 +52,8 @@ constexpr MergeMethod merge_method(LabelMethod method) {
 // Potts alike.
 struct LabelTraits {
   std::string_view name;
-  bool whole;            // labels the whole lattice at once, else it is one of TILE+MERGE
-  bool several_devices;  // CUDA devices label one system together, `fast` not on every lattice
-  bool ranks;            // and so do ranks, on CUDA devices `fast` not on every lattice
+  bool whole;  // labels the whole lattice at once, else it is one of TILE+MERGE
+  bool ranks;  // ranks label one system together; on CUDA devices `fast` not on every lattice
 };
 const LabelTraits& traits(LabelMethod method);
 inline std::string_view to_string(LabelMethod method) { return traits(method).name; }

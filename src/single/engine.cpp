@@ -16,6 +16,7 @@
 #endif
 #include "src/single/local/local.hpp"
 #include "src/single/local/observe.hpp"
+#include "src/single/shared.hpp"
 #include "src/single/single.hpp"
 #include "src/single/single_engine.hpp"
 #include "src/single/swendsen_wang/swendsen_wang.hpp"
@@ -263,6 +264,7 @@ std::unique_ptr<Engine> make_single_engine(const Graph& graph, const EngineSpec&
   }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
+    if (!options.devices.empty()) return make_single_crew(graph, spec, options, 0);
     return make_cuda_engine(graph, spec, options);
 #else
     throw Error(ExitCode::device, "this build has no CUDA engines");
@@ -279,10 +281,9 @@ std::string single::why_no_team(std::span<const std::uint32_t> extents, ClusterU
   if (cluster != ClusterUpdate::swendsen_wang) {
     return fmt::format("share a system by sweeps and swendsen-wang, not by {}", to_string(cluster));
   }
-  if (!traits(label_method).several_devices) {
+  if (!traits(label_method).ranks) {
     return fmt::format("share a system by the label methods {}, not by {}",
-                       label_methods(&LabelTraits::several_devices, " and "),
-                       to_string(label_method));
+                       label_methods(&LabelTraits::ranks, " and "), to_string(label_method));
   }
   const bool words = extents.size() >= 2 && extents.front() % kWordSites == 0;
   if (words || label_method != LabelMethod::fast) return "";

@@ -1,23 +1,15 @@
-// The single engine on CUDA devices: owns their memory, queues the kernels of all systems on a
-// stream of each, waits only where a caller needs numbers.
-//
-// Several devices work on every system together (Komura & Okabe 2013): the systems' spins lie in
-// StripedMemory, a part of every system with each device; the graph is on all of them. A device
-// makes its part of a kernel's work (device_part.hpp), and reads what it needs of the others' spins
-// where they lie. All wait for all between two colours of a sweep, and between the steps of an
-// update. One device is a team of one, which waits for nobody.
+// The single engine on a CUDA device: owns its memory, queues the kernels of all systems on a
+// stream, waits only where a caller needs numbers.
 #include "src/single/engine_cuda.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/cuda/device_team.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
-#include "src/cuda/striped_memory.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
 #include "src/single/device_graph.hpp"
@@ -36,8 +28,8 @@ namespace {
 
 // Work that is queued ends before the memory that it uses goes.
 struct Finished {
-  const DeviceTeam& team;
-  ~Finished() { team.finish(); }
+  const DeviceStream& device;
+  ~Finished() { device.finish(); }
 };
 
 // How a mixed schedule's time divides between its two kinds of updates: the first cycles are timed
@@ -78,10 +70,6 @@ class PhaseTimer {
   std::vector<CudaEvent> events_;  // three per timed cycle
 };
 
-std::vector<int> devices_of(const EngineOptions& options) {
-  return options.devices.empty() ? std::vector<int>{options.device} : options.devices;
-}
-
 }  // namespace
 
 class CudaEngine final : public SingleEngine, public HasDeviceSpins {
@@ -99,19 +87,11 @@ class CudaEngine final : public SingleEngine, public HasDeviceSpins {
   DeviceSpins device_spins() override;
   std::int64_t* measure_on_device() override;
   void wait_for_readers() override {
-    team_.use(0);
+    device_.use();
     check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
   }
 
  private:
-  // What a device has for itself.
-  struct Member {
-    std::unique_ptr<DeviceGraph> graph;
-    std::unique_ptr<LocalCuda> local;
-    DeviceBuffer<unsigned long long> measured;  // [systems] unequal, [systems][measured_counts()]
-    DeviceSystems systems;
-  };
-
   std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
   void check_memory() const;
   void run(const Schedule& schedule, std::uint64_t cycles);
@@ -119,180 +99,138 @@ class CudaEngine final : public SingleEngine, public HasDeviceSpins {
   // `updates` updates from the systems' step on.
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
-  void count_steps(std::uint32_t steps) {
-    for (Member& member : members_) member.systems.step += steps;
-  }
   // Cluster sums on the device are added to those here. Waits. Returns the sites of the clusters
   // found, of Swendsen-Wang something else.
   std::uint64_t fetch_sums();
-  void count_parts();       // queues what measurements begin with
-  void one_device() const;  // Error(device) of several
+  void queue_measurement();  // into measured_
 
   void read_part(std::size_t who, std::span<std::uint8_t> out) const override;
   void write_part(std::size_t who, Bytes spins) override;
 
   const EngineOptions options_;
-  const DeviceTeam team_;
+  const DeviceStream device_;
   const std::string device_name_;
   const WolffMethod wolff_method_;
   const LabelMethod label_method_;
   const std::uint32_t label_tile_;
-  std::vector<Member> members_;  // [devices]
-  StripedMemory spins_;          // [systems][stride]
-  // First device: [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
+  std::unique_ptr<DeviceGraph> graph_;
+  std::unique_ptr<LocalCuda> local_;
+  DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
+  DeviceBuffer<unsigned long long> measured_;  // [systems] unequal, [systems][measured_counts()]
+  DeviceSystems on_device_;
+  // [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
   DeviceBuffer<unsigned long long> pending_sums_;
   DeviceBuffer<std::int64_t> sums_;  // once measure_on_device() was called
-  // Of the cluster updates the one that is asked for. One device:
+  // Of the cluster updates the one that is asked for.
   std::unique_ptr<WolffCuda> wolff_;
   std::unique_ptr<FewClusterCuda> few_cluster_;
   std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
-  // Several, too; the other labelling methods:
   std::unique_ptr<FusedSwendsenWang> fused_;
   std::unique_ptr<SwendsenWangLabelsCuda> labels_;
-  const Finished finished_{team_};  // the last member, so it goes first
+  const Finished finished_{device_};  // the last member, so it goes first
 };
 
 CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : SingleEngine(graph, spec),
       options_(options),
-      team_(devices_of(options)),
-      device_name_(fmt::format("cuda:{}", fmt::join(team_.devices(), "+"))),
+      device_(options.device),
+      device_name_(fmt::format("cuda:{}", options.device)),
       wolff_method_(options.wolff_method == WolffMethod::automatic
                         ? default_wolff_method(DeviceGraph::outline(plan_), systems())
                         : options.wolff_method),
       label_method_(options.label_method),
       label_tile_(tile_edge(label_method_, plan_.lattice.dim, options.label_tile)) {
-  if (team_.size() > 1 && plan_.lattice.dim == 0) {
-    throw Error(ExitCode::usage,
-                fmt::format("{} share lattices, not imported graphs", device_name_));
-  }
   check_memory();
+  const cudaStream_t stream = device_.get();
   const std::uint64_t stride = system_stride(plan_.sites);
-  team_.use(0);
-  spins_ = StripedMemory(systems_ * stride, stride, team_.devices());
-  spins_.clear(team_.stream(0));
+  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
+  spins_.clear(stream);
   pending_sums_ = DeviceBuffer<unsigned long long>(3 * systems_);
-  pending_sums_.clear(team_.stream(0));
-  team_.barrier();
-  team_.for_each([&](std::size_t part, cudaStream_t stream) {
-    Member member;
-    member.graph = std::make_unique<DeviceGraph>(plan_, stream);
-    member.measured = DeviceBuffer<unsigned long long>(
-        systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
-    member.systems = {spec.seed,
-                      systems(),
-                      spec.replicas,
-                      0,
-                      stride,
-                      reinterpret_cast<std::uint8_t*>(spins_.data()),
-                      pending_sums_.data(),
-                      {static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(team_.size())}};
-    member.local = std::make_unique<LocalCuda>(plan_, member.graph->plan(), spec.local, stream,
-                                               member.systems.part);
-    launch_start(member.graph->plan(), member.systems, spec.start, stream);
-    members_.push_back(std::move(member));
-  });
-  team_.wait();
+  pending_sums_.clear(stream);
+  graph_ = std::make_unique<DeviceGraph>(plan_, stream);
+  local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), spec.local, stream);
+  measured_ =
+      DeviceBuffer<unsigned long long>(systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
+  on_device_ = {spec.seed, systems(),     spec.replicas,       0,
+                stride,    spins_.data(), pending_sums_.data()};
+  launch_start(graph_->plan(), on_device_, spec.start, stream);
+  device_.wait();
 }
 
 void CudaEngine::check_memory() const {
   const std::uint64_t stride = system_stride(plan_.sites);
-  const std::size_t devices = team_.size();
-  std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) +
-                       systems_ * stride / devices +
+  std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) + systems_ * stride +
                        systems_ * (5 + plan_.states) * sizeof(unsigned long long) + (64u << 20);
   const DevicePlan plan = DeviceGraph::outline(plan_);
   if (is_wolff()) {
-    if (devices == 1) need += wolff_bytes(wolff_method_, plan, systems(), stride);
+    need += wolff_bytes(wolff_method_, plan, systems(), stride);
   } else if (is_few_cluster()) {
-    if (devices == 1) need += FewClusterCuda::bytes(plan, systems(), stride);
+    need += FewClusterCuda::bytes(plan, systems(), stride);
   } else if (label_method_ != LabelMethod::fast) {
-    need +=
-        SwendsenWangLabelsCuda::bytes(plan, systems(), stride, label_method_, label_tile_, devices);
+    need += SwendsenWangLabelsCuda::bytes(plan, systems(), stride, label_method_, label_tile_);
   } else if (FusedSwendsenWang::takes(plan)) {
-    need += FusedSwendsenWang::bytes(plan, systems(), devices);
-  } else if (devices == 1) {
+    need += FusedSwendsenWang::bytes(plan, systems());
+  } else {
     need += SwendsenWangCuda::bytes(plan, systems(), stride);
   }
+  const std::size_t free = free_device_memory();
+  if (need <= free) return;
   const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
-  for (std::size_t part = 0; part < devices; ++part) {
-    team_.use(part);
-    const std::size_t free = free_device_memory();
-    if (need <= free) continue;
-    throw Error(
-        ExitCode::device,
-        fmt::format("cuda:{}: {:.1f} GiB are needed for {}{} sites x {} systems, {:.1f} GiB "
-                    "are free (reduce replicas, temperatures or the size{})",
-                    team_.devices()[part], gib(need), devices > 1 ? "a part of " : "", plan_.sites,
-                    systems_, gib(free), devices > 1 ? ", or name more devices" : ""));
-  }
+  throw Error(
+      ExitCode::device,
+      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, {:.1f} GiB are free "
+                  "(reduce replicas, temperatures or the size)",
+                  device_name_, gib(need), plan_.sites, systems_, gib(free)));
 }
 
 void CudaEngine::prepare_clusters() {
   if (wolff_ || few_cluster_ || swendsen_wang_ || fused_ || labels_) return;
-  const std::span extents(plan_.lattice.extent.data(), static_cast<std::size_t>(plan_.lattice.dim));
-  const std::string why_not =
-      team_.size() > 1 ? why_no_team(extents, spec_.cluster, label_method_) : "";
-  if (!why_not.empty()) {
-    throw Error(ExitCode::usage, fmt::format("{} {}", device_name_, why_not));
-  }
-  std::vector<DevicePlan> plans;
-  for (const Member& member : members_) plans.push_back(member.graph->plan());
-  const DevicePlan& plan = plans.front();
-  const DeviceSystems& all = members_.front().systems;
+  const DevicePlan& plan = graph_->plan();
   if (is_wolff()) {
-    wolff_ = make_wolff_cuda(wolff_method_, plan, all, team_.stream(0));
+    wolff_ = make_wolff_cuda(wolff_method_, plan, on_device_, device_.get());
   } else if (is_few_cluster()) {
-    few_cluster_ = std::make_unique<FewClusterCuda>(plan, FewClusterRule(plan_.graph, spec_), all,
-                                                    team_.stream(0));
+    few_cluster_ = std::make_unique<FewClusterCuda>(plan, FewClusterRule(plan_.graph, spec_),
+                                                    on_device_, device_.get());
   } else if (label_method_ != LabelMethod::fast) {
-    labels_ = std::make_unique<SwendsenWangLabelsCuda>(team_, plans, systems(), all.stride,
+    labels_ = std::make_unique<SwendsenWangLabelsCuda>(device_, plan, systems(), on_device_.stride,
                                                        label_method_, label_tile_);
   } else if (FusedSwendsenWang::takes(plan)) {
-    fused_ = std::make_unique<FusedSwendsenWang>(team_, plans, systems());
+    fused_ = std::make_unique<FusedSwendsenWang>(device_, plan, systems());
   } else {
-    swendsen_wang_ = std::make_unique<SwendsenWangCuda>(plan, all, team_.stream(0));
+    swendsen_wang_ = std::make_unique<SwendsenWangCuda>(plan, on_device_, device_.get());
   }
 }
 
 void CudaEngine::local_updates(std::uint32_t updates) {
-  for (std::uint32_t m = 0; m < updates; ++m) {
-    for (int colour = 0; colour < members_.front().local->colours(); ++colour) {
-      team_.for_each([&](std::size_t part, cudaStream_t stream) {
-        members_[part].local->sweep_colour(colour, members_[part].systems, stream);
-      });
-      team_.barrier();
+  for (std::uint32_t m = 0; m < updates; ++m, ++on_device_.step) {
+    for (int colour = 0; colour < local_->colours(); ++colour) {
+      local_->sweep_colour(colour, on_device_, device_.get());
     }
-    count_steps(1);
   }
 }
 
 void CudaEngine::cluster_updates(std::uint32_t updates) {
   unsigned long long* quartic = pending_sums_.data() + systems_;
-  const DeviceSystems& all = members_.front().systems;
-  std::vector<DeviceSystems> parts;
-  for (const Member& member : members_) parts.push_back(member.systems);
   if (wolff_) {
-    wolff_->run(all, updates, team_.stream(0));
+    wolff_->run(on_device_, updates, device_.get());
   } else if (few_cluster_) {
-    few_cluster_->run(all, updates, quartic, team_.stream(0));
+    few_cluster_->run(on_device_, updates, quartic, device_.get());
   } else if (swendsen_wang_) {
-    swendsen_wang_->run(all, updates, quartic, team_.stream(0));
+    swendsen_wang_->run(on_device_, updates, quartic, device_.get());
   } else if (fused_) {
-    fused_->run(std::move(parts), updates, quartic);
+    fused_->run(on_device_, updates, quartic);
   } else {
-    labels_->run(std::move(parts), updates, quartic);
+    labels_->run(on_device_, updates, quartic);
   }
-  count_steps(updates);
+  on_device_.step += updates;
 }
 
 void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
-  team_.use(0);
+  device_.use();
   if (schedule.cluster > 0) prepare_clusters();
-  team_.use(0);
-  for (Member& member : members_) member.systems.step = static_cast<std::uint32_t>(step_);
+  on_device_.step = static_cast<std::uint32_t>(step_);
   const double start = now();
-  PhaseTimer timer(schedule, team_.stream(0));
+  PhaseTimer timer(schedule, device_.get());
   // Swendsen-Wang updates alone are made in one go: the fast path keeps spins in a form of its own
   // from one update of a run to the next.
   const std::uint64_t together = schedule.local == 0 && is_swendsen_wang() ? cycles : 1;
@@ -311,7 +249,7 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
     work_.steps += times.steps;
     work_.label_passes += times.passes;
   }
-  team_.wait();
+  device_.wait();
   const double seconds = now() - start, fraction = timer.cluster_fraction();
   work_.cluster_seconds += fraction * seconds;
   work_.local_seconds += (1 - fraction) * seconds;
@@ -319,9 +257,9 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
 }
 
 std::uint64_t CudaEngine::fetch_sums() {
-  team_.use(0);
-  const auto sums = pending_sums_.to_host(team_.stream(0));
-  pending_sums_.clear(team_.stream(0));
+  device_.use();
+  const auto sums = pending_sums_.to_host(device_.get());
+  pending_sums_.clear(device_.get());
   std::uint64_t sites = 0;
   for (std::size_t who = 0; who < systems_; ++who) {
     const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
@@ -334,26 +272,17 @@ std::uint64_t CudaEngine::fetch_sums() {
   return sites;
 }
 
-void CudaEngine::count_parts() {
-  const Geometry geometry = Geometry::make(plan_.lattice);
-  team_.for_each([&](std::size_t part, cudaStream_t stream) {
-    Member& member = members_[part];
-    member.measured.clear(stream);
-    launch_measure(member.graph->plan(), geometry, member.systems, member.measured.data(),
-                   member.measured.data() + systems_, stream);
-  });
+void CudaEngine::queue_measurement() {
+  measured_.clear(device_.get());
+  launch_measure(graph_->plan(), Geometry::make(plan_.lattice), on_device_, measured_.data(),
+                 measured_.data() + systems_, device_.get());
 }
 
 void CudaEngine::measure(Observation& out) {
-  team_.use(0);
+  device_.use();
   const double start = now();
-  count_parts();
-  std::vector<unsigned long long> sums(members_.front().measured.size());
-  team_.for_each([&](std::size_t part, cudaStream_t stream) {
-    const auto counted = members_[part].measured.to_host(stream);
-    std::transform(counted.begin(), counted.end(), sums.begin(), sums.begin(), std::plus<>());
-  });
-  // The state that is the most frequent of all parts together need not be that of one.
+  queue_measurement();
+  const std::vector<unsigned long long> sums = measured_.to_host(device_.get());
   const std::size_t counts = sums.size() / systems_ - 1;
   std::vector<unsigned long long> largest(systems_);
   for (std::size_t who = 0; who < systems_; ++who) {
@@ -365,42 +294,34 @@ void CudaEngine::measure(Observation& out) {
 }
 
 void CudaEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
-  team_.use(0);
-  spins_.copy_out(std::as_writable_bytes(out), team_.stream(0), who * system_stride(plan_.sites));
-  team_.wait();
+  device_.use();
+  spins_.copy_out(out, device_.get(), who * system_stride(plan_.sites));
+  device_.wait();
 }
 
 void CudaEngine::write_part(std::size_t who, Bytes spins) {
-  team_.use(0);
-  spins_.copy_in(std::as_bytes(spins), team_.stream(0), who * system_stride(plan_.sites));
-  team_.wait();
-}
-
-void CudaEngine::one_device() const {
-  if (team_.size() == 1) return;
-  throw Error(ExitCode::device, fmt::format("the spins are spread over {}", device_name_));
+  device_.use();
+  spins_.copy_in(spins, device_.get(), who * system_stride(plan_.sites));
+  device_.wait();
 }
 
 std::int64_t* CudaEngine::measure_on_device() {
-  one_device();
-  team_.use(0);
+  device_.use();
   if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * systems_);
-  count_parts();
-  const auto& counted = members_.front().measured;
-  const std::size_t states = counted.size() / systems_ - 1;
-  launch_report(
-      {counted.data(), 1, counted.data() + systems_, states, static_cast<std::uint32_t>(states)},
-      sum_units(), systems(), sums_.data(), team_.stream(0));
-  team_.wait();
+  queue_measurement();
+  const std::size_t states = measured_.size() / systems_ - 1;
+  launch_report({measured_.data(), 1, measured_.data() + systems_, states,
+                 static_cast<std::uint32_t>(states)},
+                sum_units(), systems(), sums_.data(), device_.get());
+  device_.wait();
   return sums_.data();
 }
 
 DeviceSpins CudaEngine::device_spins() {
-  one_device();
   const std::uint64_t replicas = spec_.replicas;
   const auto stride = static_cast<std::int64_t>(system_stride(plan_.sites));
   return {spins_.data(),
-          team_.devices().front(),
+          device_.device(),
           false,
           {spec_.betas.size(), replicas, plan_.sites},
           {static_cast<std::int64_t>(replicas) * stride, stride, 1}};

@@ -1,4 +1,4 @@
-// The single engine on CUDA devices: one, or several that work on every system together.
+// The single engine on a CUDA device.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,8 @@
 
 namespace rewise::single {
 
-// On options.device or options.devices. Error(device) where one does not exist, cannot reach the
-// memory of another, or has too little: the text says how much is needed and what to reduce.
-// Error(usage) for what runs on the CPU only, for imported graphs on several devices, and by
-// advance() for cluster updates that several devices do not share (why_no_team()).
+// On options.device. Error(device) if it does not exist or has too little memory: the text says how
+// much is needed and what to reduce. Error(usage) for what runs on the CPU only.
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options);
 

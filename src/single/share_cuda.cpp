@@ -29,7 +29,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
-#include "src/cuda/device_team.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
 #include "src/cuda/stream.hpp"
@@ -68,12 +68,12 @@ class CudaShare final : public SingleShare {
   CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
             LabelMethod method, int device);
   ~CudaShare() override {
-    team_.finish();
+    device_.finish();
     cudaStreamSynchronize(urgent_.get());
   }
 
   std::string device() const override { return "cuda"; }
-  std::string model() const override { return device_model(team_.devices().front()); }
+  std::string model() const override { return device_model(device_.device()); }
   int threads() const override { return 1; }
   std::string route() const override { return mail_ ? mail_->routes() : ""; }
   std::string why_no_clusters() const override;
@@ -83,21 +83,21 @@ class CudaShare final : public SingleShare {
   void count(std::span<std::uint64_t> sums) override;
   void read(std::uint64_t who, std::uint64_t, std::uint64_t first,
             std::span<std::uint8_t> out) const override {
-    team_.use(0);
+    device_.use();
     spins_.copy_out(out, stream(), who * stride_ + first);
-    team_.wait();
+    device_.wait();
   }
   void write(std::uint64_t who, std::uint64_t, std::uint64_t first,
              std::span<const std::uint8_t> bytes) override {
-    team_.use(0);
+    device_.use();
     spins_.copy_in(bytes, stream(), who * stride_ + first);
-    team_.wait();
+    device_.wait();
   }
 
  private:
   using Message = DeviceMail::Message;
 
-  cudaStream_t stream() const { return team_.stream(0); }
+  cudaStream_t stream() const { return device_.get(); }
   std::uint8_t* system(std::uint64_t who) { return spins_.data() + who * stride_; }
   DevicePart rows() const;  // of tiles
   void check_memory() const;
@@ -130,7 +130,7 @@ class CudaShare final : public SingleShare {
   void sum_batch(std::uint32_t updates);
 
   const LabelMethod method_;
-  const DeviceTeam team_;  // the device
+  const DeviceStream device_;
   const std::uint64_t stride_;
   const Lattice& lattice_;
   const CudaStream urgent_;
@@ -194,7 +194,7 @@ CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, T
                      LabelMethod method, int device)
     : SingleShare(plan, spec, transport, thickness_of(*plan, spec, method, transport.size())),
       method_(method),
-      team_({device}),
+      device_(device),
       stride_(system_stride(plan_->sites)),
       lattice_(plan_->lattice),
       urgent_(CudaStream::urgent()) {
@@ -217,7 +217,7 @@ CudaShare::CudaShare(std::shared_ptr<const Plan> plan, const EngineSpec& spec, T
   upload_exchanged();
   upload_measured_bonds();
   launch_start(graph_->plan(), on_device_, spec_.start, stream());
-  team_.wait();
+  device_.wait();
 }
 
 DevicePart CudaShare::rows() const {
@@ -248,13 +248,13 @@ void CudaShare::check_memory() const {
   const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
   if (clusters && method_ == LabelMethod::kalentev) need += 9 * systems_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
-    need += FusedSwendsenWang::bytes(plan, systems, 1, rows());
+    need += FusedSwendsenWang::bytes(plan, systems, rows());
     // What goes between slabs, in words of 8 bytes, the table of labels most of it.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
   }
-  team_.use(0);
+  device_.use();
   const std::size_t free = free_device_memory();
   if (need <= free) return;
   const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
@@ -262,7 +262,7 @@ void CudaShare::check_memory() const {
               fmt::format("cuda:{}: {:.1f} GiB are needed for its planes of {} systems, {:.1f} GiB "
                           "are free (take more devices, or reduce replicas, temperatures or the "
                           "size)",
-                          team_.devices().front(), gib(need), systems_, gib(free)));
+                          device_.device(), gib(need), systems_, gib(free)));
 }
 
 // Both ranks list the sites in the same order.
@@ -300,7 +300,7 @@ void CudaShare::upload_exchanged() {
     exchanged.sites = DeviceBuffer<Site>(sites, stream());
     exchanged.spins =
         DeviceBuffer<std::uint8_t>(systems_ * (plan_->potts ? sites.size() : sites.size() / 8));
-    team_.wait();
+    device_.wait();
   };
   for (int colour = 0; colour < 2; ++colour) {
     upload(colour, true);
@@ -321,7 +321,7 @@ void CudaShare::upload_measured_bonds() {
     if (has(home)) bonds.push_back({r.slot, home, home});
   }
   measured_bonds_ = DeviceBuffer<RewiredSlot>(bonds, stream());
-  team_.wait();
+  device_.wait();
 }
 
 // On the urgent stream.
@@ -356,11 +356,11 @@ void CudaShare::exchange(Extent systems, int colour) {
 }
 
 void CudaShare::fetch(std::uint64_t who) {
-  team_.use(0);
-  team_.wait();
+  device_.use();
+  device_.wait();
   if (transport_.size() == 1) return;
   if (!mail_) {
-    mail_ = std::make_unique<DeviceMail>(transport_, team_.devices().front());
+    mail_ = std::make_unique<DeviceMail>(transport_, device_.device());
     for (Exchanged& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
@@ -383,7 +383,7 @@ void CudaShare::sweep(std::uint64_t step) {
 
 // All systems at once, as the engine asks.
 void CudaShare::advance(const Advance& what) {
-  team_.use(0);
+  device_.use();
   std::uint64_t step = what.step;
   const Schedule& schedule = what.schedule;
   const std::uint64_t together = schedule.local == 0 ? what.cycles : 1;
@@ -393,12 +393,12 @@ void CudaShare::advance(const Advance& what) {
     cluster_updates(step, schedule.cluster * together);
     step += schedule.cluster * together;
   }
-  team_.wait();
+  device_.wait();
   if (schedule.cluster == 0 && mail_) mail_->finish(urgent_.get());
 }
 
 void CudaShare::count(std::span<std::uint64_t> sums) {
-  team_.use(0);
+  device_.use();
   DevicePlan plan = graph_->plan();
   plan.rewired = measured_bonds_.data();
   plan.rewired_count = measured_bonds_.size();
@@ -424,7 +424,7 @@ void CudaShare::count(std::span<std::uint64_t> sums) {
 
 void CudaShare::prepare_clusters() {
   if (fused_) return;
-  fused_ = std::make_unique<FusedSwendsenWang>(team_, std::vector<DevicePlan>{graph_->plan()},
+  fused_ = std::make_unique<FusedSwendsenWang>(device_, graph_->plan(),
                                                static_cast<std::uint32_t>(systems_), rows());
   joining_ = joining_bonds();
   std::vector<RewiredSlot> told, asked;
@@ -450,7 +450,7 @@ void CudaShare::prepare_clusters() {
   told_ = DeviceBuffer<RewiredSlot>(by_end, stream());
   told_places_ = DeviceBuffer<std::uint32_t>(places, stream());
   asked_ = DeviceBuffer<RewiredSlot>(asked, stream());
-  team_.wait();
+  device_.wait();
   part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
   border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
   slab_ = {own_.first,          own_.last,   plane_,        told_.data(),
@@ -479,7 +479,7 @@ void CudaShare::prepare_clusters() {
   parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
   adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
   adopted_count_.clear(stream());
-  team_.wait();
+  device_.wait();
   const auto lend = [&](auto& buffer) {
     mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
   };
@@ -509,7 +509,7 @@ const CudaShare::Address* CudaShare::on_device(std::uint64_t row,
   if (!std::equal(addresses.begin(), addresses.end(), there.begin())) {
     std::copy(addresses.begin(), addresses.end(), there.begin());
     addresses_on_device_.copy_in(there, stream(), first);
-    team_.wait();
+    device_.wait();
   }
   return addresses_on_device_.data() + first;
 }
@@ -534,8 +534,8 @@ void CudaShare::label_updates(std::uint64_t step, std::uint64_t updates) {
       told.insert(told.end(), with.to.begin(), with.to.end());
       asked.insert(asked.end(), with.from.begin(), with.from.end());
     }
-    slab_labels_ = std::make_unique<SlabLabelsCuda>(team_, *plan_, graph_->plan(), on_device_, own_,
-                                                    told, asked);
+    slab_labels_ = std::make_unique<SlabLabelsCuda>(device_, *plan_, graph_->plan(), on_device_,
+                                                    own_, told, asked);
   }
   for (std::uint64_t n = 0; n < updates; ++n) {
     on_device_.step = static_cast<std::uint32_t>(step + n);
@@ -588,7 +588,7 @@ std::vector<Site> CudaShare::labels_beyond(std::uint64_t who) {
 
 void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   const DevicePlan& plan = graph_->plan();
-  const FusedLabels& labels = fused_->labels(0);
+  const FusedLabels& labels = fused_->labels();
   DeviceSystems tiles = on_device_;
   tiles.part = rows();
   part_sums_.clear(stream());
@@ -615,7 +615,7 @@ void CudaShare::cluster_batch(std::uint64_t step, std::uint32_t updates) {
 
 void CudaShare::join_slabs(std::uint64_t who, std::uint32_t update) {
   const DevicePlan& plan = graph_->plan();
-  const FusedLabels& labels = fused_->labels(0);
+  const FusedLabels& labels = fused_->labels();
   const auto of_system = static_cast<std::uint32_t>(who);
   launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_out_.data(),
                      stream());
@@ -714,7 +714,7 @@ void CudaShare::add_parts(std::uint64_t who, std::uint32_t update) {
 void CudaShare::size_parts(std::uint32_t update) {
   urgent_follows();
   for (std::uint64_t who = 0; who < systems_; ++who) {
-    launch_border_sizes(fused_->labels(0), update, static_cast<std::uint32_t>(who), adopted(who),
+    launch_border_sizes(fused_->labels(), update, static_cast<std::uint32_t>(who), adopted(who),
                         parts(who, update), part_sums_.data() + 3 * (update * systems_ + who),
                         urgent_.get());
   }
@@ -725,7 +725,7 @@ void CudaShare::size_parts(std::uint32_t update) {
 // slabs they are taken out, and one rank has what these make together.
 void CudaShare::sum_batch(std::uint32_t updates) {
   if (mail_) mail_->wait(stream());
-  const DeviceLabels& labels = fused_->labels(0).common;
+  const DeviceLabels& labels = fused_->labels().common;
   const std::uint64_t rows = updates * systems_;
   std::vector<unsigned long long> sums(rows * labels.copies * 3);
   const std::size_t bytes = sums.size() * sizeof sums[0];

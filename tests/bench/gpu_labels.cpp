@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/cuda/device_team.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/single/device_graph.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_fused.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_labels_cuda.hpp"
@@ -36,35 +36,35 @@ class Bench {
  public:
   Bench(const Graph& graph, const EngineSpec& spec)
       : plan_(graph, spec),
-        device_(plan_, team_.stream(0)),
+        device_(plan_, queue_.get()),
         stride_((plan_.sites + 255) / 256 * 256),
         spins_(stride_),
         sums_(3) {
-    spins_.clear(team_.stream(0));
-    sums_.clear(team_.stream(0));
+    spins_.clear(queue_.get());
+    sums_.clear(queue_.get());
     systems_ = {1, 1, 1, 0, stride_, spins_.data(), sums_.data()};
   }
 
   // By the fast path, into equilibrium. Returns ns per site of the last half.
   double equilibrate(std::uint32_t updates) {
-    FusedSwendsenWang fast(team_, {device_.plan()}, 1);
+    FusedSwendsenWang fast(queue_, device_.plan(), 1);
     const CudaEvent begin(true), end(true);
     for (const bool timed : {false, true}) {
-      if (timed) begin.record(team_.stream(0));
-      fast.run({systems_}, updates, sums_.data() + 1);
+      if (timed) begin.record(queue_.get());
+      fast.run(systems_, updates, sums_.data() + 1);
       systems_.step += updates;
     }
-    end.record(team_.stream(0));
-    team_.wait();
+    end.record(queue_.get());
+    queue_.wait();
     return end.seconds_since(begin) * per_site(updates);
   }
 
   void print(LabelMethod method, std::uint32_t asked, std::uint32_t updates) {
     const std::uint32_t tile = tile_edge(method, plan_.lattice.dim, asked, "--tiles");
-    SwendsenWangLabelsCuda update(team_, {device_.plan()}, 1, stride_, method, tile);
+    SwendsenWangLabelsCuda update(queue_, device_.plan(), 1, stride_, method, tile);
     for (const std::uint32_t count : {2u, updates}) {
       update.take_times();
-      update.run({systems_}, count, sums_.data() + 1);
+      update.run(systems_, count, sums_.data() + 1);
       systems_.step += count;
     }
     const LabelTimes times = update.take_times();
@@ -82,7 +82,7 @@ class Bench {
     return 1e9 / (static_cast<double>(plan_.sites) * updates);
   }
 
-  const DeviceTeam team_{{0}};
+  const DeviceStream queue_{0};
   const Plan plan_;
   const DeviceGraph device_;
   const std::uint64_t stride_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/single/device_graph.hpp"
@@ -69,7 +70,7 @@ class Bench {
     start.record(stream());
     run(now_, count, pending_.data() + now_.systems);
     end.record(stream());
-    team_.wait();
+    queue_.wait();
     now_.step += count;
     return end.seconds_since(start) / count;
   }
@@ -85,7 +86,7 @@ class Bench {
       mark();
       update(now_, n, mark);
     }
-    team_.wait();
+    queue_.wait();
     std::vector<double> medians;
     for (std::size_t step = 0; step < count; ++step) {
       std::vector<double> seconds;
@@ -99,8 +100,8 @@ class Bench {
 
   const DevicePlan& plan() const { return device_.plan(); }
   const DeviceSystems& systems() const { return now_; }
-  cudaStream_t stream() const { return team_.stream(0); }
-  const DeviceTeam& team() const { return team_; }
+  cudaStream_t stream() const { return queue_.get(); }
+  const DeviceStream& queue() const { return queue_; }
 
  private:
   static EngineSpec spec(const Row& row) {
@@ -114,7 +115,7 @@ class Bench {
     return spec;
   }
 
-  DeviceTeam team_{{0}};
+  const DeviceStream queue_{0};
   Graph graph_;
   Plan plan_;
   DeviceGraph device_;
@@ -125,16 +126,16 @@ class Bench {
 };
 
 std::vector<double> time_fused(Bench& bench, double& update) {
-  FusedSwendsenWang all(bench.team(), {bench.plan()}, bench.systems().systems);
+  FusedSwendsenWang all(bench.queue(), bench.plan(), bench.systems().systems);
   const auto run = [&](const DeviceSystems& now, std::uint32_t count, unsigned long long* quartic) {
-    all.run({now}, count, quartic);
+    all.run(now, count, quartic);
   };
   bench.updates(run, 40);
   update = bench.updates(run, kUpdates);
   return bench.steps(kFusedSteps.size(), [&](const DeviceSystems& now, std::uint32_t n, auto mark) {
-    launch_fused_tiles(bench.plan(), all.labels(0), now, n, bench.stream());
+    launch_fused_tiles(bench.plan(), all.labels(), now, n, bench.stream());
     mark();
-    launch_fused_join(bench.plan(), all.labels(0), now, n, bench.stream());
+    launch_fused_join(bench.plan(), all.labels(), now, n, bench.stream());
     mark();
   });
 }

@@ -1,6 +1,6 @@
-// Several CUDA devices that share every system make the CPU's moves, bit for bit. A device may be
-// named more than once, so that one alone shows all but the memory of others: teams of {0, 0} and
-// {0, 0, 0}, and of all devices where there are several.
+// Several CUDA devices that share every system, as ranks of this process, make the CPU's moves, bit
+// for bit. A device may be named more than once: {0, 0} and {0, 0, 0}, and all devices if there are
+// several.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -23,20 +23,11 @@ struct System {
   Rule rule;
 };
 
-// Tiles of 64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites: one of them, few (fewer than devices),
-// incomplete ones, many.
+// Tiles have 64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites; every rank needs a row of them.
 std::vector<System> systems() {
   std::vector<System> list;
-  for (const std::vector<std::uint32_t>& shape :
-       std::vector<std::vector<std::uint32_t>>{{64, 4},
-                                               {64, 64},
-                                               {128, 36},
-                                               {192, 70},
-                                               {640, 480},
-                                               {64, 8, 6},
-                                               {128, 10, 6},
-                                               {64, 34, 18},
-                                               {64, 4, 6, 4}}) {
+  for (const std::vector<std::uint32_t>& shape : std::vector<std::vector<std::uint32_t>>{
+           {64, 96}, {192, 70}, {640, 480}, {64, 8, 12}, {64, 34, 18}, {64, 4, 6, 6}}) {
     list.push_back({shape, 0.0, Rule::rewire});
     list.push_back({shape, 0.05, Rule::rewire});
     list.push_back({shape, 0.6, Rule::add});
@@ -139,10 +130,9 @@ TEST_CASE("several devices that share a system make the CPU's moves", "[gpu]") {
       }
     }
   }
-  CHECK(cases >= 250);
+  CHECK(cases >= 190);
 }
 
-// Pages are 2 MiB: here the parts lie with different devices.
 TEST_CASE("several devices share a large lattice", "[gpu]") {
   for (const double p : {0.0, 0.01}) {
     const Graph graph = build_graph({{4096, 2048}, p, Rule::rewire, 5});
@@ -188,7 +178,7 @@ TEST_CASE("several devices label in two stages by label equivalence", "[gpu]") {
 }
 
 TEST_CASE("a checkpoint goes from several devices to the CPU and back", "[gpu]") {
-  const Graph graph = build_graph({{128, 36}, 0.1, Rule::rewire, 3});
+  const Graph graph = build_graph({{128, 96}, 0.1, Rule::rewire, 3});
   for (const Run& run : kRuns) {
     auto whole = on_cpu(graph, run);
     whole->advance(run.schedule, 30);
@@ -215,7 +205,7 @@ TEST_CASE("a checkpoint goes from several devices to the CPU and back", "[gpu]")
 TEST_CASE("several devices with few updates for the sanitizers", "[gpu]") {
   const Run run{ModelKind::ising, 2, LocalUpdate::metropolis, {1, 2}, 1, 2};
   for (const System& s :
-       {System{{128, 96}, 0.3, Rule::rewire}, System{{64, 10, 6}, 0.1, Rule::add}}) {
+       {System{{128, 96}, 0.3, Rule::rewire}, System{{64, 10, 12}, 0.1, Rule::add}}) {
     const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
     auto cpu = on_cpu(graph, run);
     cpu->advance(run.schedule, 2);
@@ -234,7 +224,7 @@ TEST_CASE("what several devices do not share is refused", "[gpu]") {
   const auto any = make_single_engine(narrow, spec_of(run), options);
   CHECK_NOTHROW(any->advance({1, 0}, 2));
   CHECK_THROWS_AS(any->advance({0, 1}, 2), Error);
-  const Graph graph = build_graph({{64, 32}, 0.1, Rule::rewire, 3});
+  const Graph graph = build_graph({{64, 64}, 0.1, Rule::rewire, 3});
   EngineSpec wolff = spec_of(run);
   wolff.cluster = ClusterUpdate::wolff;
   const auto sweeps = make_single_engine(graph, wolff, options);
@@ -242,7 +232,7 @@ TEST_CASE("what several devices do not share is refused", "[gpu]") {
   CHECK_THROWS_AS(sweeps->advance({1, 1}, 2), Error);
   CHECK_THROWS_AS(make_single_engine(irregular_graph(500), spec_of(run), options), Error);
   options.label_method = LabelMethod::self_label_sew;
-  CHECK_THROWS_AS(make_single_engine(graph, spec_of(run), options)->advance({0, 1}, 1), Error);
+  CHECK_THROWS_AS(make_single_engine(graph, spec_of(run), options), Error);
   options.label_method = LabelMethod::fast;
   options.devices = {0, 999};
   CHECK_THROWS_AS(make_single_engine(graph, spec_of(run), options), Error);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/base/error.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/label/labeller.hpp"
 #include "src/label/papers/labeller_cuda.hpp"
@@ -27,8 +28,8 @@ std::vector<std::uint8_t> bond_bytes(const BondConfiguration& c) {
 
 CudaComponents label_components_cuda(const BondConfiguration& configuration, LabelMethod method,
                                      std::uint32_t tile, int device, int repeats) {
-  const DeviceTeam team({device});
-  const cudaStream_t stream = team.stream(0);
+  const DeviceStream on_device(device);
+  const cudaStream_t stream = on_device.get();
   const std::uint64_t sites = configuration.sites;
   LabelField field;
   field.geometry = Geometry::make(configuration.lattice);
@@ -50,14 +51,14 @@ CudaComponents label_components_cuda(const BondConfiguration& configuration, Lab
   field.label = label.data();
   field.parent = parent.data();
   field.size = size.data();
-  LabellerCuda labeller(team, method, tile_edge(method, field.dim, tile, "tile"), field);
+  LabellerCuda labeller(stream, method, tile_edge(method, field.dim, tile, "tile"), field);
   const CudaEvent begin(true), between(true), end(true);
   CudaComponents out;
   for (int n = 0; n < repeats; ++n) {
     begin.record(stream);
-    labeller.run({field}, [&] { between.record(stream); });
+    labeller.run(field, [&] { between.record(stream); });
     end.record(stream);
-    team.wait();
+    on_device.wait();
     const double first = between.seconds_since(begin), second = end.seconds_since(between);
     if (n > 0 && first + second >= out.label_seconds + out.merge_seconds) continue;
     out.label_seconds = first;
@@ -65,7 +66,7 @@ CudaComponents label_components_cuda(const BondConfiguration& configuration, Lab
   }
   out.label.resize(sites);
   label.copy_out(std::span<std::uint32_t>(out.label), stream);
-  team.wait();
+  on_device.wait();
   out.passes = labeller.passes();
   for (std::uint64_t site = 0; site < sites; ++site) {
     if (!configuration.present(static_cast<Site>(site))) out.label[site] = kNoLabel;

@@ -43,15 +43,7 @@ void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream);
 // Label equivalence (equivalence.cu). `references`: with parent as the array of references (Hawick
 // et al.), else without (Kalentev et al.). Every site its own label; field.size is 0.
 void launch_equivalence_start(const LabelField& field, bool references, cudaStream_t stream);
-// A pass: scanning and analysis by the bonds within the part, on one device all bonds.
+// A pass: scanning and analysis.
 void launch_equivalence(const LabelField& field, bool references, const PassFlags& flags,
                         cudaStream_t stream);
-// Second stage of several devices, the two steps of a pass, each after that before it of all
-// devices: the bonds that leave the part, and all shortcuts; the sites that have, or may have, such
-// a bond.
-void launch_border_scan(const LabelField& field, const PassFlags& flags, cudaStream_t stream);
-void launch_border_analysis(const LabelField& field, const PassFlags& flags, cudaStream_t stream);
-// Labels of all sites of the part.
-void launch_ends(const LabelField& field, cudaStream_t stream);
-
 }  // namespace rewise::papers

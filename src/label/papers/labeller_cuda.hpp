@@ -1,27 +1,19 @@
-// Connected components by the papers' methods (src/label/method.hpp) on CUDA devices: occupied
+// Connected components by the papers' methods (src/label/method.hpp) on a CUDA device: occupied
 // bonds in, labels out, of all systems at once. How a method takes bonds that are not the lattice's
 // (rewired, imported): `relax` as more pairs of roots, `sew` as a last round of unions, label
 // equivalence as one more scan. `fast` is self-labelling of tiles and a union-find of their roots
 // (union.cu); Swendsen-Wang updates by `fast` have a labelling of their own and know nothing of
 // this.
-//
-// Systems that several devices share are labelled by `kalentev` in the two stages of Komura & Okabe
-// 2013, section 3: the two kernels within every device's part, then scanning and analysis of the
-// sites at its borders alone, then every site takes the end of its chain of labels. Their word
-// label_total_lattice, a device's number and a label there, is the site's number in the whole
-// lattice here.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "graphs/geometry.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/device_part.hpp"
-#include "src/cuda/device_team.hpp"
 #include "src/label/configuration.hpp"
 #include "src/label/method.hpp"
 
@@ -43,7 +35,7 @@ struct LabelField {
   std::uint32_t* label = nullptr;             // [systems][stride]
   std::uint32_t* parent = nullptr;            // [systems][stride] work space; not of `kalentev`
   std::uint32_t* size = nullptr;  // [systems][stride] work space; 0 after methods without tiles
-  DevicePart part = {};           // of every system, which the device works on
+  DevicePart part = {};           // of every system: the part of a rank
 
   // The first element of a system in an array of sites.
   template <class T>
@@ -65,21 +57,21 @@ class FixedPoint;
 class LabellerCuda {
  public:
   // `field` as run() will get it, its pointers not yet needed. `tile`: as tile_edge() gives it.
-  LabellerCuda(const DeviceTeam& team, LabelMethod method, std::uint32_t tile,
+  // `stream` must outlive this.
+  LabellerCuda(cudaStream_t stream, LabelMethod method, std::uint32_t tile,
                const LabelField& field);
   ~LabellerCuda();
 
-  // Bytes of that work space on each device.
+  // Bytes of that work space.
   static std::uint64_t bytes(LabelMethod method, std::uint32_t tile, const LabelField& field);
 
-  // Labels every site of every system, fields [devices]; `between` is called once tiles or parts of
-  // devices are labelled (at once by methods without tiles on one device). Iterating methods wait
-  // for the devices.
+  // Labels every site of every system; `between` is called once tiles are labelled (at once by
+  // methods without tiles). Iterating methods wait for the device.
   template <class F>
-  void run(const std::vector<LabelField>& fields, const F& between) {
-    within(fields);
+  void run(const LabelField& field, const F& between) {
+    within(field);
     between();
-    across(fields);
+    across(field);
   }
 
   // Of the last run: relaxations or scans, that which changed nothing included; 0 where there are
@@ -87,19 +79,16 @@ class LabellerCuda {
   std::uint64_t passes() const { return passes_; }
 
  private:
-  void within(const std::vector<LabelField>& fields);
-  void across(const std::vector<LabelField>& fields);
-  void label_parts(const std::vector<LabelField>& fields);
-  void join_parts(const std::vector<LabelField>& fields);
+  void within(const LabelField& field);
+  void across(const LabelField& field);
 
-  const DeviceTeam& team_;
+  const cudaStream_t stream_;
   const LabelMethod method_;
   const std::uint32_t tile_;
   DeviceBuffer<Site> pairs_;
   DeviceBuffer<unsigned long long> pair_counts_;
   RootPairs root_pairs_;
-  std::vector<std::unique_ptr<FixedPoint>> within_;  // [devices]
-  std::unique_ptr<FixedPoint> across_;               // its flags are with the first device
+  std::unique_ptr<FixedPoint> fixed_point_;
   std::uint64_t passes_ = 0;
 };
 

@@ -37,7 +37,7 @@ __device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t 
                                          std::uint32_t tile, std::uint64_t square, WideSum fourth) {
   const std::size_t row = static_cast<std::size_t>(update) * systems + who;
   unsigned long long* sum = all.sums + (row * all.copies + tile % all.copies) * 3;
-  atomicAdd_system(sum, static_cast<unsigned long long>(square));
+  atomicAdd(sum, static_cast<unsigned long long>(square));
   atomic_add_wide(sum + 1, sum + 2, fourth);
 }
 

@@ -18,16 +18,16 @@ LabelField outline(const DevicePlan& plan, const DeviceSystems& systems) {
 
 }  // namespace
 
-SlabLabelsCuda::SlabLabelsCuda(const DeviceTeam& team, const Plan& plan,
+SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
                                const DevicePlan& on_device, const DeviceSystems& systems,
                                Extent own, const std::vector<RewiredSlot>& told,
                                const std::vector<RewiredSlot>& asked)
-    : team_(team),
+    : device_(device),
       own_(own),
       plane_(plan.sites / plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)]),
       systems_(systems.systems),
       plan_(on_device) {
-  const cudaStream_t stream = team_.stream(0);
+  const cudaStream_t stream = device_.get();
   const auto here = [&](Site site) { return site >= own.first && site < own.last; };
   // A lattice bond that is gone is an entry that joins a site to itself.
   std::vector<RewiredSlot> rewired;
@@ -76,8 +76,8 @@ SlabLabelsCuda::SlabLabelsCuda(const DeviceTeam& team, const Plan& plan,
   slab_.shortcuts = shortcuts_.data();
   slab_.label = label_.data();
   slab_.size = size_.data();
-  labeller_ = std::make_unique<LabellerCuda>(team_, LabelMethod::kalentev, 0, slab_);
-  team_.wait();
+  labeller_ = std::make_unique<LabellerCuda>(stream, LabelMethod::kalentev, 0, slab_);
+  device_.wait();
 }
 
 LabelField SlabLabelsCuda::of_system(std::uint64_t who) const {
@@ -90,17 +90,17 @@ LabelField SlabLabelsCuda::of_system(std::uint64_t who) const {
 }
 
 void SlabLabelsCuda::label(const DeviceSystems& systems) {
-  const cudaStream_t stream = team_.stream(0);
+  const cudaStream_t stream = device_.get();
   launch_activate_lattice(plan_, systems, whole_, stream);
   LabelField all = whole_;  // the bonds are the slab's already
   all.part = {};
   launch_activate_shortcuts(plan_, systems.whole(), all, shortcut_on_.data(), stream);
   launch_cut_slab(slab_, plane_, leaving_.data(), stream);
-  labeller_->run(std::vector<LabelField>{slab_}, [] {});
+  labeller_->run(slab_, [] {});
 }
 
 std::vector<Site> SlabLabelsCuda::border_labels(std::uint64_t who) {
-  const cudaStream_t stream = team_.stream(0);
+  const cudaStream_t stream = device_.get();
   launch_read_labels(of_system(who), asked_sites_.data(), asked_sites_.size(), labels_.data(),
                      stream);
   std::vector<Site> labels = labels_.to_host(stream);
@@ -110,7 +110,7 @@ std::vector<Site> SlabLabelsCuda::border_labels(std::uint64_t who) {
 
 std::vector<std::uint64_t> SlabLabelsCuda::joined(const DeviceSystems& systems, std::uint64_t who,
                                                   const std::vector<Site>& beyond) {
-  const cudaStream_t stream = team_.stream(0);
+  const cudaStream_t stream = device_.get();
   beyond_.copy_in(beyond, stream);
   launch_join_slab(plan_, systems, static_cast<std::uint32_t>(who), of_system(who),
                    {own_.first, plane_, leaving_.data() + who * plane_, asked_.data(),
@@ -122,7 +122,7 @@ std::vector<std::uint64_t> SlabLabelsCuda::joined(const DeviceSystems& systems, 
 SlabClusters::Sums SlabLabelsCuda::flip(const DeviceSystems& systems, std::uint64_t who,
                                         std::span<const LabelPair> united,
                                         std::vector<LabelPair>& parts) {
-  const cudaStream_t stream = team_.stream(0);
+  const cudaStream_t stream = device_.get();
   const LabelField field = of_system(who);
   const auto here = [&](const LabelPair& pair) {
     return pair.label >= own_.first && pair.label < own_.last;

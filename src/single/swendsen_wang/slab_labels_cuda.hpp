@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "src/cuda/device_buffer.hpp"
-#include "src/cuda/device_team.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/engine/share.hpp"
 #include "src/label/papers/labeller_cuda.hpp"
 #include "src/single/plan.hpp"
@@ -26,7 +26,7 @@ class SlabLabelsCuda {
  public:
   // Sites [own.first, own.last) of a lattice, whole planes. `told`: rewired bonds that begin
   // elsewhere and end here, `asked`: those that begin here and end elsewhere.
-  SlabLabelsCuda(const DeviceTeam& team, const Plan& plan, const DevicePlan& on_device,
+  SlabLabelsCuda(const DeviceStream& device, const Plan& plan, const DevicePlan& on_device,
                  const DeviceSystems& systems, Extent own, const std::vector<RewiredSlot>& told,
                  const std::vector<RewiredSlot>& asked);
 
@@ -46,7 +46,7 @@ class SlabLabelsCuda {
  private:
   LabelField of_system(std::uint64_t who) const;  // of slab_
 
-  const DeviceTeam& team_;
+  const DeviceStream& device_;
   const Extent own_;
   const std::uint64_t plane_, systems_;
   DevicePlan plan_;                    // with the bonds of the slab

@@ -66,69 +66,49 @@ bool FusedSwendsenWang::takes(const DevicePlan& plan) {
 }
 
 std::uint64_t FusedSwendsenWang::bytes(const DevicePlan& plan, std::uint32_t systems,
-                                       std::size_t devices, const DevicePart& tiles) {
+                                       const DevicePart& tiles) {
   FusedLabels labels = make_labels(plan, tiles);
   std::uint64_t of_system = 0;
   for_each_array(labels, [&]<class T>(T*, std::uint64_t count, std::uint64_t) {
     of_system += sizeof(T) * count;
   });
-  const std::uint64_t pages = devices > 1 ? 16u << 21 : 0;  // StripedMemory ends at whole ones
-  return systems * of_system / devices + pages +
-         (plan.rewired_count > 0 ? 8 * mask_words(plan) : 0);
+  return systems * of_system + (plan.rewired_count > 0 ? 8 * mask_words(plan) : 0);
 }
 
-FusedSwendsenWang::FusedSwendsenWang(const DeviceTeam& team, const std::vector<DevicePlan>& plans,
+FusedSwendsenWang::FusedSwendsenWang(const DeviceStream& device, const DevicePlan& plan,
                                      std::uint32_t systems, const DevicePart& tiles)
-    : team_(team), plans_(plans) {
-  FusedLabels shared = make_labels(plans.front(), tiles);
-  team.use(0);
-  shared.early = team.size() == 1 && launches_early();
-  const std::uint64_t before = tiles.begin(shared.common.tiles.count);
-  for_each_array(shared, [&]<class T>(T*& array, std::uint64_t count, std::uint64_t of_tile) {
-    const std::uint64_t of_system = sizeof(T) * count;
-    arrays_.emplace_back(of_system * systems, of_system, team.devices());
+    : device_(device), plan_(plan), labels_(make_labels(plan, tiles)) {
+  const cudaStream_t stream = device.get();
+  labels_.early = launches_early();
+  const std::uint64_t before = tiles.begin(labels_.common.tiles.count);
+  for_each_array(labels_, [&]<class T>(T*& array, std::uint64_t count, std::uint64_t of_tile) {
+    arrays_.emplace_back(sizeof(T) * count * systems);
     array = reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(arrays_.back().data()) -
                                  before * of_tile * sizeof(T));
-    arrays_.back().clear(team.stream(0));  // places of tiles outside the lattice keep a label of 0
+    arrays_.back().clear(stream);  // places of tiles outside the lattice keep a label of 0
   });
-  team.for_each([&](std::size_t part, cudaStream_t stream) {
-    labels_.push_back(shared);
-    if (plans[part].rewired_count == 0) return;
-    for (auto* masks : {&gone_, &modified_}) {
-      masks->emplace_back(mask_words(plans[part]));
-      masks->back().clear(stream);
-    }
-    launch_fused_masks(plans[part], gone_.back().data(), modified_.back().data(), stream);
-    labels_.back().gone = gone_.back().data();
-    labels_.back().modified = modified_.back().data();
-  });
-  team.barrier();
+  if (plan.rewired_count == 0) return;
+  for (auto* masks : {&gone_, &modified_}) {
+    *masks = DeviceBuffer<std::uint32_t>(mask_words(plan));
+    masks->clear(stream);
+  }
+  launch_fused_masks(plan, gone_.data(), modified_.data(), stream);
+  labels_.gone = gone_.data();
+  labels_.modified = modified_.data();
 }
 
-void FusedSwendsenWang::run(std::vector<DeviceSystems> systems, std::uint32_t updates,
+void FusedSwendsenWang::run(DeviceSystems systems, std::uint32_t updates,
                             unsigned long long* quartic) {
-  // Queues a step of an update on every device, and a barrier.
-  const auto step = [&](auto launch_step, std::uint32_t n) {
-    team_.for_each([&](std::size_t part, cudaStream_t stream) {
-      launch_step(plans_[part], labels_[part], systems[part], n, stream);
-    });
-    team_.barrier();
-  };
-  const std::uint32_t first = systems.front().step;
-  const auto set_step = [&](std::uint32_t done) {
-    for (DeviceSystems& of_part : systems) of_part.step = first + done;
-  };
+  const std::uint32_t first = systems.step;
   for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
     for (std::uint32_t n = 0; n < batch; ++n) {
-      set_step(begin + n);
-      step(launch_fused_tiles, n);
-      step(launch_fused_join, n);
+      systems.step = first + begin + n;
+      launch_fused_tiles(plan_, labels_, systems, n, device_.get());
+      launch_fused_join(plan_, labels_, systems, n, device_.get());
     }
-    step(launch_fused_flip, batch - 1);
-    if (team_.size() > 1) team_.use(0);
-    launch_close(labels_.front().common, systems.front(), batch, quartic, team_.stream(0));
-    team_.barrier();
+    launch_fused_flip(plan_, labels_, systems, batch - 1, device_.get());
+    launch_close(labels_.common, systems, batch, quartic, device_.get());
   }
 }
 

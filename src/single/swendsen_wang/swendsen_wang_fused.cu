@@ -363,7 +363,7 @@ class RootFinder {
   }
 
   __device__ __forceinline__ void grow(std::uint32_t root, std::uint32_t size) {
-    const std::uint64_t before = atomicAdd_system(system_.size + root, size), after = before + size;
+    const std::uint64_t before = atomicAdd(system_.size + root, size), after = before + size;
     const std::uint64_t before2 = before * before, after2 = after * after;
     square_ += after2 - before2;
     fourth_ += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;

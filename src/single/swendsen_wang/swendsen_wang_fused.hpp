@@ -16,17 +16,7 @@
 // tiles only between the two kernels; the forest is read by other tiles until the next labelling is
 // done, so there are two, in turns.
 //
-// Several devices (the idea of Komura & Okabe 2013, clusters labelled within every device's part
-// first and then across): each has the tiles of its part, and the bonds that begin there. The
-// arrays lie in StripedMemory, a tile's nodes with its device; bonds between devices join the
-// forest by compare-and-swap over the link between them. So labels need no second kind across
-// devices and no halo, boundary layers are read where they lie, and the iteration of Komura &
-// Okabe's second stage falls away. All devices wait for all between two kernels, twice in an
-// update. Between devices: labels of the sites and words of the nodes along the border, and of
-// rewired bonds; per update of an L x L lattice some 64 bytes for each of the L bonds of a border,
-// against 7.5 bytes for each of the L^2 / devices sites.
-//
-// Ranks (src/ranks) do not reach each other's memory: each has the tiles of its slab alone, whole
+// Ranks (src/ranks): each has the tiles of its slab alone, whole
 // rows of them, and their join leaves out the bonds to other slabs. When these have been gathered
 // and united (share_cuda.cpp), the roots of clusters of several slabs get the smallest site of
 // all of them, which the draw goes by.
@@ -43,8 +33,7 @@
 #include <vector>
 
 #include "src/cuda/device_buffer.hpp"
-#include "src/cuda/device_team.hpp"
-#include "src/cuda/striped_memory.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/single/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::single {
@@ -71,29 +60,28 @@ class FusedSwendsenWang {
  public:
   // Whether the fast path takes such a system. Of `plan` only the numbers are used, here and below.
   static bool takes(const DevicePlan& plan);
-  // Bytes of work space on each device.
-  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems, std::size_t devices,
+  // Bytes of work space.
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
                              const DevicePart& tiles = {});
 
-  // `plans` [devices]: the plan in each device's memory, which must outlive this as `team` must.
-  // `tiles`: those of a rank, whole rows of them along the slowest extent; one device.
-  FusedSwendsenWang(const DeviceTeam& team, const std::vector<DevicePlan>& plans,
-                    std::uint32_t systems, const DevicePart& tiles = {});
+  // The plan's arrays and `device` must outlive this. `tiles`: those of a rank, whole rows of them
+  // along the slowest extent.
+  FusedSwendsenWang(const DeviceStream& device, const DevicePlan& plan, std::uint32_t systems,
+                    const DevicePart& tiles = {});
 
   // `updates` updates, numbered from `step` on, of every system; adds sum n^2 to `pending` and
-  // 3 (sum n^2)^2 - 2 sum n^4 to quartic [systems][low, high]. Queued. `systems` [devices] have a
-  // part each; `pending` and `quartic` lie with the first.
-  void run(std::vector<DeviceSystems> systems, std::uint32_t updates, unsigned long long* quartic);
+  // 3 (sum n^2)^2 - 2 sum n^4 to quartic [systems][low, high]. Queued.
+  void run(DeviceSystems systems, std::uint32_t updates, unsigned long long* quartic);
 
-  const FusedLabels& labels(std::size_t part) const { return labels_[part]; }
+  const FusedLabels& labels() const { return labels_; }
 
  private:
-  const DeviceTeam& team_;
-  std::vector<DevicePlan> plans_;
-  std::vector<FusedLabels> labels_;  // [devices], the same but for the masks
-  // [devices] which bonds are gone and which cells are modified; none where no bond is rewired
-  std::vector<DeviceBuffer<std::uint32_t>> gone_, modified_;
-  std::vector<StripedMemory> arrays_;
+  const DeviceStream& device_;
+  const DevicePlan plan_;
+  FusedLabels labels_;
+  // Which bonds are gone and which cells are modified; empty where no bond is rewired.
+  DeviceBuffer<std::uint32_t> gone_, modified_;
+  std::vector<DeviceBuffer<std::byte>> arrays_;
 };
 
 // The steps of an update, queued for all systems. `update` numbers it within a batch of

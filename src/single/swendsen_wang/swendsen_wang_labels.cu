@@ -100,7 +100,7 @@ __device__ __forceinline__ void activate_shortcut(const DevicePlan& plan,
   const std::uint32_t site = group / plan.bond_slots.dim * 32 + (bond.slot & 31u);
   const std::uint32_t bit = 8 * (site % 4) + group % plan.bond_slots.dim;
   auto* words = reinterpret_cast<std::uint32_t*>(field.of(field.bonds, item.who));
-  atomicAnd_system(words + site / 4, ~(1u << bit));
+  atomicAnd(words + site / 4, ~(1u << bit));
 }
 
 __global__ void activate_shortcuts(const __grid_constant__ DevicePlan plan,
@@ -244,13 +244,13 @@ struct CountSlots {
     if (there == kNone || there == of) {
       atomicAdd(count + slot, sites);
     } else {
-      atomicAdd_system(size + of, sites);
+      atomicAdd(size + of, sites);
     }
   }
   __device__ __forceinline__ void flush(std::uint32_t* size) const {
     __syncthreads();
     for (unsigned k = threadIdx.x; k < kCountSlots; k += kItemThreads) {
-      if (count[k] > 0) atomicAdd_system(size + label[k], count[k]);
+      if (count[k] > 0) atomicAdd(size + label[k], count[k]);
     }
   }
 };
@@ -290,7 +290,7 @@ __device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_
   square = warp_sum(square);
   fourth = warp_sum(fourth);
   if (threadIdx.x % 32 != 0 || square == 0) return;
-  atomicAdd_system(sums, static_cast<unsigned long long>(square));
+  atomicAdd(sums, static_cast<unsigned long long>(square));
   atomic_add_wide(sums + 1, sums + 2, fourth);
 }
 

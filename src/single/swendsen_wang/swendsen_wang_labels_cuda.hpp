@@ -1,20 +1,20 @@
-// Swendsen-Wang updates of all systems on CUDA devices by a named labelling method, with the steps
+// Swendsen-Wang updates of all systems on a CUDA device by a named labelling method, with the steps
 // of the papers apart: bonds are activated, clusters labelled (src/label/papers/labeller_cuda.hpp),
 // flipped; their sums come beside. The same bits as swendsen_wang_fused.hpp, which is the fast
-// path. Memory, over all devices: a byte and three words per site, by `kalentev` two.
+// path. Memory: a byte and three words per site, by `kalentev` two.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "src/cuda/device_buffer.hpp"
-#include "src/cuda/device_team.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
-#include "src/cuda/striped_memory.hpp"
 #include "src/engine/engine.hpp"
 #include "src/label/papers/labeller_cuda.hpp"
 #include "src/single/device_plan.hpp"
@@ -79,45 +79,41 @@ class LabelClock {
 
 class SwendsenWangLabelsCuda {
  public:
-  // `plans` [devices]: the plan in each device's memory, which must outlive this as `team` must.
-  // `system_stride` is DeviceSystems::stride. `tile`: as tile_edge() gives it. LabelMethod::fast is
-  // a union-find of tile roots here. Several devices: `kalentev` only.
-  SwendsenWangLabelsCuda(const DeviceTeam& team, const std::vector<DevicePlan>& plans,
-                         std::uint32_t systems, std::uint64_t system_stride, LabelMethod method,
-                         std::uint32_t tile);
+  // The plan's arrays and `device` must outlive this. `system_stride` is DeviceSystems::stride.
+  // `tile`: as tile_edge() gives it. LabelMethod::fast is a union-find of tile roots here.
+  SwendsenWangLabelsCuda(const DeviceStream& device, const DevicePlan& plan, std::uint32_t systems,
+                         std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
 
-  // Bytes of work space on each device. Of `plan` only the numbers are used.
+  // Bytes of work space. Of `plan` only the numbers are used.
   static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
-                             std::uint64_t system_stride, LabelMethod method, std::uint32_t tile,
-                             std::size_t devices);
+                             std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
 
-  // As FusedSwendsenWang::run(); waits for the devices now and then.
-  void run(std::vector<DeviceSystems> systems, std::uint32_t updates, unsigned long long* quartic);
+  // As FusedSwendsenWang::run(); waits for the device now and then.
+  void run(DeviceSystems systems, std::uint32_t updates, unsigned long long* quartic);
 
-  // Waits for the first device.
-  LabelTimes take_times() { return clock_.take(team_.stream(0)); }
+  // Waits for the device.
+  LabelTimes take_times() { return clock_.take(device_.get()); }
 
  private:
-  void update(const std::vector<DeviceSystems>& systems, unsigned long long* quartic);
+  void update(const DeviceSystems& systems, unsigned long long* quartic);
 
-  const DeviceTeam& team_;
-  std::vector<DevicePlan> plans_;
-  std::vector<StripedMemory> arrays_;
-  std::vector<DeviceBuffer<SitePair>> shortcuts_;  // [devices]
-  std::vector<LabelField> fields_;                 // [devices]
+  const DeviceStream& device_;
+  const DevicePlan plan_;
+  std::vector<DeviceBuffer<std::byte>> arrays_;
+  DeviceBuffer<SitePair> shortcuts_;
+  LabelField field_;
   std::uint8_t* shortcut_on_ = nullptr;
   unsigned long long* sums_ = nullptr;  // [systems][kClusterSums]
   const bool clears_sizes_;             // the method leaves something in LabelField::size
   std::optional<LabellerCuda> labeller_;
-  LabelClock clock_;  // on the first device's stream
+  LabelClock clock_;
 };
 
 // Sums over clusters of one update, per system: n^2, n^4 low and high.
 inline constexpr std::uint32_t kClusterSums = 3;
 
-// What surrounds the labelling, step by step, each after that before it of all devices and queued
-// for the field's part of all systems. Draws are those of rules.hpp, so that the moves are the same
-// whatever labels. (Weigel 2011, section II.)
+// What surrounds the labelling, step by step, queued for the field's part of all systems. Draws are
+// those of rules.hpp, so that the moves are the same whatever labels. (Weigel 2011, section II.)
 //
 // II.1, prepare_bonds(). field.bonds: the lattice's bonds that are drawn and join equal spins, a
 // Philox call for four bonds; then shortcut_on: the rewired ones, and the lattice bonds that they

@@ -1,0 +1,31 @@
+// A CUDA device and the stream on which its owner queues all of its work.
+#pragma once
+
+#include "src/cuda/stream.hpp"
+#include "src/cuda/use_device.hpp"
+
+namespace rewise {
+
+class DeviceStream {
+ public:
+  // Makes it this thread's device. Error(device) if there is no such device.
+  explicit DeviceStream(int device) : device_(use_device(device)) {}
+
+  int device() const { return device_; }
+  cudaStream_t get() const { return stream_.get(); }
+  // Makes the device the calling thread's.
+  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
+  // Waits for all queued work; errors of that work surface here.
+  void wait() const { stream_.wait(); }
+  // The same without errors: for owners of memory that queued work uses.
+  void finish() const noexcept {
+    cudaSetDevice(device_);
+    cudaStreamSynchronize(stream_.get());
+  }
+
+ private:
+  const int device_;
+  const CudaStream stream_;
+};
+
+}  // namespace rewise
