@@ -7,7 +7,7 @@
 
 Graphs: rewire(), Graph. Runs: simulate(), Simulation, with Results of Observables. Studies: tc(),
 Study, Resamples; tune(). Files: read_task(), read_summary(), Results.load(), Graph.load().
-Components: labels(), percolate(). Errors: Error and its kinds, in the program's words; TypeError.
+Components: labels(). Errors: Error and its kinds, in the program's words; TypeError.
 
 J = 1, k_B = 1, beta = 1/T; Ising H = -sum over bonds of s_i s_j, Potts H = -sum over bonds of
 delta(s_i, s_j). Observables are per site (formulas: help(rewise.results); methods:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; _FROM says the same whe
     from .files import (Task as Task, read_summary as read_summary, read_task as read_task,
                         with_error as with_error)
     from .graph import Graph as Graph, rewire as rewire
-    from .label import Percolation as Percolation, labels as labels, percolate as percolate
+    from .label import labels as labels
     from .resamples import Resamples as Resamples
     from .results import Observable as Observable, Results as Results
     from .simulation import Simulation as Simulation, simulate as simulate
@@ -56,7 +56,7 @@ _FROM = {
     "study": ("Study", "tc"),
     "resamples": ("Resamples",),
     "tuning": ("Tuning", "tune"),
-    "label": ("Percolation", "labels", "percolate"),
+    "label": ("labels",),
     "device_spins": ("DeviceSpins", "DeviceSums"),
     "_core": ("devices",),
 }

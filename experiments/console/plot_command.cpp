@@ -21,8 +21,7 @@ constexpr const char* kExamples = R"(
 Examples:
   rewise plot studies/quickstart       Tc(p), crossings, moments of a study
   rewise plot t.h5                     time series and autocorrelations of a run
-  rewise plot dec                      curves that decorrelate --out dec left (and so on)
-  rewise plot perc                     what percolate --out perc left)";
+  rewise plot dec                      curves that decorrelate --out dec left (and so on))";
 
 ExitCode run_plot(const std::string& what, const std::string& out) {
   const std::filesystem::path path(what);

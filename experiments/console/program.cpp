@@ -44,7 +44,6 @@ AddedCommand add_equilibrate_command(CLI::App& program);
 AddedCommand add_clusters_command(CLI::App& program);
 AddedCommand add_reproduce_command(CLI::App& program);
 AddedCommand add_label_command(CLI::App& program);
-AddedCommand add_percolate_command(CLI::App& program);
 AddedCommand add_info_command(CLI::App& program);
 
 namespace {
@@ -264,7 +263,7 @@ int run(int argc, char** argv) {
       add_decorrelate_command(program), add_equilibrate_command(program),
       add_clusters_command(program),    add_reproduce_command(program),
       add_bench_command(program),       add_label_command(program),
-      add_percolate_command(program),   add_info_command(program)};
+      add_info_command(program)};
   check_subcommand(program, argc, argv);
   try {
     program.parse(argc, argv);

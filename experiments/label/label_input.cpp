@@ -12,8 +12,8 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5_array.hpp"
-#include "src/label/percolation/image.hpp"
-#include "src/label/percolation/occupy.hpp"
+#include "src/label/image.hpp"
+#include "src/label/occupy.hpp"
 
 namespace rewise {
 namespace {

@@ -12,7 +12,7 @@
 #include "experiments/label/pgm.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
-#include "src/label/percolation/cluster_counts.hpp"
+#include "src/label/cluster_counts.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/label/papers/components_cuda.hpp"
 #endif

@@ -5,8 +5,8 @@
 
 #include "src/base/error.hpp"
 #include "src/label/labeller.hpp"
-#include "src/label/percolation/image.hpp"
-#include "src/label/percolation/occupy.hpp"
+#include "src/label/image.hpp"
+#include "src/label/occupy.hpp"
 #include "src/python/bindings.hpp"
 
 namespace rewise::python {

@@ -33,7 +33,7 @@ enum class Stream : std::uint32_t {
 
   // Percolation (key: run seed)
   percolation_bond =
-      56,  // src/label/percolation/occupy.hpp: item a quarter of the site, or of the bond
+      56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond
   percolation_site = 57,  // item a quarter of the site
 };
 

@@ -1,6 +1,6 @@
 // Cluster counts and wrapping: against the verifier's labels, a search for closed paths on the
 // unfolded lattice, and exact shapes.
-#include "src/label/percolation/cluster_counts.hpp"
+#include "src/label/cluster_counts.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Images as configurations: thresholds, equal values, holes, boundaries.
-#include "src/label/percolation/image.hpp"
+#include "src/label/image.hpp"
 
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #include "graphs/graph.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/label/labeller.hpp"
-#include "src/label/percolation/occupy.hpp"
+#include "src/label/occupy.hpp"
 
 namespace rewise::labels_test {
 namespace {

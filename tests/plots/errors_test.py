@@ -80,10 +80,10 @@ class Absent(InFolder):
             for name in ("none", "none/none", "text", "text/none", "json", "other.h5", ""):
                 self.assert_told(rw.DataError, "'", call, self.folder / name)
             self.assert_told(TypeError, "is not a path", call, 5)
-        of_other = {"format": "rewise summary", "format_version": 1, "kind": "percolate"}
-        self.assert_told(rw.DataError, "'percolate'", lambda: self.study(of_other).summary)
-        self.assertIn("percolate", repr(rw.Study(self.folder)))
-        self.assertIn("percolate", rw.Study(self.folder)._repr_html_())
+        of_other = {"format": "rewise summary", "format_version": 1, "kind": "other"}
+        self.assert_told(rw.DataError, "'other'", lambda: self.study(of_other).summary)
+        self.assertIn("other", repr(rw.Study(self.folder)))
+        self.assertIn("other", rw.Study(self.folder)._repr_html_())
 
     def test_series_of_another_shape(self):
         for call in (rw.series.tau_int, rw.series.autocorrelation, rw.series.mean_and_error):

@@ -1,4 +1,4 @@
-"""Studies from Python: made, interrupted, gone on with, read; tuning; percolation."""
+"""Studies from Python: made, interrupted, gone on with, read; tuning."""
 
 import os
 import signal
@@ -96,13 +96,3 @@ def test_tune(small):
     assert imported.cluster == "wolff"
     with pytest.raises(rw.UsageError):
         rw.tune(small, 2.6, schedules=["1-0"])
-
-
-def test_percolate():
-    found = rw.percolate("bond", [8, 16], occupied=[0.3, 0.45, 0.5, 0.55, 0.7], samples=256)
-    assert found.sizes == [(8, 8), (16, 16)]
-    curve = found.curve()
-    assert curve["wraps_either"][0] < 0.1 and curve["wraps_either"][-1] > 0.9
-    assert abs(found.crossings[0][0] - 0.5) < 0.05
-    with pytest.raises(rw.UsageError):
-        rw.percolate("bonds", [8, 16])

@@ -3,7 +3,7 @@
     plot.py STUDY-FOLDER [--out FOLDER]     into FOLDER, or STUDY-FOLDER/plots
     plot.py TASK.h5 [--out FOLDER]          into FOLDER, or beside the file
     plot.py TUNE.json [--out FOLDER]        what `rewise tune --out` kept; likewise
-    plot.py FOLDER [--out FOLDER]           of `decorrelate`, `percolate` and the like; as a study
+    plot.py FOLDER [--out FOLDER]           of `decorrelate` and the like; as a study
 
 Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 input/output.
 """
@@ -38,9 +38,6 @@ def draw(target, out):
         return plot_tune.draw(files.read_tuning(target), target.stem, out or target.parent)
     if target.is_dir() and (target / "curves.json").exists():
         return plot_curves.draw(plot_curves.read(target), out or target / "plots")
-    if target.is_dir() and (target / "percolation.json").exists():
-        from . import plot_percolation
-        return plot_percolation.draw(plot_percolation.read(target), out or target / "plots")
     if target.is_dir():
         return plot_study.draw(files.read_summary(target), out or target / "plots")
     return plot_task.draw(files.read_task(target), out or target.parent)

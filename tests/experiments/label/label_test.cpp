@@ -1,5 +1,5 @@
-// `rewise label` and `rewise percolate` as a user meets them: images, datasets, graphs, what they
-// print and write, and one line for what cannot be.
+// `rewise label` as a user meets it: images, datasets, graphs, its output, and one line for each
+// invalid input.
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -173,13 +173,6 @@ TEST_CASE("label: what cannot be labelled is told in one line") {
            Bad{"label no.h5:/x", 74, "no.h5"},
            Bad{"label g.edges.h5:/x", 74, "cannot read"},
            Bad{"label a.h5:/x", 65, "no such dataset"},
-           Bad{"percolate --kind edge", 64, "unknown kind 'edge'"},
-           Bad{"percolate --size 7", 64, "extent 7"},
-           Bad{"percolate --dim 1", 64, "--occupied is missing"},
-           Bad{"percolate --p 0.1", 64, "--occupied is missing"},
-           Bad{"percolate --occupied 0.5,1.5", 64, "--occupied"},
-           Bad{"percolate --occupied 0.6:0.5:3", 64, "is not above"},
-           Bad{"percolate --occupied 0.5,0.5", 64, "twice"},
        }) {
     const auto before = place.files();
     const Output output = place.run(bad.line);
@@ -190,36 +183,6 @@ TEST_CASE("label: what cannot be labelled is told in one line") {
     CHECK(output.err.find(bad.says) != std::string::npos);
     CHECK(place.files() == before);
   }
-}
-
-TEST_CASE("percolate: table, JSON and files, the same for any number of threads") {
-  const Workplace place;
-  const std::string line = "percolate --size 8,16 --samples 64 --occupied 0.3:0.7:5 ";
-  const Json one = json_of(place.run(line + "--threads 1 --json"));
-  CHECK(one["sizes"].size() == 2);
-  CHECK(one["sizes"][1]["points"].size() == 5);
-  CHECK(one["samples"] == 64);
-  CHECK(one["known_threshold"] == 0.5);
-  CHECK(one["crossings"].size() == 1);
-  Json two = json_of(place.run(line + "--threads 3 --json --out out --no-plots"));
-  Json first = one;
-  first.erase("seconds");
-  two.erase("seconds");
-  CHECK(two == first);
-  CHECK(place.has("out/percolation.json"));
-  CHECK(lines(place.read("out/percolation.csv")) == 11);
-  const Output again = place.run(line + "--out out --no-plots");
-  CHECK(again.status == 73);
-  CHECK(again.err.find("exists already") != std::string::npos);
-  CHECK(place.run(line + "--out out --no-plots --overwrite").status == 0);
-  const Output table = place.run(line + "--kind site");
-  CHECK(table.status == 0);
-  CHECK(table.out.find("Known: p_c = 0.59274605") != std::string::npos);
-  const Json rewired = json_of(place.run(line + "--p 0.2 --blocks 4 --json"));
-  CHECK(rewired["graphs"] == 4);
-  CHECK(rewired["sizes"][0]["points"][0]["wraps_one"].is_null());
-  CHECK(rewired["sizes"][0]["points"][4]["largest_share"]["value"] > 0.8);
-  CHECK(place.run("percolate --time-limit 0.01s --size 256 --samples 4096").status == 75);
 }
 
 TEST_CASE("label keeps nothing: a signal ends it at once") {

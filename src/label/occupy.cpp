@@ -1,4 +1,4 @@
-#include "src/label/percolation/occupy.hpp"
+#include "src/label/occupy.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
-// Percolation: bonds or sites of a graph that are occupied with a probability, each by a draw of
-// its own (addressed by seed, sample and bond or site). So with the same address a smaller
-// probability occupies a part of what a larger one does, and nothing depends on labels, threads or
-// order.
+// Bonds or sites of a graph that are occupied with a probability, each by a draw addressed by seed,
+// sample and bond or site. With the same address a smaller probability occupies a subset of what a
+// larger one does, and nothing depends on labels, threads or order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What percolation asks of a configuration: number and sizes of its clusters, and whether one of
-// them wraps around the torus.
+// Number and sizes of the clusters of a configuration, and whether one of them wraps around the
+// torus.
 //
 // A cluster wraps around direction k if a closed path in it winds around k, whatever it does in the
 // other directions (Newman & Ziff, PRE 64, 016706 (2001); a diagonal path winds around both). The

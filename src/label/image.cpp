@@ -1,4 +1,4 @@
-#include "src/label/percolation/image.hpp"
+#include "src/label/image.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "src/label/percolation/cluster_counts.hpp"
+#include "src/label/cluster_counts.hpp"
 
 #include <algorithm>
 #include <numeric>
