@@ -35,12 +35,9 @@ ClusterCounts ClusterCounter::count(BondConfiguration& configuration) {
   join_closing(counts);
   for (const std::uint64_t n : size_) {
     if (n == 0) continue;
-    const double square = static_cast<double>(n) * static_cast<double>(n);
     counts.sites += n;
     ++counts.clusters;
     counts.largest = std::max(counts.largest, n);
-    counts.square += square;
-    counts.fourth += square * square;
   }
   return counts;
 }

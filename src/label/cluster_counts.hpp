@@ -21,7 +21,6 @@ struct ClusterCounts {
   std::uint64_t sites = 0;     // that are present
   std::uint64_t clusters = 0;  // isolated sites are clusters, too
   std::uint64_t largest = 0;
-  double square = 0, fourth = 0;      // sums of n^2 and n^4 over clusters of n sites
   std::array<bool, kMaxDim> wraps{};  // [dim]; all false where bonds leave the lattice (extra)
 };
 

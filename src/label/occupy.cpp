@@ -1,7 +1,5 @@
 #include "src/label/occupy.hpp"
 
-#include <algorithm>
-
 #include "src/random/philox.hpp"
 
 namespace rewise {
@@ -57,20 +55,6 @@ void draw_bonds(const Graph& graph, Threshold probability, const SampleKey& key,
         random_words(key.seed, stream, r.bond / 4, key.series, kNotOfTheLattice, key.sample);
     if (happens(words.w[r.bond % 4], probability)) out.extra.push_back({r.a, r.b});
   }
-}
-
-void draw_sites(const Graph& graph, Threshold probability, const SampleKey& key,
-                BondConfiguration& out) {
-  out.present_sites.assign(out.words, 0);
-  draw_mask(graph.sites(), probability, key, Stream::percolation_site, 0, out.present_sites);
-  out.extra.clear();
-  for (int k = 0; k < graph.lattice().dim; ++k) {
-    auto& mask = out.bonds[static_cast<std::size_t>(k)];
-    std::fill(mask.begin(), mask.end(), ~std::uint64_t{0});
-  }
-  remove_gone(graph, out);
-  for (const RewiredBond& r : graph.rewired_bonds()) out.extra.push_back({r.a, r.b});
-  remove_bonds_of_absent_sites(out);
 }
 
 }  // namespace rewise

@@ -1,5 +1,5 @@
-// Bonds or sites of a graph that are occupied with a probability, each by a draw addressed by seed,
-// sample and bond or site. With the same address a smaller probability occupies a subset of what a
+// Bonds of a graph that are occupied with a probability, each by a draw addressed by seed,
+// sample and bond. With the same address a smaller probability occupies a subset of what a
 // larger one does, and nothing depends on labels, threads or order.
 #pragma once
 
@@ -38,11 +38,8 @@ struct SampleKey {
   std::uint32_t series = 0;  // < 2^24: what the samples are of, such as one of several sizes
 };
 
-// Bond percolation, into a configuration of that graph (or of its lattice).
+// Every bond is occupied with this probability; `out` is a configuration of that graph (or of its
+// lattice).
 void draw_bonds(const Graph& graph, Threshold probability, const SampleKey& key,
                 BondConfiguration& out);
-// Site percolation: every bond between present sites is occupied.
-void draw_sites(const Graph& graph, Threshold probability, const SampleKey& key,
-                BondConfiguration& out);
-
 }  // namespace rewise

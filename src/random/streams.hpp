@@ -32,9 +32,8 @@ enum class Stream : std::uint32_t {
   packed_modified = 42,  // likewise, modified cells: item 2 (a quarter of the cell) + colour
 
   // Percolation (key: run seed)
-  percolation_bond =
-      56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond
-  percolation_site = 57,  // item a quarter of the site
+  percolation_bond = 56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond
+  percolation_site = 57,  // retired
 };
 
 }  // namespace rewise
