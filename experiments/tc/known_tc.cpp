@@ -78,11 +78,19 @@ std::optional<double> near_tc(int dim, Rule rule, double p) {
     return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
   }
   if (p >= known.back().p) return rounded(known.back().tc);
-  // Linear in log(shift) against log(p), between the neighbouring points of the table.
-  const auto right = std::ranges::upper_bound(known, p, {}, &Known::p);
-  const Known a = *std::prev(right), b = *right;
-  const double x = std::log(p / a.p) / std::log(b.p / a.p);
-  return rounded(regular + std::pow(a.tc - regular, 1 - x) * std::pow(b.tc - regular, x));
+  // A cubic polynomial of log(shift) in log(p) through the four points around p.
+  const auto above = std::ranges::upper_bound(known, p, {}, &Known::p) - known.begin();
+  const auto first = std::clamp<std::ptrdiff_t>(above - 2, 0, std::ssize(known) - 4);
+  const Table near = known.subspan(static_cast<std::size_t>(first), 4);
+  double log_shift = 0;
+  for (const Known& point : near) {
+    double weight = 1;
+    for (const Known& other : near) {
+      if (other.p != point.p) weight *= std::log(p / other.p) / std::log(point.p / other.p);
+    }
+    log_shift += weight * std::log(point.tc - regular);
+  }
+  return rounded(regular + std::exp(log_shift));
 }
 
 std::optional<double> potts_tc(int dim, double p, std::uint32_t q) {
