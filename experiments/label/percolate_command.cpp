@@ -180,7 +180,8 @@ AddedCommand add_percolate_command(CLI::App& program) {
   add_lattice_options(app, o, help);
   begin_group(app, "Sampling");
   add_text(app, "--occupied", o.occupied, "P[,P..]",
-           "probabilities, or FROM:TO:COUNT [around the known\nthreshold]");
+           "probabilities, or FROM:TO:COUNT, or FROM:TO:STEP with a\nfraction [around the known "
+           "threshold]");
   add_whole(app, "--samples", o.samples, 2, 0xFFFFFFFFu,
             "per size and probability; rounded up to whole\nblocks");
   add_whole(app, "--blocks", o.blocks, 2, 1u << 20,
