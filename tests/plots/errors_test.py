@@ -155,8 +155,8 @@ class Shown(InFolder):
     def test_a_task_is_one_line(self):
         task = rw.read_task(synthetic.write_task(self.folder / "t.h5"))
         for text in (repr(task), str(task)):
-            self.assertRegex(text, r"^<rewise.Task t: .* p = .* sites; 4 T in .*, 400 measurements, "
-                                   r"32 replicas; arrays energy, magnetisation")
+            self.assertRegex(text, r"^<rewise.Task t: .* p = .* sites; 4 T in .*, "
+                                   r"400 measurements, 32 replicas; arrays energy, magnetisation")
             self.assertLess(len(text), 250)
             self.assertNotIn("\n", text)
         task.extents, task.temperature, task.energy = [], task.temperature[:1], task.energy[:1]
