@@ -163,7 +163,9 @@ std::string key_advice(std::string_view typed, std::span<const std::string_view>
     if (!same.empty()) return fmt::format("did you mean '{}' in [{}]?", same, other.table);
   }
   if (name == "step" && has(known, "count")) return "give count, the number of values";
-  if (const Feature* feature = feature_of(name)) return feature->key;
+  if (const Feature* feature = feature_of(name); feature != nullptr && !others.empty()) {
+    return feature->key;  // of a study
+  }
   const auto nearest = nearest_word(typed, known);
   return nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest);
 }

@@ -21,7 +21,8 @@ struct KeyTable {
 std::string option_advice(std::string_view typed, std::span<const std::string_view> known,
                           std::span<const KeyTable> keys = {});
 
-// The same for a key; `others`: the other tables of the file, in which it may belong.
+// The same for a key; `others`: the tables of a study's file, to one of which it may belong; none
+// for other files, which have no such features.
 std::string key_advice(std::string_view typed, std::span<const std::string_view> known,
                        std::span<const KeyTable> others);
 

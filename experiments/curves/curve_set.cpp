@@ -99,13 +99,14 @@ const MetricBlock kBlocks[] = {
       {"apart_until_seconds", "us", 1e6},
       {"steps_to_5%", "5 %, steps"},
       {"seconds_to_5%", "us", 1e6}}},
-    {"Energy from the random and the ordered start after the last step; time of a step:",
+    {"Energy from the random and the ordered start after the last step; time of the first and "
+     "last:",
      {{"energy_hot", "e random"},
       {"energy_cold", "e ordered"},
       {"steps_end", "after steps"},
-      {"energy_at_100", "random after 100"},
-      {"first_step_seconds", "first step, us", 1e6},
-      {"last_step_seconds", "last step, us", 1e6},
+      {"energy_at_100", "random at 100"},
+      {"first_step_seconds", "first, us", 1e6},
+      {"last_step_seconds", "last, us", 1e6},
       {"seconds_end", ""}}}};
 
 // Rows of equal length, the first of them the heads.
