@@ -182,6 +182,9 @@ TEST_CASE("options that do not exist: the one that was meant, or what there is i
            Bad{"tc", 64, "STUDY.toml is missing (the study's configuration); see"},
            Bad{"graph --size 8x8", 64, "'8x8': extents are separated by commas"},
            Bad{run + "--temperature 2 --device gpu", 64, "(did you mean 'cuda'? known: auto, cpu"},
+           Bad{"--verion", 64, "unknown option '--verion' (did you mean '--version'?)"},
+           Bad{"RUN --size 8", 64, "unknown subcommand 'RUN' (did you mean 'run'?)"},
+           Bad{"x", 64, "unknown subcommand 'x'; see"},
            Bad{"reproduce s.toml", 64, "unknown key 'lattice' (known: title"},
            Bad{run + "--temperature 2 --cluster sw", 64, "did you mean 'swendsen-wang'?"},
        }) {
