@@ -14,9 +14,11 @@ delta(s_i, s_j). Observables are per site (formulas: help(rewise.results); metho
 analysis/README.md). In docstrings [temperature, replica] is an array's shape, by what its axes
 count.
 
-What reads files and draws (rewise.files, rewise.series, Study) needs no compiled code; matplotlib,
-pandas, xarray, pyerrors, networkx, scipy, tqdm, h5py and xxhash are used where they are installed.
-Names are imported when they are first used.
+What reads files and draws (rewise.files, rewise.series, Study) needs no compiled code: the source
+tree's analysis/ on PYTHONPATH is enough. What computes (graphs, runs, tuning) needs the compiled
+module, which `pip install .` builds; without it, it is left out below. numpy and h5py are needed;
+matplotlib, pandas, xarray, pyerrors, networkx, scipy, tqdm and xxhash are used where they are
+installed. Names are imported when they are first used.
 """
 
 import importlib
@@ -89,7 +91,10 @@ def _module(name):
 
 def __getattr__(name):
     if name == "__version__":
-        value = _module("_core").version
+        try:
+            value = _module("_core").version
+        except ImportError as error:  # help() and others look for it by hasattr()
+            raise AttributeError(str(error)) from None
     elif name in _MODULE_OF:
         value = getattr(_module(_MODULE_OF[name]), name)
     elif name in _MODULES:
@@ -100,5 +105,15 @@ def __getattr__(name):
     return value
 
 
+def _loads(name):
+    try:
+        getattr(sys.modules[__name__], name)
+    except ImportError:
+        return False
+    return True
+
+
 def __dir__():
-    return sorted({*globals(), *__all__, *_MODULES})
+    """Without the compiled module, or NumPy, only what works: help() shows nothing otherwise."""
+    names = {*globals(), *__all__, *_MODULES}
+    return sorted(names if _loads("_core") else filter(_loads, names))

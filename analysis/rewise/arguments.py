@@ -18,9 +18,10 @@ Path = str | os.PathLike[str]
 
 
 def whole(name, value, least=0, most=2**64 - 1):
-    """A whole number (of NumPy, too) in a range."""
+    """A whole number (of NumPy, too; 1e4 is one) in a range."""
     try:
-        number = operator.index(value)
+        exact = isinstance(value, float) and value.is_integer() and abs(value) <= 2**53
+        number = int(value) if exact else operator.index(value)
     except TypeError:
         raise TypeError(f"{name}: {value!r} is not a whole number") from None
     if not least <= number <= most:

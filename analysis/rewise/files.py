@@ -40,7 +40,7 @@ from . import arguments
 from .errors import AbsentError, DataError, Error, FileError, module
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Task:
     """One graph at all its temperatures, as read_task() and Study.tasks() give it.
 
@@ -68,6 +68,16 @@ class Task:
     configuration: dict
     provenance: dict
     purpose: str = ""
+
+    def __repr__(self):
+        shape = " x ".join(map(str, self.extents)) or "imported graph"
+        lattice = f"{shape}, p = {self.p:g}, {self.rule}" if self.extents else shape
+        temperatures, measurements, replicas = self.energy.shape
+        low, high = self.temperature.min(), self.temperature.max()
+        at = f"T = {low:g}" if temperatures == 1 else f"{temperatures} T in {low:g}..{high:g}"
+        return (f"<rewise.Task {self.name}: {lattice}, {self.sites} sites; {at}, {measurements} "
+                f"measurements, {replicas} replicas; arrays energy, magnetisation" +
+                (", cluster_size>" if self.cluster_size is not None else ">"))
 
     @property
     def states(self) -> int:

@@ -119,7 +119,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--size", o.size, "L[,L..]", "edges, each even and 4 or more");
   add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities");
   add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, or FROM:TO:COUNT [near Tc(p)]");
+           "temperatures, or FROM:TO:COUNT, or FROM:TO:STEP with a\nfraction [near Tc(p)]");
   add_text(app, "--replicas", o.replicas, "N[,N..]",
            "of the bundle engine, multiples of 32 [CPU: 32 per\nthread; CUDA: 1024]");
   add_text(app, "--graphs", o.graphs, "N[,N..]",

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "experiments/configuration/config_grid.hpp"
+#include "experiments/configuration/study_keys.hpp"
 #include "experiments/configuration/toml_lists.hpp"
 #include "experiments/configuration/toml_reader.hpp"
 #include "experiments/console/device.hpp"
@@ -144,21 +145,6 @@ std::string read_name(const TomlSection& section) {
   return name;
 }
 
-// What a study of own graphs cannot have.
-void check_files(const TomlSection& lattice, const StudyConfig& config) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ExitCode::usage, fmt::format("{}: {}", lattice.origin("files"), what));
-  };
-  if (config.temperatures.empty()) {
-    refuse(
-        "sampling.temperatures are to be given: where a graph of yours has its transition is "
-        "not known");
-  }
-  if (config.target_error) {
-    refuse("no sampling.target_error: each file is one graph, without a spread between graphs");
-  }
-}
-
 const toml::table& table_or_empty(const TomlSection& root, std::string_view key) {
   static const toml::table empty;
   const auto* node = root.find(key);
@@ -175,22 +161,30 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
 
 }  // namespace
 
+std::vector<KeyTable> study_keys() {
+  return {
+      {"study", {"name", "seed"}},
+      {"lattice",
+       {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files", "first_site"}},
+      {"sampling",
+       {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "temperature_tasks",
+        "equilibrate", "measure", "every", "target_error", "target_observables", "model", "q",
+        "few_cluster_tile", "few_cluster_flip", "method"}},
+      {"run", {"device", "threads", "checkpoint", "time_limit", "keep_states"}}};
+}
+
 std::string_view to_string(TcMethod method) { return kMethods[static_cast<std::size_t>(method)]; }
 
 StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const toml::table root_table = parse_toml(text, file);
-  const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"});
-  const TomlSection study(table_or_empty(root, "study"), "study", file, {"name", "seed"});
-  const TomlSection lattice(
-      table_or_empty(root, "lattice"), "lattice", file,
-      {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files", "first_site"});
-  const TomlSection sampling(
-      table_or_empty(root, "sampling"), "sampling", file,
-      {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "temperature_tasks",
-       "equilibrate", "measure", "every", "target_error", "target_observables", "model", "q",
-       "few_cluster_tile", "few_cluster_flip", "method"});
-  const TomlSection run(table_or_empty(root, "run"), "run", file,
-                        {"device", "threads", "checkpoint", "time_limit", "keep_states"});
+  const std::vector<KeyTable> tables = study_keys();
+  const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"}, tables);
+  const auto section = [&](const KeyTable& table) {
+    return TomlSection(table_or_empty(root, table.table), std::string(table.table), file,
+                       table.keys, tables);
+  };
+  const TomlSection study = section(tables[0]), lattice = section(tables[1]),
+                    sampling = section(tables[2]), run = section(tables[3]);
 
   StudyConfig config;
   config.name = read_name(study);
@@ -200,7 +194,6 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   read_observables(sampling, config);
   read_lattice(lattice, config.target_error ? 32 : 50, config);
   read_sampling(sampling, config);
-  if (!config.files.empty()) check_files(lattice, config);
   read_run(run, config);
   return config;
 }

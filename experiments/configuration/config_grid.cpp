@@ -177,7 +177,8 @@ void read_files(const TomlSection& section, StudyConfig& config) {
   for (const char* key : {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes"}) {
     if (!section.has(key)) continue;
     throw Error(ExitCode::usage,
-                fmt::format("{}: is for lattices, and lattice.files takes graphs as they are",
+                fmt::format("{}: is for lattices, and lattice.files takes graphs as they are "
+                            "(for 'rewise sweep')",
                             section.origin(key)));
   }
   const auto base = std::filesystem::path(section.file()).parent_path();

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "experiments/console/options.hpp"
 #include "src/base/error.hpp"
-#include "src/base/words.hpp"
 
 namespace rewise {
 namespace {
@@ -97,16 +97,17 @@ class CharacterCheck {
 }  // namespace
 
 TomlSection::TomlSection(const toml::table& table, std::string path, std::string file,
-                         std::vector<std::string_view> known)
+                         const std::vector<std::string_view>& known,
+                         const std::vector<KeyTable>& others)
     : table_(&table), path_(std::move(path)), file_(std::move(file)) {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-    const auto nearest = nearest_word(key.str(), known);
-    const std::string hint = nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest);
+    std::string advice = key_advice(key.str(), known, others);
+    if (!advice.empty()) advice += advice.ends_with('?') ? " " : "; ";
     throw Error(ExitCode::usage,
                 fmt::format("{}: unknown key '{}'{} ({}known: {})", place(file_, key.source()),
-                            printable(key.str()), path_.empty() ? "" : " in [" + path_ + "]", hint,
-                            fmt::join(known, ", ")));
+                            printable(key.str()), path_.empty() ? "" : " in [" + path_ + "]",
+                            advice, fmt::join(known, ", ")));
   }
 }
 
@@ -152,11 +153,16 @@ bool TomlSection::flag(std::string_view key, bool otherwise) const {
 
 std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node,
                                     std::uint64_t least, std::uint64_t most) const {
-  const auto* value = node.as_integer();
-  if (value == nullptr) {
-    fail(key, node, fmt::format("{} where a whole number is expected", toml_type(node)));
+  constexpr double exact = 9007199254740992;  // 2^53; beyond it 1e17 + 1 is 1e17
+  const auto* real = node.as_floating_point();
+  if (node.as_integer() == nullptr && (real == nullptr || std::trunc(real->get()) != real->get() ||
+                                       std::abs(real->get()) > exact)) {
+    fail(key, node,
+         fmt::format("{} where a whole number is expected",
+                     real == nullptr ? std::string(toml_type(node)) : number_text(real->get())));
   }
-  const std::int64_t number = value->get();
+  const std::int64_t number =
+      real == nullptr ? node.as_integer()->get() : static_cast<std::int64_t>(real->get());
   if (number < 0 || static_cast<std::uint64_t>(number) < least ||
       static_cast<std::uint64_t>(number) > most) {
     fail(key, node, fmt::format("{} is out of range ({}..{})", number, least, most));

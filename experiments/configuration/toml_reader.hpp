@@ -16,14 +16,17 @@
 #define TOML_ASSERT(expr) static_assert(true)
 #include <toml++/toml.h>
 
+#include "experiments/console/unknown_names.hpp"
+
 namespace rewise {
 
 // One table of the file.
 class TomlSection {
  public:
-  // Error(usage) for a key that is not in `known`. `path` is "sampling", or "" for the root.
+  // Error(usage) for a key that is not in `known`. `path` is "sampling", or "" for the root;
+  // `others`: tables of the same file, one of which the error names for a key of theirs.
   TomlSection(const toml::table& table, std::string path, std::string file,
-              std::vector<std::string_view> known);
+              const std::vector<std::string_view>& known, const std::vector<KeyTable>& others = {});
 
   bool has(std::string_view key) const { return table_->contains(key); }
   const toml::node* find(std::string_view key) const { return table_->get(key); }

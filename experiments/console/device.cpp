@@ -52,6 +52,11 @@ Wish parse_wish(std::string_view text, std::string_view origin, std::string_view
   }
   const std::array<std::string_view, 6> words{"auto", "cpu", "cuda", "cuda:0", "cuda:0,1", more};
   const auto known = std::span(words).first(more.empty() ? 5 : 6);
+  if (text.starts_with("gpu")) {  // near to "cpu"
+    throw Error(ExitCode::usage,
+                fmt::format("{}: unknown device '{}' (did you mean 'cuda'? known: {})", origin,
+                            text, fmt::join(known, ", ")));
+  }
   return {static_cast<Asked>(parse_word(text, known, "device", origin)), {}};
 }
 

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 
@@ -98,14 +99,12 @@ double parse_number(std::string_view text, std::string_view origin) {
 
 std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint64_t most,
                           std::string_view origin) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value < least || value > most) {
+  const auto value = whole_number(text);
+  if (!value || *value < least || *value > most) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: '{}' is not a whole number in {}..{}", origin, text, least, most));
   }
-  return value;
+  return *value;
 }
 
 std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin) {
@@ -114,6 +113,10 @@ std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::st
   }
   std::vector<std::uint32_t> extents;
   for (const std::string& part : split_list(text)) {
+    if (part.find_first_of("xX*") != std::string::npos) {
+      throw Error(ExitCode::usage,
+                  fmt::format("{}: '{}': extents are separated by commas: 64,32", origin, part));
+    }
     extents.push_back(static_cast<std::uint32_t>(parse_whole(part, 1, 0xFFFFFFFFu, origin)));
   }
   const auto wanted = static_cast<std::size_t>(dim);
@@ -143,16 +146,59 @@ std::vector<double> equal_steps(double from, double to, std::size_t count) {
   return values;
 }
 
+namespace {
+
+// The values of a range whose third part is a count, if it is a whole number, or else a step.
+std::size_t step_count(double from, double to, const std::string& third, std::string_view range,
+                       std::string_view origin) {
+  constexpr std::uint64_t most = 10000;
+  constexpr double rounding = 1e-6;  // of a step
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitCode::usage, fmt::format("{}: '{}': {}", origin, range, why));
+  };
+  if (const auto count = whole_number(third)) {
+    if (third.find('.') != std::string::npos && third.find_first_of("eE") == std::string::npos) {
+      fail(fmt::format("{} may be a count or a step: write {} for the count", third, *count));
+    }
+    if (*count < 2 || *count > most) {
+      fail(
+          fmt::format("'{}' is not a whole number in 2..{} (a third part that is whole counts the "
+                      "values; one with a fraction, such as 0.1, is a step)",
+                      third, most));
+    }
+    return static_cast<std::size_t>(*count);
+  }
+  const double step = parse_number(third, origin);
+  if (!(step > 0)) {
+    fail(fmt::format("{} is neither a count of values (2..{}) nor a step (> 0)", third, most));
+  }
+  const double steps = (to - from) / step;
+  if (!(steps < static_cast<double>(most))) {
+    fail(fmt::format("a step of {} makes more than {} values", third, most));
+  }
+  if (steps < 1 - rounding || std::abs(steps - std::round(steps)) > rounding) {
+    fail(
+        fmt::format("a step of {} does not lead from {} to {} ({:.6g} steps; a whole third part "
+                    "is the count of values)",
+                    third, from, to, steps));
+  }
+  return static_cast<std::size_t>(std::lround(steps)) + 1;
+}
+
+}  // namespace
+
 std::vector<double> parse_steps(std::string_view text, std::string_view origin) {
   const auto parts = split_list(text, ':');
   if (parts.size() != 3) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: '{}' is no range FROM:TO:COUNT, such as 2:3:11", origin, text));
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is no range FROM:TO:COUNT, such as 2:3:11, "
+                                             "or FROM:TO:STEP, such as 2:3:0.1",
+                                             origin, text));
   }
   const double from = parse_number(parts[0], origin), to = parse_number(parts[1], origin);
-  const std::uint64_t count = parse_whole(parts[2], 2, 10000, origin);
-  if (from < to) return equal_steps(from, to, count);
-  throw Error(ExitCode::usage, fmt::format("{}: {} is not above {}", origin, parts[1], parts[0]));
+  if (!(from < to)) {
+    throw Error(ExitCode::usage, fmt::format("{}: {} is not above {}", origin, parts[1], parts[0]));
+  }
+  return equal_steps(from, to, step_count(from, to, parts[2], text, origin));
 }
 
 std::vector<double> parse_temperatures(std::string_view text, std::string_view origin) {

@@ -34,13 +34,13 @@ void append_once(std::vector<T>& list, const T& value, std::string_view origin,
 
 // One finite number, nothing around it.
 double parse_number(std::string_view text, std::string_view origin);
-// "FROM:TO:COUNT" from FROM to TO in equal steps, rounded to 12 decimals, so that 0.3875 is not
-// 0.38749999999999996; FROM below TO, COUNT 2 to 10000.
+// "FROM:TO:COUNT" (whole, 2 to 10000) or "FROM:TO:STEP" (a fraction that divides TO - FROM > 0) in
+// equal steps, rounded to 12 decimals, so that 0.3875 is not 0.38749999999999996.
 std::vector<double> parse_steps(std::string_view text, std::string_view origin);
 std::vector<double> equal_steps(double from, double to, std::size_t count);
 // "2.3,2.4" or "2:3:11", or both in one list: finite and positive, in the order given, none twice.
 std::vector<double> parse_temperatures(std::string_view text, std::string_view origin);
-// A whole number from least to most.
+// A whole number from least to most; 1e4 is one.
 std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint64_t most,
                           std::string_view origin);
 // A rewiring probability.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -17,13 +18,16 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "experiments/configuration/study_keys.hpp"
 #include "experiments/console/build_info.hpp"
 #include "experiments/console/commands.hpp"
+#include "experiments/console/unknown_names.hpp"
 #include "src/base/words.hpp"
 #include "src/store/signals.hpp"
 
@@ -94,15 +98,29 @@ std::string hint(const std::string& typed, const std::vector<std::string>& known
   return nearest.empty() || nearest == typed ? "" : fmt::format(" (did you mean '{}'?)", nearest);
 }
 
-// The long option nearest to the one that a message complains about.
-std::string option_hint(const CLI::App& app, const std::string& message) {
-  const auto dash = message.find("--");
-  if (dash == std::string::npos) return "";
-  std::vector<std::string> known;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+// "unknown option '--T' (did you mean '--temperature'?)", of the first argument that nothing takes.
+std::string unexpected(const CLI::App& program, const CLI::App& command) {
+  const bool before = !program.remaining().empty();  // in front of the subcommand, or none
+  const CLI::App& app = before ? program : command;
+  const std::vector<std::string> extras = app.remaining();
+  const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& text) {
+    return text.size() > 1 && text[0] == '-' && !std::isdigit(static_cast<unsigned char>(text[1]));
+  });
+  if (option == extras.end()) {
+    return fmt::format("unexpected argument '{}' (lists are written 1,2,3, without blanks)",
+                       extras.empty() ? "" : extras.front());
   }
-  return hint(message.substr(dash, message.find_first_of(" =\"", dash) - dash), known);
+  std::vector<std::string> names;
+  for (const auto* one : app.get_options()) {
+    for (const auto& name : one->get_lnames()) names.push_back(name);
+  }
+  const bool reads_study = app.get_name() == "tc" || app.get_name() == "sweep";
+  std::string advice =
+      option_advice(*option, std::vector<std::string_view>(names.begin(), names.end()),
+                    reads_study ? study_keys() : std::vector<KeyTable>{});
+  if (advice.empty() && before) advice = "options of a subcommand stand behind it";
+  return fmt::format("unknown option '{}'{}", option->substr(0, option->find('=')),
+                     advice.empty() ? "" : " (" + advice + ")");
 }
 
 std::string one_line(std::string text) {
@@ -209,10 +227,31 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
-// "--x: At Most 1 required but received 2" says nothing to a stranger.
-std::string in_our_words(const std::string& message) {
-  const auto at = message.find(": At Most 1 required but received ");
-  return at == std::string::npos ? message : message.substr(0, at) + ": is given twice or more";
+// CLI11's words say nothing to a stranger: "--x: At Most 1 required but received 2", "--x: 1
+// required N missing", "study is required", "--a excludes --b".
+std::string in_our_words(const CLI::App& app, const std::string& message) {
+  const auto before = [&](std::string_view words) -> std::optional<std::string> {
+    const auto at = message.find(words);
+    return at == std::string::npos ? std::nullopt : std::optional(message.substr(0, at));
+  };
+  if (const auto option = before(": At Most 1 required but received ")) {
+    return *option + ": is given twice or more";
+  }
+  if (const auto option = before(": 1 required ")) {
+    const auto* found = app.get_option_no_throw(*option);
+    const std::string type = found == nullptr ? "" : found->get_type_name();
+    return fmt::format("{}: its value {} is missing", *option, type);
+  }
+  if (const auto name = before(" is required")) {
+    const auto* found = app.get_option_no_throw(*name);
+    if (found == nullptr) return message;
+    return fmt::format("{} is missing ({})", found->get_type_name(), found->get_description());
+  }
+  if (const auto option = before(" excludes ")) {
+    return fmt::format("{} and {} exclude each other", *option,
+                       message.substr(option->size() + std::string_view(" excludes ").size()));
+  }
+  return message;
 }
 
 int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
@@ -222,11 +261,12 @@ int parse_failure(const CLI::App& program, const CLI::ParseError& error) {
     chosen = app->get_subcommands();
   }
   const std::string name = app == &program ? "rewise" : "rewise " + app->get_name();
-  const std::string guess = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr
-                                ? option_hint(*app, error.what())
-                                : "";
-  return fail(ExitCode::usage, fmt::format("{}{}; see '{} --help'",
-                                           in_our_words(one_line(error.what())), guess, name));
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                     !program.remaining().empty();  // "A subcommand is required" would come first
+  return fail(ExitCode::usage, fmt::format("{}; see '{} --help'",
+                                           extra ? unexpected(program, *app)
+                                                 : in_our_words(*app, one_line(error.what())),
+                                           name));
 }
 
 // A first word that is no subcommand: CLI11 would only say that one is required.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 namespace rewise {
@@ -15,6 +16,7 @@ constexpr double kQuietStart = 0.5;  // seconds; what takes less needs no progre
 constexpr double kTerminalPause = 0.1, kLogPause = 30;  // seconds between two lines
 constexpr double kMostGuessed = 0.25;  // of the work to come, where that counts as known
 constexpr double kLeastMeasured = 2;   // seconds from which a speed follows
+constexpr double kRounding = 1e-9;     // of sums of work, relative
 constexpr double kLeastShare = 0.02;   // of all work: the first tasks are small, and tell little
 
 }  // namespace
@@ -46,6 +48,7 @@ std::optional<int> WorkPace::share() {
 // The speed is that of the last half of the time, or of the stage where that is shorter.
 std::optional<double> WorkPace::left(double now) const {
   if (!known() || marks_.empty()) return std::nullopt;
+  if (done_ > (1 + kRounding) * total_) return std::numeric_limits<double>::infinity();
   if (worked_ < kLeastShare * total_ && now < 60) return std::nullopt;
   const double from = std::min(now / 2, now - kLeastMeasured);
   auto mark = std::partition_point(marks_.begin(), marks_.end(),
@@ -151,9 +154,15 @@ std::string Progress::text() {
   for (std::size_t k = 0; k < stages.size(); ++k) {
     text += (k == 0 || k + 1 < stages.size() ? ", " : " and ") + stages[k];
   }
-  text += share ? fmt::format(": {} %", *share) : fmt::format(": {}", duration_text(seconds));
+  // What was planned is done, and yet this line is still there: something is left to be done.
+  text += share ? fmt::format(": {} %", std::min(*share, 99))
+                : fmt::format(": {}", duration_text(seconds));
   if (finished_ > 0) text += fmt::format(", {} done", finished_);
-  if (left) text += fmt::format(", {} left", duration_text(*left));
+  if (left && std::isinf(*left)) {
+    text += ", longer than planned";
+  } else if (left && *left > 0.01) {
+    text += fmt::format(", {} left", duration_text(std::max(*left, 1.0)));
+  }
   return text;
 }
 

@@ -1,9 +1,9 @@
 // Progress on standard error. A terminal has one line that renews itself; elsewhere (a log) there
 // is a line per stage and per half minute. Safe to use from many threads.
 //
-// A share is shown where the work is known, and never falls; the time left is shown once a stretch
-// of the present stage has been measured. Where most of the work to come is a guess (sizes whose
-// times are not measured yet) neither is.
+// A share is shown if the work is known; it never falls and is 99 % at most. The time left is shown
+// once a stretch of the present stage has been measured. Neither is shown if most of the work to
+// come is a guess (sizes whose times are not measured yet). Work beyond the plan is said to be so.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ class WorkPace {
 
   // Per cent, rounded down; nothing where it would be less than it was before.
   std::optional<int> share();
-  // Seconds.
+  // Seconds; infinite once more work was done than planned, as nothing tells how much is left.
   std::optional<double> left(double now) const;
 
  private:

@@ -91,7 +91,8 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   add_whole(app, "--graphs", o.graphs, 1, 1u << 16, "graphs to average over, seeds one apart");
   begin_group(app, "Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, J = k_B = 1; or FROM:TO:COUNT");
+           "temperatures, J = k_B = 1; or FROM:TO:COUNT, such as\n2:3:11, or FROM:TO:STEP, such as "
+           "2:3:0.1");
   add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
            "updates to compare: M:W, or glauber/M:W,\n"
            "swendsen-wang/M:W, few-cluster/M:W (single engine),\nor glauber/swendsen-wang/M:W");

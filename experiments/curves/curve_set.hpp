@@ -55,8 +55,8 @@ Json curves_json(const CurveSet& set);
 CurveSet curves_from_json(const Json& json);
 // One row per point: the keys, then the columns.
 std::string curves_csv(const CurveTable& table);
-// A row per set of keys, values as 2.3772(4); ends in a newline. Rows of other metrics: another
-// table.
+// Tables of 100 columns or less, a row per set of keys, values as 2.3772(4); ends in a newline. A
+// tau that is not known is "> " its lower bound.
 std::string metrics_table(const CurveSet& set);
 
 // The metric of the one row that has all these keys; Error(usage) naming `origin` where there is

@@ -14,11 +14,11 @@ constexpr const char* kAbout =
     "autocorrelation of e, |m| and m^2, against steps (a sweep or a cluster update) and\n"
     "against seconds.";
 constexpr const char* kExamples = R"(
-steps_to_1/e, 1/10, 1/30: until the mean absolute correlation has come down to that for good
-(small lattices do not come down to 1/30: uncorrelated spins have |rho| ~ N^(-1/2) or more).
-tau_int counts 1/2 cycle for white noise; where the series is too short for it, it is "not
-reached" and tau_.._above a lower bound. Seconds are those of one replica; on a shared or
-busy machine they are not to be trusted.
+The tables: what an update costs; when the mean absolute correlation has come down to 1/e, 1/10
+and 1/30 for good (small lattices do not come down to 1/30: uncorrelated spins have |rho| ~
+N^(-1/2) or more); tau_int, which counts 1/2 cycle for white noise ("> 20": the series is too
+short, and 20 a lower bound). Times are those of one replica; on a shared or busy machine they
+are not to be trusted. --json and --out have all of it in seconds.
 
 Examples:
   rewise decorrelate --size 64 --temperature 2.269185 --schedule 1:0,0:1,1:1 --steps 100

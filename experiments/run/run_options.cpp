@@ -32,7 +32,8 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   constexpr std::uint64_t most = std::uint64_t{1} << 32;
   begin_group(app, "Sampling");
   add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, J = k_B = 1; or FROM:TO:COUNT");
+           "temperatures, J = k_B = 1; or FROM:TO:COUNT, such as\n2:3:11, or FROM:TO:STEP, such as "
+           "2:3:0.1");
   add_text(app, "--schedule", o.schedule, "M:W",
            "a cycle: M local sweeps, then W cluster updates;\n"
            "auto: tuned first (see 'rewise tune')");

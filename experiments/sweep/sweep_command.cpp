@@ -59,8 +59,26 @@ constexpr const char* kExample = R"(
 Example:
   rewise sweep experiments/configs/sweep.toml --out studies/sweep)";
 
+// Own graphs have no known transition, and no spread between graphs.
+void check_files(const StudyConfig& config, const std::string& file) {
+  if (config.files.empty()) return;
+  if (config.temperatures.empty()) {
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperatures is missing beside "
+                                             "lattice.files (a list, or {{from, to, count}}): "
+                                             "where your graphs have their transition is not known",
+                                             file));
+  }
+  if (config.target_error) {
+    throw Error(ExitCode::usage, fmt::format("{}: sampling.target_error: not beside lattice.files: "
+                                             "each file is one graph, without a spread "
+                                             "between graphs",
+                                             file));
+  }
+}
+
 // Schedules span the grid here; which p each is for, `tc` alone asks.
 void check_sweep_config(const StudyConfig& config, const std::string& file) {
+  check_files(config, file);
   std::vector<Schedule> all;
   for (const Schedule& one : config.schedules) {
     append_once(all, one, file + ": sampling.schedule", to_string(one));

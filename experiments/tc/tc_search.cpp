@@ -515,13 +515,14 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: {}: tc takes one, not {} (sweep takes lists)", file, key, count));
   };
+  if (!config.files.empty()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: lattice.files: is for sweep; tc needs lattices of several sizes "
+                            "(dim, sizes and p), over which it follows Tc",
+                            file));
+  }
   one(config.dims().size(), "lattice.dim");
   one(config.rules.size(), "lattice.rule");
-  if (!config.files.empty()) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: lattice.files: is for sweep: tc follows a lattice over its sizes", file));
-  }
   if (!config.temperature_tasks.empty()) {
     throw Error(ExitCode::usage, fmt::format("{}: sampling.temperature_tasks: is for sweep", file));
   }

@@ -212,9 +212,12 @@ void Tuner::report(const RaceResult& race) {
       result_.tied.push_back(race.ranking[r]);
     }
   }
-  if (!std::isfinite(best.value)) {
-    result_.warnings.push_back("no candidate could be measured: give it a larger budget");
-  } else if (!contenders_[result_.winner]->standing().sound) {
+  if (const std::size_t judged = result_.judged(); judged < result_.rows.size()) {
+    result_.warnings.push_back(
+        fmt::format("{} of {} candidates were not measured: a larger budget compares them, too",
+                    result_.rows.size() - judged, result_.rows.size()));
+  }
+  if (std::isfinite(best.value) && !contenders_[result_.winner]->standing().sound) {
     result_.warnings.push_back(
         "the winner's tau rests on a short series: a larger budget makes it sure");
   }
@@ -227,9 +230,9 @@ void Tuner::report(const RaceResult& race) {
   if (!note_) return;
   const auto dropped = std::count_if(race.places.begin(), race.places.end(),
                                      [](const Place& p) { return p.dropped; });
-  std::string line = std::isfinite(best.value)
+  std::string line = result_.has_best()
                          ? fmt::format("{} is best", candidate_text(result_.best().candidate))
-                         : "none was measured";
+                         : "too few candidates were measured";
   if (dropped > 0) {
     line += fmt::format("; {} of {} candidates were dropped early", dropped, race.places.size());
   }
@@ -237,6 +240,17 @@ void Tuner::report(const RaceResult& race) {
 }
 
 }  // namespace
+
+std::size_t TuneResult::judged() const {
+  return static_cast<std::size_t>(std::ranges::count_if(rows, [](const TuneRow& row) {
+    return row.place.dropped || std::isfinite(row.figures.worth.value);
+  }));
+}
+
+bool TuneResult::has_best() const {
+  return std::isfinite(best().figures.worth.value) &&
+         judged() >= std::min<std::size_t>(2, rows.size());
+}
 
 std::vector<ClusterUpdate> clusters_of(EngineKind engine) {
   if (engine == EngineKind::packed) return {ClusterUpdate::wolff};

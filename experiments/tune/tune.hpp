@@ -52,6 +52,10 @@ struct TuneResult {
   Schedule equilibrated_by;
   std::vector<std::string> warnings;
   const TuneRow& best() const { return rows.at(winner); }
+  // Candidates of which something is known: measured, or dropped for a cycle that is too long.
+  std::size_t judged() const;
+  // Whether best() is a finding: it was measured, and another one was judged if there is one.
+  bool has_best() const;
 };
 
 // `note` takes one line for people as candidates drop out (it may be empty). Error(interrupted)

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -192,11 +191,6 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
 void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
   if (!options.study.empty()) {
     for (const TuneResult& result : results) {
-      if (!std::isfinite(result.best().figures.worth.value)) {
-        fmt::print(stderr, "p = {}: no schedule is kept for the study, as none was measured\n",
-                   number_text(result.spec.graph.p));
-        continue;
-      }
       const auto file = store_schedule(options.study, result);
       fmt::print(stderr, "schedule = \"auto\": {} in {}\n", candidate_text(result.best().candidate),
                  file.string());
@@ -241,6 +235,14 @@ void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) 
   }
 }
 
+double budget_of(const TuneOptions& options) {
+  const double seconds = parse_duration(options.budget, "--budget").count();
+  if (seconds > 0) return seconds;
+  throw Error(ExitCode::usage, fmt::format("--budget: {} leaves no time to measure (30s, say; "
+                                           "more for large lattices)",
+                                           options.budget));
+}
+
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
   if (!options.out.empty() && std::filesystem::path(options.out).extension() != ".json") {
@@ -268,13 +270,13 @@ ExitCode run_tune(const TuneOptions& options) {
   check(options, list);
   candidates(options);
   methods(options, 0);  // complains before the work
-  const DeviceChoice device = choose_device(options.device, engine_of(options), "--device",
-                                            parse_duration(options.budget, "--budget").count());
+  const DeviceChoice device =
+      choose_device(options.device, engine_of(options), "--device", budget_of(options));
   tell_device(device);
   const StopToken stop;
   Progress progress("tune", static_cast<double>(list.size()));
   std::vector<TuneResult> results;
-  std::string stopped;
+  std::string stopped, unmeasured;  // the names of settings
   for (const TaskSpec& spec : list) {
     const std::string name = fmt::format("p = {}, T = {}", number_text(spec.graph.p),
                                          number_text(spec.temperatures.front()));
@@ -282,7 +284,12 @@ ExitCode run_tune(const TuneOptions& options) {
     const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
     const profile::Span span(profile::Work::tune, name);
     try {
-      results.push_back(tune(setting_of(options, spec, device), stop, note));
+      TuneResult result = tune(setting_of(options, spec, device), stop, note);
+      if (result.has_best()) {
+        results.push_back(std::move(result));
+      } else {
+        unmeasured += (unmeasured.empty() ? "" : "; ") + name;
+      }
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::interrupted) throw;
       stopped = error.what();
@@ -291,7 +298,18 @@ ExitCode run_tune(const TuneOptions& options) {
     progress.add(1);
   }
   progress.close();
-  if (results.empty()) throw Error(ExitCode::interrupted, stopped + "; nothing was kept");
+  if (results.empty() && !stopped.empty()) {
+    throw Error(ExitCode::interrupted, stopped + "; nothing was kept");
+  }
+  if (results.empty()) {
+    throw Error(ExitCode::usage, fmt::format("--budget: {} is too short to compare any candidates "
+                                             "here (30s, say; more for large lattices)",
+                                             options.budget));
+  }
+  if (!unmeasured.empty()) {
+    fmt::print(stderr, "left out, as the budget of {} is too short to compare candidates: {}\n",
+               options.budget, unmeasured);
+  }
   if (options.json) {
     fmt::print("{}\n", tune_json(results).dump(2));
   } else {
@@ -315,7 +333,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   help.seed = "seed of the graphs";
   add_lattice_options(app, o, help);
   add_text(app, "--temperature", o.temperature, "T[,T..]",
-           "temperatures, or FROM:TO:COUNT [near Tc(p)]");
+           "temperatures, or FROM:TO:COUNT, or FROM:TO:STEP with a\nfraction [near Tc(p)]");
   add_model_options(app, o);
   add_text(app, "--engine", o.engine, "WORD", "bundle, single, or auto: bundle where it can");
   add_text(app, "--local", o.local, "WORD", local_updates() + " or auto");

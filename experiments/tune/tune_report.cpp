@@ -60,6 +60,7 @@ std::string verdict(const TuneResult& result, std::size_t index) {
   if (row.place.dropped && row.place.turns == 0) return "left out: too long a cycle";
   if (row.place.dropped) return fmt::format("dropped after {} turn(s)", row.place.turns);
   const bool tied = std::find(result.tied.begin(), result.tied.end(), index) != result.tied.end();
+  if (!std::isfinite(row.figures.worth.value)) return "not measured";
   return tied ? "as good, within errors" : "";
 }
 

@@ -5,38 +5,65 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "src/base/error.hpp"
 
 namespace rewise {
+namespace {
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+}  // namespace
+
+// Optimal string alignment: rows i - 2, i - 1 and i of the usual table.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before.swap(last);
+    last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+      const std::size_t substitute = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, substitute});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
     }
   }
   return row[b.size()];
 }
 
+// Letter case does not count. The only word that begins as typed is close, too. Single letters are
+// close to nothing: "T" is not "p".
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known) {
-  std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(word.size() / 2, 2) + 1;
+  const std::string typed = lower_case(word);
+  std::string_view best, beginning;
+  std::size_t best_distance = std::max<std::size_t>(typed.size() / 3, 1) + 1;
+  bool ambiguous = false;
   for (const auto candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::string other = lower_case(candidate);
+    if (typed == other) return candidate;
+    if (typed.size() < 2 || other.size() < 2) continue;
+    if (other.starts_with(typed)) {
+      ambiguous = !beginning.empty();
+      beginning = candidate;
+    }
+    const std::size_t distance = edit_distance(typed, other);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;
     }
   }
-  return best;
+  return best.empty() && !ambiguous ? beginning : best;
 }
 
 std::size_t parse_word(std::string_view word, std::span<const std::string_view> known,

@@ -8,9 +8,9 @@
 
 namespace rewise {
 
-// Number of single-character edits between two words.
+// Number of single-character edits between two words; an exchange of neighbours counts one.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-// The closest of the known words, or "" where nothing is close.
+// The closest of the known words, or "" if none is close (one edit in three letters, or more).
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known);
 // Index of `word` in `known`; otherwise Error(usage): "<origin>: unknown <what> 'word' (did you
 // mean 'x'? known: a, b, c)".

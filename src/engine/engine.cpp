@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
@@ -17,15 +18,14 @@ constexpr std::array<std::string_view, 3> kCluster{"wolff", "swendsen-wang", "fe
 constexpr std::array<std::string_view, 3> kStart{"mixed", "cold", "hot"};
 
 std::uint32_t parse_count(std::string_view part, std::string_view text, std::string_view origin) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-  if (error != std::errc{} || end != part.data() + part.size()) {
+  const auto value = whole_number(part);
+  if (!value || *value > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: bad schedule '{}' (two whole numbers M:W, local sweeps : cluster "
                             "updates, such as 1:1 or 0:64)",
                             origin, text));
   }
-  return value;
+  return static_cast<std::uint32_t>(*value);
 }
 
 }  // namespace

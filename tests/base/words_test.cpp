@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -13,12 +14,15 @@ namespace {
 constexpr std::array<std::string_view, 3> kKnown{"rewire", "swap", "add"};
 }
 
-TEST_CASE("edit distance: insertions, deletions and substitutions each count one") {
+TEST_CASE("edit distance: insertions, deletions, substitutions and exchanges each count one") {
   CHECK(edit_distance("", "") == 0);
   CHECK(edit_distance("", "abc") == 3);
   CHECK(edit_distance("kitten", "sitting") == 3);
   CHECK(edit_distance("flaw", "lawn") == 2);
   CHECK(edit_distance("swap", "swap") == 0);
+  CHECK(edit_distance("swpa", "swap") == 1);
+  CHECK(edit_distance("ab", "ba") == 1);
+  CHECK(edit_distance("metropolsi", "metropolis") == 1);
 }
 
 TEST_CASE("the nearest word is named, a far one is not") {
@@ -26,6 +30,71 @@ TEST_CASE("the nearest word is named, a far one is not") {
   CHECK(nearest_word("swpa", kKnown) == "swap");
   CHECK(nearest_word("thermodynamics", kKnown).empty());
   CHECK(nearest_word("", std::span<const std::string_view>{}).empty());
+  CHECK(nearest_word("SWAP", kKnown) == "swap");
+  CHECK(nearest_word("rew", kKnown) == "rewire");
+  CHECK(nearest_word("wire", kKnown).empty());  // half of the letters is not near
+  CHECK(nearest_word("a", kKnown).empty());
+}
+
+TEST_CASE("single letters are near to nothing, and short words to one edit") {
+  constexpr std::array<std::string_view, 5> known{"p", "q", "dim", "size", "seed"};
+  for (const std::string_view word : {"T", "J", "h", "x", "pp", "qq", "s", "tau", "temp", "beta"}) {
+    CHECK(nearest_word(word, known).empty());
+  }
+  CHECK(nearest_word("P", known) == "p");
+  CHECK(nearest_word("dmi", known) == "dim");
+  CHECK(nearest_word("sise", known) == "size");
+  CHECK(nearest_word("se", known) == "seed");
+  constexpr std::array<std::string_view, 2> both{"label-method", "label-count"};
+  CHECK(nearest_word("label", both).empty());  // begins both
+}
+
+TEST_CASE("whole numbers may be written with a power of ten, and are exact") {
+  for (const auto& [text, value] : {std::pair<std::string_view, std::uint64_t>{"0", 0},
+                                    {"007", 7},
+                                    {"1e4", 10'000},
+                                    {"1E4", 10'000},
+                                    {"1e+4", 10'000},
+                                    {"2.5e3", 2500},
+                                    {"12.50e1", 125},
+                                    {"1.0", 1},
+                                    {"100e-2", 1},
+                                    {"1e0", 1},
+                                    {"0e-3", 0},
+                                    {"0.0", 0},
+                                    {"18446744073709551615", 18446744073709551615u},
+                                    {"1.8446744073709551615e19", 18446744073709551615u}}) {
+    INFO(text);
+    CHECK(whole_number(text) == value);
+  }
+  for (const std::string_view text : {"",
+                                      "-1",
+                                      "+1",
+                                      " 1",
+                                      "1 ",
+                                      "1.5",
+                                      "1.5e0",
+                                      "1e-1",
+                                      "15e-1",
+                                      "1e20",
+                                      "18446744073709551616",
+                                      "1e",
+                                      "e4",
+                                      ".",
+                                      "1e4.0",
+                                      "1e999999999999",
+                                      "1_000",
+                                      "0x10",
+                                      "1e--4",
+                                      "1e+-4",
+                                      "nan",
+                                      "inf",
+                                      "--1",
+                                      "1.2.3e5",
+                                      "one"}) {
+    INFO(text);
+    CHECK(!whole_number(text));
+  }
 }
 
 TEST_CASE("parse_word finds the index or names what, value, nearest and known words") {

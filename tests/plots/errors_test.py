@@ -18,7 +18,7 @@ SOURCE = HERE.parents[1] / "analysis"
 sys.path[:0] = [str(HERE), str(SOURCE)]
 
 import rewise as rw  # noqa: E402
-from rewise import files  # noqa: E402
+from rewise import arguments, files  # noqa: E402
 import synthetic  # noqa: E402
 
 
@@ -151,6 +151,25 @@ class Damaged(InFolder):
         self.assert_told(rw.DataError, "its digest", rw.read_task, self.folder / "bad.h5")
 
 
+class Shown(InFolder):
+    def test_a_task_is_one_line(self):
+        task = rw.read_task(synthetic.write_task(self.folder / "t.h5"))
+        for text in (repr(task), str(task)):
+            self.assertRegex(text, r"^<rewise.Task t: .* p = .* sites; 4 T in .*, "
+                                   r"400 measurements, 32 replicas; arrays energy, magnetisation")
+            self.assertLess(len(text), 250)
+            self.assertNotIn("\n", text)
+        task.extents, task.temperature, task.energy = [], task.temperature[:1], task.energy[:1]
+        self.assertIn("imported graph, ", repr(task))
+        self.assertIn("; T = ", repr(task))
+
+    def test_whole_numbers_may_be_floats(self):
+        self.assertEqual(arguments.whole("measure", 1e4), 10000)
+        self.assertEqual(arguments.whole("measure", np.float64(2.5e3)), 2500)
+        for value in (1.5, float("nan"), float("inf"), "4", 1e300):
+            self.assert_told(TypeError, "is not a whole number", arguments.whole, "n", value)
+
+
 class Missing(InFolder):
     """Modules that are not there."""
 
@@ -165,7 +184,7 @@ class Missing(InFolder):
 
     def test_the_compiled_one(self):
         for use in ("rewise.rewire(8)", "rewise.Graph", "rewise.Results", "rewise.simulate",
-                    "rewise.devices()", "rewise.__version__", "rewise.tune", "rewise.labels",
+                    "rewise.devices()", "rewise.tune", "rewise.labels",
                     "rewise.Study('x', {'lattice': {}}).run()", "rewise.tc(0.1, [8, 16])",
                     "import rewise.graph", "from rewise import _core"):
             line = self.last_line(f"import rewise; {use}")
@@ -176,6 +195,24 @@ class Missing(InFolder):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         done = self.python("import sys, rewise.command; sys.exit(rewise.command.main())")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (69, 1), done.stderr)
+
+    def test_help_works_without_the_compiled_one(self):
+        line = self.last_line("import rewise; rewise.__version__")  # which help() looks for
+        self.assertTrue(line.startswith("AttributeError: the compiled module rewise._core is not "
+                                        "there: `pip install .`"), line)
+        done = self.python("import rewise; help(rewise)")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for words in ("Ising and Potts spins", "without it, it is left out", "class Task(",
+                      "class Study(", "read_task(path)"):
+            self.assertIn(words, done.stdout)
+        names = self.python("import rewise; print(*dir(rewise))").stdout.split()
+        self.assertIn("read_task", names)
+        self.assertNotIn("rewire", names)
+
+    def test_help_works_without_numpy(self):
+        done = self.python("import sys; sys.modules['numpy'] = None; import rewise; help(rewise)")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("Ising and Potts spins", done.stdout)
 
     def test_the_compiled_one_of_another_python(self):
         package = self.folder / "rewise"
@@ -190,6 +227,11 @@ class Missing(InFolder):
         of_other.rename(package / "_core.abi3.so")
         line = self.last_line("import rewise; rewise.rewire(8)", package=self.folder)
         self.assertIn("rewise._core cannot be loaded (", line)
+
+    def test_a_plain_install_has_what_reads_tasks(self):
+        import tomllib
+        project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]
+        self.assertTrue(any(one.startswith("h5py") for one in project["dependencies"]))
 
     def test_those_of_others(self):
         task, study = synthetic.write_task(self.folder / "t.h5"), self.study()

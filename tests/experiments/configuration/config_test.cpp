@@ -41,6 +41,17 @@ TEST_CASE("everything but dim, sizes and p has a default") {
   CHECK(!config.time_limit);
 }
 
+TEST_CASE("whole numbers may be written with a power of ten, and are kept as whole numbers") {
+  const auto read = [](const std::string& measure, const std::string& size) {
+    return to_toml(parse_study_config("[lattice]\ndim = 2.0\nsizes = [" + size +
+                                          ", 64]\np = [0.1]\n[sampling]\nmeasure = " + measure,
+                                      "s.toml"));
+  };
+  CHECK(read("1e4", "3.2e1") == read("10000", "32"));
+  CHECK(read("1e4", "3.2e1").find("measure = 10000\n") != std::string::npos);
+  CHECK_THROWS_AS(read("1.5e0", "32"), Error);
+}
+
 TEST_CASE("names of graphs' files are written in ASCII, and read back the same") {
   StudyConfig config = parse_study_config(
       "[lattice]\nfiles = [\"a\"]\n[sampling]\ntemperatures = [2.5]\n", "s.toml");

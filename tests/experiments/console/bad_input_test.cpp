@@ -135,6 +135,91 @@ TEST_CASE("bad command lines end with status 64 and one line") {
   }
 }
 
+TEST_CASE("options that do not exist: the one that was meant, or what there is instead") {
+  Workplace place;
+  place.write("s.toml", study("dim = 2\nsizes = [8, 12]\np = [0]"));
+  const std::string run = "run --size 8 ";
+  for (const Bad& bad : {
+           Bad{run + "--T 2", 64, "unknown option '--T' (did you mean '--temperature'?); see"},
+           Bad{run + "-T 2", 64, "unknown option '-T' (did you mean '--temperature'?)"},
+           Bad{run + "--temp=2", 64, "unknown option '--temp' (did you mean '--temperature'?)"},
+           Bad{run + "--temperatures 2", 64, "did you mean '--temperature'?"},
+           Bad{run + "--beta 0.4", 64, "unknown option '--beta' (give --temperature = 1/beta)"},
+           Bad{run + "--J -1", 64, "unknown option '--J' (couplings are all J = 1"},
+           Bad{run + "--coupling 2", 64, "couplings are all J = 1"},
+           Bad{run + "--h 0.1", 64, "unknown option '--h' (there is no external field"},
+           Bad{run + "--field 0.1", 64, "there is no external field"},
+           Bad{run + "--lattice square", 64,
+               "unknown option '--lattice' (lattices are hypercubic, by --dim and --size; other "
+               "graphs are read from files: --graph FILE)"},
+           Bad{"graph --lattice square", 64, "other graphs are read from files: --from FILE)"},
+           Bad{"decorrelate --lattice square", 64, "hypercubic, by --dim and --size); see"},
+           Bad{run + "--boundary open", 64, "lattices are periodic"},
+           Bad{"run --L 8", 64, "unknown option '--L' (did you mean '--size'?)"},
+           Bad{"run --d 3", 64, "unknown option '--d' (did you mean '--dim'?)"},
+           Bad{run + "-p 0.1", 64, "unknown option '-p' (did you mean '--p'?)"},
+           Bad{run + "--P 0.1", 64, "unknown option '--P' (did you mean '--p'?)"},
+           Bad{run + "--gpu", 64, "give --device cuda, cpu or auto"},
+           Bad{run + "--wolff", 64, "updates are chosen by --local, --cluster and --schedule"},
+           Bad{run + "--sweeps 100", 64, "--measure measurements, --every cycles apart"},
+           Bad{run + "--burn-in 100", 64, "did you mean '--equilibrate'?"},
+           Bad{run + "--x 3", 64, "unknown option '--x'; see 'rewise run --help'"},
+           Bad{run + "--thermodynamics", 64, "unknown option '--thermodynamics'; see"},
+           Bad{"info --T 2", 64, "unknown option '--T'; see 'rewise info --help'"},
+           Bad{"label g.edges --beta 2", 64, "unknown option '--beta'; see 'rewise label"},
+           Bad{"tc s.toml --size 8", 64, "(give sizes in [lattice] of the file)"},
+           Bad{"sweep s.toml --T 2", 64, "(give temperatures in [sampling] of the file)"},
+           Bad{"sweep s.toml --beta 2", 64, "(give temperatures = 1/beta in [sampling])"},
+           Bad{"tc s.toml --outt x", 64, "unknown option '--outt' (did you mean '--out'?)"},
+           Bad{"--size 8 run", 64,
+               "unknown option '--size' (options of a subcommand stand behind it); see"},
+           Bad{"run --size 8 8 --temperature 2", 64,
+               "unexpected argument '8' (lists are written 1,2,3, without blanks)"},
+           Bad{run + "--temperature", 64, "--temperature: its value T[,T..] is missing"},
+           Bad{"tc", 64, "STUDY.toml is missing (the study's configuration); see"},
+           Bad{"graph --size 8x8", 64, "'8x8': extents are separated by commas"},
+           Bad{run + "--temperature 2 --device gpu", 64, "(did you mean 'cuda'? known: auto, cpu"},
+           Bad{"--verion", 64, "unknown option '--verion' (did you mean '--version'?)"},
+           Bad{"RUN --size 8", 64, "unknown subcommand 'RUN' (did you mean 'run'?)"},
+           Bad{"x", 64, "unknown subcommand 'x'; see"},
+           Bad{"reproduce s.toml", 64, "unknown key 'lattice' (known: title"},
+           Bad{run + "--temperature 2 --cluster sw", 64, "did you mean 'swendsen-wang'?"},
+       }) {
+    check(place, bad);
+  }
+}
+
+TEST_CASE("whole numbers with a power of ten, and ranges with a step") {
+  Workplace place;
+  const Output output = place.run(
+      "run --size 8 --temperature 2.0:3.0:0.5 --measure 1e2 --equilibrate 2.5e1 --schedule 1e0:1 "
+      "--device cpu");
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const Output plain = place.run(
+      "run --size 8 --temperature 2,2.5,3 --measure 100 --equilibrate 25 --schedule 1:1 "
+      "--device cpu");
+  REQUIRE(plain.status == 0);
+  const auto hash = [](const std::string& text) {
+    const auto at = text.find("trajectory ");
+    REQUIRE(at != std::string::npos);
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(hash(output.out) == hash(plain.out));
+  const std::string run = "run --size 8 --temperature 2 ";
+  for (const Bad& bad : {
+           Bad{run + "--measure 1.5e0", 64, "--measure: '1.5e0' is not a whole number in 1.."},
+           Bad{run + "--measure 1e30", 64, "--measure: '1e30' is not a whole number in 1.."},
+           Bad{run + "--measure 1e10", 64, "--measure: '1e10' is not a whole number in 1.."},
+           Bad{run + "--schedule 1.5:1", 64, "bad schedule '1.5:1'"},
+           Bad{"run --size 8 --temperature 2.0:3.0:0.3", 64,
+               "'2.0:3.0:0.3': a step of 0.3 does not lead from 2 to 3"},
+           Bad{"run --size 8 --temperature 2:12:2.0", 64, "2.0 may be a count or a step"},
+       }) {
+    check(place, bad);
+  }
+}
+
 TEST_CASE("files that are missing, unfit or in the way") {
   Workplace place;
   place.write("loop.edges", "0 1\n1 1\n");
@@ -297,6 +382,53 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
   }
   place.write("s.toml", study("dim = 2\nsizes = [8]\np = [0.1]"));
   check(place, {"tc s.toml --out study", 64, "two sizes"});
+  // Own graphs are not for tc, whatever else the file says.
+  for (const char* rest :
+       {"", "[sampling]\ntemperatures = [2.5]", "[sampling]\ntarget_error = 0.1"}) {
+    place.write("s.toml", study("files = [\"a.edges\"]", rest));
+    check(place, {"tc s.toml --out study", 64,
+                  "s.toml: lattice.files: is for sweep; tc needs lattices of several sizes (dim, "
+                  "sizes and p)"});
+  }
+}
+
+TEST_CASE("keys that do not exist: the one that was meant, its table, or what there is instead") {
+  Workplace place;
+  const std::string good = "dim = 2\nsizes = [8, 12]\np = [0.1]";
+  const std::string sampling = "[sampling]\n";
+  struct BadStudy {
+    std::string text, says;
+  };
+  for (const BadStudy& bad : {
+           BadStudy{
+               study(good, sampling + "T = [2.0]"),
+               "s.toml:6:1: unknown key 'T' in [sampling] (did you mean 'temperatures'? known"},
+           BadStudy{study(good, sampling + "temperature = 2"), "did you mean 'temperatures'?"},
+           BadStudy{study(good, sampling + "beta = 0.4"),
+                    "unknown key 'beta' in [sampling] (give temperatures = 1/beta in [sampling]; "},
+           BadStudy{study(good, sampling + "J = -1"), "(couplings are all J = 1"},
+           BadStudy{study(good, sampling + "h = 0.1"), "(there is no external field, h = 0; known"},
+           BadStudy{study(good, "[model]\nJ = 1"),
+                    "unknown key 'model' (it belongs in [sampling]; "},
+           BadStudy{study("lattice = \"square\"\n" + good), "unknown key 'lattice' in [lattice] ("},
+           BadStudy{study("L = [8, 12]\n" + good), "(did you mean 'sizes'? known"},
+           BadStudy{study(good + "\ntemperatures = [2]"), "(it belongs in [sampling]; known"},
+           BadStudy{study(good, sampling + "seed = 3"), "(it belongs in [study]; known"},
+           BadStudy{study(good, sampling + "L = 3"), "(did you mean 'sizes' in [lattice]? known"},
+           BadStudy{"dim = 2\n" + study(good), "s.toml:1:1: unknown key 'dim' (it belongs in [lat"},
+           BadStudy{study(good, sampling + "x = 3"),
+                    "unknown key 'x' in [sampling] (known: engine"},
+           BadStudy{study(good, sampling + "temperatures = {from = 2, to = 3, step = 0.1}"),
+                    "unknown key 'step' in [sampling.temperatures] (give count, the number of"},
+           BadStudy{study(good, sampling + "measure = 1.5"),
+                    "s.toml:6:11: sampling.measure: 1.5 where a whole number is expected"},
+           BadStudy{study(good, sampling + "measure = inf"),
+                    "inf where a whole number is expected"},
+           BadStudy{study(good, sampling + "measure = 1e12"), "is out of range (2..4294967296)"},
+       }) {
+    place.write("s.toml", bad.text);
+    check(place, {"tc s.toml --out study", 64, bad.says});
+  }
 }
 
 TEST_CASE("help and version go to standard output with status 0") {

@@ -3,7 +3,9 @@
 // when a study is interrupted.
 #include "experiments/console/progress.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -124,6 +126,45 @@ TEST_CASE("what was found done counts for the share, not for the speed") {
   work_on(pace, now, 10, 1, [] {});
   REQUIRE(pace.left(now).has_value());
   CHECK(*pace.left(now) == Approx(40).margin(1));
+}
+
+TEST_CASE("work beyond the plan is told, until the plan is corrected") {
+  WorkPace pace;
+  pace.set_total(10);
+  pace.begin_stage(0);
+  double now = 0;
+  work_on(pace, now, 10, 1, [&] {
+    if (const auto left = pace.left(now)) CHECK(*left < 100);
+  });
+  work_on(pace, now, 50, 1, [&] {  // five times what was planned
+    REQUIRE(pace.left(now).has_value());
+    CHECK(std::isinf(*pace.left(now)));
+  });
+  pace.set_total(120);
+  REQUIRE(pace.left(now).has_value());
+  CHECK(*pace.left(now) == Approx(60).margin(5));
+}
+
+TEST_CASE("the line of a progress never says 100 % or 0 s") {
+  Workplace place;
+  const auto line = [&](double done) {
+    const int before = ::dup(STDERR_FILENO),
+              file = ::open((place / "err").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    ::dup2(file, STDERR_FILENO);
+    {
+      Progress progress("work", 10);
+      progress.add(done);
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      progress.stage("size");  // a line of its own in a log
+    }
+    ::dup2(before, STDERR_FILENO);
+    ::close(before);
+    ::close(file);
+    return place.read("err");
+  };
+  CHECK(line(5) == "work, size: 50 %\n");
+  CHECK(line(10) == "work, size: 99 %\n");
+  CHECK(line(30) == "work, size: 99 %, longer than planned\n");
 }
 
 TEST_CASE("a log has a line per stage, none per graph") {

@@ -1,6 +1,7 @@
 // `decorrelate`, `equilibrate`, `clusters` and `reproduce` as a user meets them, at tiny scale.
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "experiments/curves/curve_spec.hpp"
@@ -108,6 +109,30 @@ TEST_CASE("decorrelate: of a tau that the series is too short for a lower bound 
   const auto& clusters = row(set, "0:1");
   CHECK(clusters.at("tau_m2_steps").at("value") < 10);
   CHECK(!clusters.contains("tau_m2_above_steps"));
+}
+
+TEST_CASE("tables for people fit into 100 columns, and bounds stand in place of what is unknown") {
+  const Workplace place;
+  for (const std::string line :
+       {"decorrelate --size 64 --temperature 2.269185314213022,2.5 --schedule "
+        "1:0,glauber/swendsen-wang/1:1 --engine single --replicas 4 --steps 60 --origins 2 "
+        "--equilibrate 10",
+        "equilibrate --size 16 --temperature 3 --schedule 1:0,glauber/swendsen-wang/1:1 "
+        "--engine single --replicas 4 --steps 120"}) {
+    const Output output = place.run(line + " --device cpu");
+    INFO(output.out << output.err);
+    REQUIRE(output.status == 0);
+    std::istringstream text(output.out);
+    for (std::string one; std::getline(text, one);) CHECK(one.size() <= 100);
+    CHECK(output.out.find("_seconds") == std::string::npos);
+    if (!line.starts_with("decorrelate")) continue;
+    for (const char* words :
+         {"sweep, us", "cycle, us", "|correlation|", "after steps", "1/30, us", "|m|, us"}) {
+      CHECK(output.out.find(words) != std::string::npos);
+    }
+    CHECK(output.out.find("> ") != std::string::npos);  // tau of m^2 at Tc by sweeps alone
+    CHECK(output.out.find("tau_m2_above") == std::string::npos);
+  }
 }
 
 TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small torus") {

@@ -477,6 +477,8 @@ TEST_CASE("rewise tune: bad input is one line") {
   for (const Bad& bad :
        {Bad{"", 64, "--size is missing"}, Bad{"--size 7", 64, "--size"},
         Bad{"--size 8 --p 2", 64, "--p"}, Bad{"--size 8 --budget soon", 64, "--budget"},
+        Bad{"--size 8 --budget 0", 64, "--budget: 0 leaves no time to measure"},
+        Bad{"--size 8 --p 0,0.1 --budget 0s --json", 64, "--budget: 0s leaves no time"},
         Bad{"--size 8 --candidates 0:0", 64, "0:0"},
         Bad{"--size 8 --candidates 1:1,1:1", 64, "given twice"},
         Bad{"--size 8 --engine bundle --cluster few-cluster", 64, "few-cluster"},
