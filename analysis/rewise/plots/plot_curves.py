@@ -278,7 +278,6 @@ def draw_figure(data, folder):
         figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
         wide, high = figure.get_size_inches()  # the text takes nothing from the panels
         figure.set_size_inches(wide, high + VERDICT_LINE * (text.count("\n") + 1))
-    style.give_legends_room(figure)  # last: titles take from the panels
     return style.save(figure, folder, data["name"])
 
 
@@ -291,7 +290,6 @@ def draw(data, folder):
         if figure is None:
             return None
         figure.axes[0].set_title(heading(data), loc="left")
-        style.give_legends_room(figure)
         return figure, name
     return style.save_all([partial(make, name, panels)
                            for name, panels in PANELS.get(data["kind"], {}).items()], folder)
