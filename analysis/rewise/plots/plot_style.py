@@ -99,11 +99,11 @@ def colours_of(temperatures):
     return [SHADES((t - low) / ((high - low) or 1)) for t in temperatures]
 
 
-def temperature_bar(figure, temperatures):
-    """The scale of colours_of(), right of all panels."""
+def temperature_bar(figure, temperatures, beside=None):
+    """The scale of colours_of(), right of all panels or of one."""
     scale = matplotlib.cm.ScalarMappable(
         matplotlib.colors.Normalize(min(temperatures), max(temperatures)), SHADES)
-    panels = [axes for axes in figure.axes if axes.axison]
+    panels = beside or [axes for axes in figure.axes if axes.axison]
     figure.colorbar(scale, ax=panels, pad=0.01, aspect=30).set_label(TEMPERATURE)
 
 
@@ -156,11 +156,11 @@ def plain_log_ticks(axis, values):
     span = max(values) / min(values)
     if span < 3:  # as good as linear
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)))
-    elif span < 100:
-        axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 3, 5) if span < 30
-                                                            else (1, 2, 5)))
+    powers = min(values) < 1e-3 or max(values) >= 1e5  # one way for all ticks; these are wide
+    if 3 <= span < 100:
+        axis.set_major_locator(matplotlib.ticker.LogLocator(
+            subs=(1, 3) if powers else (1, 2, 3, 5) if span < 30 else (1, 2, 5)))
     if span < 100:
-        powers = min(values) < 1e-3 or max(values) >= 1e5  # one way for all ticks
         axis.set_major_formatter(
             matplotlib.ticker.FuncFormatter(lambda x, _: plain_number(x, powers)))
         axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
