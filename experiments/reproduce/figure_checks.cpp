@@ -96,7 +96,10 @@ std::string name_beside(const Known& one, const Known& other) {
   std::string name;
   for (const auto& key : one.keys) {
     if (std::find(other.keys.begin(), other.keys.end(), key) != other.keys.end()) continue;
-    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", key.first, key.second);
+    const bool digits = key.first == "temperature";  // of 2.269185314213022 as many as one reads
+    name +=
+        fmt::format("{}{} {}", name.empty() ? "" : ", ", key.first,
+                    digits ? fmt::format("{:.7g}", parse_number(key.second, "check")) : key.second);
   }
   if (name.empty() && one.metric != other.metric) {
     name = one.metric;
@@ -150,7 +153,8 @@ Sides sides_of(const FigureCheck& check, const FigureResults& results) {
   Sides sides{value_of(check.left, results), value_of(check.right, results), "", ""};
   const bool number = sides.right.metric.empty();
   const std::string factor = check.factor == 1 ? "" : fmt::format("{:g} x ", check.factor);
-  sides.right_text = factor + shown(sides.right);
+  sides.right_text =
+      factor + (number ? fmt::format("{:.7g}", sides.right.value.value) : shown(sides.right));
   if (number) {
     sides.left_text = "our value " + shown(sides.left);
     if (!check.source.empty()) sides.right_text += fmt::format(" ({})", check.source);

@@ -145,12 +145,24 @@ def whole_ticks(values, scale, most=8):
     return at if few and apart and all(x > 0 and x == int(x) for x in at) else []
 
 
+def tick_names(at):
+    """Names of ticks on a logarithmic axis, none where it would touch the one before."""
+    names, last = [], None
+    for x in at:
+        name = f"{x:g}"
+        touches = last is not None and \
+            np.log(x / last) < 0.025 * len(name) * np.log(at[-1] / at[0])
+        names.append("" if touches else name)
+        last = last if touches else x
+    return names
+
+
 def set_ticks(axis, values, scale):
     """Ticks that tell something: on a logarithmic axis those of plain numbers."""
     values = values[np.isfinite(values)]
     at = whole_ticks(values, scale)
     if at:
-        axis.set_ticks(at, [f"{x:g}" for x in at])
+        axis.set_ticks(at, tick_names(at))
         axis.set_ticks([], minor=True)
     elif scale == "log":
         style.plain_log_ticks(axis, values[values > 0])
@@ -181,7 +193,7 @@ def draw_theirs(axes, panel, ours):
             if not ends:
                 continue
             x, y = max(ends, key=lambda end: end[0].max())
-            at = np.array([min(end[0].min() for end in ends), x.max()])
+            at = np.array([max(min(end[0].min() for end in ends), x.max() / 10), x.max()])
             axes.plot(at, y[np.argmax(x)] * (at / x.max()) ** curve["slope"], zorder=1, **look)
         elif "y" not in curve:
             for number, x in enumerate(curve["x"]):
@@ -291,7 +303,7 @@ def draw_panel(axes, tables, panel):
     if temperatures:
         style.temperature_bar(axes.figure, temperatures, axes)
     entries = axes.get_legend_handles_labels()[0]
-    if len(entries) > style.MOST_INSIDE:
+    if len(entries) > style.MOST_INSIDE and axes.get_gridspec().ncols == 1:
         style.legend_beside(axes)
     elif entries:
         axes.legend(**style.SMALL_LEGEND)
@@ -377,6 +389,8 @@ def caption(data):
     if data["checks"]:
         lines.append(", ".join(f"[{sign}] {word}" for word, sign in VERDICTS.items()) + ". "
                      + data.get("verdicts", ""))
+    if any(panel.get("theirs") for panel in data["panels"]):
+        lines.append("Grey symbols and lines: numbers of the paper, with their place in it.")
     without = [str(k) for k, panel in enumerate(data["panels"], 1) if not panel.get("theirs")]
     if without:
         which = "these curves" if len(without) == len(data["panels"]) else \

@@ -167,7 +167,7 @@ def plain_log_ticks(axis, values):
 
 
 SMALL_LEGEND = {"fontsize": 6.5, "handlelength": 1.2, "labelspacing": 0.25, "borderaxespad": 1.0}
-MOST_INSIDE = 8  # entries of a legend that a panel has room for
+MOST_INSIDE = 8  # entries of a legend that a panel as wide as the figure has room for
 
 
 def legend_above(axes):
@@ -183,14 +183,13 @@ def legend_beside(axes):
 
 def covers_data(legend, axes):
     """Whether a legend lies over lines, points, error bars or texts; after the figure was laid
-    out. Lines across the whole panel (a known value, say) do not count."""
+    out."""
     box = legend.get_window_extent()
     renderer = axes.figure.canvas.get_renderer()
     if any(box.overlaps(text.get_window_extent(renderer)) for text in axes.texts
            if text.get_text()):
         return True
-    drawn = [(line.get_transform(), line.get_xydata()) for line in axes.lines
-             if line.get_transform() == axes.transData]
+    drawn = [(line.get_transform(), line.get_xydata()) for line in axes.lines]
     drawn += [(bars.get_transform(), bar) for bars in axes.collections
               if isinstance(bars, matplotlib.collections.LineCollection)
               for bar in bars.get_segments()]
