@@ -36,11 +36,13 @@ def draw(data, folder):
         for index, size in enumerate(data["sizes"]):
             curve(panel, size, quantity, index)
         if data["known_threshold"] is not None:
-            panel.axvline(data["known_threshold"], color=style.GREY, linewidth=0.6, linestyle="--")
+            panel.axvline(data["known_threshold"], color=style.GREY, linewidth=0.6, linestyle="--",
+                          label=rf"known $p_{{\mathrm{{c}}}} = {data['known_threshold']:.6g}$")
         panel.set_xlabel(OCCUPIED[data["kind"]])
         panel.set_ylabel(label)
     first = axes.flat[0]
     if data["known_height"] is not None:
-        first.axhline(data["known_height"], color=style.GREY, linewidth=0.6, linestyle="--")
-    first.legend(loc="best")
+        first.axhline(data["known_height"], color=style.GREY, linewidth=0.6, linestyle=":",
+                      label=f"known value {data['known_height']:.4g}")
+    first.legend(**style.SMALL_LEGEND)
     return style.save(figure, folder, "percolation")
