@@ -185,9 +185,7 @@ def covers_data(legend, axes):
     """Whether a legend lies over lines, points, error bars or texts; after the figure was laid
     out."""
     box = legend.get_window_extent()
-    renderer = axes.figure.canvas.get_renderer()
-    if any(box.overlaps(text.get_window_extent(renderer)) for text in axes.texts
-           if text.get_text()):
+    if any(box.overlaps(text.get_window_extent()) for text in axes.texts if text.get_text()):
         return True
     drawn = [(line.get_transform(), line.get_xydata()) for line in axes.lines]
     drawn += [(bars.get_transform(), bar) for bars in axes.collections
