@@ -135,12 +135,18 @@ std::string factor_text(const Known& left, const Known& right) {
   return fmt::format(", by a factor of {}", shown({factor, false, {}, "", ""}));
 }
 
-// "2.5 standard errors" of the difference; "" where no error is known.
-std::string errors_text(const Known& left, const Known& right) {
-  const double error = std::hypot(error_of(left.value), error_of(right.value));
-  const double z = std::abs(left.value.value - right.value.value) / error;
-  if (left.beyond || right.beyond || !std::isfinite(z)) return "";
+// "2.5 standard errors"; "" where no error is known.
+std::string errors_text(double difference, double error) {
+  const double z = difference / error;
+  if (!std::isfinite(z)) return "";
   return z > 100 ? "more than 100 standard errors" : fmt::format("{:.1f} standard errors", z);
+}
+
+// Of the difference of two values.
+std::string errors_text(const Known& left, const Known& right) {
+  if (left.beyond || right.beyond) return "";
+  return errors_text(std::abs(left.value.value - right.value.value),
+                     std::hypot(error_of(left.value), error_of(right.value)));
 }
 
 // Both sides of a check as they are printed. `right`: times the check's factor.
@@ -196,11 +202,15 @@ Verdict judge_near(const FigureCheck& check, const Sides& sides) {
     return {"undecided", both + " cannot be compared"};
   }
   const double error = std::hypot(error_of(sides.left.value), error_of(sides.right.value));
-  std::string text = fmt::format("{} differ by {:.2g}", both, off);
-  const std::string errors = errors_text(sides.left, sides.right);
-  if (!errors.empty()) text += fmt::format(", {}", errors);
-  if (check.tolerance > 0) text += fmt::format(" (allowed for: {:g})", check.tolerance);
-  return {off <= check.tolerance + kNearErrors * error ? "agrees" : "disagrees", text};
+  const std::string text = fmt::format("{} differ by {:.2g}", both, off);
+  if (check.tolerance > 0 && off <= check.tolerance) {
+    return {"agrees", fmt::format("{}, within the {:g} allowed for", text, check.tolerance)};
+  }
+  const std::string errors = errors_text(off - check.tolerance, error);
+  const std::string beyond =
+      check.tolerance > 0 ? fmt::format(" beyond the {:g} allowed for", check.tolerance) : "";
+  return {off <= check.tolerance + kNearErrors * error ? "agrees" : "disagrees",
+          errors.empty() ? text + beyond : fmt::format("{}, {}{}", text, errors, beyond)};
 }
 
 Verdict judge_order(const FigureCheck& check, const Sides& sides) {

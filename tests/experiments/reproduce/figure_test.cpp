@@ -106,7 +106,11 @@ TEST_CASE("verdicts: say how many standard errors lie between two values") {
   CHECK(near({2.25, 0.02}).verdict == "disagrees");
   check.tolerance = 0.03;
   CHECK(near({2.25, 0.02}).verdict == "agrees");
-  CHECK(near({2.25, 0.02}).detail.find("(allowed for: 0.03)") != std::string::npos);
+  CHECK(near({2.25, 0.02}).detail ==
+        "our value 2.25(2) and 2.17 (fig. 6) differ by 0.08, 2.5 standard errors beyond the 0.03 "
+        "allowed for");
+  CHECK(near({2.18, 0.02}).detail ==
+        "our value 2.18(2) and 2.17 (fig. 6) differ by 0.01, within the 0.03 allowed for");
   CHECK(near({std::nan(""), 0.02}).verdict == "undecided");
   for (const char* word :
        {"agrees:", "disagrees:", "undecided:", "2 standard errors", "within 3"}) {
