@@ -50,6 +50,7 @@ class Task:
         cluster_size: sites, summed over the cluster updates between two measurements; None without.
     temperature: [temperature], J = k_B = 1.
     extents: [dim], empty for an imported graph; p, rule, sites, bonds, modified: of the graph.
+    source: the file of an imported graph, else "".
     configuration, provenance: dicts of texts ("lattice.p" -> "0.01").
     path: its file, which Results.load(), Graph.load() and Simulation.restore() take, in a pack too.
     purpose: in a study, what it was computed for (Study.tasks).
@@ -68,6 +69,7 @@ class Task:
     configuration: dict
     provenance: dict
     purpose: str = ""
+    source: str = ""
 
     def __repr__(self):
         shape = " x ".join(map(str, self.extents)) or "imported graph"
@@ -104,6 +106,18 @@ def extents_label(extents):
     if all(extent == extents[0] for extent in extents):
         return f"$L = {extents[0]}$"
     return r"$" + r" \times ".join(str(extent) for extent in extents) + "$"
+
+
+def plain_text(text):
+    """A text, such as a file's name, that matplotlib shows as it is."""
+    return text.replace("$", r"\$")
+
+
+def size_label(size):
+    """Of a size of a summary: extents_label(), or the file's name of an imported graph."""
+    if size["extents"] or not size.get("graph"):
+        return extents_label(size["extents"])
+    return plain_text(size["graph"])
 
 
 def schedule_label(size, otherwise=""):
@@ -401,6 +415,7 @@ def task_of(path, file):
         cluster_size=clusters,
         configuration=configuration,
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
+        source=_text(graph.attrs.get("source", "")),
     )
 
 

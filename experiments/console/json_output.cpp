@@ -65,6 +65,7 @@ Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
   json["extents"] = graph.extents;
   json["p"] = lattice ? Json(graph.p) : Json(nullptr);
   json["rule"] = graph.rule;
+  if (!lattice) json["source"] = graph.source;
   json["seed"] = lattice ? Json(graph.seed) : Json(nullptr);
   json["sites"] = graph.sites;
   json["bonds"] = graph.bonds;

@@ -11,6 +11,7 @@
 #include "analysis/series/correlation_curve.hpp"
 #include "experiments/console/options.hpp"
 #include "experiments/curves/snapshot.hpp"
+#include "experiments/curves/timing.hpp"
 #include "graphs/graph.hpp"
 
 namespace rewise {
@@ -174,19 +175,6 @@ void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const Sums& sums,
   }
 }
 
-// Median over stretches, as other work on the machine lengthens a few of them; its error from the
-// median deviation (1.4826 to a standard deviation, 1.2533 from a mean's error to a median's).
-Value median_cost(std::vector<double> costs) {
-  const auto median = [](std::vector<double>& x) {
-    std::sort(x.begin(), x.end());
-    return 0.5 * (x[(x.size() - 1) / 2] + x[x.size() / 2]);
-  };
-  Value cost{median(costs), 0};
-  for (double& x : costs) x = std::abs(x - cost.value);
-  cost.error = 1.4826 * 1.2533 * median(costs) / std::sqrt(static_cast<double>(costs.size()));
-  return cost;
-}
-
 // Seconds with the relative error of the cycle's cost added in squares.
 Value with_cost(Value seconds, Value cycle) {
   const double own = std::isfinite(seconds.error) ? seconds.error : 0;
@@ -200,12 +188,14 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
               const Follower& follower) {
   const CurveKeys keys = curve_keys(temperature, mix);
   const Sums& sums = follower.sums();
-  const Value local = median_cost(sums.local), cluster = median_cost(sums.cluster);
+  const Timing local_times = timing_of(sums.local), cluster_times = timing_of(sums.cluster);
+  const Value local = local_times.median, cluster = cluster_times.median;
   const StepCost cost{local.value, cluster.value};
   const std::uint64_t cycle = mix.schedule.steps_per_cycle();
   const double cycle_seconds = seconds_of(cost, mix.schedule, cycle);
-  const Value cycle_cost{cycle_seconds, std::hypot(mix.schedule.local * local.error,
-                                                   mix.schedule.cluster * cluster.error)};
+  const auto known = [](double error) { return std::isfinite(error) ? error : 0; };
+  const Value cycle_cost{cycle_seconds, std::hypot(mix.schedule.local * known(local.error),
+                                                   mix.schedule.cluster * known(cluster.error))};
   const Eigen::ArrayXd steps = as_array(follower.lags());
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
   const auto replicas = static_cast<Eigen::Index>(spec.replicas);
@@ -214,6 +204,10 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, const Mi
                   absolute = mean_over_groups(sums.abs_correlation, replicas);
   curve.add("steps", steps);
   curve.add("seconds", seconds);
+  curve.add("seconds_low",
+            seconds_at({local_times.least, cluster_times.least}, mix.schedule, follower.lags()));
+  curve.add("seconds_high",
+            seconds_at({local_times.most, cluster_times.most}, mix.schedule, follower.lags()));
   curve.add("correlation", plain.value);
   curve.add("correlation_error", plain.error);
   curve.add("abs_correlation", absolute.value);
@@ -297,6 +291,7 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
     append(set, kept.point("T " + number_text(temperature), static_cast<double>(spec.mixes.size()),
                            progress, measure));
   }
+  set.notes.push_back(kTimingNote);
   set.notes.push_back("tau_int: 1/2 cycle for white noise; a step is one sweep or cluster update");
   return set;
 }

@@ -7,6 +7,7 @@
 #include "analysis/series/correlation_curve.hpp"
 #include "analysis/series/equilibrium_time.hpp"
 #include "experiments/console/options.hpp"
+#include "experiments/curves/timing.hpp"
 #include "graphs/graph.hpp"
 
 namespace rewise {
@@ -83,6 +84,18 @@ Value mean_of(const Eigen::ArrayXd& rows, Eigen::Index members) {
   return {mean.value[0], mean.error[0]};
 }
 
+// Of the repeats in the rows of a column.
+Value median_at(const Eigen::ArrayXXd& repeats, Eigen::Index point) {
+  const Eigen::ArrayXd column = repeats.col(point);
+  return timing_of({column.begin(), column.end()}).median;
+}
+
+Eigen::ArrayXd medians(const Eigen::ArrayXXd& repeats) {
+  Eigen::ArrayXd all(repeats.cols());
+  for (Eigen::Index i = 0; i < all.size(); ++i) all[i] = median_at(repeats, i).value;
+  return all;
+}
+
 // Between points by a straight line over ln(step); those before and behind `step` must be there.
 Eigen::ArrayXd rows_at(const Eigen::ArrayXd& steps, const Eigen::ArrayXXd& rows, double step) {
   Eigen::Index at = 0;
@@ -100,17 +113,17 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   add_mean(curve, "energy_cold", cold.energy, replicas);
   add_mean(curve, "m_hot", hot.abs_magnetisation, replicas);
   add_mean(curve, "m_cold", cold.abs_magnetisation, replicas);
-  add_mean(curve, "seconds_hot", hot.seconds, 1);
-  add_mean(curve, "seconds_cold", cold.seconds, 1);
-  add_mean(curve, "step_seconds_hot", per_step(steps, hot.seconds), 1);
-  add_mean(curve, "step_seconds_cold", per_step(steps, cold.seconds), 1);
+  add_timings(curve, "seconds_hot", hot.seconds);
+  add_timings(curve, "seconds_cold", cold.seconds);
+  add_timings(curve, "step_seconds_hot", per_step(steps, hot.seconds));
+  add_timings(curve, "step_seconds_cold", per_step(steps, cold.seconds));
 
   const EquilibriumTime found = equilibrium_time(steps, hot.energy, cold.energy);
   const auto seconds_at = [&](double step) {
     Eigen::Index at = 0;
     while (at + 1 < steps.size() && steps[at] < step) ++at;
-    const MeanCurve then = mean_curve(hot.seconds.middleCols(at, 1));
-    return Value{then.value[0], std::isfinite(then.error[0]) ? then.error[0] : 0};
+    const Value then = median_at(hot.seconds, at);
+    return Value{then.value, std::isfinite(then.error) ? then.error : 0};
   };
   Value seconds = found.time;
   if (found.reached) {
@@ -128,20 +141,19 @@ void conclude(CurveSet& set, const CurveKeys& keys, const Eigen::ArrayXd& steps,
   const Eigen::ArrayXd rest = cold.energy.rightCols((steps.size() + 3) / 4).rowwise().mean();
   const Eigen::ArrayXXd above =
       hot.energy.colwise() - (rest.mean() < 0 ? 1 - kNear : 1 + kNear) * rest;
-  const MeanCurve clock = mean_curve(hot.seconds);
+  const Eigen::ArrayXd clock = medians(hot.seconds);
   row.add("steps_to_5%", first_time_at_level(steps, above, 0, replicas));
-  row.add("seconds_to_5%", first_time_at_level(clock.value, above, 0, replicas));
+  row.add("seconds_to_5%", first_time_at_level(clock, above, 0, replicas));
   row.add("steps_end", {steps[steps.size() - 1], 0});
-  row.add("seconds_end", {clock.value[steps.size() - 1], clock.error[steps.size() - 1]});
+  row.add("seconds_end", median_at(hot.seconds, steps.size() - 1));
   if (steps[0] <= 100 && steps[steps.size() - 1] >= 100) {
     row.add("energy_at_100", mean_of(rows_at(steps, hot.energy, 100), replicas));
   }
   row.add("energy_hot", mean_of(hot.energy.rightCols(1), replicas));
   row.add("energy_cold", mean_of(cold.energy.rightCols(1), replicas));
-  const MeanCurve pace = mean_curve(per_step(steps, hot.seconds));
-  const Eigen::Index last = steps.size() - 1;
-  row.add("first_step_seconds", {pace.value[0], pace.error[0]});
-  row.add("last_step_seconds", {pace.value[last], pace.error[last]});
+  const Eigen::ArrayXXd pace = per_step(steps, hot.seconds);
+  row.add("first_step_seconds", median_at(pace, 0));
+  row.add("last_step_seconds", median_at(pace, steps.size() - 1));
 }
 
 }  // namespace
@@ -174,6 +186,7 @@ CurveSet measure_equilibration(const CurveSpec& spec, const StopToken& stop, Pro
       append(set, kept.point(name, 1, progress, measure));
     }
   }
+  set.notes.push_back(kTimingNote);
   set.notes.push_back(
       "equilibrium: hot and cold starts agree, averages over [t, 2t] within two errors");
   return set;

@@ -42,7 +42,7 @@ def disagreements(figures):
         for check in data["checks"]:
             if check["verdict"] == "agrees":
                 continue
-            if "there was no GPU" in check["detail"]:
+            if "the check is for a GPU" in check["detail"]:
                 continue
             why = f" {check['why']}" if check["why"] else ""
             text = f"{data['name']}, {check['verdict']}: {check['claim']} ({check['detail']}).{why}"

@@ -142,6 +142,7 @@ FigureCheck read_check(const TomlSection& s) {
   FigureCheck check;
   check.claim = paragraph(s, "claim");
   check.why = paragraph(s, "why");
+  check.source = s.text("source", "");
   check.relation = s.text("relation", "less");
   check.left = s.text("left", "");
   check.right = s.text("right", "");
@@ -164,12 +165,27 @@ std::vector<const toml::table*> tables_of(const toml::table& root, std::string_v
   return tables;
 }
 
-// A curve of the paper's: what is known of it, point by point.
+// What the paper gives of a curve: points, vertical (x alone) or horizontal lines (y alone), or the
+// slope of a power law.
 Json read_theirs(const toml::table& table, const std::string& file) {
-  const TomlSection s(table, "theirs", file, {"label", "x", "y"});
-  const auto x = numbers(s, "x", -1e12, 1e12), y = numbers(s, "y", -1e12, 1e12);
-  if (x.size() != y.size()) s.fail("y", s.need("y"), "one y for each x is wanted");
-  return {{"label", s.text("label", "theirs")}, {"x", x}, {"y", y}};
+  const TomlSection s(table, "theirs", file, {"label", "source", "x", "y", "slope"});
+  Json json{{"label", s.text("label", "theirs")}, {"source", s.text("source", "")}};
+  if (json["source"].get<std::string>().empty()) {
+    s.fail("source", s.need("label"),
+           "name the table, figure or section that the numbers are from");
+  }
+  if (s.has("slope")) {
+    json["slope"] = s.number("slope", -100, 100, 0);
+    return json;
+  }
+  for (const char* key : {"x", "y"}) {
+    if (s.has(key)) json[key] = numbers(s, key, -1e12, 1e12);
+  }
+  if (!s.has("x") && !s.has("y")) s.need("y");
+  if (s.has("x") && s.has("y") && json["x"].size() != json["y"].size()) {
+    s.fail("y", s.need("y"), "one y for each x is wanted");
+  }
+  return json;
 }
 
 Json read_panel(const toml::table& table, const std::string& file) {
@@ -215,8 +231,8 @@ Figure parse_figure(const std::string& text, const std::string& name, const std:
   }
   for (const auto* table : tables_of(root, "check")) {
     const TomlSection check(*table, "check", file,
-                            {"claim", "why", "relation", "left", "right", "among", "factor",
-                             "tolerance", "needs_gpu", "scale", "ratio"});
+                            {"claim", "why", "source", "relation", "left", "right", "among",
+                             "factor", "tolerance", "needs_gpu", "scale", "ratio"});
     if (check.text("scale", scale) == scale) figure.checks.push_back(read_check(check));
   }
   return figure;

@@ -5,10 +5,12 @@
 //   note                  what to know about ours (optional); long texts may be lists of lines
 //   [[run]]               name, kind, parameters; [run.quick] and [run.paper] add those of a scale
 //   [[panel]]             run, table, x, y and how to draw them (rewise/plots/plot_curves.py);
-//                         theirs = [{ label, x = [..], y = [..] }]: what is known of the paper's
-//                         curves
-//   [[check]]             claim, left, relation, right, ..: a computed verdict; `why` is said where
-//                         ours does not agree; scale: of this one only; ratio: it is told
+//                         theirs = [{ label, source, x = [..], y = [..] }]: the numbers that the
+//                         paper's text, tables and captions give of its curves, and where; x alone:
+//                         vertical lines; y alone: horizontal ones; slope: of a power law in x
+//   [[check]]             claim, left, relation, right, ..: a computed verdict; source: of a
+//                         number on the right; `why` is said where ours does not agree; scale: of
+//                         this one only; ratio: it is told
 //
 // Kinds of runs: equilibrate, decorrelate, clusters (as the commands), moments (thermal averages
 // against temperature), tc (the study behind `rewise tc`), speed (time of a Wolff update,
@@ -41,15 +43,15 @@ struct FigureRun {
 };
 
 struct FigureCheck {
-  std::string claim, why;
+  std::string claim, why, source;
   std::string relation;  // less, greater, near, least
   // "run[key=value,..].metric", or a number; size=SMALLEST, size=LARGEST: of the run's sizes.
   std::string left, right;
   std::vector<std::string> among;  // least: left is the smallest of these
   double factor = 1;               // right is multiplied by it
-  double tolerance = 0;            // near: beside three errors
+  double tolerance = 0;            // near: beside the errors
   bool needs_gpu = false;          // undecided where the left run had none
-  bool ratio = false;              // less, greater: by how much is told
+  bool ratio = false;              // less, greater: the factor is told, not the errors
 };
 
 struct Figure {
@@ -65,15 +67,18 @@ Figure parse_figure(const std::string& text, const std::string& name, const std:
 
 struct Verdict {
   std::string verdict;  // agrees, disagrees, undecided
-  std::string detail;   // the numbers
+  std::string detail;   // the numbers, as a sentence
 };
+
+// What the three words mean, for people.
+std::string verdict_definitions();
 
 // Of independent values; an error that is unknown counts as none.
 Value quotient(Value a, Value b);
 
 using FigureResults = std::vector<std::pair<std::string, CurveSet>>;  // by run name
 
-// Differences below two errors are undecided. Error(usage) where a metric does not exist.
+// By verdict_definitions(). Error(usage) where a metric does not exist.
 Verdict check_figure(const FigureCheck& check, const FigureResults& results);
 
 }  // namespace rewise

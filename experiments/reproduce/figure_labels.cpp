@@ -66,9 +66,11 @@ std::string point_name(const LabelSetting& s) {
                      s.ranks > 0 ? fmt::format(" ranks {}", s.ranks) : "");
 }
 
-CurveSet labelling_point(const FigureRun& run, const LabelSetting& s, const Times& t, Value core) {
+CurveSet labelling_point(const FigureRun& run, const LabelSetting& s, const Times& t,
+                         const Timing& core) {
   const double across = s.tile > 0 ? static_cast<double>(s.extents.front()) / s.tile : kNan;
-  const std::pair<const char*, Value> columns[] = {
+  const Timing one{{1, 0}, 1, 1};
+  const std::pair<const char*, Timing> columns[] = {
       {"total", t.total},
       {"measured", t.measured},
       {"activate", t.activate},
@@ -78,18 +80,19 @@ CurveSet labelling_point(const FigureRun& run, const LabelSetting& s, const Time
       {"identify", t.identify},
       {"core", core},
       {"speedup", quotient(core, t.total)},
-      {"flips_per_ns", quotient({1, 0}, t.total)},
-      {"flips_per_ns_measured", quotient({1, 0}, t.measured)},
-      {"passes", t.passes}};
+      {"flips_per_ns", quotient(one, t.total)},
+      {"flips_per_ns_measured", quotient(one, t.measured)}};
   CurveSet part;
   Curve& curve = part.table("times").curve(keys_of(s, run.axis));
   curve.append(run.axis, axis_value(s, run.axis));
   curve.append("tiles_across", across);
   MetricRow& row = part.metrics.emplace_back(MetricRow{keys_of(s, ""), {}});
-  for (const auto& [name, value] : columns) {
-    curve.append(name, value);
-    row.add(name, value);
+  for (const auto& [name, timing] : columns) {
+    append(curve, name, timing);
+    row.add(name, timing.median);
   }
+  curve.append("passes", t.passes);
+  row.add("passes", t.passes);
   return part;
 }
 
@@ -173,6 +176,7 @@ CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress
   set.kind = "labelling";
   set.about = spec_json(run.spec);
   set.about["engine"] = "single";
+  set.notes.push_back(kTimingNote);
   set.notes.push_back(run.spec.device >= 0
                           ? "speedup: one core of this machine's processor over the CUDA device"
                           : "no CUDA device here: the methods run on one core, and speedup is the "
@@ -181,7 +185,7 @@ CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress
   const double share = 1.0 / static_cast<double>(settings.size());
   LabelTimer timer(run, stop);
   for (const LabelSetting& s : settings) {
-    Value core{kNan, kNan};
+    Timing core{{kNan, kNan}, kNan, kNan};
     if (s.extents.front() <= run.core) {
       LabelSetting reference = s;
       reference.method = LabelMethod::fast;
@@ -189,10 +193,14 @@ CurveSet measure_labelling(const FigureRun& run, const StopToken& stop, Progress
       const CurveSet one = kept.point("core " + point_name(reference), 0, progress, [&] {
         CurveSet part;
         MetricRow& row = part.metrics.emplace_back(MetricRow{keys_of(reference, ""), {}});
-        row.add("core", timer.time(reference, ClusterUpdate::swendsen_wang, -1).total);
+        const Timing time = timer.time(reference, ClusterUpdate::swendsen_wang, -1).total;
+        row.add("core", time.median);
+        row.add("core_low", {time.least, 0});
+        row.add("core_high", {time.most, 0});
         return part;
       });
-      core = one.metrics.front().values.front().second;
+      const auto& kept_values = one.metrics.front().values;
+      core = {kept_values[0].second, kept_values[1].second.value, kept_values[2].second.value};
     }
     append(set, kept.point(point_name(s), share, progress, [&] {
       const Times t = timer.time(s, ClusterUpdate::swendsen_wang, run.spec.device);
@@ -211,19 +219,20 @@ CurveSet measure_few_cluster(const FigureRun& run, const StopToken& stop, Progre
   set.kind = "few-cluster";
   set.about = spec_json(run.spec);
   set.about["engine"] = "single";
+  set.notes.push_back(kTimingNote);
   const double share = 1.0 / static_cast<double>(run.sizes.size());
   LabelTimer timer(run, stop);
   for (const auto& extents : run.sizes) {
     append(set, kept.point(extents_text(extents), share, progress, [&] {
       LabelSetting s{extents, run.q.front(), run.ratios.front(), LabelMethod::fast, 0};
-      const Value wolff = timer.time(s, ClusterUpdate::wolff, -1).flipped;
-      Value few{std::numeric_limits<double>::infinity(), kNan};
+      const Timing wolff = timer.time(s, ClusterUpdate::wolff, -1).flipped;
+      Timing few{{std::numeric_limits<double>::infinity(), kNan}, kNan, kNan};
       std::uint32_t tile = 0;
       for (const std::uint32_t edge : run.tiles) {
         if (edge > extents.front()) continue;
         s.tile = edge;
-        const Value one = timer.time(s, ClusterUpdate::few_cluster, run.spec.device).flipped;
-        if (one.value < few.value) {
+        const Timing one = timer.time(s, ClusterUpdate::few_cluster, run.spec.device).flipped;
+        if (one.median.value < few.median.value) {
           few = one;
           tile = edge;
         }
@@ -233,14 +242,14 @@ CurveSet measure_few_cluster(const FigureRun& run, const StopToken& stop, Progre
       curve.append("size", extents.front());
       MetricRow& row =
           part.metrics.emplace_back(MetricRow{{{"size", fmt::format("{}", extents.front())}}, {}});
-      const std::pair<const char*, Value> columns[] = {{"core", wolff},
-                                                       {"few_cluster", few},
-                                                       {"speedup", quotient(wolff, few)},
-                                                       {"tile", {static_cast<double>(tile), 0}}};
-      for (const auto& [name, value] : columns) {
-        curve.append(name, value);
-        row.add(name, value);
+      const std::pair<const char*, Timing> columns[] = {
+          {"core", wolff}, {"few_cluster", few}, {"speedup", quotient(wolff, few)}};
+      for (const auto& [name, timing] : columns) {
+        append(curve, name, timing);
+        row.add(name, timing.median);
       }
+      curve.append("tile", tile);
+      row.add("tile", {static_cast<double>(tile), 0});
       progress.add(share);
       return part;
     }));

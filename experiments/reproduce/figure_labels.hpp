@@ -10,7 +10,7 @@ namespace rewise {
 // kind "labelling". Swendsen-Wang updates of the q-state Potts model on the square, cubic or
 // rewired lattice for all sizes x q x ratios beta/beta_c x methods x tiles x ranks, on the run's
 // device, beside (up to the edge run.core) the default method on one core. q = 2 runs as Ising at
-// the same bond probability. Errors: over the updates.
+// the same bond probability. Times: medians over the updates, with the range of all.
 //
 // Ranks are threads of this process that share the lattice, each on a core, or on a CUDA device:
 // the machine's in turns, the same for all where there is one (so that its times say what sharing

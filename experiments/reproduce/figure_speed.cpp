@@ -4,22 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <numeric>
 
 #include "analysis/series/jackknife.hpp"
 #include "experiments/console/options.hpp"
+#include "experiments/curves/timing.hpp"
 #include "graphs/graph.hpp"
 #include "src/single/single.hpp"
 
 namespace rewise {
 namespace {
 
-constexpr double kEnough = 1;  // second of updates
+constexpr double kEnough = 0.5;  // seconds of updates, of the first repeat
 constexpr std::uint64_t kLeast = 8;
+constexpr std::size_t kRepeats = 3;  // of the same updates
 
+// `alone`, `measured`: medians over the repeats of the same moves; the means of each repeat beside.
 struct UpdateTimes {
-  std::vector<double> alone, measured;  // [update] microseconds per replica
-  std::vector<double> fraction;         // [update] mean cluster over N
+  std::vector<double> alone, measured;              // [update] microseconds per replica
+  std::vector<double> fraction;                     // [update] mean cluster over N
+  std::vector<double> alone_means, measured_means;  // [repeat]
 };
 
 // A system in equilibrium, by Swendsen-Wang updates of `spec`'s engine: about the only way to a
@@ -53,20 +59,19 @@ std::unique_ptr<Engine> wolff_engine(const CurveSpec& spec, const Graph& graph, 
   return make_single_engine(graph, engine, options);
 }
 
-UpdateTimes time_updates(const CurveSpec& spec, const Graph& graph, double temperature,
-                         WolffMethod method, const EngineState& start, std::uint64_t updates,
-                         const StopToken& stop) {
-  const auto engine = wolff_engine(spec, graph, temperature, method);
-  engine->restore(start);
+// One repeat: at most `updates` updates from `start`, as many as kEnough has time for.
+UpdateTimes repeat_updates(Engine& engine, const CurveSpec& spec, const EngineState& start,
+                           std::uint64_t updates, double enough, const StopToken& stop) {
+  engine.restore(start);
   UpdateTimes times;
   Observation seen;
   double spent = 0;
-  Work before = engine->work();
-  for (std::uint64_t u = 0; u < updates && (u < kLeast || spent < kEnough); ++u) {
+  Work before = engine.work();
+  for (std::uint64_t u = 0; u < updates && (u < kLeast || spent < enough); ++u) {
     check_stop(stop);
-    engine->advance({0, 1}, 1);
-    engine->measure(seen);
-    const Work after = engine->work();
+    engine.advance({0, 1}, 1);
+    engine.measure(seen);
+    const Work after = engine.work();
     const double cluster = after.cluster_seconds - before.cluster_seconds;
     const double measure = after.measure_seconds - before.measure_seconds;
     times.alone.push_back(1e6 * cluster / spec.replicas);
@@ -75,6 +80,37 @@ UpdateTimes time_updates(const CurveSpec& spec, const Graph& graph, double tempe
                              spec.replicas / static_cast<double>(spec.sites()));
     spent += cluster + measure;
     before = after;
+  }
+  return times;
+}
+
+double mean_of(const std::vector<double>& x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
+
+UpdateTimes time_updates(const CurveSpec& spec, const Graph& graph, double temperature,
+                         WolffMethod method, const EngineState& start, std::uint64_t updates,
+                         const StopToken& stop) {
+  const auto engine = wolff_engine(spec, graph, temperature, method);
+  std::vector<UpdateTimes> repeats{repeat_updates(*engine, spec, start, updates, kEnough, stop)};
+  const std::uint64_t count = repeats.front().alone.size();
+  while (repeats.size() < kRepeats) {
+    repeats.push_back(
+        repeat_updates(*engine, spec, start, count, std::numeric_limits<double>::infinity(), stop));
+  }
+  UpdateTimes times = repeats.front();
+  const auto median = [&](std::vector<double> UpdateTimes::*series, std::size_t update) {
+    std::vector<double> all;
+    for (const UpdateTimes& repeat : repeats) all.push_back((repeat.*series)[update]);
+    return timing_of(std::move(all)).median.value;
+  };
+  for (std::size_t u = 0; u < count; ++u) {
+    times.alone[u] = median(&UpdateTimes::alone, u);
+    times.measured[u] = median(&UpdateTimes::measured, u);
+  }
+  for (const UpdateTimes& repeat : repeats) {
+    times.alone_means.push_back(mean_of(repeat.alone));
+    times.measured_means.push_back(mean_of(repeat.measured));
   }
   return times;
 }
@@ -141,7 +177,17 @@ Sides sides_of(const FigureRun& run) {
   return sides;
 }
 
-using Columns = std::vector<std::pair<std::string, Value>>;
+using Columns = std::vector<std::pair<std::string, Timing>>;
+
+// A number without repeats.
+Timing plain(Value v) { return {v, v.value, v.value}; }
+
+// A time with the range of its repeats, which is that of their means over the mean of the medians.
+Timing ranged(Value time, const std::vector<double>& repeats, const Series& medians) {
+  const auto [least, most] = std::minmax_element(repeats.begin(), repeats.end());
+  const double unit = time.value / mean_of(medians);
+  return {time, std::min(time.value, *least * unit), std::max(time.value, *most * unit)};
+}
 
 // `same`: both sides made the same moves. The core, which makes fewer of them, is then timed per
 // flipped site and told for the mean cluster of the longer series.
@@ -151,30 +197,36 @@ Columns both_sides(const UpdateTimes& core, const UpdateTimes& fast, bool same, 
   const auto of_core = [&](const Series& series) {
     return longer ? product(ratio(series, core.fraction), fraction) : mean_time(series);
   };
-  const Value slow = of_core(core.alone), slow_measured = of_core(core.measured);
-  const Value quick = mean_time(fast.alone), quick_measured = mean_time(fast.measured);
+  const Timing slow = ranged(of_core(core.alone), core.alone_means, core.alone);
+  const Timing slow_measured = ranged(of_core(core.measured), core.measured_means, core.measured);
+  const Timing quick = ranged(mean_time(fast.alone), fast.alone_means, fast.alone);
+  const Timing quick_measured =
+      ranged(mean_time(fast.measured), fast.measured_means, fast.measured);
   Columns columns{{"core_us", slow},
                   {"core_us_measured", slow_measured},
                   {"fast_us", quick},
                   {"fast_us_measured", quick_measured},
                   {"acceleration", quotient(slow, quick)},
                   {"acceleration_measured", quotient(slow_measured, quick_measured)},
-                  {"cluster_fraction", fraction}};
-  if (with_hybrid) columns.emplace_back("hybrid_share", ratio(hybrid(core, fast), fast.alone));
+                  {"cluster_fraction", plain(fraction)}};
+  if (with_hybrid) {
+    columns.emplace_back("hybrid_share", plain(ratio(hybrid(core, fast), fast.alone)));
+  }
   return columns;
 }
 
 // Without the device whose methods are asked for.
 Columns one_side(const UpdateTimes& core) {
-  const Value none{std::nan(""), std::nan("")};
-  return {{"core_us", mean_time(core.alone)},
-          {"core_us_measured", mean_time(core.measured)},
-          {"fast_us", none},
-          {"fast_us_measured", none},
-          {"acceleration", none},
-          {"acceleration_measured", none},
-          {"cluster_fraction", mean_time(core.fraction)},
-          {"hybrid_share", none}};
+  const Timing none = plain({std::nan(""), std::nan("")});
+  return {
+      {"core_us", ranged(mean_time(core.alone), core.alone_means, core.alone)},
+      {"core_us_measured", ranged(mean_time(core.measured), core.measured_means, core.measured)},
+      {"fast_us", none},
+      {"fast_us_measured", none},
+      {"acceleration", none},
+      {"acceleration_measured", none},
+      {"cluster_fraction", plain(mean_time(core.fraction))},
+      {"hybrid_share", none}};
 }
 
 CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& sides,
@@ -205,10 +257,10 @@ CurveSet speed_point(const FigureRun& run, const Graph& graph, const Sides& side
     Curve& sizes = part.table("by_size").curve(by_size);
     sizes.append("size", sides.core.extents.front());
     MetricRow& metrics = part.metrics.emplace_back(MetricRow{all, {}});
-    for (const auto& [name, value] : columns) {
-      speed.append(name, value);
-      sizes.append(name, value);
-      metrics.add(name, value);
+    for (const auto& [name, timing] : columns) {
+      append(speed, name, timing);
+      append(sizes, name, timing);
+      metrics.add(name, timing.median);
     }
   }
   return part;
@@ -222,6 +274,7 @@ CurveSet measure_speed(const FigureRun& run, const StopToken& stop, Progress& pr
   CurveSet set;
   set.kind = "speed";
   set.about = spec_json(sides.fast);
+  set.notes.push_back(kTimingNote);
   set.notes.push_back(run.spec.device >= 0 ? "accelerated: the single engine on CUDA"
                       : run.wolffs.empty()
                           ? "accelerated: no CUDA device here, so 32 systems a word on one core"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/cuda/devices.hpp"
@@ -33,42 +34,44 @@ EngineSpec engine_spec_of(const FigureRun& run, const LabelSetting& setting,
   return spec;
 }
 
-// Of Wolff clusters: the sum over the sum, since each update flips another number of sites.
-Value per_flipped_site(const std::vector<Work>& marks) {
-  const auto updates = static_cast<double>(marks.size() - 1);
-  const auto sites = [](const Work& a, const Work& b) {
-    return static_cast<double>(b.cluster_sites - a.cluster_sites);
-  };
-  const double seconds = marks.back().cluster_seconds - marks.front().cluster_seconds;
-  const double all = sites(marks.front(), marks.back()), mean = seconds / all;
-  double off = 0;
-  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-    const double one = marks[i + 1].cluster_seconds - marks[i].cluster_seconds;
-    off += std::pow(one - mean * sites(marks[i], marks[i + 1]), 2);
+// Of Wolff clusters: stretches of updates are the repeats, and each is a sum over a sum, since each
+// update flips another number of sites.
+Timing per_flipped_site(const std::vector<Work>& marks) {
+  const std::size_t updates = marks.size() - 1, stretches = std::min<std::size_t>(updates, 8);
+  std::vector<double> repeats;
+  for (std::size_t k = 0; k < stretches; ++k) {
+    const Work &first = marks[k * updates / stretches],
+               &last = marks[(k + 1) * updates / stretches];
+    repeats.push_back(1e9 * (last.cluster_seconds - first.cluster_seconds) /
+                      static_cast<double>(last.cluster_sites - first.cluster_sites));
   }
-  return {1e9 * mean, 1e9 * std::sqrt(off * updates / (updates - 1)) / all};
+  return timing_of(repeats);
 }
 
 // `marks`: the engine's work before the first update and after each.
 Times times_of(const std::vector<Work>& marks, double sites) {
-  const auto mean = [&](double unit, auto quantity) {
+  const auto of_updates = [&](double unit, auto quantity) {
     std::vector<double> values;
     for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
       values.push_back(unit * (quantity(marks[i + 1]) - quantity(marks[i])));
     }
-    return mean_and_error(values);
+    return values;
+  };
+  const auto time = [&](double unit, auto quantity) {
+    return timing_of(of_updates(unit, quantity));
   };
   const double ns = 1e9 / sites;
   Times times;
-  times.total = mean(ns, [](const Work& w) { return w.cluster_seconds; });
-  times.measured = mean(ns, [](const Work& w) { return w.cluster_seconds + w.measure_seconds; });
-  times.activate = mean(ns, [](const Work& w) { return w.steps.activate; });
-  times.label = mean(ns, [](const Work& w) { return w.steps.label; });
-  times.merge = mean(ns, [](const Work& w) { return w.steps.merge; });
-  times.identify = mean(ns, [](const Work& w) { return w.steps.label + w.steps.merge; });
-  times.flip = mean(ns, [](const Work& w) { return w.steps.flip; });
+  times.total = time(ns, [](const Work& w) { return w.cluster_seconds; });
+  times.measured = time(ns, [](const Work& w) { return w.cluster_seconds + w.measure_seconds; });
+  times.activate = time(ns, [](const Work& w) { return w.steps.activate; });
+  times.label = time(ns, [](const Work& w) { return w.steps.label; });
+  times.merge = time(ns, [](const Work& w) { return w.steps.merge; });
+  times.identify = time(ns, [](const Work& w) { return w.steps.label + w.steps.merge; });
+  times.flip = time(ns, [](const Work& w) { return w.steps.flip; });
   times.flipped = per_flipped_site(marks);
-  times.passes = mean(1, [](const Work& w) { return static_cast<double>(w.label_passes); });
+  times.passes = mean_and_error(
+      of_updates(1, [](const Work& w) { return static_cast<double>(w.label_passes); }));
   return times;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/curves/timing.hpp"
 #include "experiments/reproduce/figure.hpp"
 #include "graphs/graph.hpp"
 
@@ -20,10 +21,11 @@ struct LabelSetting {
   std::uint32_t ranks = 0;  // that share the system; 0: one engine
 };
 
-// Of an update: nanoseconds per spin; of `flipped`, per flipped site; passes of the labelling.
-// Errors: over updates.
+// Of an update: nanoseconds per spin; of `flipped`, per flipped site; passes of the labelling. Each
+// update is a repeat.
 struct Times {
-  Value total, measured, activate, label, merge, identify, flip, flipped, passes;
+  Timing total, measured, activate, label, merge, identify, flip, flipped;
+  Value passes;
 };
 
 class LabelTimer {

@@ -28,8 +28,9 @@ namespace {
 constexpr const char* kAbout =
     "A figure of a paper, ours beside theirs.\n\n"
     "Measures what a figure or table of Hawick, Leist & Playne (2010), Weigel (2011) or\n"
-    "Komura & Okabe (2012, 2013) shows, draws our curves, says what the paper found and, by\n"
-    "computed checks, whether ours agrees; where not, why.";
+    "Komura & Okabe (2012, 2013) shows, draws our curves beside the numbers that the paper\n"
+    "gives, says what the paper found and, by computed checks, whether ours agrees, disagrees\n"
+    "or leaves it undecided (defined below the checks); where it does not agree, why.";
 constexpr const char* kExamples = R"(
 Each figure is one file, experiments/configs/reproduce/NAME.toml; a file of the same form may
 be given instead of a name. The scale quick takes about a minute on two cores, with smaller
@@ -114,7 +115,7 @@ double work_of(const FigureRun& run) {
 // What a kept result must have been made of. Times depend on the device; the number counts changes
 // of what a run holds.
 std::string guard_of(const FigureRun& run) {
-  constexpr int version = 5;
+  constexpr int version = 6;
   return fmt::format("{} {} {}", version, run.spec.device < 0 ? "cpu" : "cuda", run.parameters);
 }
 
@@ -152,6 +153,7 @@ Json figure_json(const Figure& figure, const FigureResults& results,
                               {"detail", verdicts[i].detail},
                               {"why", figure.checks[i].why}});
   }
+  json["verdicts"] = verdict_definitions();
   json["panels"] = figure.panels;
   json["runs"] = Json::object();
   for (const auto& [name, set] : results) json["runs"][name] = curves_json(set);
@@ -169,11 +171,13 @@ void print_report(const Figure& figure, const FigureResults& results,
   }
   fmt::print("\n");
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    fmt::print("{:<10} {}: {}\n", verdicts[i].verdict, figure.checks[i].claim, verdicts[i].detail);
+    fmt::print("{:<10} {}:\n{:<10} {}.\n", verdicts[i].verdict, figure.checks[i].claim, "",
+               verdicts[i].detail);
     if (verdicts[i].verdict != "agrees" && !figure.checks[i].why.empty()) {
       fmt::print("{:<10} {}\n", "", figure.checks[i].why);
     }
   }
+  if (!verdicts.empty()) fmt::print("\n{}\n", verdict_definitions());
 }
 
 ExitCode run_reproduce(const ReproduceOptions& options) {

@@ -107,6 +107,80 @@ class Curves(InFolder):
         self.assertTrue(any(list(line.get_xdata()) == [8, 16] for line in axes.lines))
         plot_curves.style.plt.close(figure)
 
+    def panel_of(self, theirs):
+        panel = {"table": "energy", "x": "steps", "y": "energy_hot", "only": "schedule=1:1",
+                 "theirs": theirs}
+        figure = plot_curves.compose([panel], lambda _: {"energy": self.table("energy_hot")})
+        self.addCleanup(plot_curves.style.plt.close, figure)
+        return drawn(figure)[0]
+
+    def test_numbers_of_the_paper_have_their_place_in_it(self):
+        axes = self.panel_of([{"label": "GTX 480", "source": "table 1", "x": [8.0], "y": [0.1]}])
+        self.assertIn("GTX 480 (table 1)", [t.get_text() for t in axes.get_legend().get_texts()])
+        axes = self.panel_of([{"label": "Tc", "source": "fig. 8", "x": [2.4]},
+                              {"label": "bfs", "source": "sec. II", "y": [13.4]},
+                              {"label": "slope 2", "source": "fig. 6", "slope": 2.0}])
+        grey = [line for line in axes.lines if line.get_color() == plot_curves.style.THEIRS]
+        self.assertEqual(list(grey[0].get_xdata()), [2.4, 2.4])
+        self.assertEqual(list(grey[1].get_ydata()), [13.4, 13.4])
+        x, y = grey[2].get_data()
+        self.assertAlmostEqual(np.log(y[1] / y[0]) / np.log(x[1] / x[0]), 2)
+        self.assertAlmostEqual(y[1], 0.2)  # through our last point
+
+    def test_a_figure_says_what_its_verdicts_mean_and_where_the_paper_has_no_numbers(self):
+        data = self.figure() | {"verdicts": "agrees: as claimed by two errors."}
+        text = " ".join(plot_curves.caption(data))
+        self.assertIn("[+] c: 1 against 2", text)
+        self.assertIn("[+] agrees, [x] disagrees, [?] undecided. agrees: as claimed", text)
+        self.assertIn("give no numbers of these curves", text)
+        self.assertNotIn("Times", text)
+        data["panels"][0]["theirs"] = [{"label": "a", "source": "b", "y": [1.0]}]
+        columns = data["runs"]["r"]["tables"]["energy"][0]["columns"]
+        columns.update(seconds_low=[1, 2, 4], seconds_high=[1, 2, 4])
+        text = " ".join(plot_curves.caption(data))
+        self.assertIn("give no numbers of the curves of panel 2", text)
+        self.assertIn("Grey symbols and lines", text)
+        self.assertIn("depend on the machine", text)
+
+    def test_times_have_the_range_of_their_repeats(self):
+        table = self.table("rho", "total")
+        for curve in table:
+            curve["columns"].update(seconds_low=[0.5, 2.0, 4.0], seconds_high=[1.0, 9.0, 4.0],
+                                    total_low=[0.4, 0.2, None], total_high=[5.0, 0.2, None])
+        axes = plot_curves.style.new_figure()[1][0, 0]
+        self.addCleanup(plot_curves.style.plt.close, axes.figure)
+        plot_curves.draw_panel(axes, {"t": table}, {"table": "t", "x": "seconds", "y": "total",
+                                                    "yscale": "log", "only": "schedule=1:0"})
+        across, along = [bars.get_segments() for bars in axes.containers[0].lines[2]]
+        np.testing.assert_allclose(across[0][:, 0], [0.5, 1.0])
+        np.testing.assert_allclose(across[1][:, 0], [2.0, 9.0])
+        np.testing.assert_allclose(along[0][:, 1], [0.4, 5.0])
+
+    def test_many_temperatures_are_told_by_a_scale_of_colours(self):
+        curves = [{"keys": {"temperature": f"{2 + k / 10}", "schedule": schedule},
+                   "columns": {"steps": [1.0, 2.0], "rho": [0.5, 0.1 + k / 100]}}
+                  for k in range(9) for schedule in ("1:0", "1:1")]
+        panel = {"table": "t", "x": "steps", "y": "rho"}
+        parts = plot_curves.split(panel, {"t": curves})
+        self.assertEqual([part["title"] for part in parts], ["1:0", "1:1"])
+        self.assertEqual(plot_curves.split(panel, {"t": curves[:6]}), [panel])
+        figure = plot_curves.compose(parts, lambda _: {"t": curves})
+        self.addCleanup(plot_curves.style.plt.close, figure)
+        scales = [axes for axes in figure.axes if "temperature" in axes.get_ylabel()]
+        self.assertEqual(len(scales), 2)
+        for axes in figure.axes[:2]:
+            self.assertEqual(len({line.get_color() for line in axes.lines}), 9)
+            self.assertIsNone(axes.get_legend())
+
+    def test_many_curves_differ_in_colour_or_line(self):
+        curves = [{"keys": {"schedule": f"{k}:1"}, "columns": {}} for k in range(20)]
+        seen = {(look["color"], str(look["linestyle"])) for look in plot_curves.looks(curves)}
+        self.assertEqual(len(seen), 20)
+
+    def test_names_of_ticks_do_not_touch(self):
+        self.assertEqual(plot_curves.tick_names([16, 64, 256]), ["16", "64", "256"])
+        self.assertEqual(plot_curves.tick_names([16, 32, 8192, 16384])[-2:], ["8192", ""])
+
     def test_points_without_a_neighbour_are_shown_as_points(self):
         self.assertEqual(list(plot_curves.alone(np.array([True, False, True, True, False, True]))),
                          [True, False, False, False, False, True])

@@ -116,6 +116,12 @@ class Tuning(InFolder):
         self.assertEqual(len(panel.texts), 10)
         plot_style.plt.close(figure)
 
+    def test_imported_graphs_have_the_name_of_their_file(self):
+        setting = tuning()["settings"][0]
+        setting["graph"] = {"extents": [], "p": None, "source": "/data/own.graphml"}
+        self.assertTrue(plot_tune.setting_name(setting).startswith("own.graphml, "))
+        self.assertEqual(plot_tune.row_name(setting["graph"]), "own.graphml")
+
     def test_worth_counts_where_there_is_one(self):
         candidate = {"rate": {"value": 2.0, "error": 0.1}}
         self.assertEqual(plot_tune.worth(candidate), (2.0, 0.1))
@@ -227,6 +233,62 @@ class Study(InFolder):
         self.assertIn("crossings-p0.03", names)
         self.assertNotIn("tc", names)
         self.assertNotIn("shift", names)
+
+    def test_one_p_stands_on_a_linear_axis_with_its_value(self):
+        summary = synthetic.summary(ps=(0.03,), sizes=(16, 32))
+        for plot_of in (plot_study.plot_tc, plot_study.plot_shift):
+            panel = drawn(plot_of(summary)[0])[0]
+            self.assertEqual(panel.get_xscale(), "linear")
+            self.assertEqual([tick.get_text() for tick in panel.get_xticklabels()], ["0", "0.03"])
+            self.assertEqual(len([text for text in panel.texts if "(" in text.get_text()]), 1)
+        self.assertEqual((panel.get_yscale(), panel.get_ylim()[0]), ("linear", 0))
+        panel = drawn(plot_study.plot_tc(synthetic.summary())[0])[0]
+        self.assertEqual(panel.get_xscale(), "log")
+        panel.figure.canvas.draw()
+        self.assertIn("0.01", [tick.get_text() for tick in panel.get_xticklabels()])
+        plot_style.plt.close("all")
+
+    def test_the_extrapolation_names_both_abscissae_and_what_is_left_out(self):
+        summary = synthetic.with_errors_of_fits(synthetic.summary(ps=(0.1,), sizes=(16, 32, 64)))
+        point = summary["points"][0]
+        point["tc"]["smallest"] = 256
+        panel = drawn(plot_study.plot_extrapolation([point])[0])[0]
+        self.assertEqual(panel.get_xlabel(), "two sizes: $s = (N_1 N_2)^{-1/2}$")
+        self.assertIn(plot_sizes.LEFT_OUT, legend_of(panel))
+        self.assertIn(r"N \geq 256", legend_of(panel))
+        hollow = [c.lines[0] for c in panel.containers
+                  if c.lines[0].get_markerfacecolor() == "white"]
+        self.assertEqual(sum(len(line.get_xdata()) for line in hollow), 2)
+        # Where the curve of one size meets the limit: another abscissa, left of 0.
+        alone = synthetic.crossing_entry(np.random.default_rng(1), "binder", 64, 64, 2.9, 8.0)
+        alone.update(extents=[[64, 64]], sites=[4096], shift=-1 / 4096)
+        del alone["height_shift"]
+        point["crossings"].append(alone)
+        point["crossings"][0].update(status="none", temperature=None, height=None)
+        panel = drawn(plot_study.plot_extrapolation([point])[0])[0]
+        self.assertIn("one size: $s = -1/N$", panel.get_xlabel())
+        self.assertIn("one size", legend_of(panel))
+        self.assertIn("none found: $U$ of 16, 32", legend_of(panel))
+        self.assertLess(panel.get_xlim()[0], -1 / 4096)
+        for crossing in point["crossings"]:
+            crossing["used"] = True
+        panel = drawn(plot_study.plot_extrapolation([point])[0])[0]
+        self.assertNotIn(plot_sizes.LEFT_OUT, legend_of(panel))
+        plot_style.plt.close("all")
+
+    def test_imported_graphs_have_the_name_of_their_file(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16,))
+        point = summary["points"][0]
+        del point["tc"]
+        point["sizes"][0].update(extents=[], graph="caf\u00e9 $1 of $2")
+        point.update(crossings=[], label="", shift=None)
+        figures = {name: figure for figure, name in plot_study.figures(
+            {"points": [point], "lattice": {"dim": 2}})}
+        self.assertIn("thermodynamics-caf\u00e9 $1 of $2", figures)
+        for figure in figures.values():
+            self.assertEqual(figure.axes[0].get_title(loc="left"), "caf\u00e9 \\$1 of \\$2")
+            figure.draw_without_rendering()
+        plot_style.plt.close("all")
 
     def test_what_a_check_contradicts_is_drawn_hollow_and_said(self):
         summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32, 64))
@@ -465,6 +527,24 @@ class OneTask(InFolder):
         self.assertEqual((status, err), (0, ""))
         self.assertEqual({pathlib.Path(line).stem for line in out.split()},
                          {"t-moments", "t-series", "t-energies", "t-autocorrelation"})
+
+    def test_all_of_many_temperatures_are_drawn_or_said_to_be_left_out(self):
+        path = synthetic.write_task(self.folder / "t.h5", times=60, replicas=4,
+                                    temperatures=[2.0 + 0.1 * k for k in range(9)])
+        task = files.read_task(path)
+        energies = plot_task.plot_energies(task)[0]
+        self.assertEqual(len(energies.axes[0].patches), 9)
+        self.assertIn("temperature", energies.axes[1].get_ylabel())  # the scale of colours
+        curves = plot_task.plot_autocorrelation(task)[0].axes[0]
+        self.assertEqual(len([line for line in curves.lines if len(line.get_xdata()) > 2]), 9)
+        series = plot_task.plot_series(task)[0]
+        self.assertIn("6 of 9 temperatures", series.axes[0].get_title(loc="left"))
+        few = files.read_task(synthetic.write_task(self.folder / "f.h5", times=60, replicas=4))
+        self.assertNotIn(" of ", plot_task.plot_series(few)[0].axes[0].get_title(loc="left"))
+        self.assertEqual(len(plot_task.plot_energies(few)[0].axes), 1)
+        few.extents, few.source = [], "/data/own graph.graphml"
+        self.assertTrue(plot_task.title(few).startswith("own graph.graphml"))
+        plot_style.plt.close("all")
 
     def test_bins_of_the_energy_hold_as_many_energies_each(self):
         for edge, step, values in ((16, 4, 100), (16, 2, 333), (8, 1, 7)):

@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
@@ -85,6 +86,20 @@ class TcTable(unittest.TestCase):
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 self.assertEqual(tc_table.main([str(folder / "none")]), 65)
             self.assertIn("does not exist", said.getvalue())
+
+    def test_one_p_and_none_of_the_exponents(self):
+        seen = []
+        with unittest.mock.patch("rewise.plots.plot_style.save",
+                                 lambda figure, *_: seen.append(figure)):
+            tc_table.draw(tc_table.rows_of([THIRD]), None)
+            tc_table.draw(tc_table.rows_of([FIRST]), None)
+        tc, shift, exponent = seen[0].axes
+        self.assertEqual([axes.get_xscale() for axes in (tc, shift)], ["linear", "linear"])
+        self.assertIn("are needed", exponent.texts[0].get_text())
+        tc, shift, exponent = seen[1].axes
+        self.assertEqual(tc.get_xscale(), "log")
+        self.assertIn("Hawick & James (2006), all $p$",
+                      [text.get_text() for text in exponent.get_legend().get_texts()])
 
 
 if __name__ == "__main__":

@@ -123,8 +123,17 @@ def bars(y, error, shown, panel):
     """Error bars below and above; on a logarithmic axis the lower ones end at a tenth of y."""
     if error is None:
         return None
-    low = np.minimum(error, 0.9 * y) if panel.get("yscale") == "log" else error
-    return np.array([low[shown], error[shown]])
+    low, high = error if isinstance(error, tuple) else (error, error)
+    if panel.get("yscale") == "log":
+        low = np.minimum(low, 0.9 * y)
+    return np.array([low[shown], high[shown]])
+
+
+def spread(curve, name):
+    """Of a time: how far the shortest and the longest of its repeats lie below and above it. None
+    without repeats."""
+    value, low, high = (column(curve, name + end) for end in ("", "_low", "_high"))
+    return None if low is None else (np.maximum(value - low, 0), np.maximum(high - value, 0))
 
 
 def whole_ticks(values, scale, most=8):
@@ -136,12 +145,24 @@ def whole_ticks(values, scale, most=8):
     return at if few and apart and all(x > 0 and x == int(x) for x in at) else []
 
 
+def tick_names(at):
+    """Names of ticks on a logarithmic axis, none where it would touch the one before."""
+    names, last = [], None
+    for x in at:
+        name = f"{x:g}"
+        touches = last is not None and \
+            np.log(x / last) < 0.025 * len(name) * np.log(at[-1] / at[0])
+        names.append("" if touches else name)
+        last = last if touches else x
+    return names
+
+
 def set_ticks(axis, values, scale):
     """Ticks that tell something: on a logarithmic axis those of plain numbers."""
     values = values[np.isfinite(values)]
     at = whole_ticks(values, scale)
     if at:
-        axis.set_ticks(at, [f"{x:g}" for x in at])
+        axis.set_ticks(at, tick_names(at))
         axis.set_ticks([], minor=True)
     elif scale == "log":
         style.plain_log_ticks(axis, values[values > 0])
@@ -153,83 +174,163 @@ def alone(shown):
     return shown & ~padded[:-2] & ~padded[2:]
 
 
-def draw_theirs(axes, panel):
-    """What is known of the paper's curves: open symbols of their own."""
+def their_label(curve):
+    """With where in the paper the numbers are."""
+    source = curve.get("source")
+    return curve["label"] + (f" ({source})" if source else "")
+
+
+def draw_theirs(axes, panel, ours):
+    """What is known of the paper's curves: open symbols of their own; lines where it is an abscissa
+    or an ordinate alone; a slope through our last point. `ours`: [(x, y)]."""
+    lines = ["--", ":", "-.", (0, (1, 3))]
     for index, curve in enumerate(panel.get("theirs", [])):
-        style.points(axes, curve["x"], curve["y"], None, index, label=curve["label"],
-                     color=style.THEIRS, linestyle=":", linewidth=0.8, markersize=5,
-                     fillstyle="none")
+        look = {"color": style.THEIRS, "linewidth": 0.9, "linestyle": lines[index % len(lines)],
+                "label": their_label(curve)}
+        if "slope" in curve:
+            ends = [(x[ok], y[ok]) for x, y in ours for ok in [np.isfinite(x) & np.isfinite(y)]
+                    if ok.any()]
+            if not ends:
+                continue
+            x, y = max(ends, key=lambda end: end[0].max())
+            at = np.array([max(min(end[0].min() for end in ends), x.max() / 10), x.max()])
+            axes.plot(at, y[np.argmax(x)] * (at / x.max()) ** curve["slope"], zorder=1, **look)
+        elif "y" not in curve:
+            for number, x in enumerate(curve["x"]):
+                axes.axvline(x, **look | ({"label": None} if number else {}))
+        elif "x" not in curve:
+            for number, y in enumerate(curve["y"]):
+                axes.axhline(y, **look | ({"label": None} if number else {}))
+        else:
+            style.points(axes, curve["x"], curve["y"], None, index, label=look["label"],
+                         color=style.THEIRS, linestyle=":", linewidth=0.8, markersize=5,
+                         fillstyle="none", zorder=4)
+
+
+MOST_CURVES = len(style.COLOURS)  # that colours tell apart
+
+
+def temperatures_of(curves):
+    """The temperature of each where nothing else tells them apart and they are too many for colours
+    of their own; else None."""
+    if len(curves) <= MOST_CURVES:
+        return None
+    others = {tuple((k, v) for k, v in curve["keys"].items() if k != "temperature")
+              for curve in curves}
+    if len(others) > 1 or any("temperature" not in curve["keys"] for curve in curves):
+        return None
+    return [float(curve["keys"]["temperature"]) for curve in curves]
+
+
+def looks(curves):
+    """Colour, marker and line of each."""
+    temperatures = temperatures_of(curves)
+    lines = ["-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
+    for index in range(len(curves)):
+        look = style.look(index) | {"linestyle": lines[index // MOST_CURVES % len(lines)]}
+        if temperatures:
+            look |= {"color": style.colours_of(temperatures)[index], "linestyle": "-"}
+        yield look
+
+
+def draw_curve(axes, curve, panel, look, label, few):
+    """One curve; gives whether it shows anything."""
+    x, y = column(curve, panel["x"]), column(curve, panel["y"])
+    if x is None or y is None:
+        raise DataError(f"table '{panel['table']}' has no column '{panel['x']}' or "
+                        f"'{panel['y']}'")
+    x_spread, repeats = spread(curve, panel["x"]), spread(curve, panel["y"])
+    error = repeats or column(curve, panel["y"] + "_error")
+    shown = np.isfinite(x) & np.isfinite(y)
+    for scale, values in (("xscale", x), ("yscale", y)):
+        if panel.get(scale) == "log":
+            shown &= values > 0
+    if panel.get("yscale") == "log" and error is not None and not repeats:
+        shown &= ~(error >= 0.99 * np.abs(y))  # a single count, say
+    if not shown.any():
+        return False
+    colour, line = look["color"], look["linestyle"]
+    if few and panel.get("lines") != "only":
+        x_bars = None if x_spread is None else np.array([part[shown] for part in x_spread])
+        axes.errorbar(x[shown], y[shown], bars(y, error, shown, panel), x_bars, linestyle="none",
+                      color=colour, marker=look["marker"], elinewidth=0.8, zorder=3, label=label)
+        axes.plot(x, np.where(shown, y, np.nan), color=colour, linewidth=0.6, alpha=0.7,
+                  linestyle=line)
+    else:
+        # A line breaks where points are not shown.
+        axes.plot(x, np.where(shown, y, np.nan), color=colour, label=label, linewidth=0.9,
+                  linestyle=line)
+        axes.plot(x[alone(shown)], y[alone(shown)], ".", color=colour, markersize=3)
+        if error is not None:
+            low, high = bars(y, error, slice(None), panel)
+            axes.fill_between(x, y - low, y + high, where=shown, color=colour, alpha=0.2,
+                              linewidth=0)
+        if x_spread is not None:
+            axes.fill_betweenx(y, x - x_spread[0], x + x_spread[1], where=shown, color=colour,
+                               alpha=0.15, linewidth=0)
+    if panel.get("also"):
+        other_x = column(curve, panel.get("also_x", panel["x"]))
+        axes.plot(other_x, column(curve, panel["also"]), color=colour, linewidth=0.8,
+                  linestyle="--")
+    return True
 
 
 def draw_panel(axes, tables, panel):
     """One panel; gives whether it shows anything."""
     curves = chosen(tables.get(panel["table"], []), panel.get("only", ""))
-    drawn = False
     few = all(len(curve["columns"].get(panel["x"], [])) <= 40 for curve in curves)
     nameless = "ours" if panel.get("theirs") else None
-    for index, (curve, label) in enumerate(zip(curves, labels(curves))):
-        label = label or nameless
-        x, y = column(curve, panel["x"]), column(curve, panel["y"])
-        if x is None or y is None:
-            raise DataError(f"table '{panel['table']}' has no column '{panel['x']}' or "
-                            f"'{panel['y']}'")
-        error = column(curve, panel["y"] + "_error")
-        shown = np.isfinite(x) & np.isfinite(y)
-        for scale, values in (("xscale", x), ("yscale", y)):
-            if panel.get(scale) == "log":
-                shown &= values > 0
-        if panel.get("yscale") == "log" and error is not None:
-            shown &= ~(error >= 0.99 * np.abs(y))  # a single count, say
-        if not shown.any():
-            continue
-        look = style.look(index)
-        if few and panel.get("lines") != "only":
-            style.points(axes, x[shown], y[shown], bars(y, error, shown, panel), index,
-                         label=label)
-            axes.plot(x, np.where(shown, y, np.nan), color=look["color"], linewidth=0.6, alpha=0.7)
-        else:
-            # A line breaks where points are not shown.
-            axes.plot(x, np.where(shown, y, np.nan), color=look["color"], label=label,
-                      linewidth=0.9)
-            axes.plot(x[alone(shown)], y[alone(shown)], ".", color=look["color"], markersize=3)
-            if error is not None:
-                low, high = bars(y, error, slice(None), panel)
-                axes.fill_between(x, y - low, y + high, where=shown, color=look["color"],
-                                  alpha=0.2, linewidth=0)
-        if panel.get("also"):
-            other_x = column(curve, panel.get("also_x", panel["x"]))
-            axes.plot(other_x, column(curve, panel["also"]), color=look["color"], linewidth=0.8,
-                      linestyle="--")
-        drawn = True
-    draw_theirs(axes, panel)
+    temperatures = temperatures_of(curves)
+    names = [None] * len(curves) if temperatures else labels(curves)
+    drawn = [draw_curve(axes, curve, panel, look, name or nameless, few)
+             for curve, look, name in zip(curves, looks(curves), names)]
+    draw_theirs(axes, panel, [(column(curve, panel["x"]), column(curve, panel["y"]))
+                              for curve in curves])
     axes.set_xscale(panel.get("xscale", "linear"))
     axes.set_yscale(panel.get("yscale", "linear"))
     for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
         if curves:
             values = [column(curve, panel[name]) for curve in curves]
-            values += [np.array(curve[name], float) for curve in panel.get("theirs", [])]
+            values += [np.array(curve.get(name, []), float) for curve in panel.get("theirs", [])]
             set_ticks(axis, np.concatenate(values), panel.get(name + "scale", "linear"))
     axes.set_xlabel(label_of(panel.get("xlabel") or panel["x"]))
     axes.set_ylabel(label_of(panel.get("ylabel") or panel["y"]))
-    if not drawn:
+    if not any(drawn):
         axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center",
                   color=style.GREY)
     if panel.get("title"):
         axes.set_title(panel["title"], loc="left")
-    if axes.get_legend_handles_labels()[0]:
+    if temperatures:
+        style.temperature_bar(axes.figure, temperatures, axes)
+    entries = axes.get_legend_handles_labels()[0]
+    if len(entries) > style.MOST_INSIDE and axes.get_gridspec().ncols == 1:
+        style.legend_beside(axes)
+    elif entries:
         axes.legend(**style.SMALL_LEGEND)
-    return drawn
+    return any(drawn)
 
 
-def compose(panels, tables_of):
-    """A figure of the panels, two a row; tables_of(panel) gives the tables it draws from."""
+def compose(panels, tables_of, width=None):
+    """A figure of the panels, two a row; tables_of(panel) gives the tables it draws from; of one
+    panel `width` inches wide."""
     columns = 1 if len(panels) == 1 else 2
-    figure, axes = style.new_figure(columns=columns, rows=-(-len(panels) // columns))
+    figure, axes = style.new_figure(columns=columns, rows=-(-len(panels) // columns),
+                                    width=width if columns == 1 else None)
     drawn = [draw_panel(panel_axes, tables_of(panel), panel)
              for panel_axes, panel in zip(axes.flat, panels)]
     for spare in list(axes.flat)[len(panels):]:
         spare.set_axis_off()
     return figure if any(drawn) else None
+
+
+def split(panel, tables):
+    """The panel, or one for each schedule where colours cannot tell all temperatures and schedules
+    apart."""
+    curves = tables.get(panel["table"], [])
+    schedules = list(dict.fromkeys(curve["keys"].get("schedule") for curve in curves))
+    if len(curves) <= MOST_CURVES or len(schedules) == 1 or len(curves) == len(schedules):
+        return [panel]
+    return [panel | {"only": f"schedule={schedule}", "title": schedule} for schedule in schedules]
 
 
 def heading(data):
@@ -262,23 +363,51 @@ def tables_of(data, panel):
 
 VERDICT_LINE = 0.1  # inches
 VERDICTS = {"agrees": "+", "disagrees": "x", "undecided": "?"}
+TIMES = ("Times are medians over repeats; bars and bands go from the shortest to the longest. They "
+         "depend on the machine and on what else it does.")
+
+
+def has_times(sets):
+    """Whether any of these sets of curves has times with repeats."""
+    return any(name.endswith("_low") for data in sets for curves in data["tables"].values()
+               for curve in curves for name in curve["columns"])
+
+
+def note_below(figure, lines, width):
+    """Lines of small text below the panels, which lose no room to it."""
+    text = "\n".join(textwrap.fill(line, width, subsequent_indent="      " if line[:1] == "["
+                                   else "") for line in lines)
+    if text:
+        figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
+        wide, high = figure.get_size_inches()
+        figure.set_size_inches(wide, high + VERDICT_LINE * (text.count("\n") + 1))
+
+
+def caption(data):
+    """The verdicts of a figure of `reproduce`, what they mean, and what its panels lack."""
+    lines = [f"[{VERDICTS[c['verdict']]}] {c['claim']}: {c['detail']}" for c in data["checks"]]
+    if data["checks"]:
+        lines.append(", ".join(f"[{sign}] {word}" for word, sign in VERDICTS.items()) + ". "
+                     + data.get("verdicts", ""))
+    if any(panel.get("theirs") for panel in data["panels"]):
+        lines.append("Grey symbols and lines: numbers of the paper, with their place in it.")
+    without = [str(k) for k, panel in enumerate(data["panels"], 1) if not panel.get("theirs")]
+    if without:
+        which = "these curves" if len(without) == len(data["panels"]) else \
+            f"the curves of panel{'s' * (len(without) > 1)} {', '.join(without)}"
+        lines.append(f"Text, tables and captions of the paper give no numbers of {which}.")
+    if has_times(data["runs"].values()):
+        lines.append(TIMES)
+    return lines
 
 
 def draw_figure(data, folder):
     """A figure of `reproduce`: its panels, with the verdicts below."""
-    figure = compose(data["panels"], lambda panel: tables_of(data, panel))
+    figure = compose(data["panels"], lambda panel: tables_of(data, panel), width=5.2)
     if figure is None:
         return []
     figure.suptitle(f"{data['paper']}, {data['scale']} scale", fontsize=9, x=0.01, ha="left")
-    width = 165 if len(data["panels"]) > 1 else 78
-    text = "\n".join(textwrap.fill(f"[{VERDICTS[c['verdict']]}] {c['claim']}: {c['detail']}", width,
-                                   subsequent_indent="      ")
-                     for c in data["checks"])
-    if text:
-        figure.supxlabel(text, fontsize=6.5, x=0.01, ha="left", color=style.GREY)
-        wide, high = figure.get_size_inches()  # the text takes nothing from the panels
-        figure.set_size_inches(wide, high + VERDICT_LINE * (text.count("\n") + 1))
-    style.give_legends_room(figure)  # last: titles take from the panels
+    note_below(figure, caption(data), 165 if len(data["panels"]) > 1 else 122)
     return style.save(figure, folder, data["name"])
 
 
@@ -287,11 +416,13 @@ def draw(data, folder):
     if data["kind"] == "figure":
         return draw_figure(data, folder)
     def make(name, panels):
+        panels = [part for panel in panels for part in split(panel, data["tables"])]
         figure = compose(panels, lambda panel: data["tables"])
         if figure is None:
             return None
-        figure.axes[0].set_title(heading(data), loc="left")
-        style.give_legends_room(figure)
+        figure.suptitle(heading(data), fontsize=9, x=0.01, ha="left")
+        seconds = any("seconds" in panel["x"] or "seconds" in panel["y"] for panel in panels)
+        note_below(figure, [TIMES] if seconds and has_times([data]) else [], 150)
         return figure, name
     return style.save_all([partial(make, name, panels)
                            for name, panels in PANELS.get(data["kind"], {}).items()], folder)

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from . import plot_style as style
+from .plot_sizes import LEFT_OUT
 from ..files import array, extents_label, value_and_error, with_error
 
 # What a temperature comes from: the entry of "peaks", and how it is called.
@@ -73,7 +74,8 @@ def plot_temperatures(point):
         used = np.array([size["peaks"]["used"] for size in point["sizes"]])
         style.points(left, x[used], t[used, 0], t[used, 1], index, label)
         if not used.all():
-            style.points(left, x[~used], t[~used, 0], t[~used, 1], index, markerfacecolor="none")
+            style.points(left, x[~used], t[~used, 0], t[~used, 1], index, markerfacecolor="none",
+                         label=None if index else LEFT_OUT)
         for fit in point["extrapolations"]:
             if fit["quantity"] != quantity or fit["exponent"] != exponent or not fit["ok"]:
                 continue

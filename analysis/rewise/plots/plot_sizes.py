@@ -4,15 +4,23 @@ neighbouring sizes against their finite-size terms, with the fits that give the 
 import numpy as np
 
 from . import plot_style as style
-from ..files import (array, in_formula, refused, status_of, value_and_error, whole,
-                     whole_or_statistical)
+from ..files import (array, extents_label, in_formula, refused, size_label, status_of,
+                     value_and_error, whole, whole_or_statistical)
 
 QUANTITIES = ["binder", "scaled_m2"]
 
 
+def is_imported(point):
+    """Whether it is a graph from a file, which has no p that is known."""
+    return any(not size["extents"] for size in point.get("sizes", []))
+
+
 def p_label(point):
-    """The point's p, and what else tells it from others of a sweep."""
+    """The point's p, or the file of an imported graph, and what else tells it from others of a
+    sweep."""
     p, others = point["p"], point_label(point)
+    if is_imported(point):
+        return size_label(point["sizes"][0]) + others
     exponent = int(np.floor(np.log10(p))) if p > 0 else 0
     if exponent > -4:
         return f"$p = {p:g}${others}"
@@ -50,11 +58,13 @@ def found(point, quantity):
             if crossing["quantity"] == quantity and crossing["status"] == "found"]
 
 
+LEFT_OUT = "left out of the fit"
+
+
 def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
-    """Crossings with their errors: filled where the fit used them, open where it left them out;
+    """Crossings with their errors: filled where the fit used them, hollow where it left them out;
     gives the abscissa farthest from 0."""
     widest = 0.0
-    none_used = not any(c.get(used, True) for c in group)
     for which in (True, False):
         chosen = [c for c in group if c.get(abscissa) is not None and c.get(used, True) == which]
         x = array([c[abscissa] for c in chosen])
@@ -62,12 +72,31 @@ def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
         if not len(x):
             continue
         face = {} if which else {"markerfacecolor": "white"}
-        shown = label if which else f"{label}: left out" if none_used else "left out"
-        if shown in panel.get_legend_handles_labels()[1]:
-            shown = None
-        style.points(panel, x, y[:, 0], y[:, 1], index, shown, **face)
+        style.points(panel, x, y[:, 0], y[:, 1], index, label, **face)
+        label = None
         widest = max([widest, *x], key=abs)
     return widest
+
+
+def explain(panel, point, group, used):
+    """Entries of the legend: that hollow symbols are left out of the fit, where there are any, and
+    which sizes have no crossing in their window."""
+    if any(not c.get(used, True) for c in group):
+        panel.plot([], [], linestyle="none", marker="o", color=style.GREY, markerfacecolor="white",
+                   label=LEFT_OUT)
+    for quantity in QUANTITIES:
+        missing = [c for c in point.get("crossings", []) if c["quantity"] == quantity
+                   and c["status"] != "found" and len(c["sites"]) == 2]
+        if missing and any(c["quantity"] == quantity for c in group):
+            sizes = "; ".join(", ".join(size_name(extents) for extents in c["extents"])
+                              for c in missing)
+            panel.plot([], [], linestyle="none",
+                       label=f"none found: {quantity_label(quantity, point)} of {sizes}")
+
+
+def size_name(extents):
+    """32, or 32 x 16."""
+    return extents_label(extents).removeprefix("$L = ").replace("$", "")
 
 
 def draw_fit(panel, limit, widest, good=True, least=0.0):
@@ -75,8 +104,9 @@ def draw_fit(panel, limit, widest, good=True, least=0.0):
     fit of greatest weight, where the limit is an average over several), each with the band of its
     error where the summary has the covariance; one label with chi^2 for all."""
     value, error = value_and_error(limit.get("fit_limit", limit))
-    label = rf"fit, $\chi^2/\mathrm{{dof}} = {limit['chi2']:.1f}/{limit['dof']}$" \
-        if limit.get("chi2") is not None and limit.get("dof") is not None else "fit"
+    label = rf"fit, $N \geq {limit['smallest']:g}$" if limit.get("smallest") else "fit"
+    if limit.get("chi2") is not None and limit.get("dof") is not None:
+        label += rf", $\chi^2/\mathrm{{dof}} = {limit['chi2']:.1f}/{limit['dof']}$"
     x = np.linspace(1.05 * least, 1.05 * widest, 81)
     lines = [(QUANTITIES.index(fit["quantity"]), *value_and_error(fit.get("amplitude")),
               fit.get("covariance")) for fit in limit.get("fit") or []
@@ -138,27 +168,30 @@ def title_of(point):
 
 def plot_extrapolation(points):
     """Crossing temperatures of neighbouring sizes against their finite-size shift, and to the left
-    those of U with its limit, with the fit that gives Tc at N = infinity and its error band. Open
-    symbols were left out of the fit; an open star is a value that a check contradicts."""
+    those of U with its limit, which have an abscissa of their own, with the fit that gives Tc at
+    N = infinity and its error band. Hollow symbols were left out of the fit; a hollow star is a
+    value that a check contradicts."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         pairs = {quantity: [c for c in found(point, quantity) if len(c["sites"]) == 2]
                  for quantity in QUANTITIES}
         widest = max(draw_crossings(panel, pairs[quantity], "shift", "temperature", "used",
-                                    index, "crossings of " + quantity_label(quantity, point))
+                                    index, quantity_label(quantity, point) + ", two sizes")
                      for index, quantity in enumerate(QUANTITIES))
         alone = [c for c in found(point, "binder") if len(c["sites"]) == 1]
         least = draw_crossings(panel, alone, "shift", "temperature", "used", len(QUANTITIES),
-                               r"$U = U^*$, $s = -1/N$")
+                               r"$U = U^*$, one size")
         good = point.get("tc") is not None
         limit = point["tc"] if good else refused(point)
         if limit is not None:
             draw_fit(panel, limit, widest, good, least)
             draw_limit(panel, limit, r"T_{\mathrm{c}}", good)
-        if is_regular(point):
-            panel.set_xlabel(r"$s = (N_1^{-w} - N_2^{-w})\,/\,(N_2^{\,y} - N_1^{\,y})$")
-        else:
-            panel.set_xlabel(r"$s = (N_1 N_2)^{-1/2}$")
+        explain(panel, point, [*pairs["binder"], *pairs["scaled_m2"], *alone], "used")
+        of_pairs = (r"$s = (N_1^{-w} - N_2^{-w})\,/\,(N_2^{\,y} - N_1^{\,y})$" if is_regular(point)
+                    else r"$s = (N_1 N_2)^{-1/2}$")
+        panel.set_xlabel(f"two sizes: {of_pairs}" + ("\none size: $s = -1/N$" if alone else ""))
+        if alone:  # from one abscissa to the other
+            panel.axvline(0, color=style.GREY, linewidth=0.5, zorder=0)
         panel.set_ylabel(r"crossing temperature $T_\times$ ($J/k_{\mathrm{B}}$)")
         from_zero(panel, widest, least)
         name_panel(panel, point)
@@ -197,8 +230,10 @@ def plot_binder_limit(points):
     fit's error band and the universal value expected."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
-        widest = draw_crossings(panel, found(point, "binder"), "height_shift", "height",
-                                "height_used", 0, r"$U$ at the crossings")
+        pairs = [c for c in found(point, "binder") if len(c["sites"]) == 2]
+        widest = draw_crossings(panel, pairs, "height_shift", "height", "height_used", 0,
+                                r"$U$ at the crossings")
+        explain(panel, point, pairs, "height_used")
         limit = point.get("binder_limit")
         if limit is not None:
             draw_fit(panel, limit, widest)

@@ -7,9 +7,9 @@ import numpy as np
 
 from . import plot_peaks, plot_sweep
 from . import plot_style as style
-from .plot_sizes import (QUANTITIES, found, grid, m2_scaling, p_label, plot_binder_limit,
-                         plot_extrapolation, tc_of, title_of)
-from ..files import (array, extents_label, in_formula, refused, schedule_label, status_of,
+from .plot_sizes import (QUANTITIES, found, grid, is_imported, m2_scaling, p_label,
+                         plot_binder_limit, plot_extrapolation, tc_of, title_of)
+from ..files import (array, in_formula, refused, schedule_label, size_label, status_of,
                      value_and_error, whole, whole_or_statistical, with_error)
 
 MOST_ANNOTATED = 6  # values written beside their points
@@ -18,7 +18,10 @@ ONE_OVER_GAMMA = {2: 4 / 7, 3: 1 / 1.237075}
 
 
 def p_name(point):
-    label = point.get("label")
+    """What stands for the point in the names of its plots."""
+    label = (point.get("label") or "").replace("/", "_")
+    if is_imported(point):
+        return label or point["sizes"][0].get("graph", "graph").replace("/", "_")
     return f"p{point['p']:g}" + (f"-{label}" if label else "")
 
 
@@ -45,7 +48,7 @@ def draw_curve(axes, size, quantity, index, window, label=None):
     value, error = array(curve["value"]), array(curve["error"])
     shown = (temperature >= window[0]) & (temperature <= window[1])
     style.points(axes, temperature[shown], value[shown], error[shown], index,
-                 label or extents_label(size["extents"]))
+                 label or size_label(size))
     colour = style.look(index)["color"]
     fine = size.get("fine") or {}
     if quantity in fine:
@@ -175,7 +178,7 @@ def plot_collapse(points):
             value, error = (array(fine["binder"][key]) for key in ("value", "error"))
             near = np.abs(x) <= found["range"]
             style.points(panel, x[near], value[near], error[near], index,
-                         extents_label(size["extents"]))
+                         size_label(size))
         panel.set_xlabel(r"$(T - T_{\mathrm{c}})\,N^{\,y}$ ($J/k_{\mathrm{B}}$)")
         panel.set_ylabel(style.LABELS["binder"])
         title = rf"{p_label(point)}: $T_{{\mathrm{{c}}}} = {in_formula(tc, tc_error)}$"
@@ -192,7 +195,7 @@ def draw_floors(panel, sizes):
     floors = {}
     for size in sizes:
         if size.get("every"):
-            floors.setdefault(size["every"] / 2, []).append(extents_label(size["extents"]))
+            floors.setdefault(size["every"] / 2, []).append(size_label(size))
     for number, (floor, names) in enumerate(sorted(floors.items())):
         of = f" ({', '.join(names)})" if len(floors) > 1 else ""
         panel.axhline(floor, color=style.GREY, linewidth=0.8, zorder=1,
@@ -208,7 +211,7 @@ def plot_tau(summary, point):
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):
         schedule = schedule_label(size, summary.get("sampling", {}).get("schedule", ""))
-        label = f"{extents_label(size['extents'])}, {schedule}"
+        label = f"{size_label(size)}, {schedule}"
         draw_curve(panel, size, "tau", index, (-np.inf, np.inf), label)
     sizes = [size for size in point["sizes"] if size.get("tau")]
     floors = draw_floors(panel, sizes)
@@ -217,13 +220,12 @@ def plot_tau(summary, point):
     panel.set_ylabel(r"$\tau_{\mathrm{int}}(m^2)$ (cycles)")
     panel.set_title(p_label(point), loc="left")
     panel.legend(**style.SMALL_LEGEND)
-    style.give_legends_room(figure)
     return figure, f"tau-{p_name(point)}"
 
 
 def plot_tc(summary):
-    """Tc(p), with Tc(0) as a line, since p runs on a logarithmic axis. Open: what a check
-    contradicts, which is no result."""
+    """Tc(p), with Tc(0) as a line, since p runs on a logarithmic axis; of one p on a linear one,
+    beside Tc(0). Open: what a check contradicts, which is no result."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     points = [point for point in summary["points"] if point["p"] > 0]
@@ -237,10 +239,7 @@ def plot_tc(summary):
             style.points(panel, p, tc, error, 0, label, **face)
     if len(known) <= MOST_ANNOTATED:
         for x, value, error in known:
-            panel.annotate(with_error(value, error), (x, value - np.nan_to_num(error)),
-                           xytext=(0, -4), textcoords="offset points", ha="center", va="top",
-                           fontsize=7, bbox={"facecolor": "white", "edgecolor": "none",
-                                             "alpha": 0.8, "pad": 0.5})
+            name_value(panel, x, value, error)
     tc0 = summary.get("tc0") or {}
     value, error = value_and_error(tc0 or None)
     if np.isfinite(value):
@@ -251,12 +250,31 @@ def plot_tc(summary):
     if np.isfinite(measured) and tc0.get("source") != "measured":
         panel.axhline(measured, color=style.COLOURS[0], linewidth=0.8, linestyle=":",
                       label=rf"measured ${in_formula(*value_and_error(tc0['measured']))}$")
-    panel.set_xscale("log")
     panel.margins(x=0.15, y=0.15)
-    panel.set_xlabel(style.REWIRED)
+    p_axis(panel, [point[0] for point in known + contradicted])
     panel.set_ylabel(style.CRITICAL)
     style.legend_above(panel)
     return figure, "tc"
+
+
+def name_value(panel, x, value, error):
+    """A value beneath its point."""
+    panel.annotate(with_error(value, error), (x, value - np.nan_to_num(error)), xytext=(0, -4),
+                   textcoords="offset points", ha="center", va="top", fontsize=7,
+                   bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5})
+
+
+def p_axis(panel, p):
+    """An abscissa for these p > 0: logarithmic with plain numbers, or linear from 0 where there is
+    one value, which would not show a logarithmic axis' scale."""
+    panel.set_xlabel(style.REWIRED)
+    if len(set(p)) == 1:
+        panel.set_xscale("linear")
+        panel.set_xlim(0, 2 * p[0])
+        panel.set_xticks([0, p[0]], ["0", style.plain_number(p[0])])
+        return
+    panel.set_xscale("log")
+    style.plain_log_ticks(panel.xaxis, p)
 
 
 def draw_power_law(panel, law):
@@ -284,6 +302,12 @@ def plot_shift(summary):
     known = [(point["p"], *value_and_error(point.get("shift"))) for point in summary["points"]]
     p, shift, error = np.array([k for k in known if k[0] > 0 and k[1] > 0]).reshape(-1, 3).T
     style.points(above, p, shift, error, 0)
+    above.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
+    if len(p) == 1:  # no power to see: linear axes, which meet where p and the shift are 0
+        name_value(above, p[0], shift[0], error[0])
+        above.set_ylim(0, 1.3 * (shift[0] + np.nan_to_num(error[0])))
+        p_axis(above, p)
+        return figure, "shift"
     for law in summary.get("power_laws", [])[:1]:
         draw_power_law(above, law)
     theory = ONE_OVER_GAMMA.get(summary.get("lattice", {}).get("dim"))
@@ -291,15 +315,14 @@ def plot_shift(summary):
         x = np.array([p.min(), p.max()])
         above.plot(x, shift[np.argmin(p)] * (x / p.min()) ** theory, color=style.GREY,
                    linestyle="--", linewidth=0.8, label=rf"slope $1/\gamma = {theory:.3f}$")
-    above.set_xscale("log")
     above.set_yscale("log")
     style.plain_log_ticks(above.yaxis, shift)
-    above.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
     if above.get_legend_handles_labels()[1]:
         above.legend(loc="upper left", fontsize=7)
     if local:
         draw_local_exponents(axes[1, 0], local, theory)
-    axes[-1, 0].set_xlabel(style.REWIRED)
+    p_axis(axes[-1, 0], p)
+    above.set_xlabel("" if local else style.REWIRED)
     return figure, "shift"
 
 

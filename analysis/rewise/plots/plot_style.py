@@ -10,7 +10,9 @@ import pathlib
 import pickle
 
 import matplotlib
+import matplotlib.cm
 import matplotlib.collections
+import matplotlib.colors
 import matplotlib.pyplot as plt
 import matplotlib.ticker
 import numpy as np
@@ -64,7 +66,7 @@ RC = {
     "axes.linewidth": 0.6, "lines.linewidth": 1.0, "lines.markersize": 3.5,
     "errorbar.capsize": 1.5, "legend.handlelength": 1.6,
     "legend.edgecolor": "none", "legend.framealpha": 0.8, "legend.fancybox": False,
-    "legend.borderpad": 0.2,
+    "legend.borderpad": 0.2, "legend.borderaxespad": 0.8,  # clear of the ticks, which point inwards
     "figure.constrained_layout.use": True, "figure.dpi": 200, "pdf.fonttype": 42,
     "axes.formatter.useoffset": False,
     "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
@@ -84,6 +86,25 @@ def look(index):
     turn = index // len(COLOURS)
     return {"color": COLOURS[index % len(COLOURS)],
             "marker": MARKERS[(index + turn) % len(MARKERS)]}
+
+
+# Of temperatures, low to high: without the lightest end, which does not show on white.
+SHADES = matplotlib.colors.ListedColormap(
+    matplotlib.colormaps["plasma"](np.linspace(0, 0.88, 256)), name="temperatures")
+
+
+def colours_of(temperatures):
+    """A colour for each, by its value."""
+    low, high = min(temperatures), max(temperatures)
+    return [SHADES((t - low) / ((high - low) or 1)) for t in temperatures]
+
+
+def temperature_bar(figure, temperatures, beside=None):
+    """The scale of colours_of(), right of all panels or of one."""
+    scale = matplotlib.cm.ScalarMappable(
+        matplotlib.colors.Normalize(min(temperatures), max(temperatures)), SHADES)
+    panels = beside or [axes for axes in figure.axes if axes.axison]
+    figure.colorbar(scale, ax=panels, pad=0.01, aspect=30).set_label(TEMPERATURE)
 
 
 def points(axes, x, y, error, index, label=None, **keywords):
@@ -135,17 +156,18 @@ def plain_log_ticks(axis, values):
     span = max(values) / min(values)
     if span < 3:  # as good as linear
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)))
-    elif span < 100:
-        axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 3, 5) if span < 30
-                                                            else (1, 2, 5)))
+    powers = min(values) < 1e-3 or max(values) >= 1e5  # one way for all ticks; these are wide
+    if 3 <= span < 100:
+        axis.set_major_locator(matplotlib.ticker.LogLocator(
+            subs=(1, 3) if powers else (1, 2, 3, 5) if span < 30 else (1, 2, 5)))
     if span < 100:
-        powers = min(values) < 1e-3 or max(values) >= 1e5  # one way for all ticks
         axis.set_major_formatter(
             matplotlib.ticker.FuncFormatter(lambda x, _: plain_number(x, powers)))
         axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
 
 
-SMALL_LEGEND = {"fontsize": 6.5, "handlelength": 1.2, "labelspacing": 0.25, "borderaxespad": 0.3}
+SMALL_LEGEND = {"fontsize": 6.5, "handlelength": 1.2, "labelspacing": 0.25, "borderaxespad": 1.0}
+MOST_INSIDE = 8  # entries of a legend that a panel as wide as the figure has room for
 
 
 def legend_above(axes):
@@ -154,9 +176,17 @@ def legend_above(axes):
                 borderaxespad=0.2, handletextpad=0.4)
 
 
+def legend_beside(axes):
+    """A legend with many entries, right of the panel; the layout makes room for it."""
+    axes.legend(**SMALL_LEGEND | {"borderaxespad": 0}, loc="upper left", bbox_to_anchor=(1.03, 1))
+
+
 def covers_data(legend, axes):
-    """Whether a legend lies over lines, points or error bars; after the figure was laid out."""
+    """Whether a legend lies over lines, points, error bars or texts; after the figure was laid
+    out."""
     box = legend.get_window_extent()
+    if any(box.overlaps(text.get_window_extent()) for text in axes.texts if text.get_text()):
+        return True
     drawn = [(line.get_transform(), line.get_xydata()) for line in axes.lines]
     drawn += [(bars.get_transform(), bar) for bars in axes.collections
               if isinstance(bars, matplotlib.collections.LineCollection)
@@ -173,13 +203,20 @@ def covers_data(legend, axes):
 
 def give_legends_room(figure):
     """Where no corner of a panel is free for its legend, the ordinate is made longer for it."""
+    if not any(axes.get_legend() for axes in figure.axes):
+        return
     figure.draw_without_rendering()
     for axes in figure.axes:
         legend = axes.get_legend()
         if legend is None or not covers_data(legend, axes):
             continue
         columns = 2 if len(legend.get_texts()) > 3 else 1
-        axes.legend(**SMALL_LEGEND, loc="upper right", ncols=columns, columnspacing=1)
+        handles, labels = axes.get_legend_handles_labels()
+        handle_of = dict(zip(labels, handles))
+        texts = [text.get_text() for text in legend.get_texts()]
+        axes.legend([handle_of[text] for text in texts], texts, **SMALL_LEGEND,
+                    title=legend.get_title().get_text() or None, title_fontsize=6.5,
+                    loc="upper right", ncols=columns, columnspacing=1)
         figure.draw_without_rendering()
         share = axes.get_legend().get_window_extent().height / axes.get_window_extent().height
         forward = axes.yaxis.get_transform().transform
@@ -201,6 +238,7 @@ def save(figure, folder, name):
     there half, and a link of that name is replaced, not followed."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    give_legends_room(figure)
     png, pdf = io.BytesIO(), io.BytesIO()
     FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
     figure.set_layout_engine("none")  # laid out by the first; working it out takes its time

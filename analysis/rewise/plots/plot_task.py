@@ -1,22 +1,24 @@
 """Figures of one task file: its time series, their autocorrelation, histograms of the energy, and
 the moments against T."""
 
+import pathlib
 from functools import partial
 
 import numpy as np
 
 from . import plot_style as style
-from ..files import extents_label, with_error
+from ..files import extents_label, plain_text, with_error
 from ..series import autocorrelation, jackknife, mean_and_error, tau_int
 
-MOST_CURVES = 6      # temperatures in one panel
+MOST_CURVES = 6      # temperatures with a colour, a row or an entry of the legend of their own
 SHOWN_REPLICAS = 2   # of the series: the first starts cold, the second hot
 MOST_POINTS = 4000   # of a series: a plot has no more columns than that
 MOST_BINS = 120      # of a histogram
 
 
 def title(task):
-    words = [extents_label(task.extents)]
+    words = [extents_label(task.extents) if task.extents or not task.source
+             else plain_text(pathlib.Path(task.source).name)]
     if task.extents:
         words += [f"$p = {task.p:g}$", f"'{task.rule}'"]
     if task.configuration.get("sampling.model") == "potts":
@@ -30,13 +32,24 @@ def put_title(figure, task):
 
 
 def chosen(task):
-    """Indices of the temperatures to show: the ends and some between, evenly."""
+    """Indices of at most MOST_CURVES temperatures: the ends and some between, evenly."""
     count = len(task.temperature)
     return np.unique(np.linspace(0, count - 1, min(count, MOST_CURVES)).round().astype(int))
 
 
+def colours(task):
+    """A colour for each temperature: by temperature where they are many."""
+    if len(task.temperature) <= MOST_CURVES:
+        return style.COLOURS[:len(task.temperature)]
+    return style.colours_of(task.temperature)
+
+
+def temperature_name(task, index):
+    return rf"$T = {style.temperature_text(task.temperature[index])}$"
+
+
 def plot_series(task):
-    """e(t) and m(t) of the first replicas at a few temperatures."""
+    """e(t) and m(t) of the first replicas at a few temperatures; the title says at how many."""
     indices = chosen(task)
     figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
     times = task.energy.shape[1]
@@ -50,29 +63,31 @@ def plot_series(task):
             panel.set_xlim(0, max(times - 1, 1))
         row[0].set_ylabel(r"$e$ ($J$)")
         row[1].set_ylabel(r"$m$")
-        style.panel_name(row[0], f"$T = {style.temperature_text(task.temperature[index])}$")
+        style.panel_name(row[0], temperature_name(task, index))
     for panel in axes[-1]:
         panel.set_xlabel("measurement")
-    axes[0, 0].set_title(title(task), loc="left")
+    left_out = "" if len(indices) == len(task.temperature) else \
+        f"; {len(indices)} of {len(task.temperature)} temperatures shown"
+    axes[0, 0].set_title(title(task) + left_out, loc="left")
     axes[0, 1].legend(loc="lower right", bbox_to_anchor=(1, 1), ncol=replicas, borderaxespad=0.2)
     return figure, "series"
 
 
 def plot_autocorrelation(task):
-    """rho(t) of e and m^2 with tau_int (1/2 for white noise), up to a few tau."""
-    figure, axes = style.new_figure(columns=2)
-    lags = 1
+    """rho(t) of e and m^2 at all temperatures, with tau_int (1/2 for white noise) of a few, up to a
+    few tau."""
+    figure, axes = style.new_figure(columns=2, height=2.9)
+    lags, named = 1, chosen(task)
     for panel, series, name in zip(axes[0], (task.energy, task.magnetisation**2),
                                    (r"$e$", r"$m^2$")):
-        for colour, index in enumerate(chosen(task)):
+        for index, colour in enumerate(colours(task)):
             rho = autocorrelation(series[index])
             if rho is None:
                 continue
             tau, error, window = tau_int(series[index])
             lags = max(lags, 3 * window)
-            panel.plot(rho, color=style.COLOURS[colour % 7], linewidth=0.9,
-                       label=rf"$T = {style.temperature_text(task.temperature[index])}$, "
-                             rf"$\tau = {with_error(tau, error)}$")
+            label = rf"{temperature_name(task, index)}, $\tau = {with_error(tau, error)}$"
+            panel.plot(rho, color=colour, linewidth=0.9, label=label if index in named else None)
         panel.axhline(0, color=style.GREY, linewidth=0.6)
         panel.set_xlabel("lag (measurements)")
         panel.set_ylabel(rf"autocorrelation $\rho(t)$ of {name}")
@@ -81,7 +96,14 @@ def plot_autocorrelation(task):
         panel.set_xlim(0, min(lags, task.energy.shape[1] - 1))
         panel.set_ylim(-0.2, 1.02)
     put_title(figure, task)
+    scale_of_colours(figure, task)
     return figure, "autocorrelation"
+
+
+def scale_of_colours(figure, task):
+    """The scale of temperatures where they are too many for an entry of the legend each."""
+    if len(task.temperature) > MOST_CURVES:
+        style.temperature_bar(figure, task.temperature)
 
 
 def coexisting(task, temperature):
@@ -114,22 +136,24 @@ def energy_edges(task):
 
 
 def plot_energies(task):
-    """How often each energy was measured, at a few temperatures."""
+    """How often each energy was measured, at all temperatures."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     edges = energy_edges(task)
-    for colour, index in enumerate(chosen(task)):
+    few = len(task.temperature) <= MOST_CURVES
+    for index, colour in enumerate(colours(task)):
         density, _ = np.histogram(task.energy[index], bins=edges, density=True)
-        panel.stairs(density, edges, color=style.COLOURS[colour % 7], linewidth=0.9,
-                     label=rf"$T = {style.temperature_text(task.temperature[index])}$")
+        panel.stairs(density, edges, color=colour, linewidth=0.9,
+                     label=temperature_name(task, index) if few else None)
         for exact in coexisting(task, task.temperature[index]) or ():
             panel.axvline(exact, color=style.GREY, linewidth=0.8, linestyle="--")
     panel.set_xlabel(style.LABELS["energy"])
     panel.set_ylabel("density of measurements")
     panel.set_ylim(bottom=0)
     put_title(figure, task)
-    panel.legend(**style.SMALL_LEGEND)
-    style.give_legends_room(figure)
+    scale_of_colours(figure, task)
+    if few:
+        panel.legend(**style.SMALL_LEGEND)
     return figure, "energies"
 
 

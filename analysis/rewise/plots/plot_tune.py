@@ -2,12 +2,13 @@
 per setting, and a heat map where the optimum moves with p."""
 
 import math
+import pathlib
 from functools import partial
 
 import numpy as np
 
 from . import plot_style as style
-from ..files import value_and_error
+from ..files import size_label, value_and_error
 
 MOST_PANELS = 8
 
@@ -29,10 +30,14 @@ def share(candidate):
     return (label(candidate).endswith("SW"), updates / sweeps if sweeps else math.inf)
 
 
+def graph_name(graph):
+    """'L = 32', or the file of an imported graph."""
+    return size_label({"extents": graph["extents"],
+                       "graph": pathlib.Path(graph.get("source") or "").name})
+
+
 def setting_name(setting):
-    extents = setting["graph"]["extents"]
-    size = "imported graph" if not extents else (
-        f"$L = {extents[0]}$" if len(set(extents)) == 1 else "x".join(map(str, extents)))
+    size = graph_name(setting["graph"])
     p = setting["graph"]["p"]
     return f"{size}, " + (f"$p = {p:g}$, " if p is not None else "") + \
         f"$T = {style.temperature_text(setting['temperature'])}$"
@@ -72,14 +77,15 @@ def plot_rates(settings):
         panel.set_xticks([], minor=True)
         panel.set_xlim(-0.6, len(candidates) - 0.4)
         panel.set_xlabel("schedule, sweeps : cluster updates")
-        panel.set_ylabel("worth: independent measurements per s")
+        panel.set_ylabel("worth: independent\nmeasurements per s")
         panel.set_title(setting_name(setting))
         panel.legend(loc="best")
     return figure, "tune"
 
 
-def p_text(p):
-    return "imported" if p is None else f"{p:g}"
+def row_name(graph):
+    """p, or the file of an imported graph."""
+    return graph_name(graph) if graph["p"] is None else f"{graph['p']:g}"
 
 
 def plot_scan(settings):
@@ -114,7 +120,7 @@ def plot_scan(settings):
     several = len({s["temperature"] for s in settings}) > 1
     at = [f", $T={style.temperature_text(s['temperature'])}$" if several else "" for s in settings]
     panel.set_yticks(range(len(settings)),
-                     [p_text(s["graph"]["p"]) + text for s, text in zip(settings, at)])
+                     [row_name(s["graph"]) + text for s, text in zip(settings, at)])
     panel.minorticks_off()
     panel.tick_params(top=False, right=False)
     panel.set_xlabel("schedule, sweeps : cluster updates (hatched: left out, too long a cycle)")

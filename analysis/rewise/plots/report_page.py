@@ -47,9 +47,11 @@ footer { margin-top: 2.5rem; color: #555; font-size: .85rem; }
 CAPTIONS = {
     "tc": "Critical temperature against p.",
     "shift": "Shift of the critical temperature against p, and its local exponents.",
-    "extrapolation": "Crossing temperatures of neighbouring sizes N1 < N2, extrapolated to an "
-                     "infinite lattice, with the fit's band of one standard error. Open symbols "
-                     "were left out; an open star is no result.",
+    "extrapolation": "Crossing temperatures of neighbouring sizes N1 < N2 (right of 0) and, where "
+                     "there are any, temperatures where U of one size has its limit U* (left of 0, "
+                     "against -1/N), extrapolated to an infinite lattice, with the fit's band of "
+                     "one standard error. Hollow symbols were left out of the fit; a hollow star "
+                     "is no result.",
     "binder-limit": "Binder's U where neighbouring sizes cross, extrapolated, against its "
                     "universal value.",
     "crossings": "Binder's U and scaled m^2 (N^(1/2) m^2; at p = 0 L^(d-2+eta) m^2) against "

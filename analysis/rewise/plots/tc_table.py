@@ -140,7 +140,7 @@ def draw(rows, folder):
     """Tc(p), its shift and the local exponents; theory's power for small p as broken lines,
     Hawick & James' fits over all p as dotted ones."""
     from . import plot_style as style
-    from .plot_study import ONE_OVER_GAMMA
+    from .plot_study import ONE_OVER_GAMMA, p_axis
 
     figure, axes = style.new_figure(columns=3, height=2.9)
     tc, shift, exponent = axes[0]
@@ -167,10 +167,24 @@ def draw(rows, folder):
                        linestyle="--", linewidth=0.8)
             exponent.axhline(theory, color=colour, linestyle="--", linewidth=0.8)
             exponent.axhline(HAWICK_JAMES[dim], color=colour, linestyle=":", linewidth=0.8)
-    for panel in axes[0]:
-        panel.set_xscale("log")
-        panel.set_xlabel(style.REWIRED)
     shift.set_yscale("log")
+    shifts = [row["shift"] for row in rows if row["shift"] > 0]
+    style.plain_log_ticks(shift.yaxis, shifts)
+    p_axis(tc, [row["p"] for row in rows])
+    p_axis(shift, [row["p"] for row in rows if row["shift"] > 0])
+    local = [np.sqrt(row["p"] * row["next_p"]) for row in rows if np.isfinite(row["exponent"])]
+    p_axis(exponent, local)
+    if not local:
+        exponent.set_xticks([])
+        exponent.text(0.5, 0.5, "two values of $p$\nare needed", transform=exponent.transAxes,
+                      ha="center", va="center", color=style.GREY)
+    if shown_theory:
+        exponent.plot([], [], color=style.GREY, linestyle="--", linewidth=0.8,
+                      label=r"theory, $p \to 0$")
+        exponent.plot([], [], color=style.GREY, linestyle=":", linewidth=0.8,
+                      label="Hawick & James (2006), all $p$")
+        handles, labels = exponent.get_legend_handles_labels()
+        exponent.legend(handles[:2], labels[:2], **style.SMALL_LEGEND)
     tc.set_ylabel(r"$T_{\mathrm{c}}(p)$ ($J/k_{\mathrm{B}}$)")
     shift.set_ylabel(r"$T_{\mathrm{c}}(p) - T_{\mathrm{c}}(0)$ ($J/k_{\mathrm{B}}$)")
     exponent.set_ylabel("local exponent of the shift")

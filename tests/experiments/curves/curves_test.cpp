@@ -1,10 +1,12 @@
 // `decorrelate`, `equilibrate`, `clusters` and `reproduce` as a user meets them, at tiny scale.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "experiments/curves/curve_spec.hpp"
+#include "experiments/curves/timing.hpp"
 #include "graphs/graph.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
@@ -86,6 +88,8 @@ TEST_CASE("decorrelate: correlations fall from near 1, taus are positive, files 
     CHECK(first <= 1);
     CHECK(last < first);
     CHECK(columns["seconds"].back() > columns["seconds"].front());
+    CHECK(columns["seconds_low"].back() <= columns["seconds"].back());
+    CHECK(columns["seconds_high"].back() >= columns["seconds"].back());
   }
   CHECK(row(set, "1:0").at("tau_e_steps").at("value") > 0);
   CHECK(row(set, "1:0").at("cluster_seconds").at("value") == 0);
@@ -135,6 +139,26 @@ TEST_CASE("tables for people fit into 100 columns, and bounds stand in place of 
   }
 }
 
+TEST_CASE("times: a repeat that other work lengthened is in the range, not in the value") {
+  using namespace rewise;
+  const Timing timing = timing_of({1.0, 1.1, 90.0, 0.9, 1.0});
+  CHECK(timing.median.value == 1.0);
+  CHECK(timing.median.error < 0.1);
+  CHECK(timing.least == 0.9);
+  CHECK(timing.most == 90.0);
+  CHECK(std::isnan(timing_of({2.0}).median.error));
+  const Timing ratio = quotient({{4, 0.4}, 3, 6}, {{2, 0}, 1, 2});
+  CHECK(ratio.median.value == 2);
+  CHECK(std::abs(ratio.median.error - 0.2) < 1e-12);
+  CHECK(ratio.least == 1.5);
+  CHECK(ratio.most == 6);
+  Curve curve;
+  append(curve, "total", timing);
+  REQUIRE(curve.columns.size() == 4);
+  CHECK(curve.columns[2] == std::pair<std::string, std::vector<double>>{"total_low", {0.9}});
+  CHECK(curve.columns[3] == std::pair<std::string, std::vector<double>>{"total_high", {90.0}});
+}
+
 TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small torus") {
   const Workplace place;
   const json set = parsed(
@@ -152,11 +176,14 @@ TEST_CASE("equilibrate: hot and cold starts meet at the exact energy of a small 
       CHECK(std::abs(value + 0.8413154279) < 4.5 * error);
     }
   }
-  for (const char* name : {"seconds_hot_error", "seconds_cold_error", "step_seconds_hot_error"}) {
+  for (const std::string name : {"seconds_hot", "seconds_cold", "step_seconds_hot"}) {
     int spread = 0;  // of three timings, which a clock may tell as equal
-    for (const auto& error : curves[0]["columns"][name]) {
-      CHECK(error >= 0);
-      spread += error > 0 ? 1 : 0;
+    const auto& columns = curves[0]["columns"];
+    for (std::size_t i = 0; i < columns[name].size(); ++i) {
+      CHECK(columns[name + "_error"][i] >= 0);
+      CHECK(columns[name + "_low"][i] <= columns[name][i]);
+      CHECK(columns[name + "_high"][i] >= columns[name][i]);
+      spread += columns[name + "_high"][i] > columns[name + "_low"][i] ? 1 : 0;
     }
     CHECK(spread > 20);
   }

@@ -2,8 +2,11 @@
 #include "experiments/reproduce/figure.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
+#include "experiments/console/build_info.hpp"
+#include "experiments/console/options.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;
@@ -47,7 +50,7 @@ TEST_CASE("verdicts: what was not reached is beyond its horizon, and no more is 
   CHECK(verdict("greater", two_runs(never, 1, {2, 0.1}, 1)).verdict == "undecided");
   CHECK(verdict("less", two_runs(never, 1, never, 5)).verdict == "undecided");
   CHECK(verdict("near", two_runs(never, 2, {2, 0.1}, 1)).verdict == "undecided");
-  CHECK(verdict("less", two_runs(never, 1, {2, 0.1}, 1)).detail.find("beyond 1") == 0);
+  CHECK(verdict("less", two_runs(never, 1, {2, 0.1}, 1)).detail.find("more than 1 ") == 0);
   // Both reached.
   CHECK(verdict("less", two_runs({2, 0.1}, 1, {3, 0.1}, 2)).verdict == "agrees");
   CHECK(verdict("less", two_runs({2, 0.1}, 1, {2.2, 0.1}, 2)).verdict == "undecided");
@@ -60,23 +63,59 @@ TEST_CASE("verdicts: the ratio is told where it is asked for, above 1 where ours
   check.relation = "less";
   check.left = "r[schedule=fast].equilibrium_seconds";
   check.right = std::to_string(5);
-  CHECK(check_figure(check, results).detail == "2 against 5");
+  check.source = "GTX 480, table 1";
+  CHECK(check_figure(check, results).detail == "our value 2 is below 5 (GTX 480, table 1)");
   check.ratio = true;
-  CHECK(check_figure(check, results).detail == "2 against 5, ratio 2.5");
+  CHECK(check_figure(check, results).detail ==
+        "our value 2 is below 5 (GTX 480, table 1), by a factor of 2.5");
   check.factor = 3;
-  CHECK(check_figure(check, results).detail == "2 against 3 x 5, ratio 7.5");
+  CHECK(check_figure(check, results).detail ==
+        "our value 2 is below 3 x 5 (GTX 480, table 1), by a factor of 7.5");
   check.relation = "greater";
   check.factor = 1;
   check.right = "r[schedule=slow].equilibrium_seconds";
-  CHECK(check_figure(check, results).detail == "2 against 4, ratio 0.5");
+  CHECK(check_figure(check, results).detail ==
+        "2 (schedule fast) is below 4 (schedule slow), by a factor of 2");
   // Errors of both sides: 10% and 5%.
   CHECK(check_figure(check, two_runs({2, 0.2}, 1, {4, 0.2}, 1)).detail ==
-        "2.0(2) against 4.0(2), ratio 0.50(6)");
+        "2.0(2) (schedule fast) is below 4.0(2) (schedule slow), by a factor of 2.0(2)");
   // None of what is beyond a horizon, or of 0.
   const Value never{kInfinite, std::nan("")};
-  CHECK(check_figure(check, two_runs(never, 7, {4, 0}, 1)).detail == "beyond 7 against 4");
-  CHECK(check_figure(check, two_runs({2, 0}, 1, never, 7)).detail == "2 against beyond 7");
-  CHECK(check_figure(check, two_runs({0, 0}, 1, {4, 0}, 1)).detail == "0 against 4");
+  CHECK(check_figure(check, two_runs(never, 7, {4, 0}, 1)).detail ==
+        "more than 7 (schedule fast) is above 4 (schedule slow)");
+  CHECK(check_figure(check, two_runs({2, 0}, 1, never, 7)).detail ==
+        "2 (schedule fast) is below more than 7 (schedule slow)");
+  CHECK(check_figure(check, two_runs({0, 0}, 1, {4, 0}, 1)).detail ==
+        "0 (schedule fast) is below 4 (schedule slow)");
+}
+
+TEST_CASE("verdicts: say how many standard errors lie between two values") {
+  CHECK(verdict("less", two_runs({2, 0.3}, 1, {4, 0.4}, 1)).detail ==
+        "2.0(3) (schedule fast) is below 4.0(4) (schedule slow), by 4.0 standard errors");
+  CHECK(verdict("less", two_runs({3, 0.3}, 1, {3.5, 0.4}, 1)).detail ==
+        "3.0(3) (schedule fast) and 3.5(4) (schedule slow) differ by 1.0 standard errors only");
+  FigureCheck check;
+  check.relation = "near";
+  check.left = "r[schedule=fast].equilibrium_seconds";
+  check.right = "2.17";
+  check.source = "fig. 6";
+  const auto near = [&](Value ours) { return check_figure(check, two_runs(ours, 1, ours, 1)); };
+  CHECK(near({2.19, 0.02}).verdict == "agrees");
+  CHECK(near({2.19, 0.02}).detail ==
+        "our value 2.19(2) and 2.17 (fig. 6) differ by 0.02, 1.0 standard errors");
+  CHECK(near({2.25, 0.02}).verdict == "disagrees");
+  check.tolerance = 0.03;
+  CHECK(near({2.25, 0.02}).verdict == "agrees");
+  CHECK(near({2.25, 0.02}).detail ==
+        "our value 2.25(2) and 2.17 (fig. 6) differ by 0.08, 2.5 standard errors beyond the 0.03 "
+        "allowed for");
+  CHECK(near({2.18, 0.02}).detail ==
+        "our value 2.18(2) and 2.17 (fig. 6) differ by 0.01, within the 0.03 allowed for");
+  CHECK(near({std::nan(""), 0.02}).verdict == "undecided");
+  for (const char* word :
+       {"agrees:", "disagrees:", "undecided:", "2 standard errors", "within 3"}) {
+    CHECK(verdict_definitions().find(word) != std::string::npos);
+  }
 }
 
 TEST_CASE("verdicts: a tau that the series was too short for is beyond its lower bound") {
@@ -93,21 +132,50 @@ TEST_CASE("verdicts: a tau that the series was too short for is beyond its lower
   CHECK(check_figure(check, {{"r", set}}).verdict == "agrees");
   check.left.swap(check.right);
   CHECK(check_figure(check, {{"r", set}}).verdict == "disagrees");
-  CHECK(check_figure(check, {{"r", set}}).detail == "beyond 5.0(2) against 2.0(2)");
+  CHECK(check_figure(check, {{"r", set}}).detail ==
+        "more than 5.0(2) (schedule 1:0) is above 2.0(2) (schedule 4:1)");
 }
 
-TEST_CASE("figures: a panel may hold points of the paper's, one y for each x") {
-  const auto figure = [](const std::string& y) {
-    std::string text = "[[panel]]\ntheirs = [{ label = \"GTX 480\", x = [512, 8192], y = ";
-    return text.append(y).append(" }]\n");
+TEST_CASE("figures: a panel may hold what the paper gives of its curves, and says where") {
+  const auto figure = [](const std::string& numbers) {
+    std::string text = "[[panel]]\ntheirs = [{ label = \"GTX 480\", ";
+    return text.append(numbers).append(" }]\n");
   };
-  const Figure good = parse_figure(figure("[6.533, 7.154]"), "own", "own.toml", "quick");
-  REQUIRE(good.panels.size() == 1);
-  const Json theirs = good.panels[0].at("theirs");
-  REQUIRE(theirs.size() == 1);
-  CHECK(theirs[0].at("label") == "GTX 480");
-  CHECK(theirs[0].at("x") == std::vector<double>{512, 8192});
-  CHECK(theirs[0].at("y") == std::vector<double>{6.533, 7.154});
-  CHECK_THROWS_AS(parse_figure(figure("[6.533]"), "own", "own.toml", "quick"), Error);
-  CHECK_THROWS_AS(parse_figure(figure("\"6\""), "own", "own.toml", "quick"), Error);
+  const auto theirs = [&](const std::string& numbers) {
+    const Figure good = parse_figure(figure(numbers), "own", "own.toml", "quick");
+    REQUIRE(good.panels.size() == 1);
+    REQUIRE(good.panels[0].at("theirs").size() == 1);
+    return good.panels[0].at("theirs")[0];
+  };
+  const std::string source = "source = \"table 1\", ";
+  const Json points = theirs(source + "x = [512, 8192], y = [6.533, 7.154]");
+  CHECK(points.at("label") == "GTX 480");
+  CHECK(points.at("source") == "table 1");
+  CHECK(points.at("x") == std::vector<double>{512, 8192});
+  CHECK(points.at("y") == std::vector<double>{6.533, 7.154});
+  CHECK_FALSE(theirs(source + "x = [2.4]").contains("y"));
+  CHECK_FALSE(theirs(source + "y = [13.4]").contains("x"));
+  CHECK(theirs(source + "slope = 1.0766").at("slope") == 1.0766);
+  for (const std::string& bad :
+       {source + "x = [512, 8192], y = [6.533]", source + "x = [1], y = \"6\"",
+        std::string("label2 = 1"), std::string("x = [512], y = [6.533]"),
+        source.substr(0, source.size() - 2)}) {
+    CHECK_THROWS_AS(parse_figure(figure(bad), "own", "own.toml", "quick"), Error);
+  }
+}
+
+TEST_CASE("figures: every number of the papers has its place, every verdict its numbers' source") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(configs_folder() / "reproduce")) {
+    if (entry.path().extension() != ".toml") continue;
+    ++files;
+    const Figure figure = parse_figure(read_text_file(entry.path()), entry.path().stem().string(),
+                                       entry.path().string(), "paper");
+    for (const auto& check : figure.checks) {
+      CAPTURE(entry.path().string(), check.claim);
+      const bool number = check.relation != "least" && check.right.find('[') == std::string::npos;
+      CHECK(number == !check.source.empty());
+    }
+  }
+  CHECK(files > 20);
 }
