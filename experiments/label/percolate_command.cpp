@@ -146,23 +146,25 @@ PercolationRun run_of(const PercolateOptions& options) {
   return run;
 }
 
-void write_run(const PercolationRun& run, const std::string& folder, bool plots) {
+// Status of the plots, as draw_plots().
+ExitCode write_run(const PercolationRun& run, const std::string& folder, bool plots) {
   const std::filesystem::path path(folder);
   write_text_file(path / "percolation.json", percolation_json(run).dump(2) + "\n");
   write_text_file(path / "percolation.csv", percolation_csv(run));
-  if (plots) draw_plots({folder, "--quiet"});
+  return plots ? draw_plots({folder, "--quiet"}) : ExitCode::done;
 }
 
 ExitCode run_percolate(const PercolateOptions& options) {
   const PercolationRun run = run_of(options);
-  if (!options.out.empty()) write_run(run, options.out, options.plots);
+  ExitCode status = ExitCode::done;
+  if (!options.out.empty()) status = write_run(run, options.out, options.plots);
   if (options.json) {
     fmt::print("{}\n", percolation_json(run).dump(2));
   } else {
     fmt::print("{}", percolation_table(run));
   }
   if (!options.out.empty()) fmt::print(stderr, "written to {}\n", options.out);
-  return ExitCode::done;
+  return status;
 }
 
 }  // namespace

@@ -39,13 +39,12 @@ void sync_folder(const fs::path& folder) {
   if (result != 0 && error != EINVAL && error != ENOTSUP) fail_io("sync", folder, error);
 }
 
-// What was written aside is gone: a process that took the lease over has removed it, or one that
-// had taken it over before us, and was stopped before it could.
+// The temporary file is gone: a process that took the lease over has removed it, or one that
+// cleared the folder at the moment at which its lock was converted (src/base/temporary.hpp).
 struct Vanished {};
 
-[[noreturn]] void fail_publish(const char* what, const fs::path& path, int error,
-                               const Lease* lease) {
-  if (error == ENOENT && lease != nullptr) throw Vanished{};
+[[noreturn]] void fail_publish(const char* what, const fs::path& path, int error) {
+  if (error == ENOENT) throw Vanished{};
   fail_io(what, path, error);
 }
 
@@ -55,7 +54,7 @@ class SecondName {
   // 0, or the error.
   int make(const fs::path& file, const fs::path& beside) {
     path_ = temporary_path(beside);
-    if (syscalls().link(file.c_str(), path_.c_str()) == 0) return 0;
+    if (link_file(file, path_) == 0) return 0;
     const int error = errno;
     path_.clear();
     return error;
@@ -64,7 +63,7 @@ class SecondName {
   bool is_made() const { return !path_.empty(); }
   // 0, or the error. Renaming one name of a file onto another name of it does nothing.
   int rename_to(const fs::path& path) {
-    const int error = syscalls().rename(path_.c_str(), path.c_str()) == 0 ? 0 : errno;
+    const int error = rename_file(path_, path) == 0 ? 0 : errno;
     remove();
     return error;
   }
@@ -127,15 +126,15 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
   const auto publish = [&] {
     if (kept == Kept::linked) {
       const int error = second.rename_to(previous);
-      if (error != 0) fail_publish("rename", path, error, lease);
-    } else if (kept == Kept::moved && syscalls().rename(path.c_str(), previous.c_str()) != 0) {
+      if (error != 0) fail_publish("rename", path, error);
+    } else if (kept == Kept::moved && rename_file(path, previous) != 0) {
       fail_io("rename", path, errno);
     }
-    temporary.release();
-    if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) {
+    temporary.share();
+    if (rename_file(temporary.path(), path) != 0) {
       const int error = errno;
-      if (kept == Kept::moved) syscalls().rename(previous.c_str(), path.c_str());
-      fail_publish("rename", temporary.path(), error, lease);
+      if (kept == Kept::moved) rename_file(previous, path);
+      fail_publish("rename", temporary.path(), error);
     }
     temporary.published();
   };
@@ -154,7 +153,7 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
       } else if (back.is_made()) {
         static_cast<void>(back.rename_to(path));
       } else {
-        syscalls().rename(previous.c_str(), path.c_str());
+        rename_file(previous, path);
       }
     };
     under(lease, path, name, restore);
@@ -183,7 +182,7 @@ int rename_by_marker(const fs::path& from, const fs::path& path) {
   if (!hold_temporary(file, folder_of(path)) || is_there(path)) {
     errno = EEXIST;
   } else {
-    result = syscalls().rename(from.c_str(), path.c_str());
+    result = rename_file(from, path);
   }
   const int error = errno;
   syscalls().unlink(marker.c_str());
@@ -195,17 +194,17 @@ int rename_by_marker(const fs::path& from, const fs::path& path) {
 void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease) {
   const auto publish = [&] {
     const fs::path& from = temporary.path();
-    temporary.release();
-    int result = syscalls().link(from.c_str(), path.c_str());
+    temporary.share();
+    int result = link_file(from, path);
     if (result != 0 && links_unsupported(errno)) {
-      result = syscalls().rename_new(from.c_str(), path.c_str());
+      result = rename_file_new(from, path);
       if (result != 0 && (errno == EINVAL || errno == ENOSYS))
         result = rename_by_marker(from, path);
       if (result == 0) temporary.published();
     }
     if (result != 0) {
       if (errno == EEXIST) refuse(path);
-      fail_publish("publish", path, errno, lease);
+      fail_publish("publish", path, errno);
     }
   };
   under(
@@ -256,8 +255,7 @@ void write_plain(const fs::path& path, std::span<const std::byte> bytes) {
   Temporary temporary(path);
   temporary.write(bytes);
   temporary.sync_and_close();
-  temporary.release();
-  if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) fail_io("write", path, errno);
+  if (rename_file(temporary.path(), path) != 0) fail_io("write", path, errno);
   temporary.published();
 }
 
