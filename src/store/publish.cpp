@@ -1,7 +1,9 @@
 // Writing sealed files so that a good one is there at every instant (sealed_file.hpp).
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <functional>
@@ -48,18 +50,24 @@ struct Vanished {};
   fail_io(what, path, error);
 }
 
-// A second name of a file, to be renamed; removed again at the end.
+// A second name of a file, to be renamed; removed again at the end. The file is locked meanwhile,
+// since the name is that of a temporary.
 class SecondName {
  public:
   // 0, or the error.
   int make(const fs::path& file, const fs::path& beside) {
+    lock_ = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (lock_ >= 0) static_cast<void>(::flock(lock_, LOCK_SH | LOCK_NB));
     path_ = temporary_path(beside);
     if (link_file(file, path_) == 0) return 0;
     const int error = errno;
     path_.clear();
     return error;
   }
-  ~SecondName() { remove(); }
+  ~SecondName() {
+    remove();
+    if (lock_ >= 0) ::close(lock_);
+  }
   bool is_made() const { return !path_.empty(); }
   // 0, or the error. Renaming one name of a file onto another name of it does nothing.
   int rename_to(const fs::path& path) {
@@ -74,6 +82,7 @@ class SecondName {
     path_.clear();
   }
   fs::path path_;
+  int lock_ = -1;
 };
 
 // A file of a later term was written by whoever took our lease over.
