@@ -154,7 +154,8 @@ class Told(Study):
     measure = 20000
 
     def test_the_first_signal_ends_with_checkpoints(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGXCPU, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGXCPU,
+                       signal.SIGHUP):
             process = self.start()
             self.wait_for("*.lease", process)
             process.send_signal(number)
