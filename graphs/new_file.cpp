@@ -71,10 +71,17 @@ void NewFile::flush() {
 void NewFile::commit() {
   flush();
   if (::fsync(descriptor_) != 0) fail("cannot be synced", errno);
-  release_temporary(descriptor_);
+  // NFS may report a call as failed that was made.
+  const auto in_place = [this] {
+    const int error = errno;
+    const bool same = is_name_of(path_, descriptor_);
+    errno = error;
+    return same;
+  };
   if (overwrite_ == Overwrite::yes) {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be put in place", errno);
-  } else if (::link(temporary_.c_str(), path_.c_str()) == 0) {
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0 && !in_place())
+      fail("cannot be put in place", errno);
+  } else if (::link(temporary_.c_str(), path_.c_str()) == 0 || in_place()) {
     ::unlink(temporary_.c_str());
   } else if (errno == EEXIST || exists(path_)) {
     refuse_existing(path_);

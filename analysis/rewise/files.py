@@ -17,6 +17,7 @@ Without it only the length is, and damage may go unnoticed, or keep HDF5 busy fo
 
 import contextlib
 import dataclasses
+import fcntl
 import glob
 import io
 import json
@@ -179,19 +180,45 @@ def read_json(path, form, what, where_from):
 LEFTOVER_AGE = 3600  # seconds, after which a file that was never renamed belongs to nobody
 
 
+def _open_aside(path):
+    """A new file beside `path` and its descriptor. It is locked, as the program's own temporaries
+    are (src/base/temporary.hpp): what is not locked is removed as a dead process's."""
+    while True:
+        aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:  # this file system has no locks
+            return aside, file
+        if os.fstat(file).st_nlink > 0:  # else it was removed before it was locked
+            return aside, file
+        os.close(file)
+
+
 def write_aside(path, data):
     """Writes bytes under a name of its own beside `path`, which none can know or have linked
     elsewhere, and renames it: readers see the old file or the new one. Also removes what a killed
     process left of the same file."""
     path = pathlib.Path(path)
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    aside = None
     try:
+        aside, file = _open_aside(path)
         with open(file, "wb") as stream:
             stream.write(data)
-        os.replace(aside, path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
+            stream.flush()
+            inode = os.fstat(file).st_ino
+            try:
+                os.replace(aside, path)
+            except FileNotFoundError:
+                # NFS repeats a request whose reply was lost; the second one fails because the
+                # first one succeeded.
+                if path.stat().st_ino != inode:
+                    raise
+    except BaseException as error:
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # those of a descriptor do not name the file
+            error.filename, error.filename2 = str(path), None
         raise
     for old in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 16}.tmp"):
         try:

@@ -40,9 +40,7 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
   }
   std::vector<std::string> arguments{what};
   if (!out.empty()) arguments.insert(arguments.end(), {"--out", out});
-  const int status = run_plot_script(arguments);
-  // plot.py keeps to the same exit codes.
-  return static_cast<ExitCode>(status);
+  return run_plot_script(arguments);
 }
 
 }  // namespace

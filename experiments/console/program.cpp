@@ -281,7 +281,7 @@ void check_subcommand(const CLI::App& program, int argc, char** argv) {
 
 // Whether a command looks for signals between its steps; one ends the others at once.
 bool heeds_signals(const std::string& command) {
-  constexpr std::array<std::string_view, 5> plain{"graph", "label", "plot", "report", "info"};
+  constexpr std::array<std::string_view, 3> plain{"graph", "label", "info"};
   return std::find(plain.begin(), plain.end(), command) == plain.end();
 }
 

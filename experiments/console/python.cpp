@@ -6,12 +6,19 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <thread>
+#include <utility>
 
 #include "experiments/console/build_info.hpp"
 #include "src/base/error.hpp"
+#include "src/store/signals.hpp"
+#include "src/store/syscalls.hpp"
 
 extern char** environ;
 
@@ -23,7 +30,8 @@ std::string interpreter() {
   return chosen != nullptr && *chosen != '\0' ? chosen : build_info().python;
 }
 
-// Starts a program and waits; `quiet` sends its output nowhere. 128 + signal where one ended it.
+// Starts a program and waits; `quiet` sends its output nowhere. Passes a stop signal of this
+// process on to it. 128 + signal where one ended it.
 int run_program(const std::vector<std::string>& words, bool quiet) {
   std::vector<char*> argv;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -41,7 +49,13 @@ int run_program(const std::vector<std::string>& words, bool quiet) {
     throw Error(ExitCode::io, fmt::format("cannot start '{}': {}", words[0], std::strerror(error)));
   }
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  bool told = false;
+  for (pid_t ended = 0; ended == 0;) {
+    ended = ::waitpid(child, &status, WNOHANG);
+    if (ended < 0 && errno == EINTR) ended = 0;
+    if (ended < 0) fail_io("wait for", words[0], errno);
+    if (ended == 0 && stop_signal() != 0 && !std::exchange(told, true)) ::kill(child, SIGTERM);
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -64,48 +78,56 @@ std::string plots_missing() {
 
 namespace {
 
-// A script of analysis/rewise on these arguments, its output going where ours goes.
-int run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
-  const std::string python = interpreter();
+// Runs a script of analysis/rewise with these arguments; its output goes where ours goes.
+ExitCode run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
+  const std::string python = interpreter(), name = script.filename().string();
   if (python.empty()) throw Error(ExitCode::io, plots_missing());
   arguments.insert(arguments.begin(), {python, script});
-  return run_program(arguments, false);
-}
-
-// The script has said itself why it ends with a status of ours.
-bool has_said_why(int status) {
-  return status == static_cast<int>(ExitCode::usage) ||
-         status == static_cast<int>(ExitCode::data) || status == static_cast<int>(ExitCode::io);
+  std::fflush(stdout);
+  const int status = run_program(arguments, false);
+  // With these it has printed the reason itself.
+  for (const ExitCode known : {ExitCode::done, ExitCode::usage, ExitCode::data, ExitCode::io}) {
+    if (status == static_cast<int>(known)) return known;
+  }
+  const int signal = stop_signal() != 0 ? stop_signal() : status - 128;
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || stop_signal() != 0) {
+    throw Error(ExitCode::interrupted,
+                fmt::format("{} was stopped by {}; the same command draws what is missing", name,
+                            signal_name(signal)));
+  }
+  throw Error(ExitCode::internal, signal > 0
+                                      ? fmt::format("{} was ended by {}", name, signal_name(signal))
+                                      : fmt::format("{} ended with status {}", name, status));
 }
 
 // Runs a script at the end of another command, whose result stands whatever becomes of it.
-void run_beside(const std::string& what, const std::function<int()>& script) {
+ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
   try {
-    const int status = script();
-    if (status != 0 && !has_said_why(status)) {
-      fmt::print(stderr, "{}: Python ended with status {}\n", what, status);
-    }
+    const ExitCode status = script();
+    // Where matplotlib is missing there are no plots, which is no failure.
+    return status == ExitCode::io && plots_missing().empty() ? status : ExitCode::done;
   } catch (const Error& error) {
     fmt::print(stderr, "{}: {}\n", what, error.what());
+    return error.exit_code() == ExitCode::interrupted ? ExitCode::interrupted : ExitCode::done;
   }
 }
 
 }  // namespace
 
-int run_plot_script(const std::vector<std::string>& arguments) {
+ExitCode run_plot_script(const std::vector<std::string>& arguments) {
   return run_script(scripts_folder() / "plot.py", arguments);
 }
 
-int run_report_script(const std::filesystem::path& folder) {
+ExitCode run_report_script(const std::filesystem::path& folder) {
   return run_script(scripts_folder() / "report.py", {folder});
 }
 
-void draw_plots(const std::vector<std::string>& arguments) {
-  run_beside("no plots", [&] { return run_plot_script(arguments); });
+ExitCode draw_plots(const std::vector<std::string>& arguments) {
+  return run_beside("no plots", [&] { return run_plot_script(arguments); });
 }
 
-void leave_report(const std::filesystem::path& folder) {
-  run_beside("no plots, no report", [&] { return run_report_script(folder); });
+ExitCode leave_report(const std::filesystem::path& folder) {
+  return run_beside("no plots, no report", [&] { return run_report_script(folder); });
 }
 
 }  // namespace rewise

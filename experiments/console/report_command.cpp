@@ -24,10 +24,10 @@ ExitCode run_report(const std::string& folder) {
   if (!folder_exists(folder)) {
     throw Error(ExitCode::io, fmt::format("'{}' is no folder (of a study)", folder));
   }
-  const int status = run_report_script(folder);
-  if (status == 0) fmt::print("{}\n", (std::filesystem::path(folder) / "report.html").string());
-  // report.py keeps to the same exit codes.
-  return static_cast<ExitCode>(status);
+  const ExitCode status = run_report_script(folder);
+  if (status == ExitCode::done)
+    fmt::print("{}\n", (std::filesystem::path(folder) / "report.html").string());
+  return status;
 }
 
 }  // namespace

@@ -164,8 +164,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   if (options.out.empty()) return ExitCode::done;
   write_curves(set, options.out);
   fmt::print(stderr, "written to {}\n", options.out);
-  if (options.plots) draw_curves(options.out);
-  return ExitCode::done;
+  return options.plots ? draw_curves(options.out) : ExitCode::done;
 }
 
 }  // namespace rewise

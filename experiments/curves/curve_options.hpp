@@ -34,8 +34,8 @@ using CurveMeasurement = std::function<CurveSet(const CurveSpec& spec, const Sto
 ExitCode run_curves(const CurveOptions& options, const std::string& name,
                     const CurveMeasurement& measure);
 
-// plots/ of a folder that holds curves.json; says why where there are none.
-inline void draw_curves(const std::string& folder) { draw_plots({folder}); }
+// plots/ of a folder that holds curves.json; as draw_plots().
+inline ExitCode draw_curves(const std::string& folder) { return draw_plots({folder}); }
 // curves.json, TABLE.csv and metrics.csv in a folder, made where it is missing.
 void write_curves(const CurveSet& set, const std::string& folder);
 

@@ -227,9 +227,9 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
     print_report(figure, results, verdicts);
   }
   std::fflush(stdout);
-  if (options.plots) draw_curves(folder.string());
+  const ExitCode status = options.plots ? draw_curves(folder.string()) : ExitCode::done;
   fmt::print(stderr, "results in {}\n", folder.string());
-  return ExitCode::done;
+  return status;
 }
 
 }  // namespace

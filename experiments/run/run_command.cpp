@@ -42,7 +42,7 @@ equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequen
 few-cluster (Weigel 2011) grows the clusters of one seed per tile of the lattice and flips
 each with a probability below 1.
 
-With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGHUP or --time-limit write a
+With --out the run is kept: SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit write a
 checkpoint (FILE with .part.h5 for .h5) and end with status 75; the same command goes on
 where it stopped, bit for bit, on any number of threads. A finished file is never
 overwritten; the same command with a larger --measure adds to it. Files that are damaged
@@ -274,6 +274,7 @@ ExitCode run_run(const RunOptions& options) {
                                                 this_rank().size)
                                   : ""));
     case TaskOutcome::lost:
+    case TaskOutcome::unwritten:
       throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));
     case TaskOutcome::interrupted:
       throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));

@@ -33,7 +33,6 @@
 #include "experiments/tasks/task_group.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
-#include "src/base/temporary.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
@@ -222,6 +221,8 @@ struct Study::Shared {
   // Measurements of the tasks that this process brought to their end, by id: who is asked for more
   // need not be read to see that it lacks them.
   std::map<std::string, std::uint64_t> measured;
+  // Tasks whose result is taken and whose file another process was to write, by id.
+  std::set<std::string> unwritten;
   std::map<int, Room> rooms;  // by device
   Packer packer;
   HostThreads host;
@@ -340,7 +341,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
     ready_.clear();  // what they claimed is let go
     guarded([&] {
       // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
-      if (!over() && this_rank().first()) shared_.packer.add(tasks_);
+      if (!over() && this_rank().first() && damaged_.empty()) shared_.packer.add(tasks_);
       if (!damaged_.empty()) throw Error(ExitCode::data, damaged_text(folder_, damaged_));
     });
     for (RestingGroups::Entry& entry : resumed_) {  // who was told to stop before
@@ -697,6 +698,11 @@ class Batch : public std::enable_shared_from_this<Batch> {
         return;
       case TaskOutcome::finished:
         return note_measured(task.spec);
+      case TaskOutcome::unwritten: {
+        const std::lock_guard lock(shared_.mutex);
+        shared_.unwritten.insert(task_id(task.spec));
+        return;
+      }
       case TaskOutcome::already:
         result.data.state = {};
         return take_result(index, reported, std::move(result.data));
@@ -742,6 +748,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
     const std::string id = task_id(spec);
     const std::lock_guard lock(shared_.mutex);
     shared_.measured[id] = spec.measure;
+    shared_.unwritten.erase(id);
   }
 
   void done() {
@@ -844,10 +851,7 @@ Study::Study(StudyFolder place, std::vector<int> devices)
     });
   }
   place_.claim();
-  // What killed processes left.
-  for (const auto& where : {folder(), folder() / "tasks", folder() / "schedules"}) {
-    if (this_rank().first()) clear_temporaries(where);
-  }
+  if (this_rank().first()) place_.clear_temporaries();
   if (config().recompute_damaged && this_rank().first()) {
     for (const std::string& line : repair_packs(folder() / "tasks")) {
       fmt::print(stderr, "warning: {}\n", line);
@@ -886,6 +890,35 @@ void Study::finish_files(Progress& progress) {
   const profile::Span span(profile::Work::wait, "packs");
   const std::string failed = shared_->packer.finish();
   if (!failed.empty()) progress.line(failed);
+}
+
+void Study::complete_files(const StopToken& stop, Progress& progress) {
+  finish_files(progress);
+  if (!this_rank().first()) return;
+  std::vector<std::string> problems;  // of damaged packs: what they held counts as missing
+  std::set<std::string> stored;
+  for (const StoredTask& task : stored_tasks(folder() / "tasks", problems)) stored.insert(task.id);
+  std::vector<StudyTask> missing;
+  for (const auto& [id, task] : asked_) {
+    if (!stored.contains(id) || shared_->unwritten.contains(id)) missing.push_back(task);
+  }
+  while (!missing.empty()) {
+    shared_->unwritten.clear();
+    progress.line(
+        fmt::format("{} task(s) have no file yet, such as {}: waiting for other "
+                    "processes, or computing them again",
+                    missing.size(), missing.front().label));
+    run(std::move(missing), stop, progress, [](std::size_t, TaskData&&) {});
+    finish_files(progress);
+    missing.clear();
+    for (const std::string& id : shared_->unwritten) missing.push_back(asked_.at(id));
+  }
+}
+
+std::map<std::string, std::string> Study::asked() const {
+  std::map<std::string, std::string> purposes;
+  for (const auto& [id, task] : asked_) purposes[id] = task.purpose;
+  return purposes;
 }
 
 // Of those batches of which `which` says so.
@@ -960,7 +993,18 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
   bool tell = !memory.empty();
   {
     const std::lock_guard lock(shared_->mutex);
-    for (const StudyTask& task : tasks) asked_[task_id(task.spec)] = task.purpose;
+    for (const StudyTask& task : tasks) {
+      const auto [known, is_new] = asked_.try_emplace(task_id(task.spec), task);
+      StudyTask& asked = known->second;
+      if (!is_new) {
+        const std::uint64_t measure = std::max(asked.spec.measure, task.spec.measure);
+        asked = task;
+        asked.spec.measure = measure;
+      }
+      asked.may_rest = false;
+      asked.on_graph = {};  // it may refer to what ends before the study
+      asked.speed = nullptr;
+    }
     tell = tell && !std::exchange(told_memory_, true);
   }
   if (tell && this_rank().first()) progress.line(memory);

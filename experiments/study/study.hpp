@@ -82,9 +82,14 @@ class Study {
   // with one.
   void finish_files(Progress& progress);
 
+  // The same, and every task that was asked for has its file afterwards: one whose lease another
+  // process took over, and then did not write it, is waited for or computed again. Call before
+  // marking the study as finished. Errors as run().
+  void complete_files(const StopToken& stop, Progress& progress);
+
   std::size_t computed() const { return computed_; }  // tasks that were not there before
   // Every task that was asked for so far: what for, by id.
-  const std::map<std::string, std::string>& asked() const { return asked_; }
+  std::map<std::string, std::string> asked() const;
 
   struct Shared;  // study.cpp
 
@@ -98,7 +103,7 @@ class Study {
   std::vector<int> devices_;
   int threads_ = 1;
   std::atomic<std::size_t> computed_ = 0;
-  std::map<std::string, std::string> asked_;
+  std::map<std::string, StudyTask> asked_;  // by id, with the most measurements asked for
   bool told_memory_ = false;
   std::unique_ptr<Shared> shared_;  // uses all of the above
 };

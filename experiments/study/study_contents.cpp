@@ -93,6 +93,18 @@ std::vector<StoredTask> unasked(const std::vector<StoredTask>& stored, const Ask
   return left;
 }
 
+// The tasks that were asked for and have no file, a line each; "" where there are none.
+std::string missing_text(const std::vector<StoredTask>& stored, const AskedTasks& asked) {
+  AskedTasks missing = asked;
+  for (const StoredTask& task : stored) missing.erase(task.id);
+  if (missing.empty()) return "";
+  std::string text = fmt::format(
+      "\n{} task(s) of the last run are missing; running the study again computes them:\n",
+      missing.size());
+  for (const auto& [id, purpose] : missing) text += fmt::format("  {}.h5 ({})\n", id, purpose);
+  return text;
+}
+
 std::uint64_t bytes_of(const std::vector<StoredTask>& tasks) {
   std::uint64_t bytes = 0;
   for (const StoredTask& task : tasks) bytes += task.bytes;
@@ -195,6 +207,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
       fmt::print("\nno run has come to its end here: what is asked for is not known\n");
       return ExitCode::done;
     }
+    fmt::print("{}", missing_text(stored, asked->tasks));
     const auto left = unasked(stored, asked->tasks);
     fmt::print("\n{} tasks, {}; {} ({}) not asked for\n", stored.size(),
                bytes_text(static_cast<double>(bytes_of(stored))), left.size(),
@@ -211,6 +224,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
                             "not known; run it again first",
                             folder.string()));
   }
+  place.clear_leftovers();
   const bool finished = place.is_finished();
   std::vector<std::string> ids = unasked_checkpoints(tasks, asked->tasks);
   for (const StoredTask& task : unasked(stored, asked->tasks)) ids.push_back(task.id);
@@ -226,7 +240,8 @@ constexpr const char* kAbout =
     "What a study's folder holds; removes what nothing asks for.\n\n"
     "A study whose sizes, p, temperatures or sampling were edited keeps the tasks of before.\n"
     "Shows how many tasks there are of each lattice, for results, for pilots, scans and tuning,\n"
-    "and how many the last run that came to its end did not ask for.";
+    "and how many the last run that came to its end did not ask for. Names those that it asked\n"
+    "for and that are missing.";
 
 constexpr const char* kExamples = R"(
 Examples:

@@ -255,6 +255,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   std::optional<Study> study;  // writes its last files beside all else, and tells the progress
   std::string summary, unasked;
   if (!config.recompute_damaged && place.is_finished()) {
+    if (first) place.clear_leftovers();
     summary = read_text_file(folder / "summary.json");
   } else {
     std::optional<std::chrono::duration<double>> limit;
@@ -262,7 +263,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     const StopToken stop(limit);
     study.emplace(std::move(place), study_devices(options, config).indices());
     StudyOutcome outcome = analysis(*study, stop, progress);
-    study->finish_files(progress);
+    study->complete_files(stop, progress);
     progress.close();
     if (!first) return ExitCode::done;
     outcome.summary["seconds"] = now() - begin;
@@ -276,14 +277,15 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   fmt::print("{}", text(Json::parse(summary)));
   std::fflush(stdout);
   const double seconds = now() - begin;
+  ExitCode status = ExitCode::done;
   if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
     const profile::Span span(profile::Work::plots);
-    leave_report(folder);
+    status = leave_report(folder);
   }
   fmt::print(stderr, "{}{}", unasked.empty() ? "" : "\n", unasked);
   fmt::print(stderr, "\n{} task(s) computed, {}; results in {}\n", computed, duration_text(seconds),
              folder.string());
-  return ExitCode::done;
+  return status;
 }
 
 }  // namespace rewise

@@ -24,6 +24,8 @@
 #include "experiments/console/options.hpp"
 #include "experiments/study/ranks.hpp"
 #include "src/base/error.hpp"
+#include "src/base/temporary.hpp"
+#include "src/store/lease.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 
@@ -46,6 +48,14 @@ struct Owner {
 std::string model_text(std::string_view model, std::uint64_t q) {
   return model == to_string(ModelKind::potts) ? fmt::format("potts with q = {}", q)
                                               : std::string(model);
+}
+
+// 16 hex digits of a command and its configuration, without [run], which changes no result.
+std::string configuration_hash(std::string_view command, std::string_view configuration) {
+  // A line of its own: names of graphs' files may hold these letters.
+  const std::string text =
+      fmt::format("{}\n{}", command, configuration.substr(0, configuration.find("\n[run]\n") + 1));
+  return fmt::format("{:016x}", XXH3_128bits(text.data(), text.size()).low64);
 }
 
 std::string head_line(const Owner& owner) {
@@ -87,7 +97,23 @@ struct Held {
   Owner owner;
 };
 
-// Error(usage) saying where the text is no TOML (any more).
+// Error(data) where the first line contradicts the configuration below it. Only a line that was
+// written with this very configuration is judged: people edit the rest of the file.
+void check_head(const Owner& head, const Owner& body, std::string_view text, const fs::path& file) {
+  const std::string_view configuration = text.substr(text.find('\n') + 1);
+  for (const std::string& command : {head.command, std::string("sweep"), std::string("tc")}) {
+    if (configuration_hash(command, configuration) != head.hash) continue;
+    if (command == head.command && head.seed == body.seed && head.model == body.model) return;
+    throw Error(ExitCode::data,
+                fmt::format("{}:1: the line is damaged: it says rewise {}, seed {}, {}; its digest "
+                            "is that of rewise {}, seed {}, {} (remove the line, or give "
+                            "--recompute-damaged: the file is written anew and the tasks are kept)",
+                            file.string(), head.command, head.seed, head.model, command, body.seed,
+                            body.model));
+  }
+}
+
+// Error(usage) saying where the text is no TOML (any more); Error(data) as check_head().
 Held read_held(const std::string& text, const fs::path& file) {
   const toml::table root = parse_toml(text, file.string());
   const auto name = root["study"]["name"];
@@ -95,19 +121,19 @@ Held read_held(const std::string& text, const fs::path& file) {
     throw Error(ExitCode::usage, file.string() + ": study.name is no text");
   }
   Held held{name ? *name.value<std::string>() : StudyConfig{}.name, {}};
-  if (const auto head = read_head(text)) {
-    held.owner = *head;
-    return held;
-  }
-  // Written before there was a first line.
   const StudyConfig defaults;
-  held.owner.command = summary_kind(file.parent_path());
   const auto seed = root["study"]["seed"].value<std::int64_t>();
   held.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
   const auto model = root["sampling"]["model"].value<std::string>();
   const auto q = root["sampling"]["q"].value<std::int64_t>().value_or(defaults.q);
   held.owner.model = model_text(model.value_or(std::string(to_string(defaults.model))),
                                 static_cast<std::uint64_t>(q));
+  if (const auto head = read_head(text)) {
+    check_head(*head, held.owner, text, file);
+    held.owner = *head;
+  } else {  // written before there was a first line
+    held.owner.command = summary_kind(file.parent_path());
+  }
   return held;
 }
 
@@ -240,10 +266,7 @@ StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string
       config_(config),
       command_(std::move(command)),
       resolved_(to_toml(config)) {
-  // A line of its own: names of graphs' files may hold these letters.
-  const std::string text =
-      fmt::format("{}\n{}", command_, resolved_.substr(0, resolved_.find("\n[run]\n") + 1));
-  hash_ = fmt::format("{:016x}", XXH3_128bits(text.data(), text.size()).low64);
+  hash_ = configuration_hash(command_, resolved_);
   for (const fs::path& file : config_.files) graph_files_.push_back(large_content(file));
 }
 
@@ -283,7 +306,8 @@ void StudyFolder::check_free() const {
   std::optional<Held> held;
   try {
     held = read_held(text, file);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
     return;  // it is nobody's, and will be set aside
   }
   refuse_another(*held, config_.name, owner_of(command_, config_, hash_), folder_);
@@ -360,6 +384,7 @@ void StudyFolder::write_configuration() {
     try {
       held = read_held(text, file);
     } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
       // It holds up no study (the tasks have their configuration with them), but is kept.
       fs::path aside;
       for (int n = 1; aside.empty() || file_exists(aside); ++n) {
@@ -411,6 +436,32 @@ std::string StudyFolder::finished_text() const {
   for (const auto& line : lines) text += line + "\n";
   const XXH128_hash_t sum = XXH3_128bits(text.data(), text.size());
   return fmt::format("configuration {}\nfiles {:016x}{:016x}\n", hash_, sum.high64, sum.low64);
+}
+
+void StudyFolder::clear_temporaries() const {
+  for (const fs::path& where :
+       {folder_, folder_ / "tasks", folder_ / "schedules", folder_ / "plots"}) {
+    rewise::clear_temporaries(where);
+  }
+}
+
+void StudyFolder::clear_leftovers() const {
+  std::vector<fs::path> leases;
+  for (const fs::path& where : {folder_ / "tasks", folder_ / "schedules"}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(where, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == ".lease") leases.push_back(entry->path());
+    }
+  }
+  for (const fs::path& lease : leases) {
+    try {
+      claim_lease(lease);  // and releases it, which removes the file
+    } catch (const Error&) {
+      // The folder cannot be written: the lease stays, and disturbs nothing.
+    }
+  }
+  clear_temporaries();
 }
 
 void StudyFolder::mark_finished() const { write_text_file(folder_ / kMark, finished_text()); }

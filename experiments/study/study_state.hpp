@@ -47,6 +47,10 @@ class StudyFolder {
   // Error(held) where the folder has become another configuration's.
   void check_still_ours() const;
 
+  // Removes temporary files that no process has locked: what killed processes left.
+  void clear_temporaries() const;
+  // The same, and leases of dead processes.
+  void clear_leftovers() const;
   void mark_finished() const;
   bool is_finished() const;
 

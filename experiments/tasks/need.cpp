@@ -277,7 +277,11 @@ bool gathers_state(const TaskSpec& spec, FinalState wanted) {
 }
 
 double disk_need(const TaskSpec& spec, FinalState wanted) {
-  const double state = wanted == FinalState::none ? 0 : state_bytes(spec);
+  double state = wanted == FinalState::none ? 0 : state_bytes(spec);
+  // Bytes of spins take fewer bits in a task's file, less where ranks write them apart.
+  if (spec.engine == EngineKind::single && gathers_state(spec, wanted)) {
+    state *= spec.q <= 2 ? 0.125 : spec.q <= 4 ? 0.25 : spec.q <= 16 ? 0.5 : 1;
+  }
   return 64 * 1024 + state + file_series_bytes(spec) + 16 * sizes_of(spec).rewired;
 }
 

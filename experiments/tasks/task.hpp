@@ -119,6 +119,7 @@ enum class TaskOutcome {
   interrupted,  // a checkpoint was written, if there are paths
   held,         // somebody else is at it; `message` says who
   lost,         // somebody else took it over from us; `message` says who
+  unwritten,    // the same, after `ready` had taken its result: there may be no file of it
 };
 
 struct TaskResult {

@@ -43,7 +43,12 @@ std::optional<TaskData> TaskMember::load(const std::filesystem::path& file) {
       check_same_physics(loaded->task.configuration, task_configuration(spec()), kMayGrow,
                          file.string());
     } catch (const Error& error) {
-      same_physics = false;
+      // In a study a file's name says what it holds: one that holds another task is damaged.
+      same_physics = !job_.paths->group.empty();
+      if (same_physics) {
+        throw Error(ExitCode::data,
+                    fmt::format("{}: its name is that of another task", error.what()));
+      }
       if (file != job_.paths->finished) throw;
       throw Error(ExitCode::held,
                   fmt::format("{}; it would be overwritten: choose another name", error.what()));
@@ -303,6 +308,7 @@ void TaskMember::leave(void (TaskMember::*write)()) {
 }
 
 void TaskMember::write_finished() {
+  TaskOutcome outcome = TaskOutcome::finished;
   if (job_.paths) {
     const profile::Span span(profile::Work::files, "finished task");
     try {
@@ -319,12 +325,13 @@ void TaskMember::write_finished() {
       }
     } catch (const LeaseLost& lost) {
       if (!job_.ready) throw;
-      say(lost.what());  // its result is taken, and the file is its new owner's
+      say(lost.what());
+      outcome = TaskOutcome::unwritten;
     }
   }
   if (!job_.ready) result_.data = std::move(data_);
   data_ = {};  // its group may have others to write
-  close(TaskOutcome::finished);
+  close(outcome);
 }
 
 void TaskMember::write_interrupted() {

@@ -188,7 +188,8 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   return setting;
 }
 
-void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
+// Status of the plots, as draw_plots().
+ExitCode keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
   if (!options.study.empty()) {
     for (const TuneResult& result : results) {
       const auto file = store_schedule(options.study, result);
@@ -196,10 +197,10 @@ void keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
                  file.string());
     }
   }
-  if (options.out.empty()) return;
+  if (options.out.empty()) return ExitCode::done;
   write_text_file(options.out, tune_json(results).dump(2) + "\n");
   fmt::print(stderr, "written to {}\n", options.out);
-  if (options.plots) draw_plots({options.out, "--quiet"});
+  return options.plots ? draw_plots({options.out, "--quiet"}) : ExitCode::done;
 }
 
 // A study has results that rest on the schedules that it has.
@@ -317,8 +318,8 @@ ExitCode run_tune(const TuneOptions& options) {
     if (results.size() > 1) fmt::print("{}", scan_table(results));
   }
   std::fflush(stdout);
-  keep(options, results);
-  if (stopped.empty()) return ExitCode::done;
+  const ExitCode status = keep(options, results);
+  if (stopped.empty()) return status;
   throw Error(ExitCode::interrupted, fmt::format("{}; {} of {} settings were measured", stopped,
                                                  results.size(), list.size()));
 }

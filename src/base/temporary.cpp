@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "src/base/error.hpp"
@@ -36,18 +34,20 @@ std::string_view target_of(std::string_view name) {
   return is_token && dot > 0 ? name.substr(1, dot - 1) : "";
 }
 
-// Whether nobody holds it; then removes it, if it is told to, while nobody can.
-bool nobody_holds(const fs::path& path, bool remove) {
+// Removes a temporary that no process has locked. Holds the lock meanwhile, so that its maker, if
+// it has only just created the file, makes another one.
+bool remove_unlocked(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;  // gone, another user's, or no file of ours
   struct stat status {};
-  bool nobody = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  if (nobody && ::flock(file, LOCK_SH | LOCK_NB) != 0) {
-    nobody = errno != EWOULDBLOCK && errno != EINTR && std::time(nullptr) - status.st_mtime > kOld;
+  bool unlocked = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  if (unlocked && ::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    unlocked =
+        errno != EWOULDBLOCK && errno != EINTR && std::time(nullptr) - status.st_mtime > kOld;
   }
-  if (nobody && remove) nobody = ::unlink(path.c_str()) == 0;
+  const bool removed = unlocked && ::unlink(path.c_str()) == 0;
   ::close(file);
-  return nobody;
+  return removed;
 }
 
 }  // namespace
@@ -83,8 +83,16 @@ bool hold_temporary(int file, const fs::path& folder) {
   return true;
 }
 
-void release_temporary(int file) {
-  if (file >= 0) static_cast<void>(::flock(file, LOCK_UN));
+void share_temporary(int file) {
+  while (file >= 0 && ::flock(file, LOCK_SH) != 0 && errno == EINTR) {
+  }
+}
+
+bool is_name_of(const fs::path& path, int file) {
+  struct stat named {
+  }, own{};
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(file, &own) == 0 &&
+         named.st_dev == own.st_dev && named.st_ino == own.st_ino;
 }
 
 std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
@@ -93,17 +101,10 @@ std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!target_of(name).empty() && name.starts_with(prefix) &&
-        nobody_holds(entry->path(), false)) {
-      found.push_back(entry->path());
-    }
+    if (!target_of(name).empty() && name.starts_with(prefix)) found.push_back(entry->path());
   }
-  // One that was released to be published has gone to its place a moment later.
-  if (!found.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::size_t cleared = 0;
-  for (const fs::path& path : found) {
-    cleared += nobody_holds(path, true);
-  }
+  for (const fs::path& path : found) cleared += remove_unlocked(path);
   return cleared;
 }
 

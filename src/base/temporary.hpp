@@ -2,8 +2,8 @@
 //
 // A temporary of DIR/NAME is DIR/.NAME.TOKEN.tmp with a random token, so that processes that number
 // themselves alike (containers) never meet. It is made with O_EXCL and O_NOFOLLOW, and its maker
-// holds it by flock until it is published: what a killed process left is held by nobody. Where a
-// file system knows no flock, its age tells.
+// locks it with flock until after it is published: what a killed process left is not locked. Where
+// a file system has no flock, the age of the file decides.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,13 @@ extern const int kTemporaryFlags;
 // has been cleared away before that, so that another must be made. In a folder that a group may
 // write to, the file becomes that group's.
 bool hold_temporary(int file, const std::filesystem::path& folder);
-// Right before it is published: HDF5 opens no file that another process has locked.
-void release_temporary(int file);
+// Makes the lock a shared one. Call before publishing a file that HDF5 reads: HDF5 takes a shared
+// lock and refuses a file that another process has locked exclusively. While the kernel converts
+// the lock, another process may remove the file.
+void share_temporary(int file);
+
+// Whether `path` is a name of this open file.
+bool is_name_of(const std::filesystem::path& path, int file);
 
 // Removes the temporaries in a folder whose names begin with `prefix` and that nobody holds; how
 // many.

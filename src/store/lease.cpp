@@ -125,7 +125,7 @@ class Candidate {
 
 // True when the lease is ours now, false when there is one already.
 bool create_exclusively(Candidate& candidate, const fs::path& lease) {
-  if (syscalls().link(candidate.path().c_str(), lease.c_str()) == 0) return true;
+  if (link_file(candidate.path(), lease) == 0) return true;
   if (errno == EEXIST) return false;
   if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) fail_io("create", lease, errno);
   // No hard links here: O_EXCL, then the content by a rename over it.
@@ -133,7 +133,7 @@ bool create_exclusively(Candidate& candidate, const fs::path& lease) {
   if (file < 0 && errno == EEXIST) return false;
   if (file < 0) fail_io("create", lease, errno);
   syscalls().close(file);
-  if (syscalls().rename(candidate.path().c_str(), lease.c_str()) != 0) {
+  if (rename_file(candidate.path(), lease) != 0) {
     fail_io("create", lease, errno);
   }
   candidate.published();
@@ -201,7 +201,7 @@ bool take_over(const fs::path& lease, const LeaseOwner& dead, const LeaseOwner& 
       !is_dead(lease, *current, candidate.now(), options)) {
     return false;
   }
-  if (syscalls().rename(candidate.path().c_str(), lease.c_str()) != 0) {
+  if (rename_file(candidate.path(), lease) != 0) {
     fail_io("take over", lease, errno);
   }
   candidate.published();
@@ -382,7 +382,7 @@ void Lease::outgrow(std::uint64_t term) {
   // Of a name that goes at a takeover.
   Candidate candidate(fs::path(impl_->path).replace_extension(".grown"), grown);
   prove([&] {
-    if (syscalls().rename(candidate.path().c_str(), impl_->path.c_str()) != 0) {
+    if (rename_file(candidate.path(), impl_->path) != 0) {
       const int error = errno;
       impl_->require_mine();
       fail_io("write", impl_->path, error);

@@ -21,7 +21,7 @@ fs::path set_aside(const fs::path& path, const fs::path& from) {
     std::error_code error;
     const bool taken = fs::exists(fs::symlink_status(aside, error));
     if (taken && n < 10'000) continue;
-    if (syscalls().rename(damaged.c_str(), aside.c_str()) == 0) return aside;
+    if (rename_file(damaged, aside) == 0) return aside;
     throw Error(ExitCode::io, fmt::format("cannot rename the damaged {} to {}: {}",
                                           damaged.string(), aside.string(), std::strerror(errno)));
   }

@@ -1,7 +1,9 @@
 // Writing sealed files so that a good one is there at every instant (sealed_file.hpp).
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <functional>
@@ -39,32 +41,37 @@ void sync_folder(const fs::path& folder) {
   if (result != 0 && error != EINVAL && error != ENOTSUP) fail_io("sync", folder, error);
 }
 
-// What was written aside is gone: a process that took the lease over has removed it, or one that
-// had taken it over before us, and was stopped before it could.
+// The temporary file is gone: a process that took the lease over has removed it, or one that
+// cleared the folder at the moment at which its lock was converted (src/base/temporary.hpp).
 struct Vanished {};
 
-[[noreturn]] void fail_publish(const char* what, const fs::path& path, int error,
-                               const Lease* lease) {
-  if (error == ENOENT && lease != nullptr) throw Vanished{};
+[[noreturn]] void fail_publish(const char* what, const fs::path& path, int error) {
+  if (error == ENOENT) throw Vanished{};
   fail_io(what, path, error);
 }
 
-// A second name of a file, to be renamed; removed again at the end.
+// A second name of a file, to be renamed; removed again at the end. The file is locked meanwhile,
+// since the name is that of a temporary.
 class SecondName {
  public:
   // 0, or the error.
   int make(const fs::path& file, const fs::path& beside) {
+    lock_ = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (lock_ >= 0) static_cast<void>(::flock(lock_, LOCK_SH | LOCK_NB));
     path_ = temporary_path(beside);
-    if (syscalls().link(file.c_str(), path_.c_str()) == 0) return 0;
+    if (link_file(file, path_) == 0) return 0;
     const int error = errno;
     path_.clear();
     return error;
   }
-  ~SecondName() { remove(); }
+  ~SecondName() {
+    remove();
+    if (lock_ >= 0) ::close(lock_);
+  }
   bool is_made() const { return !path_.empty(); }
   // 0, or the error. Renaming one name of a file onto another name of it does nothing.
   int rename_to(const fs::path& path) {
-    const int error = syscalls().rename(path_.c_str(), path.c_str()) == 0 ? 0 : errno;
+    const int error = rename_file(path_, path) == 0 ? 0 : errno;
     remove();
     return error;
   }
@@ -75,6 +82,7 @@ class SecondName {
     path_.clear();
   }
   fs::path path_;
+  int lock_ = -1;
 };
 
 // A file of a later term was written by whoever took our lease over.
@@ -127,15 +135,15 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
   const auto publish = [&] {
     if (kept == Kept::linked) {
       const int error = second.rename_to(previous);
-      if (error != 0) fail_publish("rename", path, error, lease);
-    } else if (kept == Kept::moved && syscalls().rename(path.c_str(), previous.c_str()) != 0) {
+      if (error != 0) fail_publish("rename", path, error);
+    } else if (kept == Kept::moved && rename_file(path, previous) != 0) {
       fail_io("rename", path, errno);
     }
-    temporary.release();
-    if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) {
+    temporary.share();
+    if (rename_file(temporary.path(), path) != 0) {
       const int error = errno;
-      if (kept == Kept::moved) syscalls().rename(previous.c_str(), path.c_str());
-      fail_publish("rename", temporary.path(), error, lease);
+      if (kept == Kept::moved) rename_file(previous, path);
+      fail_publish("rename", temporary.path(), error);
     }
     temporary.published();
   };
@@ -154,7 +162,7 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
       } else if (back.is_made()) {
         static_cast<void>(back.rename_to(path));
       } else {
-        syscalls().rename(previous.c_str(), path.c_str());
+        rename_file(previous, path);
       }
     };
     under(lease, path, name, restore);
@@ -183,7 +191,7 @@ int rename_by_marker(const fs::path& from, const fs::path& path) {
   if (!hold_temporary(file, folder_of(path)) || is_there(path)) {
     errno = EEXIST;
   } else {
-    result = syscalls().rename(from.c_str(), path.c_str());
+    result = rename_file(from, path);
   }
   const int error = errno;
   syscalls().unlink(marker.c_str());
@@ -195,17 +203,17 @@ int rename_by_marker(const fs::path& from, const fs::path& path) {
 void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease) {
   const auto publish = [&] {
     const fs::path& from = temporary.path();
-    temporary.release();
-    int result = syscalls().link(from.c_str(), path.c_str());
+    temporary.share();
+    int result = link_file(from, path);
     if (result != 0 && links_unsupported(errno)) {
-      result = syscalls().rename_new(from.c_str(), path.c_str());
+      result = rename_file_new(from, path);
       if (result != 0 && (errno == EINVAL || errno == ENOSYS))
         result = rename_by_marker(from, path);
       if (result == 0) temporary.published();
     }
     if (result != 0) {
       if (errno == EEXIST) refuse(path);
-      fail_publish("publish", path, errno, lease);
+      fail_publish("publish", path, errno);
     }
   };
   under(
@@ -256,8 +264,7 @@ void write_plain(const fs::path& path, std::span<const std::byte> bytes) {
   Temporary temporary(path);
   temporary.write(bytes);
   temporary.sync_and_close();
-  temporary.release();
-  if (syscalls().rename(temporary.path().c_str(), path.c_str()) != 0) fail_io("write", path, errno);
+  if (rename_file(temporary.path(), path) != 0) fail_io("write", path, errno);
   temporary.published();
 }
 

@@ -33,6 +33,7 @@ extern "C" void on_stop_signal(int number) {
     received_at.store(now);
     return;
   }
+  if (number == SIGXCPU) return;  // the kernel repeats it every second after a limit of CPU time
   const std::int64_t first = received_at.load();
   if (first != 0 && now - first > kSameRequest) ::_exit(128 + number);
 }
@@ -85,7 +86,7 @@ double unit_seconds(std::string_view unit) {
 void install_stop_signals() {
   stop_question = [] { return stop_signal() != 0; };
   const bool keep_hangup = is_ignored(SIGHUP);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) handle(number);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGXCPU}) handle(number);
   if (!keep_hangup) handle(SIGHUP);
   std::signal(SIGXFSZ, SIG_IGN);
 }
@@ -108,21 +109,27 @@ bool StopToken::stop_requested() const {
   return stop_signal() != 0 || stop_asked() || (end_ && std::chrono::steady_clock::now() >= *end_);
 }
 
-std::string StopToken::reason() const {
-  switch (stop_signal()) {
-    case 0:
-      break;
+std::string signal_name(int number) {
+  switch (number) {
     case SIGINT:
       return "SIGINT";
     case SIGTERM:
       return "SIGTERM";
     case SIGUSR1:
       return "SIGUSR1";
+    case SIGXCPU:
+      return "SIGXCPU";
     case SIGHUP:
       return "SIGHUP";
+    case SIGKILL:
+      return "SIGKILL";
     default:
-      return fmt::format("signal {}", stop_signal());
+      return fmt::format("signal {}", number);
   }
+}
+
+std::string StopToken::reason() const {
+  if (stop_signal() != 0) return signal_name(stop_signal());
   return stop_requested() ? "time limit" : "";
 }
 

@@ -9,14 +9,18 @@
 
 namespace rewise {
 
-// From here on the first SIGINT, SIGTERM, SIGUSR1 or SIGHUP sets a flag. Others within a second of
-// it are the same request (GNU timeout signals its child and then the child's whole group); a later
-// one ends the process at once with status 128 + its number. A SIGHUP that was ignored (nohup)
-// stays so. SIGXFSZ is ignored: a file size limit then is an error of write(). Call once, in main.
+// From here on the first SIGINT, SIGTERM, SIGUSR1, SIGXCPU or SIGHUP sets a flag. Others within a
+// second of it are the same request (GNU timeout signals its child and then the child's whole
+// group); a later one, unless it is SIGXCPU, ends the process at once with status 128 + its number.
+// A SIGHUP that was ignored (nohup) stays so. SIGXFSZ is ignored: a file size limit then is an
+// error of write(). Call once, in main.
 void install_stop_signals();
 
 // The first stop signal's number, or 0.
 int stop_signal();
+
+// "SIGTERM"; "signal 64" where it has no name here.
+std::string signal_name(int number);
 
 // Forgets a signal that has come (tests).
 void reset_stop_signal();

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "src/base/error.hpp"
 
@@ -57,11 +58,45 @@ int rename_new(const char* from, const char* to) {
   return uninterrupted([=] { return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); });
 }
 
+// Inode and device of what stands under a name, not following links; or nothing. Keeps errno.
+std::optional<std::pair<dev_t, ino_t>> inode_of(const std::filesystem::path& path) {
+  const int error = errno;
+  struct stat status;
+  const bool found = ::lstat(path.c_str(), &status) == 0;
+  errno = error;
+  if (!found) return std::nullopt;
+  return std::pair(status.st_dev, status.st_ino);
+}
+
+using Rename = int (*)(const char* from, const char* to);
+int checked_rename(Rename rename, const std::filesystem::path& from,
+                   const std::filesystem::path& to) {
+  const auto file = inode_of(from);
+  const int result = rename(from.c_str(), to.c_str());
+  const bool doubtful = result != 0 && (errno == ENOENT || errno == EEXIST);
+  return doubtful && file && !inode_of(from) && inode_of(to) == file ? 0 : result;
+}
+
 }  // namespace
 
 Syscalls real_syscalls() {
   return {whole_open, ::read,       ::write,    whole_fsync,  whole_close,
           whole_link, whole_rename, rename_new, whole_unlink, ::flock};
+}
+
+int link_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const int result = syscalls().link(from.c_str(), to.c_str());
+  if (result == 0 || errno != EEXIST) return result;
+  const auto file = inode_of(from);
+  return file && inode_of(to) == file ? 0 : result;
+}
+
+int rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  return checked_rename(syscalls().rename, from, to);
+}
+
+int rename_file_new(const std::filesystem::path& from, const std::filesystem::path& to) {
+  return checked_rename(syscalls().rename_new, from, to);
 }
 
 bool file_exists(const std::filesystem::path& path) { return look_at(path).has_value(); }

@@ -27,6 +27,13 @@ struct Syscalls {
 Syscalls real_syscalls();
 Syscalls& syscalls();  // the table in use
 
+// syscalls().link, rename and rename_new, which succeed also where the call was made but reported
+// as failed. NFS repeats a request whose reply was lost: the second one fails with EEXIST (link) or
+// ENOENT (rename), because the first one succeeded. 0, or -1 with errno.
+int link_file(const std::filesystem::path& from, const std::filesystem::path& to);
+int rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+int rename_file_new(const std::filesystem::path& from, const std::filesystem::path& to);
+
 // Whether there is anything, or a folder, of that name; links are followed, and one that leads
 // nowhere is nothing. Error(io) where the system cannot tell (std::filesystem would throw its own).
 bool file_exists(const std::filesystem::path& path);

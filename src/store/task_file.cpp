@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "src/base/error.hpp"
@@ -16,8 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kFormat = "rewise task";
-constexpr std::int64_t kVersion = 1;
-constexpr std::size_t kAttributeText = 32'768;  // longer texts become datasets
+constexpr std::int64_t kPlain = 1, kNarrow = 2;  // format versions: of states, see NarrowState
+constexpr std::size_t kAttributeText = 32'768;   // longer texts become datasets
 // Of a chunk: a plane of bytes, of signs say, that is like the one before it lies within reach of
 // deflate.
 constexpr std::uint64_t kChunkElements = 1ULL << 15;
@@ -241,10 +242,57 @@ void read_parts(const h5::Group& group, StateRecord& state) {
   require(at == state.row_bytes, "parts that are not the whole");
 }
 
-void write_all(h5::Group root, const TaskData& task, const Packed& bonds,
-               const Packed& all_series) {
+// A state as it is in the file. The engines of one byte per spin have small numbers there: the
+// leading bytes of a state that are below 2^bits take `bits` bits each. That is an eighth for
+// Ising, of the file and of the time that a run needs to write it when it is told to stop.
+struct NarrowState {
+  std::uint32_t bits = 8;
+  std::uint64_t spins = 0;          // leading bytes of the state that take `bits` bits
+  std::vector<std::uint8_t> bytes;  // of those, from the lowest bits of a byte up; then the others
+};
+
+// Nothing where it is not worth it.
+std::optional<NarrowState> narrow(std::span<const std::uint8_t> state) {
+  constexpr std::size_t least = 4096;
+  for (const std::uint32_t bits : {1u, 2u, 4u}) {
+    const auto wide = std::find_if(state.begin(), state.end(),
+                                   [bits](std::uint8_t byte) { return byte >> bits != 0; });
+    const auto spins = static_cast<std::size_t>(wide - state.begin()) / 8 * 8;
+    if (spins < least || spins < state.size() / 2) continue;
+    const std::uint32_t each = 8 / bits;
+    NarrowState result{bits, spins, std::vector<std::uint8_t>(spins / each)};
+    for (std::size_t i = 0; i < result.bytes.size(); ++i) {
+      std::uint32_t byte = 0;
+      for (std::uint32_t k = 0; k < each; ++k)
+        byte |= std::uint32_t{state[i * each + k]} << k * bits;
+      result.bytes[i] = static_cast<std::uint8_t>(byte);
+    }
+    result.bytes.insert(result.bytes.end(), state.begin() + static_cast<std::ptrdiff_t>(spins),
+                        state.end());
+    return result;
+  }
+  return std::nullopt;
+}
+
+// The reverse. Error(data).
+std::vector<std::uint8_t> widen(const NarrowState& narrow) {
+  require(narrow.bits == 1 || narrow.bits == 2 || narrow.bits == 4, "a state of no such bits");
+  const std::uint32_t each = 8 / narrow.bits, mask = (1u << narrow.bits) - 1;
+  require(narrow.spins % 8 == 0 && narrow.spins / each <= narrow.bytes.size(),
+          "a state shorter than it says");
+  const auto rest = narrow.bytes.begin() + static_cast<std::ptrdiff_t>(narrow.spins / each);
+  std::vector<std::uint8_t> state(narrow.spins);
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    state[i] = static_cast<std::uint8_t>(narrow.bytes[i / each] >> i % each * narrow.bits & mask);
+  }
+  state.insert(state.end(), rest, narrow.bytes.end());
+  return state;
+}
+
+void write_all(h5::Group root, const TaskData& task, const Packed& bonds, const Packed& all_series,
+               const std::optional<NarrowState>& narrow_state) {
   root.set_text("format", kFormat);
-  root.set("format_version", kVersion);
+  root.set("format_version", narrow_state ? kNarrow : kPlain);
   write_texts(root.create_group("configuration"), task.configuration);
   write_graph(root.create_group("graph"), task.graph, bonds);
   root.write<double>("temperature", task.temperature, {task.temperature.size()});
@@ -257,8 +305,12 @@ void write_all(h5::Group root, const TaskData& task, const Packed& bonds,
     state.set_text("engine", task.state.engine);
     state.set("step", task.state.step);
     state.set("cycles", task.state.cycles);
+    if (narrow_state) {
+      state.set("narrow_bits", narrow_state->bits);
+      state.set("narrow_spins", narrow_state->spins);
+    }
     // Spins near Tc are as good as random: packing would only cost time.
-    state.write_apart("bytes", task.state.bytes);
+    state.write_apart("bytes", narrow_state ? narrow_state->bytes : task.state.bytes);
     if (!task.state.parts.empty()) write_parts(state, task.state);
   }
   write_texts(root.create_group("provenance"), task.provenance);
@@ -267,7 +319,9 @@ void write_all(h5::Group root, const TaskData& task, const Packed& bonds,
 std::vector<std::byte> build_image(const TaskData& task) {
   check_task(task);
   const Packed bonds = pack_bonds(task.graph), all_series = pack_all_series(task);
-  return h5::build([&](h5::Group root) { write_all(std::move(root), task, bonds, all_series); });
+  const std::optional<NarrowState> narrow_state = narrow(task.state.bytes);
+  return h5::build(
+      [&](h5::Group root) { write_all(std::move(root), task, bonds, all_series, narrow_state); });
 }
 
 }  // namespace
@@ -289,8 +343,8 @@ TaskData decode_task(std::span<const std::byte> image) {
   const h5::Group root = file.root();
   require(root.has_attribute("format") && root.text("format") == kFormat, "not a task file");
   const auto version = root.get<std::int64_t>("format_version");
-  if (version < 1 || version > kVersion) {
-    unfit(fmt::format("task format {}, but this program reads up to {}", version, kVersion));
+  if (version < kPlain || version > kNarrow) {
+    unfit(fmt::format("task format {}, but this program reads up to {}", version, kNarrow));
   }
   TaskData task;
   task.configuration = read_texts(root.group("configuration"));
@@ -318,6 +372,11 @@ TaskData decode_task(std::span<const std::byte> image) {
     task.state.step = state.get<std::uint64_t>("step");
     task.state.cycles = state.get<std::uint64_t>("cycles");
     task.state.bytes = state.read<std::uint8_t>("bytes", 1).values;
+    if (state.has_attribute("narrow_bits")) {
+      task.state.bytes =
+          widen({state.get<std::uint32_t>("narrow_bits"), state.get<std::uint64_t>("narrow_spins"),
+                 std::move(task.state.bytes)});
+    }
     require(!task.state.engine.empty(), "a state without an engine");
     if (state.has("parts")) read_parts(state, task.state);
   }

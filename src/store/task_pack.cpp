@@ -389,11 +389,11 @@ void remove_file(const fs::path& path) {
 // were stopped for long.
 void remove_own(const Own& one) {
   const fs::path aside = temporary_path(one.path);
-  if (syscalls().rename(one.path.c_str(), aside.c_str()) != 0) fail_io("remove", one.path, errno);
+  if (rename_file(one.path, aside) != 0) fail_io("remove", one.path, errno);
   struct stat status {};
   const bool there = ::lstat(aside.c_str(), &status) == 0;
   if (there && !one.identity.same_content(FileIdentity(status)) &&
-      syscalls().rename_new(aside.c_str(), one.path.c_str()) == 0) {
+      rename_file_new(aside, one.path) == 0) {
     return;
   }
   remove_file(aside);

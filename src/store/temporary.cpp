@@ -60,7 +60,7 @@ void Temporary::close() {
   if (syscalls().close(file) != 0 && errno != EINTR) fail_io("close", target_, errno);
 }
 
-void Temporary::release() { release_temporary(held_); }
+void Temporary::share() { share_temporary(held_); }
 
 void Temporary::sync_and_close() {
   while (syscalls().fsync(file_) != 0) {

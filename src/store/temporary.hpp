@@ -18,13 +18,13 @@ class Temporary {
 
   void write(std::span<const std::byte> bytes);
   // Written, whatever that takes: a network file system may report a full disk only when closing.
-  // It stays held.
+  // It stays locked until this object ends.
   void close();
   void sync_and_close();  // and on disk
 
   double written_at() const { return written_at_; }  // seconds, by the file server's clock
   const std::filesystem::path& path() const { return path_; }
-  void release();                      // right before it is published
+  void share();                        // lets HDF5 read it: right before it is published
   void published() { path_.clear(); }  // it has another name now
 
  private:

@@ -194,6 +194,14 @@ class EveryCall(unittest.TestCase):
                   for k in self.places(name, 3)]
         self.check_all(faults, (0, 65, 73, 74, 75))
 
+    def test_calls_that_are_made_and_reported_as_failed(self):
+        """NFS repeats a request whose reply was lost, and reports what the second one meets."""
+        faults = [f"{name}:{k}:made{error}" for name, error in (("link", errno.EEXIST),
+                                                                ("rename", errno.ENOENT))
+                  for k in self.places(name, 6)]
+        faults += [f"link:1+:made{errno.EEXIST}", f"rename:1+:made{errno.ENOENT}"]
+        self.check_all(faults, (0,))
+
     def test_a_thread_that_cannot_be_had(self):
         self.check_all([f"pthread_create:{k}:{errno.EAGAIN}"
                         for k in self.places("pthread_create", 6)], (0, 69, 74))

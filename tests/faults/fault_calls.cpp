@@ -4,7 +4,9 @@
 //   REWISE_FAULT=NAME:K:WHAT    the K-th call of NAME in the process, from 1; "K+": and all later
 //   ones
 //                               WHAT: the number of an errno, "stop" (SIGSTOP) or "kill" (SIGKILL),
-//                               "slow" and milliseconds that the call takes longer
+//                               "slow" and milliseconds that the call takes longer, "made" and the
+//                               number of an errno: link and rename are made, then report it, as
+//                               NFS does when a reply was lost
 //   REWISE_FAULT_COUNTS=FILE    at the end of the process: lines "NAME COUNT"
 //
 // NAME is one of kNames. A close() that fails has closed the file all the same, as on Linux.
@@ -63,7 +65,8 @@ std::atomic<int> chosen{-1};
 long fault_at = 0;
 bool for_ever = false;
 int fault_errno = 0, fault_signal = 0;
-long fault_delay = 0;  // milliseconds
+long fault_delay = 0;      // milliseconds
+bool fault_after = false;  // the call is made first
 
 std::atomic<bool> in_main{false};
 
@@ -87,6 +90,9 @@ __attribute__((constructor)) void read_fault() {
       fault_signal = SIGKILL;
     } else if (std::strncmp(what, "slow", 4) == 0) {
       fault_delay = std::strtol(what + 4, nullptr, 10);
+    } else if (std::strncmp(what, "made", 4) == 0) {
+      fault_after = true;
+      fault_errno = static_cast<int>(std::strtol(what + 4, nullptr, 10));
     } else {
       fault_errno = static_cast<int>(std::strtol(what, nullptr, 10));
     }
@@ -101,7 +107,7 @@ bool fails(Name name) {
   const long count = ++counts[static_cast<std::size_t>(name)];
   if (chosen != name || count < fault_at || (count > fault_at && !for_ever)) return false;
   if (fault_signal != 0) {
-    ::kill(::getpid(), fault_signal);
+    ::raise(fault_signal);  // to this thread, which goes no further
     return false;
   }
   if (fault_delay > 0) {
@@ -110,6 +116,15 @@ bool fails(Name name) {
   }
   errno = fault_errno;
   return true;
+}
+
+// A call that may be made although it fails.
+template <class Call>
+int with_fault(Name name, const Call& call) {
+  if (!fails(name)) return call();
+  if (fault_after) call();
+  errno = fault_errno;
+  return -1;
 }
 
 // Where the code of HDF5, of the C library that it calls, and of libgomp lies.
@@ -267,15 +282,15 @@ int close(int file) {
 }
 int link(const char* from, const char* to) noexcept {
   REAL(link);
-  return fails(kLink) ? -1 : next(from, to);
+  return with_fault(kLink, [=] { return next(from, to); });
 }
 int rename(const char* from, const char* to) noexcept {
   REAL(rename);
-  return fails(kRename) ? -1 : next(from, to);
+  return with_fault(kRename, [=] { return next(from, to); });
 }
 int renameat2(int a, const char* from, int b, const char* to, unsigned flags) noexcept {
   REAL(renameat2);
-  return fails(kRename) ? -1 : next(a, from, b, to, flags);
+  return with_fault(kRename, [=] { return next(a, from, b, to, flags); });
 }
 int unlink(const char* path) noexcept {
   REAL(unlink);

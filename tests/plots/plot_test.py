@@ -6,8 +6,13 @@ import io
 import json
 import os
 import pathlib
+import resource
+import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 import unittest.mock
@@ -61,6 +66,59 @@ class InFolder(unittest.TestCase):
         self.assertEqual(out, "")
         self.assertEqual(err.strip().count("\n"), 0, err)
         self.assertIn(words, err)
+
+
+class Script(InFolder):
+    """plot.py and report.py as processes of their own, as the program starts them."""
+
+    def start(self, name, *arguments, limit=None, **how):
+        script = pathlib.Path(plot.__file__).with_name(name)
+        return subprocess.Popen(
+            [sys.executable, script, *arguments], text=True, stderr=subprocess.PIPE,
+            preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (limit,))),
+            **{"stdout": subprocess.PIPE, **how})
+
+    def run_script(self, *words, **how):
+        """(exit status, standard output, standard error)."""
+        process = self.start(*words, **how)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    def test_a_full_disk_names_the_file(self):
+        study = self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
+        for name in ("plot.py", "report.py"):
+            status, out, err = self.run_script(name, study, limit=4096)
+            self.assertEqual((status, out), (74, ""), err)
+            self.assertRegex(err, rf"^{name}: cannot read or write '{study}/plots/[a-z0-9.-]+': "
+                                  r"File too large\n$")
+            self.assertEqual(list(study.rglob(".*.tmp")), [])
+
+    def test_standard_output_that_takes_nothing(self):
+        study = self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open("/dev/full", "w") as full, open(writer, "w") as pipe:
+            for place, why in ((full, "No space left on device"), (pipe, "Broken pipe")):
+                status, _, err = self.run_script("plot.py", study, stdout=place)
+                self.assertEqual(
+                    (status, err), (74, f"plot.py: standard output could not be written: {why}\n"))
+        self.assertTrue((study / "plots/tc.png").exists())
+
+    def test_a_signal_ends_it_and_leaves_nothing_behind(self):
+        study = self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = self.start("report.py", study, start_new_session=True)
+            end = time.monotonic() + 60
+            while not list(study.glob("plots/*.pdf")) and time.monotonic() < end:
+                time.sleep(0.001)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out, err), (128 + number, "", ""))
+            self.assertEqual(list(study.rglob(".*.tmp")), [])
+            self.assertFalse((study / "report.html").exists())
+            with self.assertRaises(ProcessLookupError):  # those that draw have ended as well
+                os.killpg(process.pid, 0)
+            shutil.rmtree(study / "plots")
 
 
 def drawn(figure):

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace rewise::test {
 namespace {
@@ -17,6 +18,8 @@ struct Plan {
   int total = 0, die_at = 0, stop_at = 0;
   std::size_t most = 0;  // bytes per write; 0: as asked for
   bool interrupt = false;
+  std::array<int, kCalls> misleading{};  // errno of calls that are made all the same
+  std::function<void()> before_publishing;
 };
 Plan plan;
 
@@ -56,14 +59,23 @@ int faulty_close(int file) {
   errno = error;
   return -1;
 }
+int publish(Call call, int (*real)(const char*, const char*), const char* from, const char* to) {
+  if (fails(call)) return -1;
+  if (plan.before_publishing) plan.before_publishing();
+  const int result = real(from, to);
+  const int error = plan.misleading[static_cast<std::size_t>(call)];
+  if (error == 0 || result != 0) return result;
+  errno = error;
+  return -1;
+}
 int faulty_link(const char* from, const char* to) {
-  return fails(Call::link) ? -1 : real_syscalls().link(from, to);
+  return publish(Call::link, real_syscalls().link, from, to);
 }
 int faulty_rename(const char* from, const char* to) {
-  return fails(Call::rename) ? -1 : real_syscalls().rename(from, to);
+  return publish(Call::rename, real_syscalls().rename, from, to);
 }
 int faulty_rename_new(const char* from, const char* to) {
-  return fails(Call::rename_new) ? -1 : real_syscalls().rename_new(from, to);
+  return publish(Call::rename_new, real_syscalls().rename_new, from, to);
 }
 int faulty_unlink(const char* path) {
   return fails(Call::unlink) ? -1 : real_syscalls().unlink(path);
@@ -94,6 +106,12 @@ void Faults::fail(Call call, int n, int error) {
   plan.error[static_cast<std::size_t>(call)] = error;
 }
 void Faults::fail_always(Call call, int error) { fail(call, -1, error); }
+void Faults::mislead(Call call, int error) {
+  plan.misleading[static_cast<std::size_t>(call)] = error;
+}
+void Faults::before_publishing(std::function<void()> call) {
+  plan.before_publishing = std::move(call);
+}
 void Faults::shorten_writes(std::size_t bytes) { plan.most = bytes; }
 void Faults::die_at(int n) { plan.die_at = n; }
 void Faults::stop_at(int n) { plan.stop_at = plan.total + n; }

@@ -2,6 +2,7 @@
 // fail, come up short, or end the process.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "src/store/syscalls.hpp"
@@ -22,6 +23,10 @@ class Faults {
   // The n-th call (from 1) of this kind sets errno and fails; a failing close closes all the same.
   void fail(Call call, int n, int error);
   void fail_always(Call call, int error);
+  // Every link, or every rename of either kind, is made and then reported as failed (NFS).
+  void mislead(Call call, int error);
+  // Called before every link and rename.
+  void before_publishing(std::function<void()> call);
   // Every write transfers at most this many bytes, and every second one is interrupted first.
   void shorten_writes(std::size_t bytes);
   // The process ends without a further word at its n-th call (from 1) of any kind.

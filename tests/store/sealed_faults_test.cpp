@@ -15,6 +15,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/temporary.hpp"
+#include "src/store/lease.hpp"
 #include "src/store/sealed_file.hpp"
 #include "tests/store/faults.hpp"
 #include "tests/store/samples.hpp"
@@ -214,6 +215,76 @@ TEST_CASE("short and interrupted writes go on where they stopped") {
   write_sealed(folder / "t.h5", kNew);
   CHECK(Faults::calls(Call::write) > 100);
   CHECK(read_sealed(folder / "t.h5").image == kNew);
+}
+
+TEST_CASE("calls that are made and reported as failed, as by NFS, are successes") {
+  const bool can_link = GENERATE(true, false);
+  const TempFolder folder;
+  const fs::path lease_file = folder / "t.lease";
+  Faults faults;
+  faults.mislead(Call::link, EEXIST);
+  faults.mislead(Call::rename, ENOENT);
+  faults.mislead(Call::rename_new, EEXIST);
+  if (!can_link) faults.fail_always(Call::link, EPERM);
+  {
+    LeaseClaim claim = claim_lease(lease_file);
+    REQUIRE(claim.lease);
+    CHECK(claim.note.empty());
+    CHECK(claim.lease->term() == 1);
+    claim.lease->outgrow(3);
+    CHECK(claim.lease->held());
+    const Lease* const none = nullptr;
+    const Lease* const own = &*claim.lease;
+    for (const Lease* lease : {none, own}) {
+      const fs::path path = folder / (lease == nullptr ? "a.h5" : "b.h5");
+      write_new_sealed(path, kOldest, lease);
+      CHECK_THROWS_AS(write_new_sealed(path, kNew, lease), Error);  // this one is not its own
+      CHECK(read_sealed(path).image == kOldest);
+      write_sealed(path, kOld, lease);
+      write_sealed(path, kNew, lease);
+      CHECK(read_sealed(path).image == kNew);
+      CHECK(read_sealed(previous_path(path)).image == kOld);
+      CHECK(set_aside(path).filename() == path.filename().string() + ".damaged-1");
+    }
+    write_new_plain(folder / "c.json", kNew, *claim.lease);
+  }
+  write_plain(folder / "d.json", kNew);
+  CHECK(file_bytes(folder / "d.json") == kNew);
+  CHECK(folder.files() == std::vector<std::string>{"a.h5.damaged-1", "a.h5.prev", "b.h5.damaged-1",
+                                                   "b.h5.prev", "c.json", "d.json"});
+}
+
+TEST_CASE("another process that clears the folder removes no file that is being published") {
+  const bool can_link = GENERATE(true, false);
+  const TempFolder folder;
+  const fs::path path = folder / "t.h5", text = folder / "s.json";
+  std::size_t cleared = 0;
+  Faults faults;
+  faults.before_publishing([&] { cleared += clear_temporaries(folder.path()); });
+  if (!can_link) faults.fail_always(Call::link, EPERM);
+  write_plain(text, kOld);
+  write_plain(text, kNew);
+  write_new_sealed(path, kOld);
+  write_sealed(path, kNew);
+  CHECK(cleared == 0);
+  CHECK(file_bytes(text) == kNew);
+  CHECK(read_sealed(path).image == kNew);
+  CHECK(read_sealed(previous_path(path)).image == kOld);
+}
+
+TEST_CASE("a temporary that was removed right before it was published is written again") {
+  const TempFolder folder;
+  const fs::path path = folder / "t.h5";
+  bool once = true;
+  Faults faults;
+  faults.before_publishing([&] {
+    for (const auto& name : folder.files()) {
+      if (once && name.ends_with(".tmp")) fs::remove(folder / name);
+    }
+    once = false;
+  });
+  write_new_sealed(path, kNew);
+  CHECK(read_sealed(path).image == kNew);
 }
 
 TEST_CASE("a failing read is an input/output error, not damage") {

@@ -28,7 +28,7 @@ int status_of_child(F&& child) {
 }  // namespace
 
 TEST_CASE("the first stop signal sets a flag, one more than a second later ends the process") {
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP}) {
     CHECK(status_of_child([&] {
             install_stop_signals();
             const StopToken token;
@@ -45,6 +45,16 @@ TEST_CASE("the first stop signal sets a flag, one more than a second later ends 
             return 5;
           }) == 128 + (number == SIGINT ? SIGTERM : SIGINT));
   }
+}
+
+TEST_CASE("SIGXCPU may be repeated every second until the checkpoint is written") {
+  CHECK(status_of_child([] {
+          install_stop_signals();
+          ::raise(SIGXCPU);
+          std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+          ::raise(SIGXCPU);
+          return StopToken().reason() == "SIGXCPU" ? 0 : 1;
+        }) == 0);
 }
 
 TEST_CASE("a hang-up ignored by nohup stays ignored, a file size limit is an error of write") {

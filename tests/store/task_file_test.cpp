@@ -90,6 +90,28 @@ TEST_CASE("tasks without measurements, clusters, bonds, temperatures or a lattic
   check_equal(decode_task(encode_task(TaskData())), TaskData());
 }
 
+TEST_CASE("states of a byte per spin take no more bits than their spins need") {
+  TaskData task = sample_task(1, true);
+  for (const unsigned states : {2u, 3u, 16u, 17u}) {
+    for (const std::size_t spins : {std::size_t{100'000}, std::size_t{100'003}}) {
+      INFO(states << " states, " << spins << " spins");
+      task.state.bytes.resize(spins);
+      std::uint32_t random = states;
+      for (auto& byte : task.state.bytes) {
+        random = 1664525 * random + 1013904223;
+        byte = static_cast<std::uint8_t>((random >> 16) % states);
+      }
+      task.state.bytes.insert(task.state.bytes.end(), {255, 1, 0, 200, 7});  // sums, ways
+      const std::vector<std::byte> image = encode_task(task);
+      check_equal(decode_task(image), task);
+      const std::size_t bits = states <= 2 ? 1 : states <= 4 ? 2 : states <= 16 ? 4 : 8;
+      CHECK(image.size() < spins * bits / 8 + 40'000);
+    }
+  }
+  task.state.bytes.assign(8192, 0);  // as little of anything else
+  check_equal(decode_task(encode_task(task)), task);
+}
+
 TEST_CASE("texts may be empty, long, or not ASCII") {
   TaskData task = sample_task();
   task.configuration["empty"] = "";
@@ -194,10 +216,10 @@ TEST_CASE("files that are not tasks are refused with their name") {
   h5::File newer = h5::File::create();
   h5::Group root = newer.root();
   root.set_text("format", "rewise task");
-  root.set("format_version", std::int64_t{2});
+  root.set("format_version", std::int64_t{3});
   const auto [newer_code, newer_text] = error_of([&] { decode_task(newer.image()); });
   CHECK(newer_code == ExitCode::data);
-  CHECK(contains(newer_text, "task format 2"));
+  CHECK(contains(newer_text, "task format 3"));
 }
 
 TEST_CASE("round trip of arbitrary tasks") {

@@ -9,6 +9,7 @@ Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 inp
 """
 
 import argparse
+import os
 import pathlib
 import signal
 import sys
@@ -58,7 +59,8 @@ def guarded(program, source, action):
     except files.DataError as error:
         return fail(EXIT_DATA, error)
     except OSError as error:
-        return fail(EXIT_IO, error)
+        return fail(EXIT_IO, error if error.filename is None else
+                    f"cannot read or write '{error.filename}': {error.strerror}")
     except (KeyError, TypeError, ValueError) as error:
         return fail(EXIT_DATA, f"'{source}' lacks what its format promises: "
                                f"{type(error).__name__}: {error}")
@@ -78,12 +80,32 @@ def main(arguments):
     if not written:
         print(f"plot.py: '{options.target}' holds nothing to plot yet", file=sys.stderr)
         return EXIT_DATA
-    for path in written:
-        if path.suffix == ".png" and not options.quiet:
-            print(path)
+    if options.quiet:
+        return 0
+    return print_lines("plot.py", [path for path in written if path.suffix == ".png"])
+
+
+def print_lines(program, lines):
+    """Prints lines and gives an exit status: EXIT_IO where standard output cannot be written."""
+    try:
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
+    except OSError as error:
+        print(f"{program}: standard output could not be written: {error.strerror}",
+              file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python flushes when it ends
+        return EXIT_IO
     return 0
 
 
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a trace
+def run_script(main):
+    """Ends the process as `main` says. SIGINT and SIGTERM end it without a traceback, after
+    temporary files are removed and processes that draw are stopped."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run_script(main)

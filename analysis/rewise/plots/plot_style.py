@@ -8,6 +8,7 @@ import io
 import os
 import pathlib
 import pickle
+import signal
 
 import matplotlib
 import matplotlib.cm
@@ -272,27 +273,35 @@ def save_all(jobs, folder, processes=None):
     jobs = list(jobs)
     cores = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
     count = max(1, min(cores, len(jobs)))
-    children = []
-    for k in range(1, count):
-        receive, send = os.pipe()
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                with open(send, "wb") as pipe:
-                    pickle.dump(draw_share(jobs[k::count], folder), pipe)
-                status = 0
-            finally:
-                os._exit(status)
-        os.close(send)
-        children.append((child, receive))
-    shares = [draw_share(jobs[::count], folder)]
-    for child, receive in children:
-        with open(receive, "rb") as pipe:
-            answer = pipe.read()
-        _, status = os.waitpid(child, 0)
-        shares.append(pickle.loads(answer) if status == 0 else
-                      ([], OSError(f"a process that draws plots ended with status {status}")))
+    children, shares = [], []
+    try:
+        for k in range(1, count):
+            receive, send = os.pipe()
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    with open(send, "wb") as pipe:
+                        pickle.dump(draw_share(jobs[k::count], folder), pipe)
+                    status = 0
+                finally:
+                    os._exit(status)
+            os.close(send)
+            children.append((child, receive))
+        shares.append(draw_share(jobs[::count], folder))
+        while children:
+            child, receive = children[0]
+            with open(receive, "rb") as pipe:
+                answer = pipe.read()
+            _, status = os.waitpid(child, 0)
+            del children[0]
+            shares.append(pickle.loads(answer) if status == 0 else
+                          ([], OSError(f"a process that draws plots ended with status {status}")))
+    except BaseException:  # told to end
+        for child, _ in children:
+            os.kill(child, signal.SIGTERM)
+            os.waitpid(child, 0)
+        raise
     for _, error in shares:
         if error is not None:
             raise error

@@ -7,14 +7,13 @@ Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 inp
 """
 
 import pathlib
-import signal
 import sys
 
 if not __package__:  # called as a script, by the program
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
     __package__ = "rewise.plots"
 
-from .plot import Parser, guarded  # noqa: E402
+from .plot import Parser, guarded, run_script  # noqa: E402
 
 
 def write(folder):
@@ -41,5 +40,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a trace
-    sys.exit(main(sys.argv[1:]))
+    run_script(main)

@@ -11,6 +11,7 @@ Times are printed, never asserted.
 
 import argparse
 import hashlib
+import importlib.util
 import io
 import os
 import pathlib
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import h5py
 
@@ -152,7 +154,8 @@ class Told(Study):
     measure = 20000
 
     def test_the_first_signal_ends_with_checkpoints(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGXCPU,
+                       signal.SIGHUP):
             process = self.start()
             self.wait_for("*.lease", process)
             process.send_signal(number)
@@ -587,6 +590,60 @@ class Finished(Study):
         self.assertIn("0 task(s) computed", err)
         self.assertEqual({path: path.stat().st_mtime_ns
                           for path in (self.place / "study").rglob("*")}, before)
+
+
+class Pages(Study):
+    """Plots and reports, drawn by Python."""
+    measure = 100
+
+    def setUp(self):
+        super().setUp()
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("matplotlib is not installed")
+        status, _, err = self.run_study()
+        self.assertEqual(status, 0, err)
+
+    def rewise(self, *words, before=(), **how):
+        return subprocess.Popen([*before, OPTIONS.program, *words], cwd=self.place, text=True,
+                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                env={**os.environ, "REWISE_PYTHON": sys.executable},
+                                **{"stdout": subprocess.PIPE, **how})
+
+    def test_a_full_disk_is_named_and_is_no_success(self):
+        limited = ("bash", "-c", 'ulimit -f 4; exec "$0" "$@"')
+        for words in (("report", "study"), ("tc", "s.toml", "--out", "study")):
+            status, _, err = self.end(self.rewise(*words, before=limited))
+            self.assertEqual(status, 74, err)
+            self.assertRegex(err, "(?m)^report.py: cannot read or write "
+                                  "'study/plots/[^']+': File too large$")
+            self.assertFalse((self.place / "study/report.html").exists())
+
+    def test_no_matplotlib_is_no_failure(self):
+        (self.place / "matplotlib.py").write_text("raise ImportError('none here')")
+        with unittest.mock.patch.dict(os.environ, PYTHONPATH=str(self.place)):
+            status, out, err = self.end(self.rewise("tc", "s.toml", "--out", "study"))
+            self.assertEqual(status, 0, err)
+            self.assertIn("no plots", err)
+            self.assertEqual(self.end(self.rewise("report", "study"))[0], 74)
+
+    def test_a_report_that_is_told_to_stop(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.rewise("report", "study")
+            while not list(self.place.glob("study/plots/*.pdf")) and process.poll() is None:
+                time.sleep(0.001)
+            process.send_signal(number)  # to it alone, not to what it has started
+            status, out, err = self.end(process)
+            self.assertEqual((status, out), (75, ""), err)
+            self.assertRegex(err, f"^rewise: report.py was stopped by {number.name}; .*\n$")
+            self.assertEqual(list((self.place / "study/plots").glob(".*.tmp")), [])
+            shutil.rmtree(self.place / "study/plots")
+
+    def test_plots_whose_names_cannot_be_printed(self):
+        with open("/dev/full", "w") as full:
+            status, _, err = self.end(self.rewise("plot", "study", stdout=full))
+        self.assertEqual(status, 74)
+        self.assertEqual(err, "plot.py: standard output could not be written: "
+                              "No space left on device\n")
 
 
 if __name__ == "__main__":

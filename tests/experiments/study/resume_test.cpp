@@ -50,7 +50,7 @@ TEST_CASE("a run ended by signals and resumed equals an uninterrupted one") {
   REQUIRE(place.run(long_run + "--threads 1 --out whole.h5").status == 0);
 
   int interrupted = 0, threads = 1;
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP, SIGTERM, SIGTERM}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP, SIGXCPU, SIGTERM}) {
     const pid_t child =
         place.start(long_run + "--threads " + std::to_string(threads) + " --out parts.h5");
     threads = 3 - threads;
