@@ -12,7 +12,7 @@ namespace rewise {
 // Tc of Ising spins on the regular lattice of two to four dimensions, exact or published.
 std::optional<Value> regular_tc_value(int dim);
 
-// Tc(p) of Ising spins under the rules `rewire` and `add` in two to four dimensions, with a relative
+// Tc(p) of Ising spins under the rules `rewire` and `add` in two to four dimensions, to a relative
 // error of at most kNearTcError: results of the tree condition (experiments/results/tc-table.csv),
 // interpolated. Below the smallest p of that table the shift scales as p^(1/gamma) (Hastings 2003).
 // Rounded to 1e-4. Empty for other rules and dimensions.
