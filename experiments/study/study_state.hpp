@@ -17,10 +17,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "experiments/configuration/config.hpp"
+#include "experiments/study/ranks.hpp"
 
 namespace rewise {
 
@@ -47,6 +49,10 @@ class StudyFolder {
   // Error(held) where the folder has become another configuration's.
   void check_still_ours() const;
 
+  // Of a job's ranks that claimed this folder: whether this one prints and sums up (ranks.hpp). A
+  // rank takes over if lower ones have ended without finishing the study. Thread-safe.
+  bool leads() const;
+
   void mark_finished() const;
   bool is_finished() const;
 
@@ -62,6 +68,7 @@ class StudyFolder {
   std::vector<std::string> graph_files_;  // [config_.files] what stood in them
   int lock_ = -1;                         // descriptor of .study.lock
   bool locked_ = false;                   // its lock is held
+  std::unique_ptr<RanksHere> ranks_;      // where it is claimed
 };
 
 // Whether `file` is there and not older than `other`.
