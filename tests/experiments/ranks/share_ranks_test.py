@@ -87,6 +87,17 @@ class WithoutMpi(Place):
 
 @unittest.skipUnless(MPIRUN, "no mpirun here")
 class Shared(Place):
+    def test_more_processes_than_ranks_of_mpi_are_refused(self):
+        launchers = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+                     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"))
+        for rank, size in launchers:
+            with self.subTest(size=size):
+                done = self.run_line(PLANE + " --share-ranks", **{rank: "1", size: "4"})
+                self.assertEqual(done.returncode, 64, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn(f"{size} = 4, but MPI sees 1 rank", done.stderr)
+
     def test_every_number_of_ranks_leaves_what_one_process_leaves(self):
         expected = self.results(PLANE)
         for ranks in (1, 2, 3, 4, 7):
