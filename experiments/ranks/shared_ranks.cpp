@@ -55,6 +55,17 @@ void compare_builds(ranks::Transport& transport) {
   transport.barrier();
 }
 
+// Processes that the launcher started together, and that MPI does not know as one job, would each
+// simulate the whole system.
+void check_job_size(const Rank& launched, const ranks::Transport& transport) {
+  if (transport.size() >= launched.size) return;
+  throw Error(ExitCode::usage,
+              fmt::format("--share-ranks: {} = {}, but MPI sees {} rank(s): the launcher is not of "
+                          "the MPI that rewise was built with (start it with that MPI's mpirun, "
+                          "or under Slurm with srun --mpi=pmix or pmi2)",
+                          launched.said_by, launched.size, transport.size()));
+}
+
 // Rank 0's part: whatever way it ends, the others are told.
 ExitCode lead(ranks::Transport& transport, const std::function<ExitCode()>& command) {
   struct Leading {
@@ -94,7 +105,9 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
   if (!options.share) return command();
   constexpr std::string_view routes[]{"auto", "peer", "direct", "host"};
   const auto route = parse_word(options.route, routes, "route", "--share-route");
+  const Rank launched = this_rank();  // before MPI, which may set variables of its own
   const auto transport = ranks::join_mpi();
+  check_job_size(launched, *transport);
   transport->set_device_route(static_cast<ranks::DeviceRoute>(route));
   compare_builds(*transport);
   if (transport->rank() == 0) return lead(*transport, command);

@@ -25,8 +25,8 @@ struct RankOptions {
 void add_share_ranks(CLI::App& app, bool& share, std::string& route);
 
 // Runs the command: alone, or where the ranks share, on rank 0, while the others follow and return
-// `done` when it has ended. Error(device) where this build has no MPI; ranks of different builds
-// end with one.
+// `done` when it has ended. Error(device) where this build has no MPI; Error(usage) where MPI has
+// fewer ranks than the launcher started; ranks of different builds end with one.
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command);
 
 // The ranks that share the systems of the command that runs; nullptr where there are none.

@@ -98,7 +98,7 @@ TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptio
                        double budget) {
   TuneSetting setting;
   setting.spec = spec;
-  setting.spec.temperatures = {spec.temperatures[spec.temperatures.size() / 2]};
+  setting.spec.temperatures.assign(1, spec.temperatures[spec.temperatures.size() / 2]);
   setting.spec.start = Start::mixed;
   if (options.device >= 0) {
     setting.spec.replicas = std::max(spec.replicas, tuning_replicas(setting.spec, options.device));

@@ -1,6 +1,8 @@
 #include "experiments/study/ranks.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -49,7 +51,7 @@ Rank rank_from(const Environment& get) {
     const auto rank = number(get(names[0])), size = number(get(names[1]));
     if (!rank || !size || *rank >= *size) continue;
     const int local_size = std::clamp(number(get(names[3])).value_or(*size), 1, *size);
-    return {*rank, *size, number(get(names[2])).value_or(*rank % local_size), local_size};
+    return {*rank, *size, number(get(names[2])).value_or(*rank % local_size), local_size, names[1]};
   }
   return {};
 }
@@ -77,6 +79,41 @@ DeviceChoice share_of(const Rank& rank, DeviceChoice choice, bool listed,
 
 int threads_of(const Rank& rank, int cores, int all) {
   return std::max(1, std::min(cores, all / rank.local_size));
+}
+
+RanksHere::RanksHere(const Rank& rank, const std::filesystem::path& folder)
+    : rank_(rank.rank), came_(std::chrono::steady_clock::now()) {
+  if (rank.size == 1) return;
+  const auto path = folder / ".ranks.lock";
+  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  lock_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
+  if (lock_ < 0) lock_ = ::open(path.c_str(), flags | O_RDONLY);  // another user's
+  if (lock_ < 0) return;
+  struct flock own {};
+  own.l_type = F_RDLCK;
+  own.l_whence = SEEK_SET;
+  own.l_start = rank_;
+  own.l_len = 1;
+  ::fcntl(lock_, F_OFD_SETLK, &own);
+  while (rank_ > 0 && led_ && std::chrono::steady_clock::now() - came_ < kMeeting) {
+    led_ = !lower_at_work();
+    if (led_) std::this_thread::sleep_for(10ms);
+  }
+}
+
+RanksHere::~RanksHere() {
+  if (lock_ < 0) return;
+  std::this_thread::sleep_until(came_ + kMeeting);
+  ::close(lock_);
+}
+
+bool RanksHere::lower_at_work() const {
+  if (rank_ == 0 || lock_ < 0) return false;
+  struct flock lower {};
+  lower.l_type = F_WRLCK;
+  lower.l_whence = SEEK_SET;
+  lower.l_len = rank_;
+  return ::fcntl(lock_, F_OFD_GETLK, &lower) == 0 && lower.l_type != F_UNLCK;
 }
 
 void wait_for_other_ranks(const Rank& rank, const std::filesystem::path& study) {

@@ -194,9 +194,10 @@ class Packer {
 
 // What tasks share that run at the same time.
 struct Study::Shared {
-  Shared(const std::filesystem::path& folder, int most)
-      : threads(most),
-        packer(folder / "tasks"),
+  Shared(const StudyFolder& folder, int most)
+      : place(folder),
+        threads(most),
+        packer(folder.path() / "tasks"),
         host(host_threads(most)),
         graphs(host),
         resting([this](std::exception_ptr what) { fail(std::move(what)); }) {}
@@ -212,6 +213,7 @@ struct Study::Shared {
     if (failure) std::rethrow_exception(failure);
   }
 
+  const StudyFolder& place;
   const int threads;  // of the CPU
   std::mutex mutex;
   std::condition_variable fewer;
@@ -341,7 +343,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
     ready_.clear();  // what they claimed is let go
     guarded([&] {
       // Of a job's ranks the one that marks the study finished, so that nothing changes after that.
-      if (!over() && this_rank().first() && damaged_.empty()) shared_.packer.add(tasks_);
+      if (!over() && shared_.place.leads() && damaged_.empty()) shared_.packer.add(tasks_);
       if (!damaged_.empty()) throw Error(ExitCode::data, damaged_text(folder_, damaged_));
     });
     for (RestingGroups::Entry& entry : resumed_) {  // who was told to stop before
@@ -418,7 +420,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
   }
   // Tasks that have ended after this batch.
   void pack(const std::set<std::string>& ids) {
-    if (shared_.failed || !this_rank().first()) return;
+    if (shared_.failed || !shared_.place.leads()) return;
     guarded([&] {
       std::vector<StudyTask> some;
       for (const StudyTask& task : tasks_) {
@@ -843,7 +845,7 @@ Study::Study(StudyFolder place, std::vector<int> devices)
   const int all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   threads_ =
       config().threads > 0 ? config().threads : threads_of(this_rank(), thread_count(0), all);
-  shared_ = std::make_unique<Shared>(folder(), threads_);
+  shared_ = std::make_unique<Shared>(place_, threads_);
   for (const int device : devices_) {
     const char* what = device < 0 ? "cores that others have" : "the device's memory";
     shared_->rooms.try_emplace(device, what, device < 0 ? threads_ : 0, [this, device] {
@@ -851,8 +853,8 @@ Study::Study(StudyFolder place, std::vector<int> devices)
     });
   }
   place_.claim();
-  if (this_rank().first()) place_.clear_temporaries();
-  if (config().recompute_damaged && this_rank().first()) {
+  if (place_.leads()) place_.clear_temporaries();
+  if (config().recompute_damaged && place_.leads()) {
     for (const std::string& line : repair_packs(folder() / "tasks")) {
       fmt::print(stderr, "warning: {}\n", line);
     }
@@ -1007,7 +1009,7 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
     }
     tell = tell && !std::exchange(told_memory_, true);
   }
-  if (tell && this_rank().first()) progress.line(memory);
+  if (tell && place_.leads()) progress.line(memory);
   TaskRun run;
   run.engine.threads = std::max(1, threads_ / static_cast<int>(workers.size()));
   run.stop = stop;

@@ -22,18 +22,15 @@
 namespace rewise {
 namespace {
 
-// Says on standard error which devices it takes, where that is worth saying.
 DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
   const CudaReport report = report_for(config.device, this_rank().local_size > 1);
-  const DeviceChoice devices = share_of(
+  return share_of(
       this_rank(),
       choose_devices(
           config.device, config.engine,
           options.device.empty() ? options.study + ": run.device" : std::string("--device"), report,
           Teams::refused, cpu_seconds(config, thread_count(config.threads))),
       config.device.find(':') != std::string::npos, report);
-  if (this_rank().first()) tell_device(devices);
-  return devices;
 }
 
 }  // namespace
@@ -53,8 +50,8 @@ more measurements are added to what is there (unless [run] says keep_states = fa
 leaves final states out of finished tasks: they begin anew then). SIGINT, SIGTERM or a
 time limit write checkpoints, print the table of what is finished and end with status 75.
 Several processes may work on the same DIR, and so do the ranks of `mpirun -n K` or srun
-(one GPU each on a node). device "auto" takes a GPU unless the CPU is done with the whole
-study before a GPU has started.
+(one GPU each on a node). Ranks with different DIRs work apart, each on its own study.
+device "auto" takes a GPU unless the CPU is done with the whole study before a GPU has started.
 Averages over 8 graphs and more are corrected for what the number of rewired ends and the
 sum of squared degrees are off their exact means in this sample of graphs (control variates:
 smaller errors); the plain averages stand beside them, energy_plain and so on.
@@ -102,9 +99,9 @@ std::filesystem::path study_folder(const StudyOptions& options, const StudyConfi
                              : std::filesystem::path(options.out);
 }
 
-void print_partial(const StudyOptions& options, const std::function<Json()>& summary,
-                   const SummaryText& text) {
-  if (!this_rank().first()) return;
+void print_partial(const StudyFolder& place, const StudyOptions& options,
+                   const std::function<Json()>& summary, const SummaryText& text) {
+  if (!place.leads()) return;
   try {
     Json so_far = summary();
     if (so_far["points"].empty()) return;
@@ -242,30 +239,34 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
                    const SummaryText& text) {
   const double begin = now();
   const auto folder = study_folder(options, config);
-  const bool first = this_rank().first();
   std::size_t computed = 0;
   StudyFolder place(folder, config, command);
   if (options.dry_run) {
     place.check_free();
-    return first ? tell_study_needs(config, options.json) : ExitCode::done;
+    return tell_study_needs(config, options.json);
   }
   // Held to the end, so that what is printed is what this configuration gave.
   if (place.holds_study()) place.claim();
-  Progress progress(config.name, 0, !first);
-  std::optional<Study> study;  // writes its last files beside all else, and tells the progress
   std::string summary, unasked;
+  std::optional<Progress> progress;
+  std::optional<Study> study;  // writes its last files beside all else, and tells the progress
   if (!config.recompute_damaged && place.is_finished()) {
-    if (first) place.clear_leftovers();
+    if (!place.leads()) return ExitCode::done;
+    place.clear_leftovers();
     summary = read_text_file(folder / "summary.json");
   } else {
     std::optional<std::chrono::duration<double>> limit;
     if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
     const StopToken stop(limit);
-    study.emplace(std::move(place), study_devices(options, config).indices());
-    StudyOutcome outcome = analysis(*study, stop, progress);
-    study->complete_files(stop, progress);
-    progress.close();
-    if (!first) return ExitCode::done;
+    const DeviceChoice devices = study_devices(options, config);
+    place.claim();
+    if (place.leads()) tell_device(devices);
+    progress.emplace(config.name, 0, !place.leads());
+    study.emplace(std::move(place), devices.indices());
+    StudyOutcome outcome = analysis(*study, stop, *progress);
+    study->complete_files(stop, *progress);
+    progress->close();
+    if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank leads
     outcome.summary["seconds"] = now() - begin;
     summary = write_outcome(study->place(), std::move(outcome));
     write_asked(study->place(), command, study->asked());
@@ -273,7 +274,6 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     study->place().mark_finished();
     computed = study->computed();
   }
-  if (!first) return ExitCode::done;
   fmt::print("{}", text(Json::parse(summary)));
   std::fflush(stdout);
   const double seconds = now() - begin;

@@ -9,7 +9,6 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/json_output.hpp"
-#include "experiments/study/ranks.hpp"
 #include "experiments/study/study.hpp"
 
 namespace rewise {
@@ -36,7 +35,7 @@ struct StudyOutcome {
   std::string tc_csv = {};     // tc.csv; "": none
   std::string resamples = {};  // summary.h5 (resamples.hpp); "": none
 };
-// Runs the tasks, then analyses them; the latter on the first rank of a job alone (ranks.hpp).
+// Runs the tasks, then analyses them; the latter where StudyFolder::leads() alone.
 using StudyAnalysis =
     std::function<StudyOutcome(Study& study, const StopToken& stop, Progress& progress)>;
 // What to print on standard output.
@@ -45,10 +44,11 @@ using SummaryText = std::function<std::string(const Json& summary)>;
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
-// What the finished tasks of a study that was interrupted say, on standard output and marked as
-// partial ("partial": true in a JSON object). Never fails: the interruption is what is to be told.
-void print_partial(const StudyOptions& options, const std::function<Json()>& summary,
-                   const SummaryText& text);
+// Prints what the finished tasks of an interrupted study say, where this process leads its ranks,
+// on standard output and marked as partial ("partial": true in a JSON object). Never fails: the
+// interruption is what is to be told.
+void print_partial(const StudyFolder& place, const StudyOptions& options,
+                   const std::function<Json()>& summary, const SummaryText& text);
 
 // summary.json, with the hash of its configuration, summary.csv and tc.csv; gives the text of the
 // first. Error(held) where the folder has become another configuration's.

@@ -22,7 +22,6 @@
 #include "experiments/console/build_info.hpp"
 #include "experiments/console/json_output.hpp"
 #include "experiments/console/options.hpp"
-#include "experiments/study/ranks.hpp"
 #include "src/base/error.hpp"
 #include "src/base/temporary.hpp"
 #include "src/store/lease.hpp"
@@ -278,7 +277,8 @@ StudyFolder::StudyFolder(StudyFolder&& other) noexcept
       hash_(std::move(other.hash_)),
       graph_files_(std::move(other.graph_files_)),
       lock_(std::exchange(other.lock_, -1)),
-      locked_(std::exchange(other.locked_, false)) {}
+      locked_(std::exchange(other.locked_, false)),
+      ranks_(std::move(other.ranks_)) {}
 
 StudyFolder::~StudyFolder() {
   if (lock_ >= 0) ::close(lock_);
@@ -314,10 +314,15 @@ void StudyFolder::check_free() const {
 }
 
 void StudyFolder::claim() {
-  if (lock_ >= 0) return;
+  if (ranks_ != nullptr) return;
   refuse_other_things();
   make_folder(folder_ / "tasks");
   lock();
+  ranks_ = std::make_unique<RanksHere>(this_rank(), folder_);
+}
+
+bool StudyFolder::leads() const {
+  return ranks_ == nullptr || ranks_->led() || (!ranks_->lower_at_work() && !is_finished());
 }
 
 // Shared by all who work with this configuration; alone for as long as it takes to write another.
@@ -391,14 +396,12 @@ void StudyFolder::write_configuration() {
         aside = fmt::format("{}.damaged-{}", file.string(), n);
       }
       write_text_file(aside, text);
-      if (this_rank().first()) {
-        fmt::print(stderr, "warning: {}; it is written anew (the old one is kept as {})\n",
-                   error.what(), aside.string());
-      }
+      fmt::print(stderr, "warning: {}; it is written anew (the old one is kept as {})\n",
+                 error.what(), aside.string());
     }
     if (held) {
       refuse_another(*held, config_.name, mine, folder_);
-      if (held->owner.hash != hash_ && this_rank().first() &&
+      if (held->owner.hash != hash_ &&
           configuration_lines(text) != configuration_lines(resolved_)) {
         fmt::print(stderr, "the study's configuration was edited ({}); its tasks are kept\n",
                    first_difference(text, resolved_));

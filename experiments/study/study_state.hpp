@@ -17,10 +17,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "experiments/configuration/config.hpp"
+#include "experiments/study/ranks.hpp"
 
 namespace rewise {
 
@@ -51,6 +53,11 @@ class StudyFolder {
   void clear_temporaries() const;
   // The same, and leases of dead processes.
   void clear_leftovers() const;
+
+  // Of a job's ranks that claimed this folder: whether this one prints and sums up (ranks.hpp). A
+  // rank takes over if lower ones have ended without finishing the study. Thread-safe.
+  bool leads() const;
+
   void mark_finished() const;
   bool is_finished() const;
 
@@ -66,6 +73,7 @@ class StudyFolder {
   std::vector<std::string> graph_files_;  // [config_.files] what stood in them
   int lock_ = -1;                         // descriptor of .study.lock
   bool locked_ = false;                   // its lock is held
+  std::unique_ptr<RanksHere> ranks_;      // where it is claimed
 };
 
 // Whether `file` is there and not older than `other`.

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "experiments/console/options.hpp"
-#include "experiments/study/ranks.hpp"
 #include "experiments/study/resamples.hpp"
 #include "experiments/study/study_options.hpp"
 #include "experiments/sweep/added_temperatures.hpp"
@@ -98,9 +97,6 @@ ExitCode run_sweep(const StudyOptions& options) {
   check_sweep_config(config, options.study);
   std::vector<std::string> said;
   config = keep_temperature_tasks(config, study_folder(options, config), said);
-  if (this_rank().first()) {
-    for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
-  }
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
@@ -108,6 +104,9 @@ ExitCode run_sweep(const StudyOptions& options) {
     return options.json ? summary.dump(2) + "\n" : sweep_table(summary);
   };
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+    if (study.place().leads()) {
+      for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
+    }
     const auto outcome = [&](const std::vector<SweepPoint>& points) {
       const profile::Span span(profile::Work::analysis);
       return StudyOutcome{sweep_summary(config, points, 0), sweep_csv(config, points), "",
@@ -116,13 +115,13 @@ ExitCode run_sweep(const StudyOptions& options) {
     const auto interrupted = [&](const std::vector<SweepPoint>& points) {
       progress.close();
       print_partial(
-          options, [&] { return outcome(points).summary; }, text);
+          study.place(), options, [&] { return outcome(points).summary; }, text);
     };
     const auto interim = [&](const std::vector<SweepPoint>& points) {
-      if (this_rank().first()) write_outcome(study.place(), outcome(points));
+      if (study.place().leads()) write_outcome(study.place(), outcome(points));
     };
     const auto points = search_sweep(study, stop, progress, interim, interrupted);
-    return this_rank().first() ? outcome(points) : StudyOutcome{};
+    return study.place().leads() ? outcome(points) : StudyOutcome{};
   };
   return run_study("sweep", options, config, analysis, text);
 }

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "experiments/console/options.hpp"
-#include "experiments/study/ranks.hpp"
 #include "experiments/study/resamples.hpp"
 #include "experiments/study/study_options.hpp"
 #include "experiments/study/task_runner.hpp"
@@ -169,7 +168,7 @@ ExitCode run_tc(const StudyOptions& options) {
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
       const auto points = search_peaks(study, stop, progress);
-      if (!this_rank().first()) return StudyOutcome{};
+      if (!study.place().leads()) return StudyOutcome{};
       return StudyOutcome{peaks_summary(config, points), peaks_csv(config, points)};
     };
     return run_study("tc", options, config, peaks, text);
@@ -193,7 +192,7 @@ ExitCode run_tc(const StudyOptions& options) {
     };
     const auto by_crossings = [&] {
       const auto interim = [&](const std::vector<PointData>& so_far) {
-        if (this_rank().first()) write_outcome(study.place(), outcome(so_far, {}));
+        if (study.place().leads()) write_outcome(study.place(), outcome(so_far, {}));
       };
       points = search_tc(study, stop, progress, interim, [&](const std::vector<PointData>& so_far) {
         points = finished_part(so_far);
@@ -221,11 +220,11 @@ ExitCode run_tc(const StudyOptions& options) {
                               [&](const PointData& point) { return point.p == bare.p; });
         });
         print_partial(
-            options, [&] { return outcome(points, tree).summary; }, text);
+            study.place(), options, [&] { return outcome(points, tree).summary; }, text);
       }
       throw;
     }
-    return this_rank().first() ? outcome(points, tree) : StudyOutcome{};
+    return study.place().leads() ? outcome(points, tree) : StudyOutcome{};
   };
   return run_study("tc", options, config, analysis, text);
 }

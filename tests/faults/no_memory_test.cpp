@@ -115,7 +115,9 @@ int status_after(void (*end)()) {
     std::signal(SIGABRT, SIG_DFL);
     const rlimit none{};
     ::setrlimit(RLIMIT_CORE, &none);
-    for (FILE* const file : {stdout, stderr}) std::freopen("/dev/null", "w", file);
+    for (FILE* const file : {stdout, stderr}) {
+      if (std::freopen("/dev/null", "w", file) == nullptr) ::_exit(1);
+    }
     std::string words[] = {"rewise", "--version"};
     char* arguments[] = {words[0].data(), words[1].data(), nullptr};
     program_main(2, arguments);

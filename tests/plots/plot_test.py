@@ -18,6 +18,7 @@ import unittest
 import unittest.mock
 
 import numpy as np
+from matplotlib.collections import PolyCollection
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
@@ -379,8 +380,7 @@ class Study(InFolder):
         figure, _ = plot_study.plot_extrapolation([point])
         panel = drawn(figure)[0]
         self.assertIn(r"\chi^2/\mathrm{dof} = 3.1/3", legend_of(panel))
-        bands = [patch for patch in panel.collections if hasattr(patch, "get_paths")
-                 and type(patch).__name__ == "PolyCollection"]
+        bands = [patch for patch in panel.collections if isinstance(patch, PolyCollection)]
         self.assertEqual(len(bands), 2)
         at = bands[0].get_paths()[0].vertices
         low, high = (at[at[:, 0] == 0][:, 1].min(), at[at[:, 0] == 0][:, 1].max())

@@ -42,6 +42,18 @@ class Includes(Planted):
         self.assertEqual(status, 1)
         return printed
 
+    def test_headers_of_cuda(self):
+        self.plant("src/cuda/a.hpp", "#include <cuda_runtime_api.h>\n")
+        self.plant("src/cuda/b.hpp", '#include "src/cuda/a.hpp"\n')
+        self.plant("src/engine/c.hpp", '#include <vector>\n\n#include "src/cuda/b.hpp"\n')
+        self.plant("src/engine/d.hpp", "#  include <cub/cub.cuh>\n")
+        self.plant("src/engine/guarded.hpp", "#if defined(REWISE_HAVE_CUDA)\n"
+                   '#include "src/cuda/a.hpp"\n#endif\n#include "src/base/words.hpp"\n')
+        self.plant("src/engine/user.cpp", '#include "src/engine/c.hpp"\n')
+        self.assertEqual(includes.cuda_headers(self.root),
+                         ["src/cuda/a.hpp", "src/cuda/b.hpp", "src/engine/c.hpp",
+                          "src/engine/d.hpp"])
+
     def test_upwards(self):
         printed = self.faults("src/base/up.hpp", '#include "graphs/graph.hpp"\n')
         self.assertIn("floor 0 (src/base) includes graphs/graph.hpp on floor 2", printed)

@@ -4,8 +4,10 @@ graphs or files. Also: every quoted include is a path from the root of the repos
 nvcc cannot compile stays out of its sight.
 
     includes.py ROOT
+    includes.py ROOT --cuda     lists the headers that only a build with CUDA can compile
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -27,6 +29,9 @@ FLOORS = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 # fmt's headers fail under nvcc at C++20; the others are host libraries.
 NOT_FOR_NVCC = re.compile(r"^(fmt|CLI|toml\+\+|nlohmann|boost|Eigen|catch2)/|^hdf5\.h$|^omp\.h$")
+OF_CUDA = re.compile(r"^(cuda|cub/|thrust/|cooperative_groups|curand|nccl|nvml|nvtx3/)")
+ONLY_WITH_CUDA = re.compile(r"^#if defined\(REWISE_HAVE_CUDA\)\n.*?^#e(?:lse|ndif)",
+                            re.MULTILINE | re.DOTALL)
 NOT_FOR_ANALYSIS = re.compile(r"^(fstream|filesystem|cstdio|hdf5\.h)$")
 
 
@@ -38,9 +43,12 @@ def folder_of(name):
     return None
 
 
-def includes_of(root, name):
-    text = (root / name).read_text(encoding="utf-8")
+def includes_in(text):
     return [(quote == '"', target) for quote, target in INCLUDE.findall(text)]
+
+
+def includes_of(root, name):
+    return includes_in((root / name).read_text(encoding="utf-8"))
 
 
 def direction_fault(name, target):
@@ -69,6 +77,29 @@ def seen_by_nvcc(root, includes):
     return chains
 
 
+def cuda_headers(root):
+    """Every header that includes one of CUDA's, or a header of ours that does; where a build
+    without CUDA skips the include it does not count."""
+    includes = {}
+    for name in tree.sources(root):
+        text = ONLY_WITH_CUDA.sub("", (root / name).read_text(encoding="utf-8"))
+        includes[name] = includes_in(text)
+    users = collections.defaultdict(list)
+    for name, targets in includes.items():
+        for quoted, target in targets:
+            if quoted:
+                users[target].append(name)
+    found = {name for name, targets in includes.items()
+             if any(not quoted and OF_CUDA.match(target) for quoted, target in targets)}
+    todo = list(found)
+    while todo:
+        for name in users[todo.pop()]:
+            if name not in found:
+                found.add(name)
+                todo.append(name)
+    return sorted(name for name in found if name.endswith(".hpp"))
+
+
 def check(root):
     includes = {name: includes_of(root, name) for name in tree.sources(root)}
     faults = []
@@ -94,4 +125,7 @@ def check(root):
 
 
 if __name__ == "__main__":
+    if sys.argv[2:] == ["--cuda"]:
+        print("\n".join(cuda_headers(pathlib.Path(sys.argv[1]))))
+        sys.exit()
     sys.exit(check(pathlib.Path(sys.argv[1])))

@@ -14,7 +14,8 @@ import tree
 
 TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in", ".json", ".md",
                                         ".cff", ".sh", ".yml", ".yaml")
-SCRIPTS = ("experiments/setup", "experiments/quickstart", "tests/run", ".ci/run")
+SCRIPTS = ("experiments/setup", "experiments/quickstart", "experiments/has-gpu", "tests/run",
+           "tests/bare", ".ci/run")
 COLUMNS = 100
 MOST_FILES = 25
 # Data, generated or quoted from elsewhere: not for people to read line by line.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What experiments/quickstart builds: CUDA where nvcc and a GPU are, or where it is asked for.
+"""What experiments/quickstart and `pip install .` build: CUDA where nvcc and a GPU are, or where it
+is asked for.
 
 usage: quickstart_test.py PATH_TO_QUICKSTART
 
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 
 QUICKSTART = pathlib.Path(sys.argv.pop()).resolve()
@@ -33,7 +35,8 @@ class Quickstart(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         (self.folder / "experiments").mkdir()
         (self.folder / "bin").mkdir()
-        shutil.copy(QUICKSTART, self.folder / "experiments" / "quickstart")
+        for script in (QUICKSTART, QUICKSTART.with_name("has-gpu")):
+            shutil.copy(script, self.folder / "experiments")
         self.stand_in("experiments/setup", "#!/bin/sh\n")
         self.stand_in("bin/cmake", CMAKE)
         for tool in ("bash", "sh", "dirname", "realpath", "mkdir", "chmod", "grep", "cat"):
@@ -87,6 +90,36 @@ class Quickstart(unittest.TestCase):
         self.assertEqual(self.built(), "cpu")
         result, _ = self.run_it("--cuda")
         self.assertEqual(result.returncode, 1)
+
+    def configured(self):
+        """What CMake says with the variables of `pip install .`, but for the module."""
+        root = QUICKSTART.parent.parent
+        with (root / "pyproject.toml").open("rb") as file:
+            variables = tomllib.load(file)["tool"]["scikit-build"]["cmake"]["define"]
+        variables["REWISE_MODULE"] = "OFF"
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        (self.folder / "bin" / "cmake").unlink()
+        result = subprocess.run(
+            ["cmake", "-S", str(root), "-B", str(self.folder / "build"), "-G", "Ninja",
+             *(f"-D{name}={value}" for name, value in variables.items())],
+            env=dict(os.environ, PATH=path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        return result.stdout
+
+    @unittest.skipIf(HAS_DEVICES, "there is a GPU")
+    def test_pip_install_without_a_gpu(self):
+        self.stand_in("bin/nvcc", "#!/bin/sh\nexit 1\n")
+        said = self.configured()
+        self.assertIn("CUDA targets: OFF, no NVIDIA GPU was found", said)
+        self.assertNotIn("Looking for a CUDA compiler", said)
+
+    def test_pip_install_with_a_gpu(self):
+        self.stand_in("bin/nvcc", "#!/bin/sh\nexit 1\n")
+        self.stand_in("bin/nvidia-smi", "#!/bin/sh\necho 'GPU 0: NVIDIA H200 (UUID: GPU-1)'\n")
+        said = self.configured()
+        self.assertNotIn("no NVIDIA GPU was found", said)
+        self.assertIn("Looking for a CUDA compiler", said)
 
     def test_an_option_that_is_none(self):
         result, calls = self.run_it("--gpu")

@@ -22,7 +22,7 @@ json parsed(const Output& output) {
   return json::parse(output.out);
 }
 
-const json& row(const json& set, const std::string& schedule) {
+json row(const json& set, const std::string& schedule) {
   for (const auto& entry : set.at("metrics")) {
     if (entry.at("keys").at("schedule") == schedule) return entry.at("values");
   }

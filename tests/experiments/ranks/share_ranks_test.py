@@ -10,6 +10,7 @@ Without MPIRUN only what needs none is tested.
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -70,6 +71,17 @@ class WithoutMpi(Place):
 
 @unittest.skipUnless(MPIRUN, "no mpirun here")
 class Shared(Place):
+    def test_more_processes_than_ranks_of_mpi_are_refused(self):
+        launchers = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+                     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"))
+        for rank, size in launchers:
+            with self.subTest(size=size):
+                done = self.run_line(PLANE + " --share-ranks", **{rank: "1", size: "4"})
+                self.assertEqual(done.returncode, 64, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn(f"{size} = 4, but MPI sees 1 rank", done.stderr)
+
     def test_every_number_of_ranks_leaves_what_one_process_leaves(self):
         expected = self.results(PLANE)
         for ranks in (1, 2, 3, 4, 7):
@@ -306,6 +318,14 @@ class Shared(Place):
         self.assertEqual(wolff.returncode, 64)
         self.assertEqual(wolff.stderr.count("swendsen-wang updates, not wolff"), 1)
 
+    def run_two(self, zero, one):
+        """Two ranks, each with a command of its own. (`mpirun -n 1 true : -n 1 true` of Open MPI
+        5.0.7 is a segmentation fault of mpirun.)"""
+        zero, one = (shlex.join(map(str, command)) for command in (zero, one))
+        rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
+        return self.run_command([MPIRUN, "-n", "2", "sh", "-c",
+                                 f'if [ "{rank}" = 0 ]; then exec {zero}; else exec {one}; fi'])
+
     def test_ranks_of_different_builds_refuse_each_other(self):
         other = pathlib.Path(self.folder.name) / "rewise"
         shutil.copy(REWISE, other)
@@ -313,7 +333,7 @@ class Shared(Place):
         with other.open("ab") as file:
             file.write(b"\0")
         line = ["run", *PLANE.split(), "--share-ranks"]
-        done = self.run_command([MPIRUN, "-n", "1", REWISE, *line, ":", "-n", "1", other, *line])
+        done = self.run_two([REWISE, *line], [other, *line])
         self.assertEqual(done.returncode, 64)
         self.assertIn("rank 1 on", done.stderr)
         self.assertIn("another build", done.stderr)
@@ -321,8 +341,8 @@ class Shared(Place):
 
     def test_ranks_on_different_kinds_of_devices_refuse_each_other(self):
         line = PLANE.replace("--device cpu", "").split() + ["--share-ranks"]
-        done = self.run_command([MPIRUN, "-n", "1", REWISE, "run", *line, "--device", "cpu", ":",
-                                 "-n", "1", REWISE, "run", *line, "--device", "cuda"])
+        line = [REWISE, "run", *line, "--device"]
+        done = self.run_two([*line, "cpu"], [*line, "cuda"])
         self.assertEqual(done.returncode, 69)
         self.assertEqual(done.stderr.count("rank 1: --device cuda: rank 0 is on cpu, and"), 1)
         self.assertEqual(done.stdout, "")

@@ -4,8 +4,10 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/experiments/program.hpp"
 #include "tests/support/catch.hpp"
@@ -39,7 +41,7 @@ CudaReport four_gpus() {
 
 TEST_CASE("what mpirun and srun say of a rank") {
   CHECK(rank_in({}).size == 1);
-  CHECK(rank_in({}).first());
+  CHECK(rank_in({}).rank == 0);
   const Rank open = rank_in({{"OMPI_COMM_WORLD_RANK", "5"},
                              {"OMPI_COMM_WORLD_SIZE", "8"},
                              {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
@@ -49,6 +51,7 @@ TEST_CASE("what mpirun and srun say of a rank") {
                               {"SLURM_STEP_NUM_TASKS", "4"},
                               {"SLURM_LOCALID", "1"},
                               {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}});
+  CHECK(std::string(slurm.said_by) == "SLURM_STEP_NUM_TASKS");
   CHECK((slurm.rank == 3 && slurm.size == 4 && slurm.local == 1 && slurm.local_size == 2));
   // A batch script outside of srun is one process, whatever the job asked for.
   CHECK(rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).size == 1);
@@ -103,6 +106,50 @@ TEST_CASE("ranks share a study by its folder, and the first one prints and sums 
   json by_itself = json::parse(alone.read("study/summary.json"));
   for (json* summary : {&together, &by_itself}) summary->erase("seconds");
   CHECK(together == by_itself);
+}
+
+TEST_CASE("ranks with folders of their own run studies of their own") {
+  Workplace places[2];
+  const std::string temperatures[]{"2.5", "2.75"};
+  for (const int rank : {0, 1}) {
+    places[rank].write("s.toml",
+                       "[lattice]\ndim = 2\nsizes = [4]\np = [0.1]\ngraphs = 2\n[sampling]\n"
+                       "measure = 4\nschedule = \"1:1\"\ntemperatures = [" +
+                           temperatures[rank] + "]\n[run]\ndevice = \"cpu\"\n");
+  }
+  for (const char* time : {"first", "again"}) {
+    INFO(time);
+    pid_t processes[2];
+    for (const int rank : {0, 1}) {
+      ::setenv("SLURM_PROCID", std::to_string(rank).c_str(), 1);
+      ::setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+      processes[rank] = places[rank].start("sweep s.toml --no-plots --out study");
+    }
+    ::unsetenv("SLURM_PROCID");
+    ::unsetenv("SLURM_STEP_NUM_TASKS");
+    for (const int rank : {0, 1}) {
+      const Output done = places[rank].wait(processes[rank]);
+      INFO(done.err);
+      CHECK(done.status == 0);
+      CHECK(done.out.find(temperatures[rank]) != std::string::npos);
+      CHECK(places[rank].has("study/summary.json"));
+      CHECK(places[rank].has("study/.finished"));
+    }
+  }
+}
+
+TEST_CASE("of ranks in one folder the lowest leads, and the next one where it is gone") {
+  const Workplace place;
+  const auto rank = [](int number) { return Rank{number, 3, number, 3}; };
+  auto zero = std::make_unique<RanksHere>(rank(0), place / ".");
+  const RanksHere one(rank(1), place / "."), two(rank(2), place / ".");
+  CHECK(zero->led());
+  CHECK_FALSE(one.led());
+  CHECK_FALSE(two.led());
+  CHECK(one.lower_at_work());
+  zero.reset();
+  CHECK_FALSE(one.lower_at_work());
+  CHECK(two.lower_at_work());
 }
 
 TEST_CASE("a finished study is not touched again until something of it changes") {
