@@ -169,7 +169,7 @@ class Trial {
       return begin(plan.schedule, plan.cluster, plan.warm_up);
     }
     plan.warm_up = first_;
-    plan.equilibrate = cycles;
+    plan.equilibrate = std::max(cycles, static_cast<std::uint64_t>(std::ceil(kLeastTaus * tau)));
     take_tau(tau);
   }
 
@@ -242,9 +242,21 @@ std::string lone_sites_warning(const StudyConfig& config, double p, double sites
       plan.schedule.cluster > 0 ? ", and Wolff updates hardly ever take one" : "", wrong);
 }
 
+namespace {
+
+// 0, m, then 3 m of 4 m, 7 m of 8 m: no more than three times.
+bool may_discard(const SizePlan& plan) { return 8 * plan.discard < 7 * plan.measure; }
+
+}  // namespace
+
+bool discard(SizePlan& plan, std::uint64_t measurements) {
+  if (measurements == 0 || !may_discard(plan)) return false;
+  plan.discard += std::min(measurements, plan.measure);
+  return true;
+}
+
 bool discard_more(SizePlan& plan) {
-  // 0, m, then 3 m of 4 m, 7 m of 8 m: no more than three times.
-  if (8 * plan.discard >= 7 * plan.measure) return false;
+  if (!may_discard(plan)) return false;
   plan.discard += plan.measure;
   plan.measure *= 2;
   return true;
