@@ -72,7 +72,7 @@ bool is_potts(const TaskData& task) { return task.configuration.at("sampling.mod
 // A lower bound has no error, and stands where the numbers are refused, too.
 std::string shown_tau(Value v, const RunCheck& check) {
   if (!std::isfinite(v.value) || (!check.ok() && std::isfinite(v.error))) return "-";
-  return std::isfinite(v.error) ? format_value(v) : fmt::format("> {:.2g}", v.value);
+  return std::isfinite(v.error) ? format_value(v) : "> " + two_digits(v.value);
 }
 
 std::string shown(Value v) { return std::isfinite(v.value) ? format_value(v) : "-"; }

@@ -23,6 +23,8 @@ constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that draw 
 // shorter with them (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
 constexpr Schedule kWarmUp = {4, 1};
 constexpr double kPilotTaus = 10;  // a series this many tau_int long tells tau_int
+// Equilibration by the tau_int of pilots, which that of all graphs may exceed.
+constexpr double kEquilibrationTaus = 1.25 * kLeastTaus;
 
 // A window of a pilot's time.
 struct Window {
@@ -169,7 +171,8 @@ class Trial {
       return begin(plan.schedule, plan.cluster, plan.warm_up);
     }
     plan.warm_up = first_;
-    plan.equilibrate = std::max(cycles, static_cast<std::uint64_t>(std::ceil(kLeastTaus * tau)));
+    plan.equilibrate =
+        std::max(cycles, static_cast<std::uint64_t>(std::ceil(kEquilibrationTaus * tau)));
     take_tau(tau);
   }
 

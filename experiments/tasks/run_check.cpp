@@ -30,7 +30,8 @@ struct Measured {
 
 std::string tau_text(Value tau) {
   if (!std::isfinite(tau.value)) return "not known";
-  return fmt::format("{}{:.2g} cycles", std::isfinite(tau.error) ? "" : "more than ", tau.value);
+  return fmt::format("{}{} cycles", std::isfinite(tau.error) ? "" : "more than ",
+                     two_digits(tau.value));
 }
 
 // The largest |z| of the second half of the measurements less the first, whose chance is below
@@ -190,6 +191,10 @@ std::string_view to_string(RunStatus status) {
       return "too-short";
   }
   return "";
+}
+
+std::string two_digits(double x) {
+  return x < 10 ? fmt::format("{:.2g}", x) : fmt::format("{:.0f}", x);
 }
 
 CheckedRun checked_run(const TaskData& task) {

@@ -53,6 +53,9 @@ struct CheckedRun {
 
 CheckedRun checked_run(const TaskData& task);
 
+// "0.52", "9.7", "104": a lower bound without an exponent.
+std::string two_digits(double x);
+
 // "T = 0.8: ..": reasons and warnings of all temperatures.
 std::vector<std::string> warnings_of(const CheckedRun& run);
 
