@@ -154,13 +154,17 @@ std::string run_table(const TaskData& task, const CheckedRun& run) {
   if (is_potts(task)) {
     out += fmt::format("Potts model with {} states\n", states(task));
   }
-  out += fmt::format("{} engine, {} {}, {} : {} = {}; {} replicas, seed {}\n",
-                     key.at("sampling.engine"), provenance_text(task, "device"),
+  const auto counted = [](std::uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  out += fmt::format("{} engine, {} {}, {} : {} = {}; {}, seed {}\n", key.at("sampling.engine"),
+                     provenance_text(task, "device"),
                      "with " + provenance_text(task, "threads") + " thread(s)",
                      key.at("sampling.local"), cluster_text(task), key.at("sampling.schedule"),
-                     task.replicas, key.at("sampling.seed"));
-  out += fmt::format("{} cycles to equilibrate, then {} measurements, one every {} cycle(s)\n\n",
-                     key.at("sampling.equilibrate"), task.energy.time(), key.at("sampling.every"));
+                     counted(task.replicas, "replica"), key.at("sampling.seed"));
+  out += fmt::format("{} cycles to equilibrate, then {}, one every {} cycle(s)\n\n",
+                     key.at("sampling.equilibrate"), counted(task.energy.time(), "measurement"),
+                     key.at("sampling.every"));
 
   std::vector<std::vector<std::string>> rows{{"T"}};
   for (const Observable& o : observables()) {

@@ -226,8 +226,8 @@ def page(summary, folder, plots):
                 "e, |m| and m² agree. z is the least likely difference over its error; the number "
                 "of comparisons stands behind it. They disagree where a z of this size among so "
                 "many comparisons has a chance below 1e-4 in equilibrium. τ is the largest "
-                "τ<sub>int</sub> of m² over the temperatures, in cycles of the schedule; half of the cycles per measurement where measurements are "
-                "uncorrelated.</p>"),
+                "τ<sub>int</sub> of m² over the temperatures, in cycles of the schedule; half of "
+                "the cycles per measurement where measurements are uncorrelated.</p>"),
         section("Plots", '<div class="plots">', *[figure(path) for path in plots], "</div>"),
         section("Where the numbers come from", table(rows, ["", ""], text_columns=(1,))),
         section("How to repeat it", repeat(summary, folder))]

@@ -7,6 +7,7 @@
 
 #include "experiments/sweep/sweep_search.hpp"
 #include "tests/experiments/program.hpp"
+#include "tests/experiments/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/kaufman.hpp"
 
