@@ -2,7 +2,7 @@
 
 Per site, J = k_B = 1. e = -(bond sum)/N, m = M/N, C = N (<e^2> - <e>^2)/T^2,
 chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2). Errors are one standard error, jackknife
-over replicas (over stretches of time where these are fewer than 16); tau is the integrated
+over replicas (over stretches of time where these are few); tau is the integrated
 autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Commun. 156, 143
 (2004)), every/2 for uncorrelated measurements.
 """
