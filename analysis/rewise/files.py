@@ -531,7 +531,8 @@ def with_error(value, error):
         last += 1  # 0.0999 is 0.10
     if _half_away(error / 10.0**(last - 1)) < 20:
         last -= 1
-    leading = math.floor(math.log10(max(abs(value), 10.0**last)))
+    units = max(_half_away(abs(value) / 10.0**last), 1)  # of the rounded value: 9.97e-5 is 1.0e-4
+    leading = last + math.floor(math.log10(units))
     if -3 <= leading < 6 and last < 6:
         return _fixed(value, error, last)
     scale = 10.0**leading

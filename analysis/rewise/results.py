@@ -2,7 +2,7 @@
 
 Per site, J = k_B = 1. e = -(bond sum)/N, m = M/N, C = N (<e^2> - <e>^2)/T^2,
 chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2). Errors are one standard error, jackknife
-over replicas (over stretches of time where these are fewer than 16); tau is the integrated
+over replicas (over stretches of time where these are few); tau is the integrated
 autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Commun. 156, 143
 (2004)), every/2 for uncorrelated measurements.
 """
@@ -116,7 +116,8 @@ class Results:
     energy <e>, abs_magnetisation <|m|>, m2 <m^2>, m4 <m^4>, binder 1 - <m^4>/(3 <m^2>^2),
     specific_heat, susceptibility (help(rewise.results) has the formulas), scaled_m2 N^(1/2) <m^2>;
     cluster_fraction <C>/N of Wolff clusters; improved_m2, improved_m4, improved_binder: from the
-    sizes of all clusters of Swendsen-Wang updates (analysis/README.md). NaN where the run has none.
+    sizes of all clusters of Swendsen-Wang updates (analysis/README.md). NaN where the run has none,
+    and where a check refuses what it has: `status` and `reasons` say so, candidate() gives it.
     """
 
     energy: Observable
@@ -155,7 +156,9 @@ class Results:
 
     def __getattr__(self, name):
         if name in KNOWN:
-            found = Observable(name, self.temperature, self._estimates[name])
+            accepted = np.array([word == "ok" for word in self.status])
+            found = Observable(name, self.temperature,
+                               np.where(accepted, self._estimates[name], np.nan))
             self.__dict__[name] = found
             return found
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}' "
@@ -209,10 +212,29 @@ class Results:
         """What was measured, by name: series["energy"] is [temperature, time, replica]."""
         return SeriesMap(self._data, int(self.configuration.get("sampling.q", 2)))
 
+    # Whether the numbers hold
+
+    @property
+    def status(self) -> list[str]:
+        """[temperature]: "ok", "not-equilibrated" or "too-short", as `rewise run --json` has it."""
+        return list(self._estimates["status"])
+
+    @property
+    def reasons(self) -> list[list[str]]:
+        """[temperature]: why the status is not "ok", and what to do; a list of lines."""
+        return [list(lines) for lines in self._estimates["reasons"]]
+
+    def candidate(self, name: str) -> Observable:
+        """An observable as it was estimated, also where a check refuses it."""
+        if name not in KNOWN:
+            raise AbsentError(f"candidate: no {name!r}; there are {', '.join(KNOWN)}")
+        return Observable(name, self.temperature, self._estimates[name])
+
     @property
     def hot_cold_z(self) -> np.ndarray:
-        """[temperature]: <|m|> of replicas that started hot less that of cold ones, over its error;
-        0 where there are none to compare."""
+        """[temperature]: the mean over replicas that started hot less that over cold ones, over its
+        error, of that of e, |m| and m^2 where it is least likely; 0 where there are none to
+        compare."""
         return self._estimates["hot_cold_z"]
 
     # Errors that propagate
@@ -311,12 +333,14 @@ class Results:
 
     def rows(self) -> list[list[str]]:
         """A heading and a row of texts per temperature."""
-        names = [name for name in OBSERVABLES if np.isfinite(getattr(self, name).value).any()]
+        names = [name for name in OBSERVABLES if np.isfinite(self._estimates[name][0]).any()]
         table = [["T"] + [SYMBOLS[name] for name in names] + ["tau(e)", "tau(m^2)"]]
         for k, t in enumerate(self.temperature):
             table.append([f"{t:g}"] + [str(getattr(self, name)[k]) for name in names] +
                          [with_error(one.tau[k], one.tau_error[k])
                           for one in (self.energy, self.m2)])
+            if self.status[k] != "ok":
+                table[-1][1:] = ["-"] * len(names) + [self.status[k], ""]
         return table
 
     def __str__(self):

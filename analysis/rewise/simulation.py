@@ -69,8 +69,9 @@ def simulate(graph: Graph, temperature: arguments.Reals, *, schedule: str = "1:1
     progress: a bar where tqdm is installed; None: in terminals and notebooks.
 
     What looks wrong with the result (starts that still differ, errors that are too small) is a
-    RuntimeWarning, and in Results.warnings. Errors: UsageError; HeldError where `out` has another
-    run; DataError where it is damaged; Error where "auto" finds no equilibrium in 131072 cycles.
+    RuntimeWarning, and in Results.warnings; such numbers are NaN (Results.status). Errors:
+    UsageError; HeldError where `out` has another run; DataError where it is damaged; Error where
+    "auto" finds no equilibrium in 131072 cycles.
 
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).

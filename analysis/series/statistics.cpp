@@ -60,9 +60,9 @@ std::string format_value(Value v) {
   if (v.error == 0) return fmt::format("{:.12g}(0)", v.value);
 
   const int last = last_digit_exponent(v.error);
-  // Rounded to the digits shown, so that 0.0009996(3) is judged as what will be read.
-  const double size = std::max(std::abs(v.value), std::pow(10.0, last));
-  const int leading = static_cast<int>(std::floor(std::log10(size)));
+  // Of the rounded value, so that 0.0009996(3) and 9.97e-5 +- 3e-5 are judged as they are read.
+  const double units = std::max(std::round(std::abs(v.value) / std::pow(10.0, last)), 1.0);
+  const int leading = last + static_cast<int>(std::floor(std::log10(units)));
   if (leading >= -3 && leading < 6 && last < 6) return format_fixed(v.value, v.error, last);
 
   const int exponent = leading;

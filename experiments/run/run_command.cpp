@@ -35,7 +35,9 @@ constexpr const char* kAbout =
     "with errors, and integrated autocorrelation times (tau, in cycles).";
 constexpr const char* kExamples = R"(
 A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
-the replicas start ordered, half random; a warning says where they still differ.
+the replicas start ordered, half random. Where these still differ, the run drifts, or it is
+too short for honest errors, the table has "-", --json null with "status" and "reasons"
+(and what was refused as "candidate"), and a warning says what to do.
 
 --model potts takes spins with --q states: the energy is minus the number of bonds between
 equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
@@ -108,15 +110,13 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Unreach
                                  : needs_graph(spec) ? unreached_on(*task_graph(spec))
                                                      : Unreached{spec.graph.extents.size() == 1, 0};
   if (chain && !wolff) {
-    return fmt::format(
-        "warning: Metropolis alone does not reach every configuration of a chain: {}\n", cure);
+    return fmt::format("Metropolis alone does not reach every configuration of a chain: {}", cure);
   }
   const auto lone = static_cast<double>(isolated);
   constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
   if (isolated < 2 || (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) return "";
-  return fmt::format(
-      "warning: {} isolated sites flip together at every sweep of Metropolis{}: {}\n", isolated,
-      wolff ? ", and Wolff updates hardly ever take one" : " alone", cure);
+  return fmt::format("{} isolated sites flip together at every sweep of Metropolis{}: {}", isolated,
+                     wolff ? ", and Wolff updates hardly ever take one" : " alone", cure);
 }
 
 // --schedule auto, and the cluster update with it where that is left open: those of the task file,
@@ -287,11 +287,16 @@ ExitCode run_run(const RunOptions& options) {
     case TaskOutcome::finished:
       break;
   }
-  fmt::print(stderr, "{}{}", result_warnings(result.data), metropolis_warning(spec, unreached));
+  const CheckedRun checked = checked_run(result.data);
+  std::vector<std::string> warnings = warnings_of(checked);
+  if (const std::string line = metropolis_warning(spec, unreached); !line.empty()) {
+    warnings.push_back(line);
+  }
+  for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);
   if (options.json) {
-    fmt::print("{}\n", run_json(result.data).dump(2));
+    fmt::print("{}\n", run_json(result.data, checked, warnings).dump(2));
   } else {
-    fmt::print("{}", run_table(result.data));
+    fmt::print("{}", run_table(result.data, checked));
   }
   if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
     fmt::print(stderr, "written to {}\n", options.out);

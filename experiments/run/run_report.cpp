@@ -7,13 +7,9 @@
 #include <cstdlib>
 
 #include "experiments/console/table.hpp"
-#include "experiments/tasks/task_results.hpp"
 
 namespace rewise {
 namespace {
-
-// Autocorrelation times after which a start should be forgotten that no other is compared with.
-constexpr double kLeastDropped = 10;
 
 double provenance_number(const TaskData& task, const std::string& key) {
   const auto found = task.provenance.find(key);
@@ -42,21 +38,47 @@ Json steps_json(const TaskData& task) {
   return sum > 0 ? json : Json(nullptr);
 }
 
-void add_tau(Json& json, Value tau) {
-  json["tau"] = std::isfinite(tau.error) ? Json(tau.value) : Json(nullptr);
+// Estimates of one temperature by name.
+Json estimates_json(const TemperatureResult& r) {
+  Json row;
+  for (std::size_t k = 0; k < observables().size(); ++k) {
+    const auto name = observables()[k].name;
+    if (observables()[k].compares_sizes) continue;
+    Json& json_of = row[std::string(name)] = value_json(r.observables[k]);
+    if (const auto tau = r.tau.find(name); tau != r.tau.end()) {
+      const bool known = std::isfinite(tau->second.error);
+      json_of["tau"] = known ? Json(tau->second.value) : Json(nullptr);
+    }
+  }
+  row["cluster_fraction"] = value_json(r.cluster_fraction);
+  if (std::isfinite(r.clusters.m4.value)) {
+    row["improved"] = {{"m2", value_json(r.clusters.m2)},
+                       {"m4", value_json(r.clusters.m4)},
+                       {"binder", value_json(r.clusters.binder)}};
+  }
+  return row;
+}
+
+// The same keys without numbers.
+Json without_numbers(Json json) {
+  for (auto& value : json) value = value.is_object() ? without_numbers(value) : Json(nullptr);
+  return json;
 }
 
 int states(const TaskData& task) { return static_cast<int>(configured(task, "sampling.q", 2)); }
 
 bool is_potts(const TaskData& task) { return task.configuration.at("sampling.model") == "potts"; }
 
-// A lower bound has no error.
-std::string shown_tau(Value v) {
-  if (!std::isfinite(v.value)) return "-";
-  return std::isfinite(v.error) ? format_value(v) : fmt::format("> {:.2g}", v.value);
+// A lower bound has no error, and stands where the numbers are refused, too.
+std::string shown_tau(Value v, const RunCheck& check) {
+  if (!std::isfinite(v.value) || (!check.ok() && std::isfinite(v.error))) return "-";
+  return std::isfinite(v.error) ? format_value(v) : "> " + two_digits(v.value);
 }
 
 std::string shown(Value v) { return std::isfinite(v.value) ? format_value(v) : "-"; }
+
+// "-" where a check refuses it.
+std::string shown(Value v, const RunCheck& check) { return check.ok() ? shown(v) : "-"; }
 
 // Few-cluster updates have two parameters more than others.
 std::string cluster_text(const TaskData& task) {
@@ -69,12 +91,14 @@ std::string cluster_text(const TaskData& task) {
 }
 
 // What the improved estimators say, where there are more than <C>/N.
-std::string improved_table(const std::vector<TemperatureResult>& results, int q) {
-  if (!std::isfinite(results.front().clusters.m4.value)) return "";
+std::string improved_table(const CheckedRun& run, int q) {
+  if (!std::isfinite(run.results.front().clusters.m4.value)) return "";
   std::vector<std::vector<std::string>> rows{{"T", "m^2", "m^4", "U"}};
-  for (const auto& r : results) {
-    rows.push_back({fmt::format("{}", r.temperature), shown(r.clusters.m2), shown(r.clusters.m4),
-                    shown(r.clusters.binder)});
+  for (std::size_t k = 0; k < run.results.size(); ++k) {
+    const TemperatureResult& r = run.results[k];
+    const RunCheck& check = run.checks[k];
+    rows.push_back({fmt::format("{}", r.temperature), shown(r.clusters.m2, check),
+                    shown(r.clusters.m4, check), shown(r.clusters.binder, check)});
   }
   std::string out = "\nFrom the sizes of all clusters (improved estimators):\n\n";
   out += aligned_table(rows);
@@ -87,30 +111,27 @@ std::string improved_table(const std::vector<TemperatureResult>& results, int q)
 
 }  // namespace
 
-Json run_json(const TaskData& task) {
+Json run_json(const TaskData& task, const CheckedRun& run,
+              const std::vector<std::string>& warnings) {
   Json json;
   json["graph"] = graph_json(task.graph, task.graph.rewired());
   json["results"] = Json::array();
-  for (const auto& r : results_of(task)) {
+  for (std::size_t k = 0; k < run.results.size(); ++k) {
+    const TemperatureResult& r = run.results[k];
+    const RunCheck& check = run.checks[k];
     Json row;
     row["temperature"] = r.temperature;
     row["beta"] = 1 / r.temperature;
     row["replicas"] = r.replicas;
     row["measurements"] = r.measurements;
-    for (std::size_t k = 0; k < observables().size(); ++k) {
-      const auto name = observables()[k].name;
-      if (observables()[k].compares_sizes) continue;
-      Json& json_of = row[std::string(name)] = value_json(r.observables[k]);
-      if (const auto tau = r.tau.find(name); tau != r.tau.end()) add_tau(json_of, tau->second);
-    }
-    row["cluster_fraction"] = value_json(r.cluster_fraction);
-    if (std::isfinite(r.clusters.m4.value)) {
-      row["improved"] = {{"m2", value_json(r.clusters.m2)},
-                         {"m4", value_json(r.clusters.m4)},
-                         {"binder", value_json(r.clusters.binder)}};
-    }
+    row["status"] = to_string(check.status);
+    row["reasons"] = check.reasons;
+    const Json estimates = estimates_json(r);
+    row.update(check.ok() ? estimates : without_numbers(estimates));
+    row["candidate"] = check.ok() ? Json(nullptr) : estimates;
     json["results"].push_back(std::move(row));
   }
+  json["warnings"] = warnings;
   json["trajectory_hash"] = provenance_text(task, "trajectory_hash");
   if (is_potts(task)) {
     json["model"] = "potts";
@@ -125,7 +146,7 @@ Json run_json(const TaskData& task) {
   return json;
 }
 
-std::string run_table(const TaskData& task) {
+std::string run_table(const TaskData& task, const CheckedRun& run) {
   const auto& key = task.configuration;
   std::string out = fmt::format("{}\n{} sites, {} bonds ({} rewired), {} modified cells\n",
                                 graph_title(task.graph), task.graph.sites, task.graph.bonds,
@@ -133,30 +154,45 @@ std::string run_table(const TaskData& task) {
   if (is_potts(task)) {
     out += fmt::format("Potts model with {} states\n", states(task));
   }
-  out += fmt::format("{} engine, {} {}, {} : {} = {}; {} replicas, seed {}\n",
-                     key.at("sampling.engine"), provenance_text(task, "device"),
+  const auto counted = [](std::uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  out += fmt::format("{} engine, {} {}, {} : {} = {}; {}, seed {}\n", key.at("sampling.engine"),
+                     provenance_text(task, "device"),
                      "with " + provenance_text(task, "threads") + " thread(s)",
                      key.at("sampling.local"), cluster_text(task), key.at("sampling.schedule"),
-                     task.replicas, key.at("sampling.seed"));
-  out += fmt::format("{} cycles to equilibrate, then {} measurements, one every {} cycle(s)\n\n",
-                     key.at("sampling.equilibrate"), task.energy.time(), key.at("sampling.every"));
+                     counted(task.replicas, "replica"), key.at("sampling.seed"));
+  out += fmt::format("{} cycles to equilibrate, then {}, one every {} cycle(s)\n\n",
+                     key.at("sampling.equilibrate"), counted(task.energy.time(), "measurement"),
+                     key.at("sampling.every"));
 
   std::vector<std::vector<std::string>> rows{{"T"}};
   for (const Observable& o : observables()) {
     if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
   }
   rows.front().insert(rows.front().end(), {"<C>/N", "tau(e)", "tau(m^2)"});
-  const auto results = results_of(task);
-  for (const auto& r : results) {
+  const auto& results = run.results;
+  for (std::size_t t = 0; t < results.size(); ++t) {
+    const TemperatureResult& r = results[t];
+    const RunCheck& check = run.checks[t];
     auto& row = rows.emplace_back(1, fmt::format("{}", r.temperature));
     for (std::size_t k = 0; k < observables().size(); ++k) {
-      if (!observables()[k].symbol.empty()) row.push_back(shown(r.observables[k]));
+      if (!observables()[k].symbol.empty()) row.push_back(shown(r.observables[k], check));
     }
-    row.push_back(shown(r.cluster_fraction));
-    for (const char* name : {"energy", "m2"}) row.push_back(shown_tau(r.tau.at(name)));
+    row.push_back(shown(r.cluster_fraction, check));
+    for (const char* name : {"energy", "m2"}) row.push_back(shown_tau(r.tau.at(name), check));
   }
   out += aligned_table(rows);
-  out += improved_table(results, states(task));
+  out += improved_table(run, states(task));
+  for (std::size_t t = 0; t < results.size(); ++t) {
+    for (const std::string& reason : run.checks[t].reasons) {
+      out += fmt::format("\nT = {}: no values ({}): {}", results[t].temperature,
+                         to_string(run.checks[t].status), reason);
+    }
+  }
+  if (std::any_of(run.checks.begin(), run.checks.end(), [](const auto& c) { return !c.ok(); })) {
+    out += "\n";
+  }
   if (is_potts(task)) {
     out +=
         "\n|m| = (q N_max/N - 1)/(q - 1), N_max sites in the most frequent state; e = -(bonds "
@@ -182,55 +218,6 @@ std::string run_table(const TaskData& task) {
                      provenance_number(task, "work.seconds"), updates_per_ns(task),
                      provenance_text(task, "trajectory_hash"));
   return out;
-}
-
-std::string result_warnings(const TaskData& task) {
-  const double every = configured(task, "sampling.every", 1);
-  const auto start = task.configuration.find("sampling.start");
-  const bool mixed = start == task.configuration.end() || start->second == "mixed";
-  const double dropped =
-      configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
-  std::string lines;
-  const std::vector<TemperatureResult> results = results_of(task);
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const TemperatureResult& r = results[k];
-    if (!cluster_sums_fit(task, k)) {
-      lines += fmt::format(
-          "warning: T = {}: no <C>/N: the sums of squares of cluster sizes between two "
-          "measurements "
-          "may have outgrown 64 bits; measure more often (--every)\n",
-          r.temperature);
-    }
-    const double tau = r.tau.at("m2").value;
-    const bool known = std::isfinite(r.tau.at("m2").error);
-    // Where the series does not tell: ten times as long as it is.
-    const double likely = known ? tau : kLeastDropped * static_cast<double>(r.measurements) * every;
-    const std::string tau_text = std::isnan(tau) ? "not known"
-                                 : known         ? fmt::format("{:.2g}", tau)
-                                                 : fmt::format("more than {:.2g}", tau);
-    if (!mixed && dropped < kLeastDropped * likely) {
-      lines += fmt::format(
-          "warning: T = {}: all replicas started {}, and {} cycles before the first measurement "
-          "are few where tau(m^2) is {}: nothing shows that this is equilibrium; raise "
-          "--equilibrate, or take --start mixed, which compares both starts\n",
-          r.temperature, start->second, dropped, tau_text);
-    }
-    if (!r.hot_cold.agree) {
-      lines += fmt::format(
-          "warning: T = {}: replicas that started hot and cold differ in |m| by {:.1f} standard "
-          "errors: not in equilibrium, raise --equilibrate\n",
-          r.temperature, std::abs(r.hot_cold.z));
-    }
-    const double cycles = static_cast<double>(r.stretch) * every;
-    if (r.stretch > 0 && (!known || cycles < kLeastStretch * tau)) {
-      lines += fmt::format(
-          "warning: T = {}: errors are too small: with {} replica(s) they come from stretches of "
-          "{} cycles, where tau(m^2) is {}; raise --measure (and --equilibrate where starts "
-          "still differ), or take {} replicas\n",
-          r.temperature, r.replicas, cycles, tau_text, kFewReplicas);
-    }
-  }
-  return lines;
 }
 
 }  // namespace rewise

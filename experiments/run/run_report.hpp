@@ -2,16 +2,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "experiments/console/json_output.hpp"
+#include "experiments/tasks/run_check.hpp"
 
 namespace rewise {
 
-Json run_json(const TaskData& task);
-// Ends in a newline. Values as 2.3772(4); states the tau convention.
-std::string run_table(const TaskData& task);
-// A line for each temperature at which hot- and cold-started replicas disagree, or at which few
-// replicas were measured for too short a time to know the errors; "" if none.
-std::string result_warnings(const TaskData& task);
+// Numbers that a check refuses are null, and stand under "candidate".
+Json run_json(const TaskData& task, const CheckedRun& run,
+              const std::vector<std::string>& warnings);
+// Ends in a newline. Values as 2.3772(4), "-" where a check refuses them, with the reasons; states
+// the tau convention.
+std::string run_table(const TaskData& task, const CheckedRun& run);
 
 }  // namespace rewise

@@ -1,9 +1,12 @@
 #include "experiments/study/size_curves.hpp"
 
-#include "experiments/console/options.hpp"
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "experiments/console/options.hpp"
 
 namespace rewise {
 namespace {
@@ -75,6 +78,59 @@ HotCold compare_halves(const SizeData& size) {
   std::vector<Halves> graphs;
   for (const auto& graph : size.samples.graphs) graphs.push_back(graph.halves);
   return compare_halves(graphs);
+}
+
+double longest_tau(const SizeData& size) {
+  double longest = 0;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    std::vector<double> values;
+    for (const auto& graph : size.samples.graphs) {
+      const auto at = static_cast<Eigen::Index>(t);
+      if (at < graph.tau.size() && std::isfinite(graph.tau(at))) values.push_back(graph.tau(at));
+    }
+    if (!values.empty()) longest = std::max(longest, mean_and_error(values).value);
+  }
+  return longest;
+}
+
+std::uint64_t measurements_to_drop(const SizeData& size) {
+  const SizePlan& plan = size.plan;
+  // A warm-up by other updates was compared by itself; its cycles are no cycles of the schedule.
+  if (plan.warm_up.cycles > 0 && plan.equilibrate == 0) return 0;
+  const auto every = static_cast<double>(plan.every);
+  const double dropped =
+      static_cast<double>(plan.equilibrate) + static_cast<double>(plan.discard) * every;
+  const double wanted = kLeastTaus * longest_tau(size);
+  return dropped >= wanted ? 0 : static_cast<std::uint64_t>(std::ceil((wanted - dropped) / every));
+}
+
+std::string equilibrium_cure(const StudyConfig& config) {
+  return config.equilibrate ? "raise sampling.equilibrate, or leave it \"auto\""
+                            : "ask for more measurements (sampling.measure)";
+}
+
+std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size) {
+  if (measurements_to_drop(size) == 0) return {};
+  const std::uint64_t cycles = size.plan.equilibrate + size.plan.discard * size.plan.every;
+  return {fmt::format("{}: {} cycles of equilibration are only {:.1f} tau_int of m^2; {}",
+                      size_text(size), cycles, static_cast<double>(cycles) / longest_tau(size),
+                      equilibrium_cure(config))};
+}
+
+void blank_refused(const SizeData& size, SizeCurves& curves) {
+  const std::size_t count = curves.temperatures.size();
+  for (std::size_t t = 0; t < count; ++t) {
+    std::vector<Halves> graphs;
+    for (const auto& graph : size.samples.graphs) {
+      graphs.push_back(at_temperature(graph.halves, static_cast<Eigen::Index>(t)));
+    }
+    if (compare_halves(graphs, kEquilibriumLevel / static_cast<double>(count)).agree) continue;
+    curves.refused.push_back(curves.temperatures[t]);
+    for (auto* list : {&curves.observables, &curves.plain}) {
+      for (auto& curve : *list) curve[t] = {kNan, kNan};
+    }
+    curves.cluster_fraction[t] = curves.tau[t] = {kNan, kNan};
+  }
 }
 
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {

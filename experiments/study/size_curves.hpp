@@ -29,6 +29,7 @@ struct SizeCurves {
   std::vector<std::vector<Value>> observables;  // [observables()][T]
   std::vector<std::vector<Value>> plain;        // the same without control variates
   std::vector<Value> cluster_fraction, tau;
+  std::vector<double> refused;        // temperatures without values: their halves disagree
   std::vector<std::string> controls;  // names of those that the observables lean on
 
   const std::vector<Value>& of(std::string_view name) const {
@@ -44,7 +45,21 @@ SizeCurves simulated_curves(const SizeData& size);
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable);
 HotCold compare_halves(const SizeData& size);
 
-// The same for one graph, from its replicas.
+// The largest tau_int of m^2 over the temperatures, averaged over graphs, in cycles; 0: not known.
+double longest_tau(const SizeData& size);
+// How many measurements more are to be dropped until kLeastTaus of these have passed.
+std::uint64_t measurements_to_drop(const SizeData& size);
+// What to do about the equilibrium of a study.
+std::string equilibrium_cure(const StudyConfig& config);
+// One line each, for every kind of study: what speaks against the equilibrium of a size apart from
+// its halves.
+std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size);
+
+// Takes the values of temperatures at which hot and cold starts differ away (NaN), and notes these
+// in `refused`. The level of all temperatures together is that of compare_halves().
+void blank_refused(const SizeData& size, SizeCurves& curves);
+
+// The curves of one graph, with errors from its replicas.
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results);
 
 }  // namespace rewise

@@ -99,11 +99,10 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   json["cluster_fraction"] = curve_json(curves.cluster_fraction);
   json["tau"] = curve_json(curves.tau);
   json["controls"] = curves.controls;
-  json["hot_cold"] = {{"agree", hot_cold.agree},
-                      {"worst_z", number_json(hot_cold.worst_z)},
-                      {"observable", hot_cold.observable},
-                      {"checks", hot_cold.checks},
-                      {"level", hot_cold.level}};
+  json["hot_cold"] = {
+      {"agree", hot_cold.agree},           {"worst_z", number_json(hot_cold.worst_z)},
+      {"observable", hot_cold.observable}, {"checks", hot_cold.checks},
+      {"level", hot_cold.level},           {"refused", curves.refused}};
   return json;
 }
 

@@ -177,16 +177,21 @@ double TaskRunner::fill(std::span<const SizeCell> cells) {
     return fill_once(cells);
   }
   double seconds = fill_once(cells);
-  // What the pilots missed: those sizes whose halves disagree go on until they do not.
+  // What the pilots missed: sizes whose halves disagree, or whose tau_int is longer than that of
+  // the pilots, go on until they have no such fault.
   while (true) {
     std::vector<SizeCell> again;
     for (const SizeCell& cell : cells) {
       SizeData& size = *cell.size;
-      if (compare_halves(size).agree || !discard_more(size.plan)) continue;
-      progress_.line(
-          fmt::format("p = {}, {}: hot and cold starts differ; the measurements so far "
-                      "are dropped and {} more made",
-                      number_text(cell.p), size_text(size), size.plan.measure));
+      if (!compare_halves(size).agree) {
+        if (!discard_more(size.plan)) continue;
+        progress_.line(
+            fmt::format("p = {}, {}: hot and cold starts differ; the measurements so far "
+                        "are dropped and {} more made",
+                        number_text(cell.p), size_text(size), size.plan.measure));
+      } else if (!discard(size.plan, measurements_to_drop(size))) {
+        continue;
+      }
       again.push_back(cell);
     }
     if (again.empty()) return seconds;

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <set>
 
 #include "experiments/console/options.hpp"
 #include "experiments/console/table.hpp"
 #include "experiments/study/summary_parts.hpp"
+#include "experiments/tune/tune_trial.hpp"
 
 namespace rewise {
 namespace {
@@ -24,6 +26,12 @@ std::string curve_text(const Json& size, const char* quantity, std::size_t t) {
 std::string extents_of(const Json& size) {
   if (size["extents"].empty()) return size.value("graph", "");
   return fmt::format("{}", fmt::join(size["extents"].get<std::vector<int>>(), "x"));
+}
+
+// "1:4", or "1:4 SW": its cycles are the unit of tau.
+std::string schedule_of(const Json& size) {
+  return candidate_text({parse_schedule(size["schedule"].get<std::string>(), "summary"),
+                         parse_cluster_update(size["cluster"].get<std::string>(), "summary")});
 }
 
 Json target_json(const SweepTarget& target, const SizeData& size) {
@@ -126,7 +134,12 @@ std::string sweep_table(const Json& summary, std::size_t most) {
   std::vector<std::vector<std::string>> rows{
       {"p", "size", "T", "e", "|m|", "m2", "U", "C", "chi", "<C>/N", "tau"}};
   bool labels = false, controls = false;
-  for (const auto& point : summary["points"]) labels = labels || !point["label"].empty();
+  std::set<std::string> schedules;  // tau is in cycles of them
+  for (const auto& point : summary["points"]) {
+    labels = labels || !point["label"].empty();
+    for (const auto& size : point["sizes"]) schedules.insert(schedule_of(size));
+  }
+  if (schedules.size() > 1) rows.front().emplace_back("schedule");
   if (labels) rows.front().insert(rows.front().begin(), "");
   std::size_t all = 0;
   std::string warnings;
@@ -144,6 +157,7 @@ std::string sweep_table(const Json& summary, std::size_t most) {
                                      "susceptibility", "cluster_fraction", "tau"}) {
           row.push_back(curve_text(size, quantity, t));
         }
+        if (schedules.size() > 1) row.push_back(schedule_of(size));
       }
     }
     for (const auto& warning : point["warnings"]) {
@@ -157,7 +171,9 @@ std::string sweep_table(const Json& summary, std::size_t most) {
   out += target_text(summary, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs (over\n"
-      "replicas where there is one graph). tau is tau_int of m^2 in cycles. J = k_B = 1.\n";
+      "replicas where there is one graph). tau is tau_int of m^2 in cycles of the schedule. J = "
+      "k_B "
+      "= 1.\n";
   if (controls) {
     out +=
         "Control variates correct averages over graphs; without them: energy_plain and so on"

@@ -19,30 +19,27 @@ constexpr std::uint32_t kScanGraphs = 4;
 constexpr double kFall = 0.4;  // the value of U that is looked for
 constexpr double kWindow = 2;  // half windows of `tc` on either side
 constexpr std::size_t kFewGraphs = 4;
-constexpr double kLeastTaus = 5;  // of equilibration, before a warning
 
-// Averages over the graphs so far, and what is to be said of them.
 // Of few replicas errors and products of averages come from stretches of time, which must forget
 // each other (task_results.hpp, moments.hpp).
 void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t replicas,
-                       double tau) {
+                       const std::vector<TemperatureResult>& single) {
   constexpr std::uint64_t of_pairs = 8;
   constexpr double apart = 2;  // tau_int
-  const auto cycles = [&](std::uint64_t stretches) {
-    const std::uint64_t length = std::max<std::uint64_t>(size.plan.measure / stretches, 1);
-    return static_cast<double>(length * size.plan.every);
-  };
-  const std::uint64_t of_errors = 2 * kFewReplicas / replicas;
-  if (size.samples.graphs.size() == 1 && replicas < kFewReplicas &&
-      (size.plan.measure < of_errors || cycles(of_errors) < kLeastStretch * tau)) {
+  const auto every = static_cast<double>(size.plan.every);
+  for (const TemperatureResult& result : single) {
+    if (!stretches_too_short(result, every)) continue;
     point.warnings.push_back(fmt::format(
         "{}: errors are too small: with {} replica(s) of one graph they come from stretches of {} "
-        "cycles, where tau_int of m^2 is {:.2g} or more; raise sampling.measure, or take {} "
-        "replicas",
-        size_text(size), replicas, cycles(of_errors), tau, kFewReplicas));
+        "cycles, where tau_int is {:.2g} or more; raise sampling.measure, or take {} replicas",
+        size_text(size), replicas, static_cast<double>(result.stretch) * every,
+        result.longest_tau.value, kFewReplicas));
+    break;
   }
-  if (replicas == 1 &&
-      (size.plan.measure < of_pairs * of_pairs || cycles(of_pairs) < apart * tau)) {
+  const double tau = longest_tau(size);
+  const std::uint64_t length = std::max<std::uint64_t>(size.plan.measure / of_pairs, 1);
+  if (replicas == 1 && (size.plan.measure < of_pairs * of_pairs ||
+                        static_cast<double>(length) * every < apart * tau)) {
     point.warnings.push_back(
         fmt::format("{}: C and chi are too small: those of one replica need more than {} "
                     "measurements, over {} tau_int; raise sampling.measure, or take two replicas",
@@ -50,7 +47,8 @@ void warn_of_stretches(SweepPoint& point, const SizeData& size, std::uint32_t re
   }
 }
 
-void average(SweepWork& work, std::size_t k, std::uint32_t replicas) {
+// Averages over the graphs so far, and what is to be said of them.
+void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
   const bool one = size.samples.graphs.size() == 1;
@@ -60,20 +58,12 @@ void average(SweepWork& work, std::size_t k, std::uint32_t replicas) {
   if (!halves.agree) {
     point.warnings.push_back(fmt::format(
         "{}: replicas that started hot and cold differ in {} by {:.1f} standard errors: not in "
-        "equilibrium, raise sampling.equilibrate",
-        size_text(size), halves.observable, std::abs(halves.worst_z)));
+        "equilibrium, {}",
+        size_text(size), halves.observable, std::abs(halves.worst_z), equilibrium_cure(config)));
+    blank_refused(size, point.curves.back());
   }
-  double longest = 0;
-  for (const Value& tau : point.curves.back().tau) longest = std::max(longest, tau.value);
-  if (size.plan.warm_up.cycles == 0 && size.plan.discard == 0 &&
-      static_cast<double>(size.plan.equilibrate) < kLeastTaus * longest) {
-    point.warnings.push_back(
-        fmt::format("{}: {} cycles of equilibration are only {:.1f} tau_int of m^2: raise "
-                    "sampling.equilibrate",
-                    size_text(size), size.plan.equilibrate,
-                    static_cast<double>(size.plan.equilibrate) / longest));
-  }
-  warn_of_stretches(point, size, replicas, longest);
+  std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
+  if (one) warn_of_stretches(point, size, config.replicas, work.single[k]);
   if (const std::size_t graphs = size.samples.graphs.size(); graphs > 1 && graphs < kFewGraphs) {
     point.warnings.push_back(
         fmt::format("{}: errors come from the spread of {} graphs, which may lie close together by "
@@ -82,10 +72,10 @@ void average(SweepWork& work, std::size_t k, std::uint32_t replicas) {
   }
 }
 
-std::vector<SweepPoint> averaged(std::vector<SweepWork> works, std::uint32_t replicas) {
+std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig& config) {
   std::vector<SweepPoint> points;
   for (SweepWork& work : works) {
-    for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, replicas);
+    for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, config);
     points.push_back(std::move(work.point));
   }
   return points;
@@ -118,7 +108,7 @@ class Sweep {
       : tasks_(study, stop, progress), config_(study.config()) {}
 
   std::vector<SweepPoint> finished() const {
-    return averaged(finished_part(tasks_.works), config_.replicas);
+    return averaged(finished_part(tasks_.works), config_);
   }
 
   std::vector<SweepPoint> run(const SweepInterim& interim) {
@@ -135,7 +125,7 @@ class Sweep {
       fill(now, k);
     }
     if (config_.target_error) run_rounds(interim);
-    return averaged(std::move(tasks_.works), config_.replicas);
+    return averaged(std::move(tasks_.works), config_);
   }
 
  private:
@@ -261,7 +251,7 @@ class Sweep {
       std::erase_if(open,
                     [](const Open& one) { return one.step.reached || !one.step.stopped.empty(); });
       if (open.empty()) return;
-      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_.replicas));
+      if (interim && tasks_.computed_some()) interim(averaged(tasks_.works, config_));
       add(open);
     }
   }

@@ -23,6 +23,8 @@ constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that draw 
 // shorter with them (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
 constexpr Schedule kWarmUp = {4, 1};
 constexpr double kPilotTaus = 10;  // a series this many tau_int long tells tau_int
+// Equilibration by the tau_int of pilots, which that of all graphs may exceed.
+constexpr double kEquilibrationTaus = 1.25 * kLeastTaus;
 
 // A window of a pilot's time.
 struct Window {
@@ -169,7 +171,8 @@ class Trial {
       return begin(plan.schedule, plan.cluster, plan.warm_up);
     }
     plan.warm_up = first_;
-    plan.equilibrate = cycles;
+    plan.equilibrate =
+        std::max(cycles, static_cast<std::uint64_t>(std::ceil(kEquilibrationTaus * tau)));
     take_tau(tau);
   }
 
@@ -242,9 +245,21 @@ std::string lone_sites_warning(const StudyConfig& config, double p, double sites
       plan.schedule.cluster > 0 ? ", and Wolff updates hardly ever take one" : "", wrong);
 }
 
+namespace {
+
+// 0, m, then 3 m of 4 m, 7 m of 8 m: no more than three times.
+bool may_discard(const SizePlan& plan) { return 8 * plan.discard < 7 * plan.measure; }
+
+}  // namespace
+
+bool discard(SizePlan& plan, std::uint64_t measurements) {
+  if (measurements == 0 || !may_discard(plan)) return false;
+  plan.discard += std::min(measurements, plan.measure);
+  return true;
+}
+
 bool discard_more(SizePlan& plan) {
-  // 0, m, then 3 m of 4 m, 7 m of 8 m: no more than three times.
-  if (8 * plan.discard >= 7 * plan.measure) return false;
+  if (!may_discard(plan)) return false;
   plan.discard += plan.measure;
   plan.measure *= 2;
   return true;

@@ -1,5 +1,6 @@
 #include "experiments/tasks/halves.hpp"
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -17,15 +18,34 @@ std::string_view name_of(Eigen::Index observable) {
 
 }  // namespace
 
+Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
+                              const SampleUnits& units, Eigen::Index first, Eigen::Index count) {
+  Eigen::ArrayX3d means(bond_sums.cols(), 3);
+  for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
+    const Eigen::ArrayXd e = bond_sums.col(r).segment(first, count).cast<double>() / -units.sites;
+    const Eigen::ArrayXd m =
+        magnetisations.col(r).segment(first, count).cast<double>().abs() / units.order;
+    means.row(r) << e.mean(), m.mean(), m.square().mean();
+  }
+  return means;
+}
+
+std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data) {
+  const auto key = data.configuration.find("sampling.start");
+  const Start start =
+      key == data.configuration.end() ? Start::mixed : parse_start(key->second, "task file");
+  std::array<std::vector<Eigen::Index>, 2> of_start;
+  for (std::uint32_t r = 0; r < data.replicas; ++r) {
+    of_start[starts_hot(start, r)].push_back(static_cast<Eigen::Index>(r));
+  }
+  return of_start;
+}
+
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {
   const SampleUnits units = units_of(data);
-  const Start start = parse_start(data.configuration.at("sampling.start"), "task file");
   const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
   const auto replicas = static_cast<Eigen::Index>(data.replicas);
-  std::vector<Eigen::Index> of_start[2];  // cold, hot
-  for (Eigen::Index r = 0; r < replicas; ++r) {
-    of_start[starts_hot(start, static_cast<std::uint32_t>(r))].push_back(r);
-  }
+  const auto of_start = replicas_by_start(data);
   Halves halves;
   if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
   halves.dof = static_cast<double>(replicas - 2);
@@ -37,17 +57,10 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
     const auto at = static_cast<std::size_t>(t);
     series_at(data.energy, at, bond_sums);
     series_at(data.magnetisation, at, magnetisations);
-    Eigen::ArrayX3d means(replicas, 3);  // of each replica
-    for (Eigen::Index r = 0; r < replicas; ++r) {
-      const Eigen::ArrayXd e =
-          bond_sums.col(r).segment(begin, length).cast<double>() / -units.sites;
-      const Eigen::ArrayXd m =
-          magnetisations.col(r).segment(begin, length).cast<double>().abs() / units.order;
-      means.row(r) << e.mean(), m.mean(), m.square().mean();
-    }
+    const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, begin, length);
     for (Eigen::Index o = 0; o < 3; ++o) {
       Value of[2];
-      for (const int hot : {0, 1}) {
+      for (const std::size_t hot : {0, 1}) {
         std::vector<double> values;
         for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
         of[hot] = mean_and_error(values);
@@ -57,6 +70,11 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
     }
   }
   return halves;
+}
+
+Halves at_temperature(const Halves& halves, Eigen::Index t) {
+  if (halves.difference.rows() == 0) return {};
+  return {halves.difference.row(t), halves.variance.row(t), halves.dof};
 }
 
 HotCold compare_halves(std::span<const Halves> graphs, double level) {

@@ -9,16 +9,22 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "analysis/series/moments.hpp"
 #include "src/store/task_file.hpp"
 
 namespace rewise {
 
 // Chance that one check of a size in equilibrium fails.
 inline constexpr double kEquilibriumLevel = 1e-4;
+
+// tau_int that pass before the first measurement that counts, at least, where halves agree.
+inline constexpr double kLeastTaus = 5;
 
 // What a graph tells about its halves, per temperature and observable (e, |m|, m^2): [T, 3]. No
 // rows where the task has not two replicas of each start.
@@ -28,8 +34,18 @@ struct Halves {
   double dof = 0;              // of that variance
 };
 
+// Time averages of e, |m| and m^2 over the measurements [first, first + count): [replica, 3].
+Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
+                              const SampleUnits& units, Eigen::Index first, Eigen::Index count);
+
+// Numbers of the replicas that started cold, and of those that started hot.
+std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data);
+
 // Of the measurements [first, first + count).
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);
+
+// Those of one temperature alone.
+Halves at_temperature(const Halves& halves, Eigen::Index t);
 
 struct HotCold {
   bool agree = true;

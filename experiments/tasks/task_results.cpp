@@ -16,7 +16,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // A series shorter than this many tau_int tells a lower bound of it.
-constexpr double kLeastTaus = 10;
+constexpr double kKnownTaus = 10;
 
 Value tau_of(RealSeries series, double every) {
   const Eigen::Index times = series.rows();
@@ -24,14 +24,23 @@ Value tau_of(RealSeries series, double every) {
   const GammaResult found = gamma_method(std::move(series));
   const Value tau = found.tau;
   const bool known = found.window_found && tau.error > 0 &&  // 0: a series that is constant
-                     static_cast<double>(times) >= kLeastTaus * std::max(tau.value, 0.5);
+                     static_cast<double>(times) >= kKnownTaus * std::max(tau.value, 0.5);
   return {tau.value * every, known ? tau.error * every : kNan};
 }
 
-// As many as leave out the fewest measurements, about 2 kFewReplicas in all.
-Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times) {
+// Of each replica, so that few measurements are left out: about 2 kFewReplicas in all, or fewer
+// that are kLeastStretch tau_int long, but kFewestStretches in all. `tau` in measurements.
+Eigen::Index stretches(Eigen::Index replicas, Eigen::Index times, double tau) {
   if (replicas >= kFewReplicas || times < 1) return 1;
-  const Eigen::Index wanted = std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, times);
+  const auto per_replica = [&](Eigen::Index all) {
+    return std::clamp<Eigen::Index>((all + replicas - 1) / replicas, 1, times);
+  };
+  const Eigen::Index most = std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, times);
+  const Eigen::Index fewest = std::min(per_replica(kFewestStretches), most);
+  const double fitting = static_cast<double>(times) / (kLeastStretch * std::max(tau, 0.5));
+  const Eigen::Index wanted = fitting < static_cast<double>(most)
+                                  ? std::max(fewest, static_cast<Eigen::Index>(std::floor(fitting)))
+                                  : most;
   return times / (times / wanted);
 }
 
@@ -41,16 +50,14 @@ Value unless_alike(Value v) {
   return {v.value, v.error > rounding * std::abs(v.value) ? v.error : kNan};
 }
 
-Agreement compare_halves(const TaskData& task, const RealSeries& abs_m) {
-  if (task.configuration.at("sampling.start") != "mixed" || abs_m.cols() < 4) return {};
-  std::vector<double> means;
-  std::vector<char> cold;
-  for (Eigen::Index r = 0; r < abs_m.cols(); ++r) {
-    means.push_back(abs_m.col(r).mean());
-    cold.push_back(!starts_hot(Start::mixed, static_cast<std::uint32_t>(r)));
-  }
-  return compare_hot_cold(means, cold);
+// The longer of two tau_int, a lower bound where one of them is.
+Value longer(Value a, Value b) {
+  const bool known = std::isfinite(a.error) && std::isfinite(b.error);
+  const Value& longest = a.value > b.value || !std::isfinite(b.value) ? a : b;
+  return {longest.value, known ? longest.error : kNan};
 }
+
+ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature, std::size_t parts);
 
 TemperatureResult result_at(const TaskData& task, std::size_t k) {
   const IntSeries bond_sums = series_at(task.energy, k);
@@ -63,16 +70,24 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   result.replicas = task.replicas;
   result.measurements = task.energy.time();
   const SampleUnits units = units_of(task);
-  const Eigen::Index parts = stretches(bond_sums.cols(), bond_sums.rows());
-  if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
-  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
-  result.observables = observables_of_graph(rows, sites, result.temperature);
   const RealSeries abs_m = magnetisations.cast<double>().abs() / units.order;
   const RealSeries m2 = abs_m.square();
   result.tau = {{"energy", tau_of(bond_sums.cast<double>() / -sites, every)},
                 {"abs_magnetisation", tau_of(abs_m, every)},
                 {"m2", tau_of(m2, every)},
                 {"m4", tau_of(m2.square(), every)}};
+  result.longest_tau = {0, 0};
+  if (bond_sums.minCoeff() < bond_sums.maxCoeff()) result.longest_tau = result.tau.at("energy");
+  if (abs_m.minCoeff() < abs_m.maxCoeff()) {
+    for (const char* name : {"abs_magnetisation", "m2"}) {
+      result.longest_tau = longer(result.longest_tau, result.tau.at(name));
+    }
+  }
+  const Eigen::Index parts =
+      stretches(bond_sums.cols(), bond_sums.rows(), result.longest_tau.value / every);
+  if (parts > 1) result.stretch = static_cast<std::uint64_t>(bond_sums.rows() / parts);
+  const auto rows = block_moments(bond_sums, magnetisations, units, parts);
+  result.observables = observables_of_graph(rows, sites, result.temperature);
   if (parts > 1) {
     // Neighbouring stretches of time still know of each other, replicas do not.
     const Moments whole = mean_moments(bond_sums, magnetisations, units);
@@ -82,12 +97,11 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
     }
   }
   for (Value& v : result.observables) v = unless_alike(v);
-  result.clusters = cluster_moments_of(task, k);
+  result.clusters = cluster_moments_in(task, k, static_cast<std::size_t>(parts));
   for (Value* v : {&result.clusters.m2, &result.clusters.m4, &result.clusters.binder}) {
     *v = unless_alike(*v);
   }
   result.cluster_fraction = result.clusters.m2;
-  result.hot_cold = compare_halves(task, abs_m);
   return result;
 }
 
@@ -178,11 +192,19 @@ bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
 }
 
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
+  return cluster_moments_in(
+      task, temperature,
+      static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(task.cluster_size.replicas()),
+                                         static_cast<Eigen::Index>(task.cluster_size.time()), 0)));
+}
+
+namespace {
+
+ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
+                                  std::size_t parts) {
   const auto& sizes = task.cluster_size;
   const Value none{kNan, kNan};
   if (sizes.empty() || !cluster_sums_fit(task, temperature)) return {none, none, none};
-  const auto parts = static_cast<std::size_t>(stretches(static_cast<Eigen::Index>(sizes.replicas()),
-                                                        static_cast<Eigen::Index>(sizes.time())));
   const Eigen::ArrayXXd rows = cluster_rows(task, temperature, parts);
   const VectorFunction all = [](const Eigen::VectorXd& mean) {
     Eigen::VectorXd result = mean;
@@ -194,6 +216,14 @@ ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature)
   const Estimates found = jackknife(rows, all);
   if (rows.cols() < 2) return {found[0], none, none};
   return {found[0], found[1], found[2]};
+}
+
+}  // namespace
+
+bool stretches_too_short(const TemperatureResult& result, double every) {
+  if (result.stretch == 0 || result.longest_tau.value == 0) return false;
+  return !std::isfinite(result.longest_tau.error) ||
+         static_cast<double>(result.stretch) * every < kLeastStretch * result.longest_tau.value;
 }
 
 Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature) {

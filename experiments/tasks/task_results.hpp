@@ -15,9 +15,10 @@
 namespace rewise {
 
 // With fewer replicas, each is cut into stretches of time; a stretch of kLeastStretch tau_int gives
-// errors about 13% too small, longer ones less.
+// errors about 13% too small, longer ones less. kFewestStretches tell an error within a quarter.
 inline constexpr int kFewReplicas = 16;
 inline constexpr double kLeastStretch = 4;
+inline constexpr int kFewestStretches = 8;
 
 // Moments of the order parameter from cluster sizes; NaN where the update does not give them. For
 // Potts they are those of a vector (q = 2: of m itself):
@@ -38,12 +39,12 @@ struct TemperatureResult {
   // tau_int of the observables that have a series, in cycles: it times `every`, so uncorrelated
   // measurements give every/2. Error NaN: a lower bound, the series is too short.
   std::map<std::string_view, Value> tau;
+  Value longest_tau;  // of e, |m| and m^2; {0, 0} where none of them ever changed
   Value cluster_fraction;
   ClusterMoments clusters;
   // Measurements in each stretch of time that the jackknife leaves out; 0: it leaves out replicas.
   // Errors are too small where a stretch is not several tau_int long.
   std::uint64_t stretch = 0;
-  Agreement hot_cold;  // of <|m|> in replicas that started hot and cold; z = 0 where there are none
 
   Value of(std::string_view name) const { return observables[observable(name)]; }
 };
@@ -54,6 +55,9 @@ IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature)
 void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out);
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
+
+// Whether errors come from stretches of less than kLeastStretch tau_int, and are too small.
+bool stretches_too_short(const TemperatureResult& result, double every);
 
 // tau_int of m^2 at one temperature, in cycles; of its magnetisations.
 Value tau_of_m2(const TaskData& task, std::size_t temperature);

@@ -130,14 +130,14 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
     const SizeData& size = point.sizes[k];
     result.sizes[k].hot_cold = compare_halves(size);
     const HotCold& halves = result.sizes[k].hot_cold;
+    std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(result.warnings));
     fewest = std::min(fewest, size.samples.graphs.size());
     if (halves.agree) continue;
     against(TcStatus::not_equilibrated,
             fmt::format("{}: replicas that started hot and cold differ in {} by {:.1f} standard "
                         "errors; {}",
                         extents_text(size.extents), halves.observable, std::abs(halves.worst_z),
-                        config.equilibrate ? "raise sampling.equilibrate, or leave it \"auto\""
-                                           : "ask for more measurements (sampling.measure)"));
+                        equilibrium_cure(config)));
   }
   if (last_crossing(result) == nullptr) {
     against(TcStatus::no_window,

@@ -248,6 +248,7 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
     const auto sample = static_cast<int>(k);
     point.simulated.push_back(simulated_curves(size));
     point.hot_cold.push_back(compare_halves(size));
+    std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
     point.heat.push_back(fine_curve(sample, size.samples, specific_heat));
     point.susceptibility.push_back(fine_curve(sample, size.samples, susceptibility));
     std::vector<GraphPeaks> graphs;
@@ -258,10 +259,9 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
       point.peaks[k].usable = false;
       point.warnings.push_back(fmt::format(
           "{}: replicas that started hot and cold differ in {} by {:.1f} standard errors: not in "
-          "equilibrium, and left out; raise sampling.equilibrate (of coexisting phases neither is "
-          "left at a large size)",
+          "equilibrium, and left out; {} (of coexisting phases neither is left at a large size)",
           extents_text(size.extents), point.hot_cold[k].observable,
-          std::abs(point.hot_cold[k].worst_z)));
+          std::abs(point.hot_cold[k].worst_z), equilibrium_cure(config)));
     }
     if (point.peaks[k].outside > kMostOutside) {
       point.warnings.push_back(fmt::format(

@@ -11,7 +11,7 @@
 #include "analysis/series/jackknife.hpp"
 #include "analysis/series/moments.hpp"
 #include "analysis/series/observables.hpp"
-#include "experiments/tasks/task_results.hpp"
+#include "experiments/tasks/run_check.hpp"
 #include "src/python/bindings.hpp"
 
 namespace rewise::python {
@@ -40,13 +40,15 @@ nb::object series_of(const TaskData& task, const std::string& name) {
   throw nb::key_error(name.c_str());
 }
 
-// name -> [4][T]: value, error, tau, its error; NaN where there is none.
+// name -> [4][T]: value, error, tau, its error; NaN where there is none. "status" and "reasons" say
+// what the checks of a run find (experiments/tasks/run_check.hpp); they blank nothing here.
 nb::dict estimates_of(const TaskData& task) {
-  std::vector<TemperatureResult> results;
+  CheckedRun run;
   {
     nb::gil_scoped_release released;
-    results = results_of(task);
+    run = checked_run(task);
   }
+  const std::vector<TemperatureResult>& results = run.results;
   const std::size_t count = results.size();
   nb::dict all;
   const auto put = [&](const char* name, auto&& member) {
@@ -79,10 +81,17 @@ nb::dict estimates_of(const TaskData& task) {
   put("improved_binder", of_clusters(&ClusterMoments::binder));
   std::vector<double> z;
   std::vector<std::uint64_t> stretch;
-  for (const auto& r : results) {
-    z.push_back(r.hot_cold.z);
-    stretch.push_back(r.stretch);
+  nb::list status, reasons;
+  for (std::size_t k = 0; k < count; ++k) {
+    z.push_back(run.checks[k].halves.worst_z);
+    stretch.push_back(results[k].stretch);
+    status.append(std::string(to_string(run.checks[k].status)));
+    nb::list lines;
+    for (const std::string& line : run.checks[k].reasons) lines.append(line);
+    reasons.append(std::move(lines));
   }
+  all["status"] = std::move(status);
+  all["reasons"] = std::move(reasons);
   all["hot_cold_z"] = array_of(std::move(z));
   all["stretch"] = array_of(std::move(stretch));
   return all;

@@ -2,16 +2,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 #include "experiments/console/device.hpp"
 #include "experiments/console/engine_choice.hpp"
 #include "experiments/run/run_options.hpp"
-#include "experiments/run/run_report.hpp"
 #include "experiments/study/costs.hpp"
 #include "experiments/tasks/need.hpp"
 #include "experiments/tasks/packed_task.hpp"
+#include "experiments/tasks/run_check.hpp"
 #include "src/base/error.hpp"
 #include "src/python/simulation.hpp"
 
@@ -89,9 +88,8 @@ EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, dou
 }
 
 Notes warnings_of(const TaskData& data) {
-  Notes notes;
-  std::istringstream lines(result_warnings(data));
-  for (std::string line; std::getline(lines, line);) notes.push_back(line);
+  Notes notes = rewise::warnings_of(checked_run(data));
+  for (std::string& line : notes) line.insert(0, "warning: ");
   return notes;
 }
 

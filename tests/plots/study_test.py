@@ -18,7 +18,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise.plots import report  # noqa: E402
+from rewise.plots import report, report_tables  # noqa: E402
 from rewise import files  # noqa: E402
 from rewise.study import load, toml_text  # noqa: E402
 import synthetic  # noqa: E402
@@ -336,21 +336,38 @@ class Report(InFolder):
     def test_warnings_are_plain(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
         point = summary["points"][0]
-        point["warnings"] = ["a <warning> & more"]
+        point["warnings"] = ["a <warning> & more", "32x32: 1 cycles of equilibration are only .."]
         point["sizes"][0]["hot_cold"].update(agree=False, worst_z=7.5)
-        point["sizes"][1].update(equilibrate=1, every=1)
         (self.folder / "tasks").mkdir()
         (self.folder / "tasks" / "bad.h5").write_bytes(b"no HDF5" * 100)
         status, _, page = self.write(summary)
         text = " ".join(page.text)
         self.assertEqual(status, 0)
-        for wanted in ("a <warning> & more", "DISAGREE", "+7.5", "equilibration took only",
+        for wanted in ("a <warning> & more", "DISAGREE", "+7.5", "32x32: 1 cycles of equilibration",
                        "'bad.h5' is damaged"):
             self.assertIn(wanted, text)
 
+    def test_the_page_makes_no_checks_of_its_own(self):
+        # Each of these was a warning of the page alone, which the terminal did not print.
+        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
+        for size in summary["points"][0]["sizes"]:
+            size.update(equilibrate=1, every=1, measurements=8)
+            size["hot_cold"].update(worst_z=4.0, checks=468)
+        text = " ".join(self.write(summary)[2].text)
+        self.assertIn("No warnings.", text)
+        self.assertIn("+4.0 (468)", text)
+        self.assertNotIn("no chance", text)
+
+    def test_counts_of_one(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16,))
+        summary["points"][0]["sizes"][0].update(graphs=1, temperatures=[2.5])
+        self.assertTrue(report_tables.extent_of_study(summary).startswith(
+            "1 value of p, 1 graph, 1 average over graphs"))
+        self.assertIn("2 values of p, ", report_tables.extent_of_study(
+            synthetic.summary(ps=(0.1, 0.2), sizes=(16,))))
+
     def test_the_gravest_warning_stands_first(self):
         summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32))
-        summary["points"][0]["sizes"][0].update(measurements=8)
         summary["points"][0]["warnings"] = ["scaled_m2 of 256 and 1024 sites: not stable"]
         synthetic.refuse(summary["points"][1])
         status, _, page = self.write(summary)
@@ -358,7 +375,7 @@ class Report(InFolder):
         text = " ".join(page.text)
         places = [text.index(words) for words in
                   ("No result, or a wrong one", "p = 0.1: U at the crossing is far", "Warnings",
-                   "not stable", "Remarks", "decorrelated measurements: tau_int")]
+                   "not stable")]
         self.assertEqual(places, sorted(places))
         candidate = files.with_error(*files.whole(summary["points"][1]["candidate"]))
         self.assertIn(f"– not converged; refused: {candidate}", text)

@@ -248,7 +248,26 @@ def test_warnings_of_both_ways_to_equilibrate(small):
     for equilibrate in (100, "auto"):
         with pytest.warns(RuntimeWarning, match="errors are too small"):
             results = rw.simulate(small, 2.4, equilibrate=equilibrate, **spec)
-        assert "errors are too small" in results.warnings[0]
+        assert any("errors are too small" in line for line in results.warnings)
+        assert results.status != ["ok"] and any("errors are too small" in line
+                                                for line in results.reasons[0])
+
+
+def test_a_run_out_of_equilibrium_gives_no_number(program):
+    words = ["--size", 32, "--temperature", "0.8,2.6", "--schedule", "1:0", "--equilibrate", 200,
+             "--measure", 100, "--device", "cpu"]
+    found = program("run", *words)["results"]
+    with pytest.warns(RuntimeWarning, match="T = 0.8: "):
+        results = rw.simulate(rw.rewire(32), [0.8, 2.6], schedule="1:0", equilibrate=200,
+                              measure=100, device="cpu")
+    assert results.status == [row["status"] for row in found] == ["not-equilibrated", "ok"]
+    assert results.reasons == [row["reasons"] for row in found]
+    assert np.isnan(results.energy.value[0]) and np.isnan(results.binder.error[0])
+    assert results.energy.value[1] == found[1]["energy"]["value"]
+    candidate = results.candidate("abs_magnetisation")
+    assert candidate.value[0] == found[0]["candidate"]["abs_magnetisation"]["value"]
+    assert "not-equilibrated" in str(results).splitlines()[1]
+    assert str(candidate[0]) not in str(results)
 
 
 def test_results_to_elsewhere(small, tmp_path):

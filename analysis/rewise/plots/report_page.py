@@ -30,7 +30,6 @@ nav { margin: .8rem 0; } nav a { margin-right: 1.1rem; white-space: nowrap; colo
             margin: .8rem 0; max-width: 60rem; }
 .warnings ul { margin: .2rem 0; padding-left: 1.2rem; }
 .fatal { background: #fdeaea; border-color: #a30000; }
-.remark { background: #f5f5f5; border-color: #999; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr));
          gap: 1.2rem; align-items: start; }
 figure { margin: 0; max-width: 34rem; } figure.broad { grid-column: 1 / -1; max-width: 60rem; }
@@ -91,7 +90,7 @@ def table(rows, header, text_columns=()):
 
 
 BOXES = {report_tables.FATAL: ("fatal", "No result, or a wrong one"),
-         report_tables.DOUBT: ("doubt", "Warnings"), report_tables.REMARK: ("remark", "Remarks")}
+         report_tables.DOUBT: ("doubt", "Warnings")}
 
 
 def warnings_boxes(warnings):
@@ -226,10 +225,11 @@ def page(summary, folder, plots):
         *headline(summary),
         section("Equilibrium and autocorrelation", table(*report_tables.checks(summary)),
                 "<p>Half of the replicas start hot (random), half cold (ordered): in equilibrium "
-                "their &lt;|m|&gt; agree. z is the worst difference over its error; beyond 4 it is "
-                "no chance. τ is the largest τ<sub>int</sub> of m² over the temperatures, in "
-                "cycles; half of the cycles per measurement where measurements are "
-                "uncorrelated.</p>"),
+                "e, |m| and m² agree. z is the least likely difference over its error; the number "
+                "of comparisons stands behind it. They disagree where a z of this size among so "
+                "many comparisons has a chance below 1e-4 in equilibrium. τ is the largest "
+                "τ<sub>int</sub> of m² over the temperatures, in cycles of the schedule; half of "
+                "the cycles per measurement where measurements are uncorrelated.</p>"),
         section("Plots", '<div class="plots">', *[figure(path) for path in plots], "</div>"),
         section("Where the numbers come from", table(rows, ["", ""], text_columns=(1,))),
         section("How to repeat it", repeat(summary, folder))]

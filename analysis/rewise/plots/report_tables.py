@@ -6,8 +6,10 @@ import numpy as np
 from ..files import (array, refused, schedule_label, status_of, value_and_error, whole,
                      whole_or_statistical, with_error)
 
-LEAST_TAUS = 5        # of equilibration
-MANY_MEASUREMENTS = 10  # decorrelated ones, per replica
+
+def counted(count, one, many=None):
+    """"1 graph", "2 graphs"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def number(entry):
@@ -151,12 +153,13 @@ def overview(summary):
 
 def size_check(size):
     """What a size's numbers say of equilibrium and autocorrelation: tau, equilibration in tau,
-    measurements, the last two None where the summary does not say."""
+    measurements; the second is None where the summary does not say."""
     tau = array((size.get("tau") or {}).get("value", []))
     longest = float(np.nanmax(tau)) if np.isfinite(tau).any() else np.nan
-    cycles = size.get("equilibrate", 0) + size.get("warm_up", 0) + \
-        size.get("discarded", 0) * size.get("every", 1)
-    taus = cycles / longest if "equilibrate" in size else None
+    cycles = size.get("equilibrate", 0) + size.get("discarded", 0) * size.get("every", 1)
+    # A warm-up by other updates is counted in cycles of its own.
+    warmed = size.get("warm_up", 0) > 0 and size.get("equilibrate") == 0
+    taus = cycles / longest if "equilibrate" in size and not warmed else None
     length = size.get("measurements", 0) * size.get("every", 1)
     return longest, taus, length / (2 * longest)
 
@@ -174,24 +177,22 @@ def checks(summary):
                 name_of(point), extents(size), schedule_label(size, "–"), agreement,
                 f"{z:+.1f} ({halves['checks']})" if halves.get("checks") and z is not None else "–",
                 "–" if np.isnan(tau) else f"{tau:.3g}",
-                "–" if taus is None or np.isnan(taus) else
-                (f"{taus:.3g} τ", "bad" if taus < LEAST_TAUS else ""),
+                "–" if taus is None or np.isnan(taus) else f"{taus:.3g} τ",
                 f"{size.get('measurements', 0)} × {size.get('every', '?')}",
-                "–" if np.isnan(measured) else
-                (f"{measured:.3g}", "bad" if measured < MANY_MEASUREMENTS else "")])
+                "–" if np.isnan(measured) else f"{measured:.3g}"])
     return rows, ["p", "size", "schedule", "hot and cold", "z (checks)", "τ", "equilibration",
                   "measurements × cycles", "decorrelated, per replica"]
 
 
-# How much a warning weighs: there is no result; a result may be wrong; a remark.
-FATAL, DOUBT, REMARK = range(3)
+# How much a warning weighs: there is no result; a result may be wrong.
+FATAL, DOUBT = range(2)
 FATAL_WORDS = ("not in equilibrium", "no Tc", "no crossing could be used", "damaged")
 
 
 def warnings(summary, damaged=()):
     """(weight, plain sentence) of everything that speaks against a number, the gravest first: why
-    points have no Tc, the summary's warnings, files that are `damaged`, and what the checks of
-    equilibrium and autocorrelation add."""
+    points have no Tc, the summary's warnings, which are those of the terminal, and files that are
+    `damaged`. No check is made here: what the program did not store is no warning."""
     lines = []
 
     def add(weight, text):
@@ -213,19 +214,6 @@ def warnings(summary, damaged=()):
                 add(FATAL, f"{name}: {text}")
         for text in point.get("warnings", []):
             add(weight_of(text), f"{name}: {text}")
-        said = " ".join(point.get("warnings", []))
-        for size in point["sizes"]:
-            _, taus, measured = size_check(size)
-            where = f"{name}, {extents(size)}"
-            halves = size.get("hot_cold") or {}
-            if halves.get("checks") and not halves["agree"] and "hot and cold" not in said:
-                add(FATAL, f"{where}: hot and cold starts disagree: not in equilibrium")
-            if taus is not None and taus < LEAST_TAUS and "tau_int of m^2" not in said:
-                add(DOUBT, f"{where}: equilibration took only {taus:.2g} autocorrelation times: "
-                           "the numbers may still remember their start")
-            if measured < MANY_MEASUREMENTS:
-                add(REMARK, f"{where}: a replica has only about {measured:.2g} decorrelated "
-                            "measurements: tau_int, and with it this check, is uncertain")
     return sorted(lines, key=lambda line: line[0])
 
 
@@ -233,8 +221,9 @@ def extent_of_study(summary):
     points = summary["points"]
     graphs = sum(size["graphs"] for point in points for size in point["sizes"])
     temperatures = sum(len(size["temperatures"]) for point in points for size in point["sizes"])
-    text = f"{len({point['p'] for point in points})} values of p, {graphs} graphs, " \
-           f"{temperatures} averages over graphs"
+    text = ", ".join([counted(len({point["p"] for point in points}), "value of p", "values of p"),
+                      counted(graphs, "graph"),
+                      counted(temperatures, "average over graphs", "averages over graphs")])
     tc0 = summary.get("tc0")
     value, error = value_and_error(tc0)
     if np.isfinite(value):

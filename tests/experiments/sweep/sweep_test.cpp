@@ -7,6 +7,7 @@
 
 #include "experiments/sweep/sweep_search.hpp"
 #include "tests/experiments/program.hpp"
+#include "tests/experiments/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/kaufman.hpp"
 
@@ -49,6 +50,50 @@ TEST_CASE("a sweep warns of errors and of C that too little was measured for") {
   CHECK(warned("replicas = 2\nmeasure = 8", "2").find("the spread of 2 graphs") !=
         std::string::npos);
   CHECK(warned("replicas = 2\nmeasure = 8", "4") == "[]");
+}
+
+TEST_CASE(
+    "a sweep has no values out of equilibrium, and its warnings stand in terminal and summary") {
+  Workplace place;
+  place.write("s.toml",
+              "[lattice]\ndim = 2\nsizes = [32]\np = [0.1]\ngraphs = 4\n[sampling]\n"
+              "schedule = \"0:1\"\nequilibrate = 5\nmeasure = 10\nevery = 1\n"
+              "temperatures = [2.6, 8.0]\n[run]\ndevice = \"cpu\"\n");
+  const Output output = place.run("sweep s.toml --out study --no-plots");
+  INFO(output.err << output.out);
+  REQUIRE(output.status == 0);
+  const json point = summary_of(place)["points"][0];
+  const json& size = point["sizes"][0];
+  CHECK(size["hot_cold"]["agree"] == false);
+  CHECK(size["hot_cold"]["refused"][0] == 2.6);
+  for (const char* name : {"energy", "m2", "binder", "specific_heat", "cluster_fraction", "tau"}) {
+    CHECK(size[name]["value"][0].is_null());
+  }
+  CHECK(output.out.find("32x32  2.6  -  ") != std::string::npos);
+  REQUIRE_FALSE(point["warnings"].empty());
+  for (const json& text : point["warnings"]) {
+    CHECK(output.out.find("warning: p = 0.1: " + text.get<std::string>()) != std::string::npos);
+  }
+}
+
+TEST_CASE("a sweep's table names the schedule of each row where tau has several units") {
+  const auto table = [](const char* schedule) {
+    Workplace place;
+    place.write("s.toml",
+                std::string("[lattice]\ndim = 2\nsizes = [8]\np = [0.0]\ngraphs = 1\n[sampling]\n"
+                            "equilibrate = 50\nmeasure = 40\nevery = 1\ntemperatures = [2.6]\n"
+                            "schedule = ") +
+                    schedule + "\n[run]\ndevice = \"cpu\"\n");
+    const Output output = place.run("sweep s.toml --out study --no-plots");
+    INFO(output.err << output.out);
+    REQUIRE(output.status == 0);
+    return output.out;
+  };
+  CHECK(table("\"1:1\"").find("schedule\n") == std::string::npos);
+  const std::string mixed = table("[\"1:1\", \"2:0\"]");
+  CHECK(mixed.find("tau") < mixed.find("schedule\n"));
+  CHECK(mixed.find("  1:1\n") != std::string::npos);
+  CHECK(mixed.find("  2:0\n") != std::string::npos);
 }
 
 TEST_CASE("a sweep with fixed times warns of sites without bonds that keep their starts") {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/study/size_curves.hpp"
 #include "experiments/tasks/task_results.hpp"
 #include "src/bundle/bundle.hpp"
 #include "tests/analysis/synthetic.hpp"
@@ -130,6 +131,41 @@ TEST_CASE("discarding asks for twice as much, three times at most") {
   CHECK(measured == std::vector<std::uint64_t>{40, 80, 160});
 }
 
+TEST_CASE(
+    "measurements are dropped until five tau_int have passed, and warned of where they are not") {
+  SizeData size;
+  size.extents = {16, 16};
+  size.plan.temperatures = {2.4, 2.5};
+  size.plan.equilibrate = 16;
+  size.plan.measure = 20;
+  size.plan.every = 2;
+  for (const double tau : {7.0, 5.0}) {  // 6 in the mean at 2.5
+    GraphSample graph;
+    graph.tau.resize(2);
+    graph.tau << 3, tau;
+    size.samples.graphs.push_back(graph);
+  }
+  StudyConfig config;
+  CHECK(longest_tau(size) == 6);
+  CHECK(measurements_to_drop(size) == 7);  // 30 cycles, less 16
+  REQUIRE(equilibrium_warnings(config, size).size() == 1);
+  CHECK(equilibrium_warnings(config, size)[0] ==
+        "16x16: 16 cycles of equilibration are only 2.7 tau_int of m^2; ask for more measurements "
+        "(sampling.measure)");
+  config.equilibrate = 16;
+  CHECK(equilibrium_warnings(config, size)[0].find("raise sampling.equilibrate") !=
+        std::string::npos);
+  CHECK(discard(size.plan, measurements_to_drop(size)));
+  CHECK(size.plan.discard == 7);
+  CHECK(measurements_to_drop(size) == 0);
+  CHECK(equilibrium_warnings(config, size).empty());
+  CHECK_FALSE(discard(size.plan, 0));
+  size.plan.discard = 0;
+  size.plan.equilibrate = 0;
+  size.plan.warm_up.cycles = 8;  // by other updates: compared by itself
+  CHECK(measurements_to_drop(size) == 0);
+}
+
 // Far too few cycles of Wolff updates alone, from hot starts that hardly move.
 TEST_CASE("a study out of equilibrium gives no number, and says why and what to do") {
   Workplace place;
@@ -160,7 +196,13 @@ TEST_CASE("a study out of equilibrium gives no number, and says why and what to 
   for (const auto& size : point["sizes"]) {
     CHECK(size["hot_cold"]["agree"] == true);
     CHECK(size["hot_cold"]["checks"].get<int>() > 0);
+    double longest = 0;
+    for (const json& tau : size["tau"]["value"]) longest = std::max(longest, tau.get<double>());
+    const double dropped = size["equilibrate"].get<double>() +
+                           size["discarded"].get<double>() * size["every"].get<double>();
+    CHECK((size["equilibrate"] == 0 || dropped >= 5 * longest));  // 0: warmed up
   }
+  CHECK(point["warnings"].dump().find("cycles of equilibration") == std::string::npos);
   CHECK(point["sizes"][2]["warm_up"].get<int>() > 0);
 }
 
