@@ -313,7 +313,7 @@ std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, in
 }
 
 double next_term_of_limit(int dim) {
-  constexpr double share[] = {2, 0.2, 0.6, 2};
+  constexpr double share[] = {2, 0.15, 0.55, 1.9};
   return share[std::clamp(dim, 1, 4) - 1];
 }
 

@@ -121,8 +121,8 @@ std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, in
 // The next term of the temperature where U has its limit, over (ratio times the leading one): its
 // standard deviation in `dim` dimensions. For p -> 0 all is a function of L/xi0 with xi0 ~
 // p^(-nu/gamma) (Hastings 2003), so that this number depends on the dimension alone. Measured with
-// Tc by the tree condition (analysis/README.md): 2D -0.2 to 0.3, root mean square 0.18 (p = 0.03 to
-// 1; rewire, add, swap); 3D -0.54(4) for rewire and -0.53(6) for add at p = 0.1; 4D -1.88(7);
+// Tc by the tree condition (analysis/README.md): in 2D it scatters by 0.15 about 0 (p = 0.03 to 1;
+// rewire, add, swap); 3D -0.54(4) for rewire and -0.53(6) for add at p = 0.1; 4D -1.88(7);
 // 1D 2.1(18).
 double next_term_of_limit(int dim);
 

@@ -59,7 +59,7 @@ TEST_CASE("noise that a control takes away is no part of a curve's noise") {
 TEST_CASE("controls are tested at each temperature, or once for a curve that is to be smooth") {
   // The control explains m^2 at the three lower temperatures of five.
   constexpr Eigen::Index graphs = 24;
-  test::Dice dice(13);
+  test::Dice dice(14);
   MomentTable table;
   table.sites = 100;
   table.temperature = temperature_grid(2.4, 2.8, 5);
