@@ -490,9 +490,9 @@ def refused(point):
 
 def status_of(point):
     """"ok", or why a point of `tc` has no Tc, in words: "not converged"."""
-    if point.get("tc") is not None:
-        return "ok"
     status = point.get("status")
+    if point.get("tc") is not None or status == "ok" and point.get("best") is not None:
+        return "ok"  # by the tree condition alone `tc` is None, and the value is in `best`
     return status.replace("-", " ") if status and status != "ok" else "no Tc"
 
 

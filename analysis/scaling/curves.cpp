@@ -1,5 +1,6 @@
 #include "analysis/scaling/curves.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/base/all_cores.hpp"
@@ -37,6 +38,41 @@ JackknifeCurve empty_curve(int sample, const MomentTable& graphs) {
 void set_point(JackknifeCurve& curve, Index k, const Jackknifed& number) {
   curve.value[k] = number.value;
   curve.left_out.col(k) = number.left_out.at(curve.sample);
+}
+
+const ControlVariates kNoControls;
+
+// A curve's numbers without and with controls, and which of the two it takes, [K].
+struct TestedNumbers {
+  std::vector<Jackknifed> plain, controlled;
+  std::vector<bool> taken;
+};
+
+TestedNumbers tested_numbers(int sample, const MomentTable& graphs, const MomentFunction& f,
+                             const ControlVariates& controls, ControlTest test) {
+  const auto points = static_cast<std::size_t>(graphs.temperature.size());
+  const bool any = enough_graphs(controls);
+  TestedNumbers numbers{std::vector<Jackknifed>(points), std::vector<Jackknifed>(points),
+                        std::vector<bool>(points, false)};
+  std::vector<char> help(points, 0);  // written side by side, as bits cannot be
+  for_each_point(graphs, [&](Index k) {
+    const VectorFunction of_means = [&](const Eigen::VectorXd& mean) {
+      const double value = f(Moments(mean.array()), graphs.sites, graphs.temperature[k]);
+      return Eigen::VectorXd::Constant(1, value).eval();
+    };
+    const auto at = static_cast<std::size_t>(k);
+    const MomentRows rows = moments_at(graphs, k);
+    numbers.plain[at] = jackknife_means(sample, rows, of_means)[0];
+    if (!any) return;
+    numbers.controlled[at] = jackknife_with_controls(sample, rows, controls, of_means)[0];
+    help[at] = controls_help(numbers.plain[at], numbers.controlled[at], controls) ? 1 : 0;
+  });
+  const auto helped = static_cast<std::size_t>(std::ranges::count(help, 1));
+  for (std::size_t k = 0; k < points; ++k) {
+    numbers.taken[k] = test == ControlTest::temperature ? help[k] != 0 : 2 * helped >= points;
+  }
+  if (!any) numbers.taken.assign(points, false);
+  return numbers;
 }
 
 }  // namespace
@@ -84,31 +120,37 @@ MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayX
 }
 
 JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
-                                 const ControlVariates& controls) {
+                                 const ControlVariates& controls, ControlTest test) {
+  const TestedNumbers numbers = tested_numbers(sample, graphs, f, controls, test);
   JackknifeCurve curve = empty_curve(sample, graphs);
-  for_each_point(graphs, [&](Index k) {
-    const VectorFunction of_means = [&](const Eigen::VectorXd& mean) {
-      const double value = f(Moments(mean.array()), graphs.sites, graphs.temperature[k]);
-      return Eigen::VectorXd::Constant(1, value).eval();
-    };
-    set_point(curve, k, jackknife_controlled(sample, moments_at(graphs, k), controls, of_means)[0]);
-  });
+  for (std::size_t k = 0; k < numbers.plain.size(); ++k) {
+    set_point(curve, static_cast<Index>(k),
+              numbers.taken[k] ? numbers.controlled[k] : numbers.plain[k]);
+  }
   return curve;
 }
 
+std::vector<bool> controls_taken(const MomentTable& graphs, const MomentFunction& f,
+                                 const ControlVariates& controls, ControlTest test) {
+  return tested_numbers(0, graphs, f, controls, test).taken;
+}
+
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
-                             const MomentFunction& f, const ControlVariates& controls) {
+                             const MomentFunction& f, const ControlVariates& controls,
+                             ControlTest test) {
+  const std::vector<bool> taken = controls_taken(graphs, f, controls, test);
   JackknifeCurve curve = empty_curve(sample, graphs);
   const auto members = static_cast<double>(curve.left_out.rows());
   for_each_point(graphs, [&](Index k) {
     const double t = graphs.temperature[k];
     const MomentRows of_graphs = moments_at(graphs, k);
-    const Moments mean = controlled_mean(of_graphs, controls).array();
+    const ControlVariates& known = taken[static_cast<std::size_t>(k)] ? controls : kNoControls;
+    const Moments mean = controlled_mean(of_graphs, known).array();
     // A control's mean moves with its graph, as if its exact mean did the opposite: linearly.
-    const Index count = controls.noise.rows() > 0 ? controls.noise.cols() : 0;
+    const Index count = known.noise.rows() > 0 ? known.noise.cols() : 0;
     Eigen::ArrayXXd response(count, Index{kMomentCount});
     for (Index c = 0; c < count; ++c) {
-      ControlVariates moved = controls;
+      ControlVariates moved = known;
       moved.mu(c) -= 1;
       response.row(c) = controlled_mean(of_graphs, moved).transpose().array() - mean.transpose();
     }
@@ -117,7 +159,7 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
     for (Index g = 0; g < rows.rows(); ++g) {
       Moments change = rows.row(g).transpose();
       for (Index c = 0; c < count; ++c) {
-        change += controls.noise(g, c) * response.row(c).transpose();
+        change += known.noise(g, c) * response.row(c).transpose();
       }
       curve.left_out(g, k) = f(mean + change / members, graphs.sites, t);
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "analysis/series/control_variate.hpp"
 #include "analysis/series/multi_histogram.hpp"
@@ -40,15 +41,25 @@ MomentTable tabulate(std::span<const MultiHistogram> graphs, const Eigen::ArrayX
 // An observable as a function of averaged moments.
 using MomentFunction = std::function<double(const Moments&, double sites, double temperature)>;
 
-// Moments averaged over graphs (and corrected by the controls), then f.
+// Where the controls are tested (controls_help): at each temperature, or, for a curve that is to be
+// smooth, once. A curve takes them where they help at half of its temperatures or more.
+enum class ControlTest { curve, temperature };
+
+// Moments averaged over graphs (and corrected by the controls where these help), then f.
 JackknifeCurve curve_over_graphs(int sample, const MomentTable& graphs, const MomentFunction& f,
-                                 const ControlVariates& controls = {});
+                                 const ControlVariates& controls = {},
+                                 ControlTest test = ControlTest::curve);
+
+// Whether curve_over_graphs() takes the controls, [K].
+std::vector<bool> controls_taken(const MomentTable& graphs, const MomentFunction& f,
+                                 const ControlVariates& controls, ControlTest test);
 
 // The same averages, each graph's row changed by `changes` (a row per graph) in turn: left_out(g)
 // is f with graph g changed, and its controls by their noise. For parts of a graph's noise that are
 // known, such as the thermal one.
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
-                             const MomentFunction& f, const ControlVariates& controls = {});
+                             const MomentFunction& f, const ControlVariates& controls = {},
+                             ControlTest test = ControlTest::curve);
 
 // One graph: the members are the blocks of its MultiHistogram.
 JackknifeCurve curve_over_blocks(int sample, const MultiHistogram& graph,

@@ -20,6 +20,10 @@ using Shift = double (*)(double smaller, double larger, ScalingExponents e);
 
 // Of the largest leading amplitude that every observable's neglected term is given.
 constexpr double kShare = 0.35;
+// Degrees of freedom of the inverse-chi^2 prior, about 1, of the factor by which a covariance is
+// too small. Chance then widens errors of a right form by 3%, at one or two degrees of freedom,
+// where chi^2/dof alone would by 12 to 17%; a chi^2/dof of 10 at dof = 2 still doubles them.
+constexpr double kScaleDof = 4;
 
 // What is extrapolated: one number per crossing that was found, with its abscissas: of the leading
 // term and of the next ones, N^(-2w) and N^(-3w).
@@ -32,12 +36,13 @@ struct Points {
 };
 
 // The covariance of the neglected terms, for leading amplitudes `amplitude` [observable]: each next
-// one is `ratio` N^(-w) of the one before where that is known, the amplitudes' largest throughout;
-// else kNextTerm of it at the smallest pair, where an observable whose leading term happens to be
-// small has a share of the largest one's.
+// one is `ratio` N^(-w) of the one before where that is known, the amplitudes' largest throughout,
+// and of crossings with a limit the share `of_limit` of that; else kNextTerm of it at the smallest
+// pair, where an observable whose leading term happens to be small has a share of the largest
+// one's.
 Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
                                 const std::map<int, double>& amplitude,
-                                std::optional<double> ratio) {
+                                const std::optional<SeriesPrior>& series) {
   const auto count = static_cast<Index>(rows.size());
   std::map<int, std::size_t> first;  // the smallest pair of each observable
   for (const std::size_t r : rows) {
@@ -56,11 +61,12 @@ Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::siz
       if (observable != points.crossings[b].observable) continue;
       const std::size_t smallest = first.at(observable);
       double leading = largest, power = 1;
-      if (!ratio) leading = std::hypot(amplitude.at(observable), kShare * largest);
+      if (series && points.crossings[a].with_limit()) leading *= series->of_limit;
+      if (!series) leading = std::hypot(amplitude.at(observable), kShare * largest);
       for (const std::vector<double>& next : points.next) {
-        power *= ratio.value_or(kNextTerm);
+        power *= series ? series->ratio : kNextTerm;
         const double size =
-            ratio ? leading * power : leading * power * points.shift[smallest] / next[smallest];
+            series ? leading * power : leading * power * points.shift[smallest] / next[smallest];
         covariance(i, j) += size * size * next[a] * next[b];
       }
     }
@@ -68,7 +74,8 @@ Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::siz
   return covariance;
 }
 
-CrossingFit fit_points(const Points& points, double smallest, std::optional<double> ratio) {
+CrossingFit fit_points(const Points& points, double smallest,
+                       const std::optional<SeriesPrior>& series) {
   CrossingFit result;
   result.smallest = smallest;
   std::vector<std::size_t> rows;
@@ -99,23 +106,30 @@ CrossingFit fit_points(const Points& points, double smallest, std::optional<doub
       const auto number = static_cast<Index>(amplitude.size());
       amplitude[observable] = result.fit.parameters[1 + number];
     }
-    result.neglected = neglected_terms(points, rows, amplitude, ratio);
+    result.neglected = neglected_terms(points, rows, amplitude, series);
     result.fit = fit_linear(design, data.value, data.covariance + result.neglected);
   }
   result.design = std::move(design);
   return result;
 }
 
-// Of an error that is a sum over samples (Welch & Satterthwaite).
-double degrees_of_freedom(const Jackknifed& number) {
+// Of an error that is a sum over samples (Welch & Satterthwaite), and of all samples.
+struct Freedom {
+  double error = 0, samples = 0;
+};
+
+Freedom degrees_of_freedom(const Jackknifed& number) {
+  Freedom freedom;
   double sum = 0, squares = 0;
   for (const auto& [sample, values] : number.left_out) {
     const double n = static_cast<double>(values.size());
     const double part = (n - 1) / n * (values - values.mean()).square().sum();
     sum += part;
     squares += part * part / (n - 1);
+    freedom.samples += n - 1;
   }
-  return squares > 0 ? sum * sum / squares : 0;
+  freedom.error = squares > 0 ? sum * sum / squares : 0;
+  return freedom;
 }
 
 // The fits' weights, and `chosen`.
@@ -139,9 +153,10 @@ void weigh(Extrapolation& result) {
 // degrees of freedom: what chi^2 with it is too large by.
 double inverse_bias(double members, int dof) { return (members - 1) / (members - dof - 1); }
 
-double chi2_per_dof(const LinearFit& fit, double members) {
+// The factor by which the covariance is too small, by chi^2 and its prior (kScaleDof).
+double covariance_scale(const LinearFit& fit, double members) {
   if (fit.dof <= 0 || members <= fit.dof + 1) return 1;
-  return fit.chi2 / fit.dof / inverse_bias(members, fit.dof);
+  return (fit.chi2 / inverse_bias(members, fit.dof) + kScaleDof) / (fit.dof + kScaleDof);
 }
 
 // Mean square distance of the fits from their average, less what the noise of the numbers makes of
@@ -158,12 +173,12 @@ double spread_beyond_noise(const std::vector<CrossingFit>& fits,
   return std::max(spread, 0.0);
 }
 
-Extrapolation extrapolate(const Points& points, std::optional<double> ratio = {}) {
+Extrapolation extrapolate(const Points& points, const std::optional<SeriesPrior>& series = {}) {
   Extrapolation result;
   std::set<double> smallest;
   for (const Crossing& c : points.crossings) smallest.insert(c.smaller);
   for (const double size : smallest) {
-    CrossingFit fit = fit_points(points, size, ratio);
+    CrossingFit fit = fit_points(points, size, series);
     // A form that nothing tests is taken only where there is no other.
     if (fit.fit.ok && (fit.fit.dof > 0 || result.fits.empty())) {
       result.fits.push_back(std::move(fit));
@@ -194,12 +209,14 @@ Extrapolation extrapolate(const Points& points, std::optional<double> ratio = {}
   };
   result.limit = derive(points.numbers, limit);
   result.value = estimate(result.limit);
-  result.members = degrees_of_freedom(result.limit);
+  const Freedom freedom = degrees_of_freedom(result.limit);
+  result.members = freedom.error;
   double misfit = 0;
   for (const CrossingFit& f : result.fits) {
-    misfit += f.weight * std::max(1.0, chi2_per_dof(f.fit, result.members));
+    misfit += f.weight * std::max(1.0, covariance_scale(f.fit, freedom.samples));
   }
-  const double few = few_members_factor(result.members, static_cast<int>(std::lround(dof)));
+  const double few = few_members_factor(freedom.samples, static_cast<int>(std::lround(dof))) *
+                     student_one_sigma(result.members);
   result.value.error *= std::sqrt(misfit) * few;
   result.systematic = std::sqrt(variance * misfit + spread);
   result.ok = true;
@@ -295,9 +312,14 @@ std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, in
          crossing_height_shift(smallest->smaller, smallest->larger, e) / range;
 }
 
+double next_term_of_limit(int dim) {
+  constexpr double share[] = {2, 0.15, 0.55, 1.9};
+  return share[std::clamp(dim, 1, 4) - 1];
+}
+
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e,
-                                      std::optional<double> ratio) {
-  return extrapolate(collect(crossings, false, e, crossing_shift), ratio);
+                                      const std::optional<SeriesPrior>& series) {
+  return extrapolate(collect(crossings, false, e, crossing_shift), series);
 }
 
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e) {
@@ -308,8 +330,7 @@ double few_members_factor(double members, int dof) {
   if (members <= dof + 1) return std::numeric_limits<double>::infinity();
   // The inverse of an estimated covariance is too large in the mean, and the weights that it gives
   // follow its noise: what the fit says against what it scatters.
-  const double hidden = inverse_bias(members, dof) / (1 - dof / members);
-  return std::sqrt(hidden) * student_one_sigma(members);
+  return std::sqrt(inverse_bias(members, dof) / (1 - dof / members));
 }
 
 }  // namespace rewise

@@ -84,6 +84,12 @@ struct Extrapolation {
   Value total() const { return {value.value, std::hypot(value.error, systematic)}; }
 };
 
+// How fast the terms of a power series in N^(-w) fall: each is `ratio` N^(-w) times the one before,
+// of crossings with a limit the share `of_limit` of that.
+struct SeriesPrior {
+  double ratio = 1, of_limit = 1;
+};
+
 // Crossings that were not `found` are skipped. Of an observable with two crossings with its limit
 // or more, these are taken, and none of two sizes: they hold what those do, and more (README).
 // Crossings of different observables (U and sqrt(N) m^2) share Tc and have their own amplitudes
@@ -93,22 +99,32 @@ struct Extrapolation {
 // with s2, s3 the shifts of corrections N^(-2w) and N^(-3w), are given normal priors of mean 0,
 // whose covariance adds to that of the crossings, which takes weight from small sizes (Bayesian
 // fits of neglected terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). Their
-// standard deviations are `ratio` and its square times the largest amplitude of the observables,
-// where it is given (next_term_ratio); else at the smallest pair each is kNextTerm times the term
-// before. (Where statistics settle b_o, the third is what is left out.) Fits from every smallest
-// size on are averaged with weights exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103,
-// 114502 (2021)): no threshold at which the error jumps. Errors grow by sqrt(chi^2/dof) where that
-// exceeds 1, chi^2 less what a covariance that few graphs gave adds to it in the mean; for such a
-// covariance, by what a fit to it hides (Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399
-// (2007)); and to the 68% interval of Student's t.
+// standard deviations are ratio and its square times the largest amplitude of the observables, and
+// of_limit, where `series` is given (next_term_ratio, next_term_of_limit); else at the smallest
+// pair each is kNextTerm times the term before. (Where statistics settle b_o, the third is what is
+// left out.) Fits from every smallest size on are averaged with weights exp(-chi^2/2 - pairs left
+// out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)): no threshold at which the error jumps. Errors
+// grow by the root of (chi^2 + 4)/(dof + 4) where that exceeds 1, the mean of a scale of the
+// covariance with a prior of 4 degrees of freedom about 1, chi^2 less what a covariance that few
+// graphs gave adds to it in the mean; for such a covariance, by what a fit to it hides (Hartlap,
+// Simon & Schneider, Astron. Astrophys. 464, 399 (2007)), its members those of all sizes, as each
+// size hides the residuals that lie in its own block alone; and to the 68% interval of Student's t.
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e,
-                                      std::optional<double> ratio = {});
+                                      const std::optional<SeriesPrior>& series = {});
 
 // What corrections to scaling are a power series in: an observable with a known limit is off it at
 // Tc by B N^(-w), of a `range` that it has in all, so that ratio = |B| / range. From the height of
 // the smallest pair's crossing, one standard error included; nothing without one.
 std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, int observable,
                                       double limit, double range, ScalingExponents e);
+
+// The next term of the temperature where U has its limit, over (ratio times the leading one): its
+// standard deviation in `dim` dimensions. For p -> 0 all is a function of L/xi0 with xi0 ~
+// p^(-nu/gamma) (Hastings 2003), so that this number depends on the dimension alone. Measured with
+// Tc by the tree condition (analysis/README.md): in 2D it scatters by 0.15 about 0 (p = 0.03 to 1;
+// rewire, add, swap); 3D -0.54(4) for rewire and -0.53(6) for add at p = 0.1; 4D -1.88(7);
+// 1D 2.1(18).
+double next_term_of_limit(int dim);
 
 // The height of one observable's crossings, extrapolated likewise: U -> U*.
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);
@@ -117,7 +133,7 @@ Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, Scaling
 inline constexpr double kNextTerm = 0.4;
 
 // By how much an error grows that rests on few members: on a covariance of `members` degrees of
-// freedom, in a fit with `dof`. Infinite where the fit has no fewer.
+// freedom, in a fit with `dof`. Infinite where the fit has no fewer. Without Student's t.
 double few_members_factor(double members, int dof);
 
 }  // namespace rewise

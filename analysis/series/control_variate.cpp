@@ -2,6 +2,8 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
+#include <algorithm>
+#include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 #include <vector>
 
@@ -11,11 +13,6 @@ namespace rewise {
 namespace {
 
 using Eigen::Index;
-
-// With n graphs c controls inflate the variance by (n - 2)/(n - c - 2) before they reduce it.
-bool enough_graphs(Index graphs, Index controls) {
-  return controls > 0 && graphs >= kGraphsPerControl * (controls + 1);
-}
 
 void check_controls(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
   if (controls.x.cols() == 0) return;
@@ -96,24 +93,24 @@ bool leave_out_by_residuals(const Eigen::ArrayXXd& rows, const ControlVariates& 
 
 }  // namespace
 
+bool enough_graphs(const ControlVariates& controls) {
+  const Index count = controls.x.cols();
+  return count > 0 && controls.x.rows() >= kGraphsPerControl * (count + 1);
+}
+
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls) {
   check_controls(rows, controls);
-  if (!enough_graphs(rows.rows(), controls.x.cols())) {
+  if (!enough_graphs(controls)) {
     return rows.colwise().mean().matrix().transpose();
   }
   return corrected_mean(rows, controls);
-}
-
-std::vector<Index> controls_in_use(const ControlVariates& controls) {
-  if (!enough_graphs(controls.x.rows(), controls.x.cols())) return {};
-  return centre(controls).varying;
 }
 
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
                                                const ControlVariates& controls) {
   check_controls(rows, controls);
   // The full sample decides whether there are enough graphs, so that all members do the same.
-  if (!enough_graphs(rows.rows(), controls.x.cols())) return leave_one_out_means(rows);
+  if (!enough_graphs(controls)) return leave_one_out_means(rows);
   Eigen::ArrayXXd result(rows.rows(), rows.cols());
   if (leave_out_by_residuals(rows, controls, result)) return result;
   for (Index i = 0; i < rows.rows(); ++i) {
@@ -123,9 +120,9 @@ Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
   return result;
 }
 
-std::vector<Jackknifed> jackknife_controlled(int sample, const Eigen::ArrayXXd& rows,
-                                             const ControlVariates& controls,
-                                             const VectorFunction& f) {
+std::vector<Jackknifed> jackknife_with_controls(int sample, const Eigen::ArrayXXd& rows,
+                                                const ControlVariates& controls,
+                                                const VectorFunction& f) {
   const Eigen::VectorXd full = f(controlled_mean(rows, controls));
   const Eigen::ArrayXXd left = leave_one_out_controlled_means(rows, controls);
   std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
@@ -138,6 +135,39 @@ std::vector<Jackknifed> jackknife_controlled(int sample, const Eigen::ArrayXXd& 
     for (Index j = 0; j < full.size(); ++j) {
       results[static_cast<std::size_t>(j)].left_out[sample][i] = value[j];
     }
+  }
+  return results;
+}
+
+bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
+                   const ControlVariates& controls) {
+  if (!enough_graphs(controls)) return false;
+  // Negated, so that NaN is no help.
+  if (!(estimate(controlled).error < estimate(plain).error)) return false;
+  // The jackknife's pseudo-values are the graphs' own parts of a function of averages, and the
+  // means over them are linear: their regression is that of any average. Leave-one-out values are
+  // pseudo-values but for a factor.
+  const Eigen::ArrayXd& left = plain.left_out.begin()->second;
+  const Centred c = centre(controls);
+  const Eigen::VectorXd y = (left - left.mean()).matrix();
+  const auto decomposed = c.x.completeOrthogonalDecomposition();
+  const Eigen::VectorXd residual = y - c.x * decomposed.solve(y);
+  const auto explaining = static_cast<double>(decomposed.rank());
+  const double dof = static_cast<double>(y.size()) - 1 - explaining;
+  if (explaining == 0 || !(dof > 0) || !(y.squaredNorm() > 0)) return false;
+  // P(R^2 as large as that by chance), which is the F test's.
+  const double share = std::min(1.0, residual.squaredNorm() / y.squaredNorm());
+  return boost::math::ibeta(dof / 2, explaining / 2, share) < kControlLevel;
+}
+
+std::vector<Jackknifed> jackknife_controlled(int sample, const Eigen::ArrayXXd& rows,
+                                             const ControlVariates& controls,
+                                             const VectorFunction& f) {
+  std::vector<Jackknifed> results = jackknife_means(sample, rows, f);
+  if (!enough_graphs(controls)) return results;
+  const std::vector<Jackknifed> controlled = jackknife_with_controls(sample, rows, controls, f);
+  for (std::size_t j = 0; j < results.size(); ++j) {
+    if (controls_help(results[j], controlled[j], controls)) results[j] = controlled[j];
   }
   return results;
 }

@@ -3,7 +3,10 @@
 //
 //   y_corrected = mean(y) - B^T (mean(x) - mu),   B = Cov(x)^-1 Cov(x, y) from the same graphs
 //
-// The fitted B leaves a bias of order 1/G, which a jackknife over the whole estimator removes.
+// The fitted B leaves a bias of order 1/G, which a jackknife over the whole estimator removes. c
+// controls that explain a share R^2 of the variance between G graphs change the variance of an
+// average by (1 - R^2) (G - 2)/(G - 2 - c): they add noise where they explain little. So a result
+// takes them only where they pass the test of controls_help().
 // Source: Lavenberg & Welch, Management Science 27, 322 (1981).
 #pragma once
 
@@ -22,23 +25,37 @@ struct ControlVariates {
   Eigen::ArrayXXd noise = {};           // [graph, control], thermal as of curves.hpp, or none
 };
 
-// Graphs that one more control, and the mean, need each.
+// Graphs that one more control, and the mean, need each. With fewer the F test has hardly any
+// power, and the fitted B biases ratios such as U.
 inline constexpr Eigen::Index kGraphsPerControl = 4;
+bool enough_graphs(const ControlVariates& controls);
 
-// Corrected column means of `rows` [graph, k]. Controls that do not vary (p = 0, or the rule
-// `swap`, which keeps every degree) are left out; with fewer than 4 (controls + 1) graphs the
+// Level of the F test in controls_help(): the share of useless controls that pass it.
+inline constexpr double kControlLevel = 0.01;
+
+// Corrected column means of `rows` [graph, k], untested. Controls that do not vary (p = 0, or the
+// rule `swap`, which keeps every degree) are left out; with fewer than 4 (controls + 1) graphs the
 // plain means come back.
 Eigen::VectorXd controlled_mean(const Eigen::ArrayXXd& rows, const ControlVariates& controls);
-
-// Numbers of the controls that controlled_mean() goes by.
-std::vector<Eigen::Index> controls_in_use(const ControlVariates& controls);
 
 // controlled_mean without graph i, for every i: [graph, k]. O(graphs), unless a single graph
 // carries a control: O(graphs^2) then.
 Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
                                                const ControlVariates& controls);
 
-// f of the corrected means, e.g. U from the columns m^2, m^4, with jackknife values over graphs.
+// f of the corrected means, untested, with jackknife values over graphs.
+std::vector<Jackknifed> jackknife_with_controls(int sample, const Eigen::ArrayXXd& rows,
+                                                const ControlVariates& controls,
+                                                const VectorFunction& f);
+
+// Whether a number is better with the controls than without, of the same graphs: its jackknife
+// error is smaller, and what the controls explain of its spread between graphs is more than chance
+// gives in one of 1/kControlLevel cases (F test). False with fewer than 4 (controls + 1) graphs.
+bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,
+                   const ControlVariates& controls);
+
+// f of the means, e.g. U from the columns m^2, m^4, with jackknife values over graphs. Each number
+// that f gives comes from the corrected means where controls_help(), else from the plain ones.
 std::vector<Jackknifed> jackknife_controlled(int sample, const Eigen::ArrayXXd& rows,
                                              const ControlVariates& controls,
                                              const VectorFunction& f);

@@ -41,7 +41,8 @@ Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observab
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
   const MomentTable noise = simulated_thermal_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
-  const JackknifeCurve curve = changed_curve(0, table, noise, observable.of, known);
+  const JackknifeCurve curve =
+      changed_curve(0, table, noise, observable.of, known, ControlTest::temperature);
   return (curve.left_out.rowwise() - curve.value.transpose()).square().colwise().sum();
 }
 
@@ -55,14 +56,12 @@ SizeCurves simulated_curves(const SizeData& size) {
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
   const bool several = size.samples.graphs.size() > 1;
-  for (const Eigen::Index k : controls_in_use(known)) {
-    curves.controls.push_back(known.names[static_cast<std::size_t>(k)]);
-  }
   for (const Observable& o : observables()) {
+    const std::vector<bool> taken = controls_taken(table, o.of, known, ControlTest::temperature);
+    if (std::ranges::count(taken, true) > 0) curves.controls = known.names;
     auto& values = curves.observables.emplace_back(
-        values_of(curve_over_graphs(0, table, o.of, known), several));
-    auto& plain = curves.plain.emplace_back(
-        curves.controls.empty() ? values : values_of(curve_over_graphs(0, table, o.of), several));
+        values_of(curve_over_graphs(0, table, o.of, known, ControlTest::temperature), several));
+    auto& plain = curves.plain.emplace_back(values_of(curve_over_graphs(0, table, o.of), several));
     if (o.name != "scaled_m2") continue;
     const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
     for (auto* scaled : {&values, &plain}) {

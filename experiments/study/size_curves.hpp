@@ -30,7 +30,7 @@ struct SizeCurves {
   std::vector<std::vector<Value>> plain;        // the same without control variates
   std::vector<Value> cluster_fraction, tau;
   std::vector<double> refused;        // temperatures without values: their halves disagree
-  std::vector<std::string> controls;  // names of those that the observables lean on
+  std::vector<std::string> controls;  // their names, where they help any observable anywhere
 
   const std::vector<Value>& of(std::string_view name) const {
     return observables[observable(name)];

@@ -176,8 +176,8 @@ std::string sweep_table(const Json& summary, std::size_t most) {
       "= 1.\n";
   if (controls) {
     out +=
-        "Control variates correct averages over graphs; without them: energy_plain and so on"
-        " in summary.csv.\n";
+        "Control variates correct averages over graphs where they lower the error (F test);\n"
+        "without them: energy_plain and so on in summary.csv.\n";
   }
   return out + warnings;
 }

@@ -66,12 +66,13 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
         crossing.status == CrossingStatus::none ? "no crossing in the window"
                                                 : "the crossing is not stable (too few graphs)"));
   }
-  std::optional<double> ratio;
+  std::optional<SeriesPrior> series;
   if (result.p > 0 && config.model == ModelKind::ising) {
-    ratio = next_term_ratio(result.crossings, kBinder, mean_field_binder(),
-                            kMostBinder - mean_field_binder(), result.exponents);
+    const auto ratio = next_term_ratio(result.crossings, kBinder, mean_field_binder(),
+                                       kMostBinder - mean_field_binder(), result.exponents);
+    if (ratio) series = SeriesPrior{*ratio, next_term_of_limit(config.dim())};
   }
-  result.tc = extrapolate_temperature(result.crossings, result.exponents, ratio);
+  result.tc = extrapolate_temperature(result.crossings, result.exponents, series);
   result.binder = extrapolate_height(of_binder, result.exponents);
 }
 

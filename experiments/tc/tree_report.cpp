@@ -199,6 +199,10 @@ void add_tree(const StudyConfig& config, const std::vector<TreePoint>& points,
   for (std::size_t i = 0; i < points.size(); ++i) {
     Json& point = summary["points"][i];
     point["tree"] = tree_json(points[i]);
+    if (config.method == TcMethod::tree) {  // the point's result is the tree condition's
+      point["status"] = point["tree"]["status"];
+      point["reasons"] = point["tree"]["reasons"];
+    }
     compare_methods(point);
   }
   add_shifts(config, summary);

@@ -56,6 +56,43 @@ TEST_CASE("noise that a control takes away is no part of a curve's noise") {
   CHECK(spread(control) > 1e-4);
 }
 
+TEST_CASE("controls are tested at each temperature, or once for a curve that is to be smooth") {
+  // The control explains m^2 at the three lower temperatures of five.
+  constexpr Eigen::Index graphs = 24;
+  test::Dice dice(14);
+  MomentTable table;
+  table.sites = 100;
+  table.temperature = temperature_grid(2.4, 2.8, 5);
+  ControlVariates control{Eigen::ArrayXXd(graphs, 1), Eigen::VectorXd::Zero(1)};
+  for (auto& moment : table.table) moment = Eigen::ArrayXXd::Constant(graphs, 5, 0.5);
+  for (Eigen::Index g = 0; g < graphs; ++g) {
+    control.x(g, 0) = dice.normal();
+    for (Eigen::Index k = 0; k < 5; ++k) {
+      const double explained = k < 3 ? control.x(g, 0) : 0;
+      table.table[kM2](g, k) += 0.02 * explained + 0.01 * dice.normal();
+    }
+  }
+  const MomentFunction m2 = [](const Moments& m, double, double) { return m(kM2); };
+  CHECK(controls_taken(table, m2, control, ControlTest::temperature) ==
+        std::vector<bool>{true, true, true, false, false});
+  CHECK(controls_taken(table, m2, control, ControlTest::curve) == std::vector<bool>(5, true));
+  const JackknifeCurve plain = curve_over_graphs(0, table, m2);
+  const JackknifeCurve tested = curve_over_graphs(0, table, m2, control, ControlTest::temperature);
+  for (const Eigen::Index k : {0, 1, 2}) CHECK(tested.at(k).error < 0.7 * plain.at(k).error);
+  for (const Eigen::Index k : {3, 4}) {
+    CHECK(tested.value[k] == plain.value[k]);
+    CHECK(tested.at(k).error == plain.at(k).error);
+  }
+  // Known parts of the noise are those of the numbers that are taken.
+  control.noise = control.x;
+  MomentTable noise = table;
+  for (auto& moment : noise.table) moment.setZero();
+  const JackknifeCurve changed =
+      changed_curve(0, table, noise, m2, control, ControlTest::temperature);
+  CHECK((changed.left_out.col(0) - changed.value[0]).abs().maxCoeff() > 0);
+  CHECK((changed.left_out.col(4) - changed.value[4]).abs().maxCoeff() == 0);
+}
+
 TEST_CASE("interpolation is exact for cubics") {
   ArrayXd x(6);
   x << 0, 0.3, 1, 1.2, 2, 2.5;

@@ -81,6 +81,54 @@ TEST_CASE("useless controls cost little and bias nothing") {
   CHECK_COVERAGE(coverage);
 }
 
+TEST_CASE("useless controls are not taken: 16 graphs keep the plain number and its error") {
+  test::Dice dice(77);
+  int taken = 0;
+  constexpr int studies = 2000;
+  double with_square = 0, without_square = 0;
+  for (int i = 0; i < studies; ++i) {
+    Sample s = make_sample(16, 0.05, dice);
+    for (Eigen::Index g = 0; g < 16; ++g) {
+      s.y.row(g) << 2 + 0.1 * dice.normal(), 5 + 0.1 * dice.normal();
+    }
+    const Jackknifed tested = jackknife_controlled(0, s.y, s.controls, kRatio)[0];
+    const Jackknifed plain = jackknife_means(0, s.y, kRatio)[0];
+    const Jackknifed controlled = jackknife_with_controls(0, s.y, s.controls, kRatio)[0];
+    const bool help = controls_help(plain, controlled, s.controls);
+    taken += help ? 1 : 0;
+    CHECK(tested.value == (help ? controlled : plain).value);
+    CHECK(estimate(tested).error <= estimate(plain).error);
+    with_square += std::pow(estimate(tested).value - 2.0 / 25, 2);
+    without_square += std::pow(estimate(plain).value - 2.0 / 25, 2);
+  }
+  // The level of the test, 1%, within 4 standard deviations.
+  CHECK(taken <= 20 + 4 * std::sqrt(20.0));
+  CHECK(with_square / without_square < 1.02);  // taken always: (n - 2)/(n - 4), 1.17
+}
+
+TEST_CASE("controls that explain most of the spread are taken, by the numbers that they help") {
+  test::Dice dice(78);
+  int taken = 0;
+  constexpr int studies = 200;
+  for (int i = 0; i < studies; ++i) {
+    Sample s = make_sample(32, 0.05, dice);
+    for (Eigen::Index g = 0; g < 32; ++g) s.y(g, 0) = dice.normal();  // the second column alone
+    const VectorFunction both = [](const VectorXd& mean) { return mean; };
+    const auto tested = jackknife_controlled(0, s.y, s.controls, both);
+    const auto controlled = jackknife_with_controls(0, s.y, s.controls, both);
+    const bool first = tested[0].value == controlled[0].value;
+    taken += !first && tested[1].value == controlled[1].value ? 1 : 0;
+  }
+  CHECK(taken >= 0.95 * studies);
+  // One number on too few graphs, and one without spread.
+  const Sample few = make_sample(8, 0.01, dice);
+  CHECK(jackknife_controlled(0, few.y, few.controls, kRatio)[0].value ==
+        jackknife_means(0, few.y, kRatio)[0].value);
+  Sample still = make_sample(32, 0.05, dice);
+  still.y.setConstant(2);
+  CHECK(estimate(jackknife_controlled(0, still.y, still.controls, kRatio)[0]).error == 0);
+}
+
 TEST_CASE("constant, repeated, absent or too many controls fall back to what can be done") {
   test::Dice dice(74);
   Sample s = make_sample(30, 0.05, dice);

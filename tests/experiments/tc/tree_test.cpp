@@ -47,6 +47,8 @@ TEST_CASE("tc by the tree condition: the chain's Tc, in pieces and again") {
     CHECK(error / known <= 1e-3);
     CHECK(tree["target"]["reached"] == true);
     CHECK(point["tc"].is_null());
+    CHECK(point["status"] == "ok");  // crossings were not asked for, and are not missed
+    CHECK(point["reasons"].empty());
     CHECK(point["best"]["method"] == "tree");
     CHECK(tree["lambda"].size() >= 8);
     CHECK(tree["edge"].get<double>() > 8 * tree["correlation_length"].get<double>());
