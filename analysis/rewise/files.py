@@ -53,6 +53,7 @@ class Task:
     configuration, provenance: dicts of texts ("lattice.p" -> "0.01").
     path: its file, which Results.load(), Graph.load() and Simulation.restore() take, in a pack too.
     purpose: in a study, what it was computed for (Study.tasks).
+    source: of an imported graph, its file.
     """
     path: pathlib.Path
     extents: list
@@ -68,6 +69,7 @@ class Task:
     configuration: dict
     provenance: dict
     purpose: str = ""
+    source: str = ""
 
     @property
     def states(self) -> int:
@@ -87,13 +89,19 @@ class Task:
         return self.path.name.removesuffix(".h5").removesuffix(".part")
 
 
-def extents_label(extents):
-    """'L = 32' for equal extents, '32 x 16' otherwise, for axis labels and legends."""
+def extents_label(extents, graph=""):
+    """'L = 32' for equal extents, '32 x 16' otherwise, for axis labels and legends; the name of
+    an imported graph."""
     if not extents:
-        return "imported graph"
+        return graph.replace("$", r"\$") or "imported graph"
     if all(extent == extents[0] for extent in extents):
         return f"$L = {extents[0]}$"
     return r"$" + r" \times ".join(str(extent) for extent in extents) + "$"
+
+
+def size_label(size):
+    """extents_label() of a summary's size."""
+    return extents_label(size["extents"], size.get("graph", ""))
 
 
 def schedule_label(size, otherwise=""):
@@ -391,6 +399,7 @@ def task_of(path, file):
         cluster_size=clusters,
         configuration=configuration,
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
+        source=_text(graph.attrs.get("source", "")),
     )
 
 

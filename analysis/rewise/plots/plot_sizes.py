@@ -4,15 +4,18 @@ neighbouring sizes against their finite-size terms, with the fits that give the 
 import numpy as np
 
 from . import plot_style as style
-from ..files import (array, in_formula, refused, status_of, value_and_error, whole,
+from ..files import (array, in_formula, refused, size_label, status_of, value_and_error, whole,
                      whole_or_statistical)
 
 QUANTITIES = ["binder", "scaled_m2"]
 
 
 def p_label(point):
-    """The point's p, and what else tells it from others of a sweep."""
+    """The point's p, or the name of its imported graph, and what else tells it from others of a
+    sweep."""
     p, others = point["p"], point_label(point)
+    if point.get("rule") == "imported":
+        return size_label(point["sizes"][0]) + others
     exponent = int(np.floor(np.log10(p))) if p > 0 else 0
     if exponent > -4:
         return f"$p = {p:g}${others}"

@@ -9,7 +9,7 @@ from . import plot_peaks, plot_sweep
 from . import plot_style as style
 from .plot_sizes import (QUANTITIES, found, grid, m2_scaling, p_label, plot_binder_limit,
                          plot_extrapolation, tc_of, title_of)
-from ..files import (array, extents_label, in_formula, refused, schedule_label, status_of,
+from ..files import (array, size_label, in_formula, refused, schedule_label, status_of,
                      value_and_error, whole, whole_or_statistical, with_error)
 
 MOST_ANNOTATED = 6  # values written beside their points
@@ -18,7 +18,10 @@ ONE_OVER_GAMMA = {2: 4 / 7, 3: 1 / 1.237075}
 
 
 def p_name(point):
-    label = point.get("label")
+    label = point.get("label", "")
+    if point.get("rule") == "imported":
+        graph = point["sizes"][0]["graph"]
+        return label if label.startswith(graph) else "-".join(filter(None, (graph, label)))
     return f"p{point['p']:g}" + (f"-{label}" if label else "")
 
 
@@ -45,7 +48,7 @@ def draw_curve(axes, size, quantity, index, window, label=None):
     value, error = array(curve["value"]), array(curve["error"])
     shown = (temperature >= window[0]) & (temperature <= window[1])
     style.points(axes, temperature[shown], value[shown], error[shown], index,
-                 label or extents_label(size["extents"]))
+                 label or size_label(size))
     colour = style.look(index)["color"]
     fine = size.get("fine") or {}
     if quantity in fine:
@@ -175,7 +178,7 @@ def plot_collapse(points):
             value, error = (array(fine["binder"][key]) for key in ("value", "error"))
             near = np.abs(x) <= found["range"]
             style.points(panel, x[near], value[near], error[near], index,
-                         extents_label(size["extents"]))
+                         size_label(size))
         panel.set_xlabel(r"$(T - T_{\mathrm{c}})\,N^{\,y}$ ($J/k_{\mathrm{B}}$)")
         panel.set_ylabel(style.LABELS["binder"])
         title = rf"{p_label(point)}: $T_{{\mathrm{{c}}}} = {in_formula(tc, tc_error)}$"
@@ -192,7 +195,7 @@ def draw_floors(panel, sizes):
     floors = {}
     for size in sizes:
         if size.get("every"):
-            floors.setdefault(size["every"] / 2, []).append(extents_label(size["extents"]))
+            floors.setdefault(size["every"] / 2, []).append(size_label(size))
     for number, (floor, names) in enumerate(sorted(floors.items())):
         of = f" ({', '.join(names)})" if len(floors) > 1 else ""
         panel.axhline(floor, color=style.GREY, linewidth=0.8, zorder=1,
@@ -208,7 +211,7 @@ def plot_tau(summary, point):
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):
         schedule = schedule_label(size, summary.get("sampling", {}).get("schedule", ""))
-        label = f"{extents_label(size['extents'])}, {schedule}"
+        label = f"{size_label(size)}, {schedule}"
         draw_curve(panel, size, "tau", index, (-np.inf, np.inf), label)
     sizes = [size for size in point["sizes"] if size.get("tau")]
     floors = draw_floors(panel, sizes)

@@ -4,7 +4,7 @@ from functools import partial
 
 from . import plot_style as style
 from .plot_sizes import p_label, point_label
-from ..files import array, extents_label
+from ..files import array, size_label
 
 QUANTITIES = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
 
@@ -34,7 +34,7 @@ def plot_over_p(label, group):
     style.log_if_wide(axes[1, 1], [size["susceptibility"]["value"] for size in largest])
     for panel in axes[1]:
         panel.set_xlabel(style.TEMPERATURE)
-    title = extents_label(largest[0]["extents"]) + point_label(group[0])
+    title = size_label(largest[0]) + point_label(group[0])
     axes[0, 0].set_title(title, loc="left")
     axes[0, 0].legend(loc="upper left", ncols=1 + (len(group) > 6))
     return figure, f"sweep-{label}" if label else "sweep"

@@ -1,6 +1,7 @@
 """Figures of one task file: its time series, their autocorrelation, histograms of the energy, and
 the moments against T."""
 
+import pathlib
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,7 @@ MOST_BINS = 120      # of a histogram
 
 
 def title(task):
-    words = [extents_label(task.extents)]
+    words = [extents_label(task.extents, pathlib.Path(task.source).name)]
     if task.extents:
         words += [f"$p = {task.p:g}$", f"'{task.rule}'"]
     if task.configuration.get("sampling.model") == "potts":

@@ -2,12 +2,13 @@
 per setting, and a heat map where the optimum moves with p."""
 
 import math
+import pathlib
 from functools import partial
 
 import numpy as np
 
 from . import plot_style as style
-from ..files import value_and_error
+from ..files import extents_label, value_and_error
 
 MOST_PANELS = 8
 
@@ -30,9 +31,8 @@ def share(candidate):
 
 
 def setting_name(setting):
-    extents = setting["graph"]["extents"]
-    size = "imported graph" if not extents else (
-        f"$L = {extents[0]}$" if len(set(extents)) == 1 else "x".join(map(str, extents)))
+    source = setting["graph"].get("source", "")
+    size = extents_label(setting["graph"]["extents"], pathlib.Path(source).name)
     p = setting["graph"]["p"]
     return f"{size}, " + (f"$p = {p:g}$, " if p is not None else "") + \
         f"$T = {style.temperature_text(setting['temperature'])}$"
