@@ -181,9 +181,9 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const toml::table root_table = parse_toml(text, file);
   const TomlSection root(root_table, "", file, {"study", "lattice", "sampling", "run"});
   const TomlSection study(table_or_empty(root, "study"), "study", file, {"name", "seed"});
-  const TomlSection lattice(
-      table_or_empty(root, "lattice"), "lattice", file,
-      {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files", "first_site"});
+  const TomlSection lattice(table_or_empty(root, "lattice"), "lattice", file,
+                            {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes",
+                             "files", "first_site", "ignore", "merge"});
   const TomlSection sampling(
       table_or_empty(root, "sampling"), "sampling", file,
       {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "temperature_tasks",

@@ -68,11 +68,8 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
   if (schedules.empty()) schedules.emplace_back();
   const std::vector<std::string> names = file_labels(config().files);
   for (std::size_t k = 0; k < names.size(); ++k) {
-    const FirstSite first = !config().first_site        ? FirstSite::unsaid
-                            : *config().first_site == 0 ? FirstSite::zero
-                                                        : FirstSite::one;
     const auto graph =
-        std::make_shared<const Graph>(read_graph(config().files[k].string(), first));
+        std::make_shared<const Graph>(read_graph(config().files[k].string(), config().reading));
     for (const auto& schedule : schedules) {  // they share the graph
       std::string label = names.size() > 1 ? names[k] : "";
       if (schedules.size() > 1) {

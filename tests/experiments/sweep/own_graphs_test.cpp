@@ -235,6 +235,30 @@ TEST_CASE("labels tell files apart and give no graph another's numbers") {
   CHECK(twice["points"][3]["sizes"][0]["sites"] == 4);
 }
 
+TEST_CASE("a study says how its files are read, and reads them so again") {
+  Workplace place;
+  fs::create_directories(place / "in");
+  place.write("in/a.edges", "a b {'size \xC3\xBC': 1, 'rank': 2}\nb a {}\nb c {}\n");
+  const std::string plain = study("[\"a.edges\"]");
+  const auto ask = [&](const std::string& keys) {
+    place.write("in/s.toml", "[lattice]\n" + keys + plain.substr(plain.find("files")));
+    return place.run(kLine);
+  };
+  CHECK(ask("").status == 65);
+  const Output refused = ask("ignore = [\"rank\"]\n");
+  CHECK(refused.status == 65);
+  CHECK(refused.err.find("--merge") != std::string::npos);
+  CHECK(ask("ignore = [\"rank\"]\nmerge = true\n").err.find("--ignore 'size \xC3\xBC'") !=
+        std::string::npos);
+  REQUIRE(ask("ignore = [\"rank\", \"size \\u00fc\"]\nmerge = true\n").status == 0);
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 3);
+  const Output again = place.run("sweep study/study.toml --no-plots --out study");
+  INFO(again.err);
+  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(ask("ignore = \"rank\"\n").status == 64);
+  CHECK(ask("ignore = [3]\n").status == 64);
+}
+
 TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") {
   Workplace graphs;
   write_graphs(graphs);
