@@ -6,14 +6,16 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <limits>
 
 #include "src/base/error.hpp"
 
 namespace rewise {
 namespace {
 
-constexpr std::size_t kMostFound = 8;   // that an error lists
-constexpr std::size_t kMostShown = 40;  // characters of a name or a value
+constexpr std::size_t kMostFound = 64;  // attributes that are kept
+constexpr std::size_t kMostListed = 8;  // of them, with their values, in an error
+constexpr std::size_t kMostName = 256;  // characters of a name that --ignore can take
 
 std::string plain(std::string_view name) {
   std::string letters;
@@ -50,64 +52,154 @@ bool is_field(std::string_view word) {
 
 // Where and what a site or a bond is, and how it is drawn.
 bool is_harmless(std::string_view word) {
-  constexpr std::array<std::string_view, 20> words{
-      "id", "key", "label", "name", "index", "bond",     "colour",    "color", "x",     "y",
-      "z",  "pos", "lat",   "lon",  "long",  "latitude", "longitude", "size",  "width", "layer"};
+  constexpr std::array<std::string_view, 26> words{
+      "id",       "nodeid",      "edgeid", "key",   "label", "nodelabel", "edgelabel",
+      "name",     "description", "url",    "index", "bond",  "colour",    "color",
+      "x",        "y",           "z",      "pos",   "lat",   "lon",       "long",
+      "latitude", "longitude",   "size",   "width", "layer"};
   return is_one_of(word, words);
 }
 
-// In one line of an error.
-std::string shown(std::string_view text) {
-  std::string result(text.substr(0, kMostShown));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// np.float64, numpy.int32, Decimal: types whose text encloses a number in parentheses.
+bool is_number_type(std::string_view word) {
+  constexpr std::array<std::string_view, 7> types{"int",  "uint",    "float", "double",
+                                                  "long", "decimal", "bool"};
+  const std::string type = plain(word.substr(word.rfind('.') + 1));
+  return std::any_of(types.begin(), types.end(),
+                     [&](std::string_view known) { return type.starts_with(known); });
+}
+
+// A number without its quotes, or without the name of its type and parentheses.
+std::string_view plain_number(std::string_view text) {
+  for (text = trimmed(text); text.size() > 1; text = trimmed(text)) {
+    const std::size_t open = text.find('(');
+    const bool typed = open != std::string_view::npos && text.back() == ')' &&
+                       (open == 0 || is_number_type(text.substr(0, open)));
+    const bool quoted = text.back() == text.front() && (text[0] == '"' || text[0] == '\'');
+    if (!typed && !quoted) break;
+    text.remove_prefix(typed ? open + 1 : 1);
+    text.remove_suffix(1);
   }
-  return text.size() > kMostShown ? result + ".." : result;
+  return text;
+}
+
+bool is_truth_value(std::string_view text) {
+  const std::string word = plain(text.substr(text.rfind('.') + 1));  // np.True_
+  return word == "true" || word == "false";
+}
+
+// A number, or a list of numbers: "1, -1", "[1 2]", "array([1., 2.])".
+bool holds_numbers(std::string_view text) {
+  if (is_truth_value(text)) return false;
+  if (number_in(text)) return true;
+  constexpr std::string_view kBetween = " \t\r\n,;()[]";
+  if (text.ends_with(')') || text.ends_with(']')) {
+    const auto is_letter = [](char c) {
+      return is_word(c) && !std::isdigit(static_cast<unsigned char>(c));
+    };
+    while (!text.empty() && is_letter(text.front())) text.remove_prefix(1);
+  }
+  bool any = false;
+  for (std::size_t at = 0; (at = text.find_first_not_of(kBetween, at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+    if (!number_in(text.substr(at, end - at))) return false;
+    any = true;
+    at = end;
+  }
+  return any;
+}
+
+// A name as --ignore takes it on a command line.
+std::string as_argument(const std::string& text) {
+  const bool simple = std::all_of(text.begin(), text.end(), [](char c) {
+    return is_word(c) || c == '-' || c == ',' || static_cast<unsigned char>(c) >= 0x80;
+  });
+  return simple ? text : fmt::format("'{}'", text);
 }
 
 }  // namespace
 
-std::optional<double> number_in(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
+std::string shown(std::string_view text, std::size_t most) {
+  std::size_t end = std::min(most, text.size());
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;
+  std::string result(text.substr(0, end));
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
+  }
+  return end < text.size() ? result + ".." : result;
+}
+
+std::optional<double> number_in(std::string_view given) {
+  given = plain_number(given);
+  if (is_truth_value(given)) return plain(given).ends_with("true") ? 1 : 0;
+  std::string text(given);
+  constexpr std::string_view kMinus = "\xE2\x88\x92";  // U+2212
+  if (text.starts_with(kMinus)) text.replace(0, kMinus.size(), "-");
+  if (text.starts_with('+')) text.erase(0, 1);
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  std::chars_format format = std::chars_format::general;
+  if (text.substr(sign, 2) == "0x" || text.substr(sign, 2) == "0X") {
+    format = std::chars_format::hex;
+    text.erase(sign, 2);
+  } else if (const auto at = text.find_first_of("dD"); at != std::string::npos) {
+    text[at] = 'e';  // Fortran's exponent
+  }
   double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, format);
+  if (stop != text.data() + text.size() || error == std::errc::invalid_argument)
+    return std::nullopt;
+  return error == std::errc{} ? value : std::numeric_limits<double>::quiet_NaN();  // 1e999
+}
+
+bool Attributes::is_ignored(std::string_view name) const {
+  return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
 void Attributes::see(std::string_view owner, std::string_view name, std::string_view value,
-                     ValueKind kind, std::uint64_t line) {
+                     std::uint64_t line) {
+  if (is_ignored(name)) return;
   const std::string word = plain(name);
-  const std::optional<double> number = number_in(value);
   bool harmless = is_harmless(word);
   if (is_coupling(word)) {
-    harmless = number == 1.0;
+    harmless = number_in(value) == 1.0;
   } else if (is_field(word)) {
-    harmless = number == 0.0;
-  } else if (kind == ValueKind::text || (kind == ValueKind::unknown && !number)) {
-    harmless = true;
+    harmless = number_in(value) == 0.0;
+  } else if (!harmless) {
+    harmless = !holds_numbers(value);
   }
-  if (harmless || found_.size() > kMostFound) return;
+  if (harmless || found_.size() >= kMostFound) return;
   found_.try_emplace(fmt::format("{} attribute \"{}\"", owner, shown(name)),
-                     Found{shown(value), line});
+                     Found{std::string(owner), shown(name, kMostName), shown(value), line});
 }
 
 void Attributes::refuse(const std::string& file) const {
   if (found_.empty()) return;
-  std::string list;
+  std::string list, names;
   std::size_t count = 0;
-  for (const auto& [name, first] : found_) {
-    if (count == kMostFound) {
-      list += ", ..";
-      break;
+  for (const auto& [title, first] : found_) {
+    if (count++ < kMostListed) {
+      const std::string place = first.line > 0 ? fmt::format(" in line {}", first.line) : "";
+      list += fmt::format("{}{} ({}{})", count > 1 ? ", " : "", title, first.value, place);
     }
-    list +=
-        fmt::format("{}{} ({} in line {})", count++ > 0 ? ", " : "", name, first.value, first.line);
+    names += (count > 1 ? "," : "") + first.name;
   }
+  if (count > kMostListed) list += ", ..";
   throw Error(ExitCode::data,
-              fmt::format("{}: {}: bonds are all alike here (J = 1) and no site has a field; write "
-                          "the graph without what is to be left out",
-                          file, list));
+              fmt::format("{}: {}: bonds are all alike here (J = 1) and no site has a field; "
+                          "--ignore {} passes over attributes that are no part of the model",
+                          file, list, as_argument(names)));
 }
 
 }  // namespace rewise

@@ -1,16 +1,24 @@
 // Reads and writes edge lists, one bond per line: "u v", and what NetworkX adds to it ("u v
 // {'weight': 1}" of write_edgelist, "u v 1.0" of write_weighted_edgelist; attributes.hpp says which
-// are refused). Sites are whole numbers, or names in order of first mention; the first bond decides
-// for the file. A name begins with a letter or '_', or is in parentheses or quotes, where it may
-// hold blanks:
-// "(0, 1)" of NetworkX's grids.
+// are refused).
+//   columns   separated by blanks and tabs, by commas or by semicolons: the first bond decides for
+//             the file (blanks may surround a comma or semicolon)
+//   third     the weight of the bond, attribute "weight"; further columns are the attributes
+//             "column4" (in lists of KONECT the time) and so on
+//   comments  from '#', or from '%' at the beginning of a column, to the end of the line;
+//             "# sites N" gives the number of sites, for those without bonds
+// Sites are whole numbers, or names in order of first mention; the first bond decides for the file.
+// A name begins with a letter or '_', or is in parentheses or quotes, where it may hold anything:
+// "(0, 1)" of NetworkX's grids. Names are UTF-8.
 //
 // A stream of characters: memory grows with the bonds and the names, never with the length of a
 // line or the value of a site number (numbers must not leave large holes).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <istream>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -29,15 +37,18 @@ constexpr std::size_t kLongest = 256;  // characters of a name, a key or a value
 
 class EdgeListReader {
  public:
-  EdgeListReader(std::istream& in, const std::string& name, FirstSite first)
-      : in_(*in.rdbuf()), name_(name), first_(first) {}
+  EdgeListReader(std::istream& in, const std::string& name, const ReadOptions& options)
+      : in_(*in.rdbuf()), name_(name), options_(options), attributes_(options.ignore) {}
 
   Graph read() {
     skip_byte_order_mark();
     while (read_line()) ++line_;
-    if (bonds_.empty()) throw Error(ExitCode::data, fmt::format("{}: holds no bond", name_));
+    if (bonds_.empty() && !declared_) {
+      throw Error(ExitCode::data, fmt::format("{}: holds no bond", name_));
+    }
     attributes_.refuse(name_);
-    if (!named_) check_numbers();
+    named_ ? refuse_header() : check_numbers();
+    set_sites();
     return imported_graph(sites_, std::move(bonds_), name_);
   }
 
@@ -54,8 +65,17 @@ class EdgeListReader {
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ExitCode::data, fmt::format("{}:{}: {}", name_, line_, what));
   }
-  [[noreturn]] void fail_line() const {
-    fail("a bad line: two site numbers, or two names, are expected");
+  // Names the character that stands where it cannot.
+  [[noreturn]] void fail_line() {
+    const int c = peek();
+    std::string found = "the line ends";
+    if (c > ' ' && c < 127) found = fmt::format("'{}' follows", static_cast<char>(c));
+    if (c == ' ' || c == '\t') found = c == ' ' ? "a blank follows" : "a tab follows";
+    if (is_control(c) && !at_end_of_line()) found = fmt::format("the byte {:#04x} follows", c);
+    if (c >= 0x80) found = "a character outside of ASCII follows";
+    const std::string after = last_.empty() ? "" : fmt::format(" after '{}'", last_);
+    fail(fmt::format("a bad line: two site numbers, or two names, are expected, but {}{}", found,
+                     after));
   }
 
   static bool is_blank(int c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -66,6 +86,12 @@ class EdgeListReader {
   }
   int peek() { return in_.sgetc(); }
   bool at_end_of_line() { return peek() == '\n' || peek() == kEnd; }
+  bool at_comment() { return peek() == '#' || peek() == '%'; }
+  bool at_end_of_columns() { return at_end_of_line() || at_comment(); }
+  bool at_end_of_name() {
+    const int c = peek();
+    return is_blank(c) || at_end_of_line() || c == ',' || c == ';';
+  }
   void skip_blanks() {
     while (is_blank(peek())) in_.sbumpc();
   }
@@ -79,27 +105,87 @@ class EdgeListReader {
 
   // False at the end of the file.
   bool read_line() {
+    last_.clear();
     skip_blanks();
-    if (!at_end_of_line() && peek() != '#') {
+    if (!at_end_of_columns()) {
       const End u = read_end();
-      if (!is_blank(peek())) fail_line();
-      skip_blanks();
+      if (!next_column()) fail_line();
       const End v = read_end();
-      if (!is_blank(peek()) && !at_end_of_line() && peek() != '#') fail_line();
-      skip_blanks();
-      if (peek() == '{') {
-        read_attributes();
-      } else if (!at_end_of_line() && peek() != '#') {
-        read_weight();
+      for (int column = 3; next_column(); ++column) {
+        if (peek() == '{') {
+          read_attributes();
+        } else {
+          read_value(column);
+        }
       }
-      skip_blanks();
       add(u, v);
     }
-    if (peek() == '#') {
-      while (!at_end_of_line()) in_.sbumpc();
-    }
+    if (at_comment()) read_comment(last_.empty());
     if (!at_end_of_line()) fail_line();
     return in_.sbumpc() != kEnd;
+  }
+
+  // Moves to the next column of a line; false where there is none. The first line decides what is
+  // between columns.
+  bool next_column() {
+    const bool blank = is_blank(peek());
+    skip_blanks();
+    if (at_end_of_columns()) return false;
+    const bool mark = peek() == ',' || peek() == ';';
+    if (!mark && !blank) fail_line();
+    const char found = mark ? static_cast<char>(peek()) : ' ';
+    if (delimiter_ == 0) {
+      delimiter_ = found;
+      delimiter_line_ = line_;
+    }
+    if (found != delimiter_) {
+      const auto word = [](char c) {
+        return c == ' ' ? std::string("a blank") : fmt::format("'{}'", c);
+      };
+      fail(
+          fmt::format("a bad line: {} after '{}', but line {} has {} between its columns (names "
+                      "that hold one go in quotes)",
+                      word(found), last_, delimiter_line_, word(delimiter_)));
+    }
+    if (mark) in_.sbumpc();
+    skip_blanks();
+    return !at_end_of_columns();
+  }
+
+  // Of comments those are read that change the meaning of what follows: ours with the number of
+  // sites, KONECT's that says that the two columns are numbered apart, Matrix Market's.
+  void read_comment(bool whole_line) {
+    std::string text;
+    for (; !at_end_of_line(); in_.sbumpc()) {
+      if (text.size() < kLongest) text += static_cast<char>(peek());
+    }
+    constexpr std::string_view kSites = "# sites ";
+    if (!whole_line) return;
+    if (text.starts_with("% bip")) {
+      fail(
+          "'% bip': in KONECT's lists of bipartite graphs the two columns are numbered apart; "
+          "number the sites of both together and remove this line");
+    }
+    if (text.starts_with("%%MatrixMarket")) {
+      fail(
+          "a file of Matrix Market: remove this line and the line of sizes that follows its "
+          "comments");
+    }
+    if (!text.starts_with(kSites)) return;
+    const std::string number =
+        text.substr(kSites.size(), text.find_last_not_of(" \t\r") + 1 - kSites.size());
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return;
+    std::uint64_t sites = 0;
+    for (const char digit : number) {
+      sites = std::min(10 * sites + static_cast<unsigned>(digit - '0'), kMaxSites + 1);
+    }
+    if (sites > kMaxSites) fail(fmt::format("too many sites: at most {} are allowed", kMaxSites));
+    if (declared_ && *declared_ != sites) {
+      fail(fmt::format("'# sites {}', but line {} has '# sites {}'", sites, declared_line_,
+                       *declared_));
+    }
+    declared_ = sites;
+    declared_line_ = line_;
   }
 
   End read_end() {
@@ -109,15 +195,18 @@ class EdgeListReader {
       for (int c = peek(); is_digit(c); in_.sbumpc(), c = peek()) {
         end.value = std::min(10 * end.value + static_cast<unsigned>(c - '0'), kMaxSites);
       }
+      last_ = fmt::format("{}", end.value);
+      if (!at_end_of_name() && !at_comment()) fail_line();
       return end;
     }
     if (peek() == '"' || peek() == '\'') {
-      const int quote = peek();
-      do {
+      const int quote = in_.sbumpc();
+      while (peek() != quote) {
+        if (at_end_of_line()) fail_line();
         take(end.text);
-      } while (peek() != quote && !at_end_of_line());
-      if (at_end_of_line()) fail_line();
-      take(end.text);
+      }
+      in_.sbumpc();
+      last_ = end.text;
       return end;
     }
     if (peek() == '(') {
@@ -127,16 +216,46 @@ class EdgeListReader {
         if (at_end_of_line()) fail_line();
         take(end.text);
       } while (depth > 0);
+      last_ = end.text;
       return end;
     }
     if (!is_name_start(peek())) fail_line();
-    while (!is_blank(peek()) && !at_end_of_line()) take(end.text);
+    while (!at_end_of_name()) take(end.text);
+    last_ = end.text;
+    check_name(end.text);
     return end;
+  }
+
+  // A name without quotes must not hold what looks like a delimiter and is none.
+  void check_name(const std::string& name) const {
+    constexpr std::array<std::string_view, 8> kMarks{
+        "#",
+        "\xC2\xA0",      // no-break space
+        "\xE2\x80\x83",  // em space
+        "\xE3\x80\x80",  // ideographic space
+        "\xE3\x80\x81",  // ideographic comma
+        "\xEF\xBB\xBF",  // byte order mark
+        "\xEF\xBC\x8C",  // fullwidth comma
+        "\xEF\xBC\x9B"   // fullwidth semicolon
+    };
+    for (const std::string_view mark : kMarks) {
+      if (name.find(mark) == std::string::npos) continue;
+      fail(
+          fmt::format("a bad line: '{}' within the name '{}': columns end with a blank, a tab, ',' "
+                      "or ';', and comments stand after a blank (a name that holds it goes in "
+                      "quotes)",
+                      mark, name));
+    }
+    if (!name.ends_with(':')) return;
+    fail(
+        fmt::format("a bad line: ':' ends the name '{}': one bond per line is expected, not a list "
+                    "of neighbours (a name that ends with it goes in quotes)",
+                    name));
   }
 
   void take(std::string& text) {
     if (text.size() >= kLongest) fail(fmt::format("a name of over {} characters", kLongest));
-    if (is_control(peek())) fail_line();
+    if (is_control(peek()) && peek() != '\t') fail_line();
     text += static_cast<char>(in_.sbumpc());
   }
 
@@ -151,7 +270,7 @@ class EdgeListReader {
       skip_blanks();
       const Literal value = read_literal();
       if (peek() != ',' && peek() != '}') fail("a bad line: {'name': value, ..} is expected");
-      attributes_.see("edge", key.text, value.text, value.kind(), line_);
+      attributes_.see("edge", key.text, value.text, line_);
       if (peek() == ',') in_.sbumpc();
       skip_blanks();
     }
@@ -160,11 +279,7 @@ class EdgeListReader {
 
   struct Literal {
     std::string text;  // without its quotes
-    bool quoted = false, nested = false;
-    ValueKind kind() const {
-      const bool word = text == "None" || text == "True" || text == "False";
-      return quoted || nested || word ? ValueKind::text : ValueKind::number;
-    }
+    bool quoted = false;
   };
 
   // Up to a ':', ',' or '}' outside of quotes and brackets.
@@ -183,7 +298,6 @@ class EdgeListReader {
         quote = c;
         literal.quoted = literal.quoted || literal.text.empty();
       } else if (c == '(' || c == '[' || c == '{') {
-        literal.nested = literal.nested || literal.text.empty();
         ++depth;
       } else if (c == ')' || c == ']' || c == '}') {
         if (depth == 0) fail_line();
@@ -195,15 +309,20 @@ class EdgeListReader {
     return literal;
   }
 
-  // The third column of a weighted list.
-  void read_weight() {
+  // The weight of a bond in the third column, or a column without a name.
+  void read_value(int column) {
     std::string text;
-    while (!is_blank(peek()) && !at_end_of_line() && peek() != '#') take(text);
-    if (number_in(text) == 1.0) return;
-    fail(
-        fmt::format("a bad line: '{}' after the two sites of a bond (bonds are all alike here: a "
-                    "weight can only be 1)",
-                    text));
+    while (!at_end_of_name() && peek() != '#') take(text);
+    last_ = text;
+    const std::string name = column == 3 ? "weight" : fmt::format("column{}", column);
+    if (text.empty() || attributes_.is_ignored(name)) return;
+    if (column == 3 && number_in(text) == 1.0) return;
+    fail(fmt::format("a bad line: '{}' in column {}{} --ignore {} passes over it", text, column,
+                     column == 3
+                         ? ", the weight of a bond, can only be 1: bonds are all alike here;"
+                     : column == 4 ? " (in lists of KONECT the time of a bond) has no meaning here;"
+                                   : " has no meaning here;",
+                     name));
   }
 
   // The number of an end: what stands there, or the order of its first mention.
@@ -220,7 +339,11 @@ class EdgeListReader {
   }
 
   void add(const End& u, const End& v) {
-    if (bonds_.empty()) named_ = !u.number;
+    if (bonds_.empty()) {
+      named_ = !u.number;
+      first_ends_ = {u.text, v.text};
+      first_line_ = line_;
+    }
     for (const End* end : {&u, &v}) {
       if (end->number != named_) continue;
       fail(end->number ? fmt::format("a bad line: site number {} among names", end->value)
@@ -233,8 +356,11 @@ class EdgeListReader {
     if (a == b) fail(fmt::format("site {} is joined to itself", text(u, a)));
     const std::uint64_t key = std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
     if (const std::uint64_t* first = lines_.find(key)) {
-      fail(fmt::format("sites {} and {} are joined already, in line {}", text(u, a), text(v, b),
-                       *first));
+      if (options_.merge) return;
+      fail(
+          fmt::format("sites {} and {} are joined already, in line {} (--merge makes one bond of "
+                      "them)",
+                      text(u, a), text(v, b), *first));
     }
     lines_.put(key, line_);
     bonds_.push_back({bonds_.size(), a, b});
@@ -245,31 +371,52 @@ class EdgeListReader {
     }
   }
 
+  // The first line of a table of names is often its header.
+  void refuse_header() const {
+    std::array<std::string, 2> words = first_ends_;
+    for (std::string& word : words) {
+      for (char& c : word) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
+    constexpr std::array<std::array<std::string_view, 2>, 3> kHeaders{
+        {{"source", "target"}, {"from", "to"}, {"node1", "node2"}}};
+    for (const auto& header : kHeaders) {
+      if (words[0] != header[0] || words[1] != header[1]) continue;
+      throw Error(
+          ExitCode::data,
+          fmt::format("{}:{}: '{}' and '{}' look like the header of a table: begin the line "
+                      "with '#' (or give the two sites other names)",
+                      name_, first_line_, first_ends_[0], first_ends_[1]));
+    }
+  }
+
   // Holes, and what the first number is.
   void check_numbers() {
     // A file of a few bytes must not ask for gigabytes.
     const std::uint64_t allowed = (std::uint64_t{1} << 16) + 64 * bonds_.size();
-    if (sites_ > allowed) {
+    if (sites_ > allowed && !declared_) {
       throw Error(ExitCode::data,
                   fmt::format("{}:{}: site {} in a list of {} bonds: sites are numbered from 0 "
                               "without large holes (here up to {})",
                               name_, largest_at_, sites_ - 1, bonds_.size(), allowed - 1));
     }
-    std::vector<bool> occurs(sites_, false);
+    check_declared();
+    std::vector<bool> occurs(sites_ + 1, false);
     for (const RewiredBond& bond : bonds_) occurs[bond.a] = occurs[bond.b] = true;
-    if (first_ == FirstSite::one && occurs[0]) {
+    if (options_.first_site == FirstSite::one && occurs[0]) {
       throw Error(ExitCode::data,
                   fmt::format("{}: site 0 in a list whose sites are numbered from 1", name_));
     }
     const bool all_but_0 = !occurs[0] && std::count(occurs.begin(), occurs.end(), true) + 1 ==
                                              static_cast<std::ptrdiff_t>(sites_);
-    if (first_ == FirstSite::unsaid && all_but_0) {
+    // With "# sites N" and numbers below N a site 0 without bonds is what was written.
+    const bool unsure = all_but_0 && sites_ > 0 && (!declared_ || *declared_ < sites_);
+    if (options_.first_site == FirstSite::unsaid && unsure) {
       throw Error(ExitCode::data,
                   fmt::format("{}: sites are numbered 1 to {}: say --first-site 1 (or "
                               "--first-site 0, where there is a site 0 without bonds)",
                               name_, sites_ - 1));
     }
-    if (first_ != FirstSite::one) return;
+    if (options_.first_site != FirstSite::one || sites_ == 0) return;
     --sites_;
     for (RewiredBond& bond : bonds_) {
       --bond.a;
@@ -277,11 +424,36 @@ class EdgeListReader {
     }
   }
 
+  void check_declared() const {
+    const std::uint64_t allowed = kMaxLoneSites + 64 * bonds_.size();
+    if (!declared_ || std::max(*declared_, sites_) <= allowed) return;
+    throw Error(ExitCode::data,
+                fmt::format("{}:{}: {} sites for {} bonds: at most {} are allowed", name_,
+                            declared_line_, std::max(*declared_, sites_), bonds_.size(), allowed));
+  }
+
+  // With those without bonds, where "# sites N" says how many sites there are.
+  void set_sites() {
+    if (!declared_) return;
+    check_declared();
+    if (*declared_ < sites_ || *declared_ == 0) {
+      throw Error(ExitCode::data,
+                  fmt::format("{}:{}: '# sites {}', but the bonds join {} sites (line {})", name_,
+                              declared_line_, *declared_, sites_, largest_at_));
+    }
+    sites_ = *declared_;
+  }
+
   std::streambuf& in_;
   const std::string& name_;
-  const FirstSite first_;
+  const ReadOptions& options_;
   bool named_ = false;
-  std::uint64_t line_ = 1, sites_ = 0, largest_at_ = 0;
+  char delimiter_ = 0;  // ' ' (blanks and tabs), ',' or ';'; 0 before the first bond
+  std::uint64_t line_ = 1, sites_ = 0, largest_at_ = 0, delimiter_line_ = 0, declared_line_ = 0;
+  std::uint64_t first_line_ = 0;
+  std::optional<std::uint64_t> declared_;  // "# sites N"
+  std::string last_;                       // what was read last of this line, for errors
+  std::array<std::string, 2> first_ends_;  // of the first bond
   std::vector<RewiredBond> bonds_;
   FlatMap<std::uint64_t> lines_;  // pair of sites -> the line that joined them
   std::unordered_map<std::string, std::uint64_t> sites_by_name_;
@@ -290,11 +462,12 @@ class EdgeListReader {
 
 }  // namespace
 
-Graph read_edge_list(std::istream& in, const std::string& name, FirstSite first) {
-  return EdgeListReader(in, name, first).read();
+Graph read_edge_list(std::istream& in, const std::string& name, const ReadOptions& options) {
+  return EdgeListReader(in, name, options).read();
 }
 
 void write_edges(const Graph& graph, NewFile& file) {
+  file.write(fmt::format("# sites {}\n", graph.sites()));
   fmt::memory_buffer line;
   for_each_bond(graph, [&](Bond, Site a, Site b) {
     line.clear();

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <unordered_map>
 #include <utility>
 
 #include "src/base/error.hpp"
@@ -342,8 +343,35 @@ void check_rewired_bonds(const Graph& graph) {
   }
 }
 
+// Finds entries of neighbour lists. Lists of hubs are sorted when they are first needed: a search
+// of all of a hub's list for each of its neighbours would cost the square of its degree.
+class EntrySearch {
+ public:
+  explicit EntrySearch(const Graph& graph) : graph_(graph) {}
+
+  bool contains(Site site, Site neighbour, Bond bond) {
+    if (graph_.degree(site) <= kScanned) {
+      bool found = false;
+      graph_.for_each_neighbour(
+          site, [&](Site other, Bond of) { found = found || (other == neighbour && of == bond); });
+      return found;
+    }
+    auto& list = sorted_[site];
+    if (list.empty()) {
+      graph_.for_each_neighbour(site, [&](Site other, Bond of) { list.emplace_back(other, of); });
+      std::ranges::sort(list);
+    }
+    return std::ranges::binary_search(list, std::pair(neighbour, bond));
+  }
+
+ private:
+  static constexpr std::uint32_t kScanned = 32;  // neighbours
+  const Graph& graph_;
+  std::unordered_map<Site, std::vector<std::pair<Site, Bond>>> sorted_;
+};
+
 // No neighbour twice, and every entry has its mirror image with the same bond.
-void check_neighbours(const Graph& graph) {
+void check_neighbours(const Graph& graph, EntrySearch& entries) {
   std::vector<std::pair<Site, Bond>> list;
   for (const Site site : graph.modified_sites()) {
     list.clear();
@@ -360,18 +388,14 @@ void check_neighbours(const Graph& graph) {
         fail(fmt::format("bond {} joins sites {} and {} of the same colour {}", bond, site, other,
                          graph.colour(site)));
       }
-      bool mirrored = false;
-      graph.for_each_neighbour(other, [&, b = bond](Site back, Bond back_bond) {
-        mirrored = mirrored || (back == site && back_bond == b);
-      });
-      if (!mirrored) {
+      if (!entries.contains(other, site, bond)) {
         fail(fmt::format("bond {} leads from site {} to site {}, but not back", bond, site, other));
       }
     }
   }
 }
 
-void check_counts(const Graph& graph) {
+void check_counts(const Graph& graph, EntrySearch& entries) {
   const std::uint64_t modified = graph.modified_sites().size();
   const std::uint64_t ends =
       graph.neighbours().size() +
@@ -381,10 +405,7 @@ void check_counts(const Graph& graph) {
   }
   // A rewired bond must be found at its ends, and a lattice bond that is gone nowhere.
   for (const RewiredBond& r : graph.rewired_bonds()) {
-    bool found = false;
-    graph.for_each_neighbour(
-        r.a, [&](Site other, Bond bond) { found = found || (other == r.b && bond == r.bond); });
-    if (!found) {
+    if (!entries.contains(r.a, r.b, r.bond)) {
       fail(fmt::format("rewired bond {} is not among the neighbours of site {}", r.bond, r.a));
     }
   }
@@ -399,8 +420,9 @@ void Graph::validate() const {
     fail("offsets do not fit the neighbour lists");
   }
   check_rewired_bonds(*this);
-  check_neighbours(*this);
-  check_counts(*this);
+  EntrySearch entries(*this);
+  check_neighbours(*this, entries);
+  check_counts(*this, entries);
 }
 
 }  // namespace rewise

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::uint64_t kChunk = 1 << 16;  // elements
 constexpr int kDeflate = 4;
-constexpr std::uint64_t kLoneSites = std::uint64_t{1} << 24;  // that a file may hold without bonds
 
 template <class T>
 void write_list(h5::Group& group, const std::string& name, const std::vector<T>& values) {
@@ -56,7 +55,7 @@ Graph read_imported_graph(const h5::Group& group, const std::string& name) {
   std::vector<RewiredBond> bonds = read_bonds(group);
   const std::string source = group.has_attribute("source") ? group.text("source") : name;
   if (!group.has("colour")) {  // a task file's graph
-    if (sites > kLoneSites + 64 * bonds.size()) {
+    if (sites > kMaxLoneSites + 64 * bonds.size()) {
       throw Error(ExitCode::data, fmt::format("{} sites for {} bonds", sites, bonds.size()));
     }
     return imported_graph(sites, std::move(bonds), source);

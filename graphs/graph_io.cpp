@@ -37,16 +37,16 @@ GraphFormat graph_format(const std::string& path) {
       fmt::format("{}: a graph file ends in .edges, .graphml or .h5, not in \"{}\"", path, ending));
 }
 
-Graph read_graph(const std::string& path, FirstSite first) {
+Graph read_graph(const std::string& path, const ReadOptions& options) {
   const GraphFormat format = graph_format(path);
-  if (first != FirstSite::unsaid && format != GraphFormat::edges) {
+  if (options.first_site != FirstSite::unsaid && format != GraphFormat::edges) {
     throw Error(ExitCode::usage,
                 fmt::format("--first-site: is for edge lists (.edges), not {}", path));
   }
   std::ifstream in = open_to_read(path);
   const auto read = [&] {
-    if (format == GraphFormat::edges) return read_edge_list(in, path, first);
-    if (format == GraphFormat::graphml) return read_graphml(in, path);
+    if (format == GraphFormat::edges) return read_edge_list(in, path, options);
+    if (format == GraphFormat::graphml) return read_graphml(in, path, options);
     return read_graph_h5(in, path);
   };
   try {

@@ -1,8 +1,6 @@
 // Graphs in files. The format follows the file's ending:
-//   .edges    one bond per line, "u v", in bond order; sites are numbered from 0; '#' starts a
-//             comment; blank lines are skipped. Read back as an imported graph. Read, too: sites
-//             numbered from 1, where that is said; names instead of numbers, and the attributes
-//             that NetworkX appends ("a b {'weight': 1}").
+//   .edges    a comment "# sites N", then one bond per line, "u v", in bond order; sites are
+//             numbered from 0. Read back as an imported graph. What else is read: edge_list.cpp.
 //   .graphml  one undirected graph; nodes are numbered in the order of the file. Read back as an
 //             imported graph.
 //   .h5       sealed as task files are (src/base/seal.hpp), with the same group /graph (so that a
@@ -15,9 +13,9 @@
 // Couplings, fields and numbers of unknown meaning are refused, not dropped (attributes.hpp), and
 // so is a list whose sites look as if they were numbered from 1 (1 to n, none left out) unless it
 // is said what they are numbered from. Reading takes nothing on trust: bad lines, self-loops,
-// double bonds, site numbers out of range or with large holes are Error(data) naming file and line;
-// an unreadable file is Error(io). Writing: all or nothing; an existing file is Error(held) unless
-// it may be overwritten.
+// double bonds (unless they are to be merged), site numbers out of range or with large holes are
+// Error(data) naming file and line; an unreadable file is Error(io). Writing: all or nothing; an
+// existing file is Error(held) unless it may be overwritten.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +31,14 @@ namespace rewise {
 // Of an edge list: the number that its sites are counted from.
 enum class FirstSite { unsaid, zero, one };
 
-// Error(usage) where `first` is said of a file that is no edge list.
-Graph read_graph(const std::string& path, FirstSite first = FirstSite::unsaid);
+struct ReadOptions {
+  FirstSite first_site = FirstSite::unsaid;
+  std::vector<std::string> ignore = {};  // names of attributes that are passed over
+  bool merge = false;                    // of bonds between the same two sites the first one stays
+};
+
+// Error(usage) where `first_site` is said of a file that is no edge list.
+Graph read_graph(const std::string& path, const ReadOptions& options = {});
 
 enum class H5Bonds { rewired, all };
 void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite = Overwrite::no,
@@ -43,11 +47,14 @@ void write_graph(const Graph& graph, const std::string& path, Overwrite overwrit
 enum class GraphFormat { edges, graphml, h5 };
 GraphFormat graph_format(const std::string& path);  // by its ending; Error(usage)
 
+// Sites that a file of one of these formats may hold beyond those that its bonds explain, so that a
+// few damaged bytes do not ask for gigabytes.
+inline constexpr std::uint64_t kMaxLoneSites = std::uint64_t{1} << 24;
+
 // What is behind read_graph and write_graph; `name` stands for the file in errors (Error(data)).
-Graph read_edge_list(std::istream& in, const std::string& name,
-                     FirstSite first = FirstSite::unsaid);
+Graph read_edge_list(std::istream& in, const std::string& name, const ReadOptions& options = {});
 void write_edges(const Graph& graph, NewFile& file);
-Graph read_graphml(std::istream& in, const std::string& name);
+Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions& options = {});
 void write_graphml(const Graph& graph, NewFile& file);
 Graph read_graph_h5(std::istream& in, const std::string& name);
 std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed = H5Bonds::rewired);

@@ -1,20 +1,27 @@
 // Reads and writes GraphML (http://graphml.graphdrawing.org): one undirected graph of nodes and
-// edges. Data of theirs that would make another model are refused (attributes.hpp); other data and
-// ports are passed over. Nodes are numbered in the order in which they are declared. Streaming:
-// memory grows with the graph, not with the text (Boost's reader, which builds the whole document
-// first, takes 13 GB for the 2e6 bonds of L = 1024; the tests compare with it).
+// edges. The XML is read by expat, so any encoding, character references, CDATA and entities of the
+// document's own are as XML has them; entities from other files are refused.
+//
+// Nodes are numbered in the order in which they are declared. Data that would make another model
+// are refused (attributes.hpp): <data>, defaults that an element takes, and XML attributes beyond
+// GraphML's own. Elements of other vocabularies (yEd's <y:ShapeNode>) are drawings and are passed
+// over, and so are ports. Streaming: memory grows with the graph, not with the text (Boost's
+// reader, which builds the whole document first, takes 13 GB for the 2e6 bonds of L = 1024; the
+// tests compare with it).
+#include <expat.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
+#include <exception>
 #include <istream>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "graphs/attributes.hpp"
@@ -26,393 +33,408 @@
 namespace rewise {
 namespace {
 
-// The tags of an XML document as a stream: names and attributes, and text where it is asked for;
-// comments, processing instructions and other text are passed over. Nothing recurses, and memory is
-// bounded by one tag, kMaxText and kMaxDepth names, whatever the input. Document types (which may
-// expand without bound) are refused, as is everything that is not well formed. Namespace prefixes
-// are dropped.
-class XmlTags {
- public:
-  static constexpr std::size_t kMaxDepth = 100, kMaxTag = 1 << 16, kMaxText = 256;
-
-  // `name` stands for the file in errors (Error(data) with file and line).
-  XmlTags(std::istream& in, const std::string& name) : in_(*in.rdbuf()), name_(name) {}
-
-  // Moves to the next start or end tag (<a/> gives both); false at the end of the document.
-  bool next();
-
-  bool is_start() const { return start_; }
-  const std::string& tag() const { return tag_; }
-  std::size_t depth() const { return open_.size(); }  // with this element, if it is a start tag
-  // The value of an attribute of a start tag, or null.
-  const std::string* attribute(const char* key) const;
-  // Text from here on, in CDATA or not, is kept (its first kMaxText characters and a bit; stretches
-  // of blanks as one, none at the ends).
-  void keep_text();
-  std::string take_text();  // what was kept; nothing is from here on
-  std::uint64_t line() const { return line_; }
-  [[noreturn]] void fail(const std::string& what) const;
-
- private:
-  int get();
-  void keep(int c);
-  void expect(const char* text);
-  void skip_past(const char* mark, bool is_text = false);
-  int skip_blanks();
-  std::string read_name(int first);
-  std::string read_value(char quote);
-  void read_start(int first);
-  void read_end();
-  void close(const std::string& tag);
-
-  std::streambuf& in_;
-  const std::string& name_;
-  std::uint64_t line_ = 1;
-  std::size_t length_ = 0;  // characters of the present tag
-  bool start_ = false, empty_ = false, seen_root_ = false, keeps_ = false;
-  std::string tag_, text_;
-  std::vector<std::pair<std::string, std::string>> attributes_;
-  std::vector<std::string> open_;
-};
-
-constexpr int kEnd = std::char_traits<char>::eof();
-
-bool is_blank(int c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool is_name(int c) {
-  return c >= 0x80 || std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == ':';
-}
-
-// &lt; &gt; &amp; &quot; &apos;. Others stay as they are: ids need only be told apart.
-std::string decoded(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, char>, 5> kEntities{
-      {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}}};
-  std::string result;
-  for (std::size_t k = 0; k < text.size();) {
-    const std::string_view rest = std::string_view(text).substr(k);
-    std::size_t used = 1;
-    char letter = text[k];
-    for (const auto& [entity, meaning] : kEntities) {
-      if (rest.substr(0, entity.size()) != entity) continue;
-      used = entity.size();
-      letter = meaning;
-    }
-    result += letter;
-    k += used;
-  }
-  return result;
-}
-
-void XmlTags::fail(const std::string& what) const {
-  throw Error(ExitCode::data, fmt::format("{}:{}: {}", name_, line_, what));
-}
-
-int XmlTags::get() {
-  const int c = in_.sbumpc();
-  if (c == '\n') ++line_;
-  if (++length_ > kMaxTag) fail(fmt::format("not GraphML: a tag of over {} characters", kMaxTag));
-  return c;
-}
-
-void XmlTags::expect(const char* text) {
-  for (; *text; ++text) {
-    if (get() != *text) fail("not GraphML: a tag that is not well formed");
-  }
-}
-
-void XmlTags::keep_text() {
-  keeps_ = true;
-  text_.clear();
-}
-
-std::string XmlTags::take_text() {
-  keeps_ = false;
-  if (text_.ends_with(' ')) text_.pop_back();
-  return decoded(text_);
-}
-
-void XmlTags::keep(int c) {
-  if (!keeps_ || text_.size() > kMaxText) return;
-  if (!is_blank(c)) {
-    text_ += static_cast<char>(c);
-  } else if (!text_.empty() && text_.back() != ' ') {
-    text_ += ' ';
-  }
-}
-
-// Passes over everything up to and including `mark`.
-void XmlTags::skip_past(const char* mark, bool is_text) {
-  const std::string_view end(mark);
-  std::string last;
-  while (last != end) {
-    length_ = 0;
-    const int c = get();
-    if (c == kEnd) fail(fmt::format("not GraphML: the file ends before {}", end));
-    last += static_cast<char>(c);
-    if (last.size() <= end.size()) continue;
-    if (is_text) keep(static_cast<unsigned char>(last.front()));
-    last.erase(0, 1);
-  }
-}
-
-int XmlTags::skip_blanks() {
-  int c = get();
-  while (is_blank(c)) c = get();
-  return c;
-}
-
-std::string XmlTags::read_name(int first) {
-  if (!is_name(first)) fail("not GraphML: a tag that is not well formed");
-  std::string name(1, static_cast<char>(first));
-  while (in_.sgetc() != kEnd && is_name(in_.sgetc())) name += static_cast<char>(get());
-  const std::size_t colon = name.find(':');
-  return colon == std::string::npos ? name : name.substr(colon + 1);
-}
-
-std::string XmlTags::read_value(char quote) {
-  std::string value;
-  for (int c = get(); c != quote; c = get()) {
-    if (c == kEnd || c == '<') fail("not GraphML: a value without its closing quote");
-    value += static_cast<char>(c);
-  }
-  return decoded(value);
-}
-
-void XmlTags::read_start(int first) {
-  if (open_.empty() && seen_root_) fail("not GraphML: more than one root element");
-  seen_root_ = true;
-  tag_ = read_name(first);
-  attributes_.clear();
-  start_ = true;
-  int c = skip_blanks();
-  while (c != '>' && c != '/') {
-    std::string key = read_name(c);
-    if (skip_blanks() != '=') fail("not GraphML: an attribute without a value");
-    const int quote = skip_blanks();
-    if (quote != '"' && quote != '\'') fail("not GraphML: a value without quotes");
-    attributes_.emplace_back(std::move(key), read_value(static_cast<char>(quote)));
-    c = skip_blanks();
-  }
-  empty_ = c == '/';
-  if (empty_) expect(">");
-  if (open_.size() >= kMaxDepth) fail("not GraphML: elements nest too deeply");
-  open_.push_back(tag_);
-}
-
-void XmlTags::read_end() {
-  tag_ = read_name(get());
-  if (skip_blanks() != '>') fail("not GraphML: an end tag that is not well formed");
-  close(tag_);
-}
-
-void XmlTags::close(const std::string& tag) {
-  if (open_.empty() || open_.back() != tag) {
-    fail(fmt::format("not GraphML: </{}> closes no such element", tag));
-  }
-  open_.pop_back();
-  start_ = false;
-}
-
-bool XmlTags::next() {
-  if (start_ && empty_) {
-    empty_ = false;
-    close(tag_);
-    return true;
-  }
-  while (true) {
-    length_ = 0;
-    int c = get();
-    while (c != '<' && c != kEnd) {
-      if (open_.empty() && !is_blank(c) && c < 0x80) fail("not GraphML: text outside of elements");
-      keep(c);
-      length_ = 0;
-      c = get();
-    }
-    if (c == kEnd) {
-      if (!open_.empty()) fail(fmt::format("not GraphML: <{}> is not closed", open_.back()));
-      if (!seen_root_) fail("not GraphML: the file holds no element");
-      return false;
-    }
-    c = get();
-    if (c == '?') {
-      skip_past("?>");
-    } else if (c == '!') {
-      c = get();
-      if (c == '-') {
-        expect("-");
-        skip_past("-->");
-      } else if (c == '[') {
-        expect("CDATA[");
-        skip_past("]]>", true);
-      } else {
-        fail("not GraphML that is read here: a document type");
-      }
-    } else if (c == '/') {
-      read_end();
-      return true;
-    } else {
-      read_start(c);
-      return true;
-    }
-  }
-}
-
-const std::string* XmlTags::attribute(const char* key) const {
-  for (const auto& [name, value] : attributes_) {
-    if (name == key) return &value;
-  }
-  return nullptr;
-}
-
 class GraphmlReader {
  public:
-  GraphmlReader(std::istream& in, const std::string& name) : tags_(in, name), name_(name) {}
+  GraphmlReader(std::istream& in, const std::string& name, const ReadOptions& options)
+      : in_(*in.rdbuf()), name_(name), options_(options), attributes_(options.ignore) {}
 
   Graph read() {
-    while (tags_.next()) {
-      tags_.is_start() ? take(tags_.tag()) : leave(tags_.tag());
-    }
-    if (graphs_ == 0) throw Error(ExitCode::data, name_ + ": not GraphML: it holds no graph");
+    parse();
+    if (seen_[kGraph] == 0) throw Error(ExitCode::data, name_ + ": not GraphML: it holds no graph");
     if (declared_ == 0) throw Error(ExitCode::data, name_ + ": holds no site");
+    see_defaults();
     attributes_.refuse(name_);
+    check_declared();
     for (RewiredBond& bond : bonds_) {  // from the order of mention to the order of declaration
-      bond.a = declared_site(bond.a, bond.bond);
-      bond.b = declared_site(bond.b, bond.bond);
+      bond.a = nodes_[bond.a].number;
+      bond.b = nodes_[bond.b].number;
     }
     return imported_graph(declared_, std::move(bonds_), name_);
   }
 
  private:
   static constexpr Site kUndeclared = 0xFFFFFFFFu;
+  static constexpr std::size_t kChunk = 1 << 16;   // bytes that expat gets at a time
+  static constexpr std::size_t kMaxTag = 1 << 20;  // bytes of a tag or comment
+  static constexpr std::size_t kMaxText = 256;     // bytes of a value that are kept, and a bit
+  static constexpr int kMaxEntities = 1000;        // expat expands entities recursively
+  static constexpr char kSeparator = '\n';         // of namespace and local name
+  enum Owner : std::size_t { kNode, kEdge, kGraph };
+  static constexpr std::array<const char*, 3> kOwners{"node", "edge", "graph"};
 
-  void take(const std::string& tag) {
-    if (tags_.depth() == 1 && tag != "graphml") {
-      tags_.fail(fmt::format("not GraphML: the root element is <{}>", tag));
+  struct Key {
+    std::string name, default_value = {};
+    std::uint64_t default_line = 0;
+    std::array<bool, 3> owned = {};           // [Owner] whose elements may have it
+    std::array<std::uint64_t, 3> taken = {};  // [Owner] elements that have data of it
+    std::array<std::uint64_t, 3> last = {};   // [Owner] the last of them, counted from 1
+  };
+  struct Node {
+    Site number = kUndeclared;
+    std::uint64_t line = 0;  // of its first mention
+  };
+
+  // --- expat
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ExitCode::data, fmt::format("{}:{}: {}", name_, line(), what));
+  }
+  std::uint64_t line() const { return XML_GetCurrentLineNumber(parser_.get()); }
+
+  void parse() {
+    if (parser_ == nullptr) throw std::bad_alloc();
+    XML_SetUserData(parser_.get(), this);
+    XML_SetElementHandler(
+        parser_.get(),
+        [](void* self, const char* tag, const char** attributes) {
+          guarded(self, [&](GraphmlReader& reader) { reader.start(tag, attributes); });
+        },
+        [](void* self, const char*) {
+          guarded(self, [](GraphmlReader& reader) { reader.end(); });
+        });
+    XML_SetCharacterDataHandler(parser_.get(), [](void* self, const char* text, int length) {
+      guarded(self, [&](GraphmlReader& reader) {
+        reader.keep({text, static_cast<std::size_t>(length)});
+      });
+    });
+    XML_SetEntityDeclHandler(
+        parser_.get(), [](void* self, const char* entity, int, const char*, int, const char*,
+                          const char* system, const char*, const char*) {
+          guarded(self, [&](GraphmlReader& reader) { reader.declare_entity(entity, system); });
+        });
+    XML_SetSkippedEntityHandler(parser_.get(), [](void* self, const char* entity, int) {
+      guarded(self, [&](GraphmlReader& reader) { reader.refuse_entity(entity); });
+    });
+    XML_SetStartDoctypeDeclHandler(
+        parser_.get(), [](void* self, const char*, const char* system, const char*, int) {
+          guarded(self, [&](GraphmlReader& reader) { reader.outer_type_ = system != nullptr; });
+        });
+    // Whatever else there is, so that each piece of text gives an event.
+    XML_SetDefaultHandlerExpand(
+        parser_.get(), [](void* self, const char*, int) { guarded(self, [](GraphmlReader&) {}); });
+
+    std::vector<char> chunk(kChunk);
+    for (bool last = false; !last;) {
+      const std::streamsize got = in_.sgetn(chunk.data(), static_cast<std::streamsize>(kChunk));
+      last = got < static_cast<std::streamsize>(kChunk);
+      fed_ += static_cast<std::size_t>(got);
+      const XML_Status status = XML_Parse(parser_.get(), chunk.data(), static_cast<int>(got), last);
+      if (thrown_) std::rethrow_exception(thrown_);
+      if (status != XML_STATUS_OK) fail_as_expat();
+      // Longer tags would be scanned anew with each chunk.
+      if (fed_ - fed_at_event_ > kMaxTag) {
+        fail(fmt::format("not GraphML: a tag or comment of over {} bytes", kMaxTag));
+      }
     }
+  }
+
+  // An exception must not pass through expat, which is C.
+  template <class F>
+  static void guarded(void* self, F&& handle) {
+    auto& reader = *static_cast<GraphmlReader*>(self);
+    reader.fed_at_event_ = reader.fed_;
+    if (reader.thrown_) return;
+    try {
+      handle(reader);
+    } catch (...) {
+      reader.thrown_ = std::current_exception();
+      XML_StopParser(reader.parser_.get(), XML_FALSE);
+    }
+  }
+
+  [[noreturn]] void fail_as_expat() const {
+    const XML_Error error = XML_GetErrorCode(parser_.get());
+    if (error == XML_ERROR_NO_MEMORY) throw std::bad_alloc();
+    int at = 0, size = 0;
+    const char* text = XML_GetInputContext(parser_.get(), &at, &size);
+    std::string found;
+    if (text != nullptr && at < size) {
+      const auto c = static_cast<unsigned char>(text[at]);
+      found = c > ' ' && c < 127 ? fmt::format(", at '{}'", text[at])
+                                 : fmt::format(", at the byte {:#04x}", c);
+    }
+    fail(fmt::format("not GraphML: {} (column {}{})", XML_ErrorString(error),
+                     XML_GetCurrentColumnNumber(parser_.get()) + 1, found));
+  }
+
+  // Those of the document itself are for expat, which bounds what they expand to.
+  void declare_entity(const std::string& entity, const char* system) {
+    if (system != nullptr) {
+      fail(fmt::format("the entity '{}' is in another file, '{}', which is not read", shown(entity),
+                       shown(system)));
+    }
+    if (++entities_ > kMaxEntities) fail(fmt::format("more than {} entities", kMaxEntities));
+  }
+
+  [[noreturn]] void refuse_entity(std::string_view entity) const {
+    fail(
+        fmt::format("the entity '&{};' is not declared here (document types in other files are not "
+                    "read)",
+                    shown(entity)));
+  }
+
+  // Where the document type is in another file, expat drops unknown entities in XML attributes
+  // without an event.
+  void check_entities() const {
+    int at = 0, size = 0;
+    const char* text = XML_GetInputContext(parser_.get(), &at, &size);
+    const int length = XML_GetCurrentByteCount(parser_.get());
+    if (text == nullptr || at + length > size) return;
+    const std::string_view tag(text + at, static_cast<std::size_t>(length));
+    for (std::size_t k = tag.find('&'); k != std::string_view::npos; k = tag.find('&', k + 1)) {
+      const std::string_view entity = tag.substr(k + 1, tag.find(';', k) - k - 1);
+      constexpr std::array<std::string_view, 5> kOwn{"lt", "gt", "amp", "quot", "apos"};
+      const bool known =
+          entity.starts_with('#') || std::find(kOwn.begin(), kOwn.end(), entity) != kOwn.end();
+      if (!known) refuse_entity(entity);
+    }
+  }
+
+  // --- elements
+
+  void start(std::string_view tag, const char** attributes) {
+    given_ = attributes;
+    if (outer_type_) check_entities();
+    const std::size_t local = tag.find(kSeparator) + 1;  // 0 without a namespace
+    const std::string_view name_space = tag.substr(0, local);
+    tag.remove_prefix(local);
+    if (depth_++ == 0) {
+      if (tag != "graphml") {
+        fail(fmt::format("not GraphML: the root element is <{}>", shown(tag)));
+      }
+      name_space_ = name_space;
+    }
+    if (foreign_depth_ > 0) return;
+    if (name_space != name_space_) {  // another vocabulary, with all that is in it
+      foreign_depth_ = depth_;
+      if (text_depth_ > 0 && text_.size() <= kMaxText) {
+        text_ += fmt::format("<{}>", tag.substr(0, kMaxText));
+      }
+      return;
+    }
+    if (text_depth_ > 0) return;
+    const std::size_t parent = owners_.empty() ? 0 : owners_.back().second;
     if (tag == "graph") take_graph();
     if (tag == "node") take_node();
     if (tag == "edge") take_edge();
-    if (tag == "hyperedge") tags_.fail("a hyperedge: only edges between two nodes are allowed");
+    if (tag == "hyperedge") fail("a hyperedge: only edges between two nodes are allowed");
     if (tag == "key") take_key();
-    if (tag == "node" || tag == "edge") owner_ = {tag, tags_.depth()};
-    if (tag == "data" && !owner_.tag.empty() && tags_.depth() == owner_.depth + 1) {
-      const std::string* id = tags_.attribute("key");
-      data_ = id ? *id : "";
-      tags_.keep_text();
+    if (tag == "graph" || tag == "node" || tag == "edge") {
+      const Owner owner = tag == "graph" ? kGraph : tag == "node" ? kNode : kEdge;
+      owners_.emplace_back(owner, depth_);
+      see_xml_attributes(tag);
     }
-    if (tag == "default" && in_key_) tags_.keep_text();
+    if (tag == "data" && depth_ == parent + 1) {
+      const char* id = attribute("key");
+      data_ = id ? id : "";
+      keep_text();
+    }
+    if (tag == "default" && in_key_ != nullptr && depth_ == key_depth_ + 1) keep_text();
   }
 
-  // At an end tag, whose element counts towards the depth no more.
-  void leave(const std::string& tag) {
-    if (tag == "data" && tags_.depth() == owner_.depth && !owner_.tag.empty()) {
-      const auto key = keys_.find(data_);
-      see(owner_.tag, key == keys_.end() ? Key{data_} : key->second);
-    }
-    if (tag == "default" && in_key_) see(in_key_->owner, *in_key_);
-    if (tag == "key") in_key_ = nullptr;
-    if (tag == owner_.tag && tags_.depth() + 1 == owner_.depth) owner_ = {};
+  void end() {
+    if (foreign_depth_ == depth_) foreign_depth_ = 0;
+    if (text_depth_ == depth_) take_text();
+    if (in_key_ != nullptr && key_depth_ == depth_) in_key_ = nullptr;
+    if (!owners_.empty() && owners_.back().second == depth_) owners_.pop_back();
+    --depth_;
   }
 
-  struct Key {
-    std::string name;
-    ValueKind kind = ValueKind::unknown;
-    std::string owner = {};  // "node" or "edge"; "" where it is for neither
-  };
+  // The value of an XML attribute of the present element, or null.
+  const char* attribute(std::string_view key) const {
+    for (const char** at = given_; *at != nullptr; at += 2) {
+      if (key == *at) return at[1];
+    }
+    return nullptr;
+  }
+
+  std::string required(const char* key, const char* tag) const {
+    const char* value = attribute(key);
+    if (value == nullptr) fail(fmt::format("<{}> without {}", tag, key));
+    return value;
+  }
+
+  // Text from here to the element's end, stretches of blanks as one, none at its ends.
+  void keep_text() {
+    text_depth_ = depth_;
+    text_.clear();
+  }
+
+  void keep(std::string_view text) {
+    if (text_depth_ == 0) return;
+    for (const char c : text) {
+      if (text_.size() > kMaxText) return;
+      if (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
+        text_ += c;
+      } else if (!text_.empty() && text_.back() != ' ') {
+        text_ += ' ';
+      }
+    }
+  }
+
+  // At the end of a <data> or <default>.
+  void take_text() {
+    text_depth_ = 0;
+    if (text_.ends_with(' ')) text_.pop_back();
+    if (in_key_ != nullptr) {
+      in_key_->default_value = text_;
+      in_key_->default_line = line();
+      return;
+    }
+    const Owner owner = owners_.back().first;
+    std::string name = data_;
+    if (const auto place = keys_.find(data_); place != keys_.end()) {
+      Key& key = place->second;
+      name = key.name;
+      const std::uint64_t element = seen_[owner];
+      key.taken[owner] += key.last[owner] != element;
+      key.last[owner] = element;
+    }
+    if (!text_.empty()) attributes_.see(kOwners[owner], name, text_, line());
+  }
+
+  // --- GraphML
 
   void take_key() {
-    const std::string *id = tags_.attribute("id"), *name = tags_.attribute("attr.name"),
-                      *type = tags_.attribute("attr.type"), *owner = tags_.attribute("for");
-    Key key{name ? *name : id ? *id : ""};
-    if (type) {
-      const bool number =
-          *type == "int" || *type == "long" || *type == "float" || *type == "double";
-      key.kind = number ? ValueKind::number : ValueKind::text;
+    const char *id = attribute("id"), *name = attribute("attr.name"), *owner = attribute("for");
+    Key key{name ? name : id ? id : ""};
+    for (std::size_t k = 0; k < kOwners.size(); ++k) {
+      key.owned[k] =
+          !owner || owner == std::string_view("all") || owner == std::string_view(kOwners[k]);
     }
-    if (!owner || *owner == "all" || *owner == "node") key.owner = "node";
-    if (owner && *owner == "edge") key.owner = "edge";
-    in_key_ = &keys_.insert_or_assign(id ? *id : "", std::move(key)).first->second;
+    in_key_ = &keys_.insert_or_assign(id ? id : "", std::move(key)).first->second;
+    key_depth_ = depth_;
   }
 
-  void see(const std::string& owner, const Key& key) {
-    const std::string value = tags_.take_text();
-    if (value.empty() || owner.empty()) return;
-    attributes_.see(owner, key.name, value, key.kind, tags_.line());
+  // Defaults count where an element takes them.
+  void see_defaults() {
+    for (const auto& [id, key] : keys_) {
+      for (std::size_t owner = 0; owner < kOwners.size(); ++owner) {
+        if (key.default_value.empty() || !key.owned[owner]) continue;
+        if (key.taken[owner] == seen_[owner]) continue;
+        attributes_.see(kOwners[owner], key.name, key.default_value, key.default_line);
+      }
+    }
+  }
+
+  // <edge source="a" target="b" weight="-1"/> is no GraphML, but is written.
+  void see_xml_attributes(std::string_view tag) {
+    constexpr std::array<std::string_view, 7> kOwn{
+        "id", "source", "target", "edgedefault", "directed", "sourceport", "targetport"};
+    for (const char** at = given_; *at != nullptr; at += 2) {
+      const std::string_view name = *at;
+      if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
+      if (name.starts_with("parse.") || name.find(kSeparator) != std::string_view::npos) continue;
+      attributes_.see(tag, name, std::string_view(at[1]).substr(0, kMaxText), line());
+    }
+  }
+
+  // xs:boolean
+  bool is_true(std::string_view value) const {
+    const std::size_t first = value.find_first_not_of(' ');
+    const std::string_view word =
+        first == std::string_view::npos
+            ? value
+            : value.substr(first, value.find_last_not_of(' ') - first + 1);
+    if (word == "true" || word == "1") return true;
+    if (word == "false" || word == "0") return false;
+    fail(fmt::format("directed=\"{}\": true, false, 1 or 0 is expected", shown(word)));
   }
 
   void take_graph() {
-    if (++graphs_ > 1) tags_.fail("more than one graph");
-    const std::string* direction = tags_.attribute("edgedefault");
-    if (!direction || *direction != "undirected") {
-      tags_.fail("the graph must have edgedefault=\"undirected\"");
-    }
+    if (++seen_[kGraph] > 1) fail("more than one graph");
+    const char* direction = attribute("edgedefault");
+    directed_ = direction == nullptr || direction != std::string_view("undirected");
   }
 
   void take_node() {
-    Site& number = numbers_[mentioned(required("id"))];
-    if (number != kUndeclared) tags_.fail(fmt::format("node \"{}\" twice", required("id")));
+    ++seen_[kNode];
+    const std::string id = required("id", "node");
+    Site& number = nodes_[mentioned(id)].number;
+    if (number != kUndeclared) fail(fmt::format("node \"{}\" twice", shown(id)));
     number = declared_++;
   }
 
   void take_edge() {
-    const std::string* directed = tags_.attribute("directed");
-    if (directed && *directed != "false") tags_.fail("a directed edge in an undirected graph");
-    const Site u = mentioned(required("source")), v = mentioned(required("target"));
-    if (u == v) tags_.fail(fmt::format("node \"{}\" is joined to itself", required("source")));
-    if (!joined_.put(std::uint64_t{std::min(u, v)} << 32 | std::max(u, v))) {
-      tags_.fail(fmt::format("nodes \"{}\" and \"{}\" are joined already", required("source"),
-                             required("target")));
+    ++seen_[kEdge];
+    const std::string a = required("source", "edge"), b = required("target", "edge");
+    const char* directed = attribute("directed");
+    if (directed != nullptr ? is_true(directed) : directed_) {
+      fail(fmt::format(
+          "the edge from node \"{}\" to \"{}\" is directed, and bonds are not: the graph "
+          "must have edgedefault=\"undirected\", or the edge directed=\"false\"",
+          shown(a), shown(b)));
     }
+    const Site u = mentioned(a), v = mentioned(b);
+    if (u == v) fail(fmt::format("node \"{}\" is joined to itself", shown(a)));
+    const std::uint64_t pair = std::uint64_t{std::min(u, v)} << 32 | std::max(u, v);
+    if (const std::uint64_t* first = joined_.find(pair)) {
+      if (options_.merge) return;
+      fail(
+          fmt::format("nodes \"{}\" and \"{}\" are joined already, in line {} (--merge makes one "
+                      "bond of them)",
+                      shown(a), shown(b), *first));
+    }
+    joined_.put(pair, line());
     bonds_.push_back({bonds_.size(), u, v});
-  }
-
-  const std::string& required(const char* key) const {
-    const std::string* value = tags_.attribute(key);
-    if (!value) tags_.fail(fmt::format("<{}> without {}", tags_.tag(), key));
-    return *value;
   }
 
   // Nodes in the order in which they are first named; an edge may come before its nodes.
   Site mentioned(const std::string& id) {
-    const auto [place, is_new] = mentions_.try_emplace(id, static_cast<Site>(numbers_.size()));
+    const auto [place, is_new] = mentions_.try_emplace(id, static_cast<Site>(nodes_.size()));
     if (is_new) {
-      if (numbers_.size() >= kMaxSites) tags_.fail("too many sites");
-      numbers_.push_back(kUndeclared);
+      if (nodes_.size() >= kMaxSites) fail("too many sites");
+      nodes_.push_back({kUndeclared, line()});
     }
     return place->second;
   }
 
-  Site declared_site(Site mention, Bond edge) const {
-    if (numbers_[mention] == kUndeclared) {
-      throw Error(ExitCode::data,
-                  fmt::format("{}: edge number {} joins a node that is not declared", name_, edge));
+  void check_declared() const {
+    if (declared_ == nodes_.size()) return;
+    const auto first = std::find_if(nodes_.begin(), nodes_.end(),
+                                    [](const Node& node) { return node.number == kUndeclared; });
+    for (const auto& [id, mention] : mentions_) {
+      if (mention != static_cast<Site>(first - nodes_.begin())) continue;
+      throw Error(
+          ExitCode::data,
+          fmt::format("{}:{}: an edge joins node \"{}\", which is not declared (there is no "
+                      "<node id=\"{}\">)",
+                      name_, first->line, shown(id), shown(id)));
     }
-    return numbers_[mention];
   }
 
-  struct Owner {
-    std::string tag = {};  // "node" or "edge"; "" outside of both
-    std::size_t depth = 0;
-  };
-
-  XmlTags tags_;
+  std::streambuf& in_;
   const std::string& name_;
+  const ReadOptions& options_;
+  std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser_{
+      XML_ParserCreateNS(nullptr, kSeparator), &XML_ParserFree};
+  std::exception_ptr thrown_;
+  std::size_t fed_ = 0, fed_at_event_ = 0;  // bytes
+  int entities_ = 0;
+  bool outer_type_ = false;  // the document type is in another file
+
+  const char** given_ = nullptr;  // XML attributes of the element that starts
+  std::string name_space_;        // of GraphML's elements: that of the root, with kSeparator
+  std::size_t depth_ = 0, foreign_depth_ = 0, text_depth_ = 0, key_depth_ = 0;
+  std::vector<std::pair<Owner, std::size_t>> owners_;  // that are open, with their depths
+  std::string data_, text_;                            // key and text of the <data> that is open
+
   Attributes attributes_;
   std::unordered_map<std::string, Key> keys_;  // by their id
-  const Key* in_key_ = nullptr;                // whose element is open
-  Owner owner_;                                // whose element is open
-  std::string data_;                           // the key of the data element that is open
-  int graphs_ = 0;
+  Key* in_key_ = nullptr;                      // whose element is open
+  std::array<std::uint64_t, 3> seen_ = {};     // [Owner] elements
+  bool directed_ = false;                      // edges that do not say so
   Site declared_ = 0;
   std::unordered_map<std::string, Site> mentions_;  // id -> order of mention
-  std::vector<Site> numbers_;                       // order of mention -> order of declaration
+  std::vector<Node> nodes_;                         // [order of mention]
   std::vector<RewiredBond> bonds_;                  // by order of mention
-  FlatMap<std::monostate> joined_;
+  FlatMap<std::uint64_t> joined_;                   // pair of nodes -> the line that joined them
 };
 
 }  // namespace
 
-Graph read_graphml(std::istream& in, const std::string& name) {
-  return GraphmlReader(in, name).read();
+Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions& options) {
+  return GraphmlReader(in, name, options).read();
 }
 
 void write_graphml(const Graph& graph, NewFile& file) {

@@ -101,12 +101,18 @@ void measure_paths(const Graph& graph, std::uint64_t sources, GraphMetrics& metr
 void measure_clustering(const Graph& graph, std::uint64_t sites, GraphMetrics& metrics) {
   if (sites == 0) return;
   metrics.clustering_sites = std::min(sites, graph.sites());
-  Mean mean;
+  ClusteringCounter counter(graph);
+  Mean triangles, squares;
   for (std::uint64_t k = 0; k < metrics.clustering_sites; ++k) {
-    mean.add(square_clustering_of(graph, sampled_site(graph, k, sites, 1)));
+    const SiteClustering of = counter.of(sampled_site(graph, k, sites, 1));
+    triangles.add(of.triangles);
+    squares.add(of.squares);
   }
-  metrics.square_clustering = mean.value();
-  if (metrics.clustering_sites < graph.sites()) metrics.square_clustering_error = mean.error();
+  metrics.clustering = triangles.value();
+  metrics.square_clustering = squares.value();
+  if (metrics.clustering_sites == graph.sites()) return;
+  metrics.clustering_error = triangles.error();
+  metrics.square_clustering_error = squares.error();
 }
 
 }  // namespace
@@ -129,31 +135,29 @@ std::vector<std::uint32_t> distances_from(const Graph& graph, Site source) {
   return distance;
 }
 
-double square_clustering_of(const Graph& graph, Site site) {
-  // Sites two steps away, once per path; c paths to one site make c (c - 1) / 2 squares.
-  std::vector<Site> around, two_away;
-  graph.for_each_neighbour(site, [&](Site v, Bond) { around.push_back(v); });
-  if (around.size() < 2) return 0;
-  std::ranges::sort(around);
-  double degrees = 0;
+SiteClustering ClusteringCounter::of(Site site) {
+  std::vector<Site> around;
+  graph_.for_each_neighbour(site, [&](Site v, Bond) { around.push_back(v); });
+  if (around.size() < 2) return {};
+  for (const Site v : around) near_[v] = 1;
+  double degrees = 0, squares = 0;
+  double joined_twice = 0;  // pairs of neighbours that are joined, twice
   for (const Site v : around) {
-    degrees += graph.degree(v);
-    graph.for_each_neighbour(v, [&](Site w, Bond) {
-      if (w != site) two_away.push_back(w);
+    degrees += graph_.degree(v);
+    graph_.for_each_neighbour(v, [&](Site w, Bond) {
+      if (w == site) return;
+      squares += paths_[w]++;  // one with each path to w before
+      joined_twice += near_[w];
     });
   }
-  std::ranges::sort(two_away);
-  double squares = 0, joined_twice = 0;  // joined_twice: pairs of neighbours that are joined, twice
-  for (std::size_t first = 0, last = 0; first < two_away.size(); first = last) {
-    while (last < two_away.size() && two_away[last] == two_away[first]) ++last;
-    const auto paths = static_cast<double>(last - first);
-    squares += paths * (paths - 1) / 2;
-    if (std::ranges::binary_search(around, two_away[first])) joined_twice += paths;
+  for (const Site v : around) {
+    near_[v] = 0;
+    graph_.for_each_neighbour(v, [&](Site w, Bond) { paths_[w] = 0; });
   }
   // Sum over pairs v, w of (k_v - eta) + (k_w - eta) + q, where eta = 1 + q + [v and w are joined].
   const auto k = static_cast<double>(around.size());
   const double possible = (k - 1) * degrees - k * (k - 1) - squares - joined_twice;
-  return possible > 0 ? squares / possible : 0;
+  return {joined_twice / (k * (k - 1)), possible > 0 ? squares / possible : 0};
 }
 
 GraphMetrics metrics_of(const Graph& graph, const MetricsOptions& options) {

@@ -18,28 +18,48 @@ struct MetricsOptions {
 struct GraphMetrics {
   std::vector<std::uint64_t> degree_counts;  // [max degree + 1] number of sites of each degree
   double mean_degree = 0, degree_variance = 0;
-  double modified_share = 0;  // modified cells / sites
-  double rewired_share = 0;   // rewired bonds / bonds
+  double modified_share = 0;  // modified cells / sites; without meaning where there is no lattice
+  double rewired_share = 0;   // rewired bonds / bonds; without meaning where there is no lattice
 
   std::uint64_t components = 0, largest_component = 0;
 
   std::uint64_t path_sources = 0;  // sources used; == sites: exact
-  double mean_path = 0;            // mean distance between joined pairs of different sites
+  double mean_path = 0;            // mean distance between joined pairs of different sites; 0: none
   double mean_path_error = 0;      // standard error over the sources; 0 where exact, NaN of one
   std::uint32_t diameter = 0;      // longest distance met: a lower bound unless exact
 
   std::uint64_t clustering_sites = 0;
-  double square_clustering = 0;  // mean over sites of square_clustering_of
+  double clustering = 0;  // mean over sites of SiteClustering::triangles; errors as for mean_path
+  double clustering_error = 0;
+  double square_clustering = 0;  // mean over sites of SiteClustering::squares
   double square_clustering_error = 0;
 };
 
 // Cost: sites + bonds per path source (distances from one site) and for the components.
 GraphMetrics metrics_of(const Graph& graph, const MetricsOptions& options = {});
 
-// 4-cycle clustering of a site (Zhang et al., Physica A 387, 6869 (2008), eq. 2): the squares it
-// takes part in, over those it could take part in given its neighbours' degrees. Rewired lattices
-// are bipartite, so the usual clustering by triangles is zero. 0 for a site of degree below 2.
-double square_clustering_of(const Graph& graph, Site site);
+// Both are 0 for a site of degree below 2.
+struct SiteClustering {
+  // Pairs of neighbours that are joined, over all pairs (Watts & Strogatz, Nature 393, 440 (1998)).
+  // Rewired lattices are bipartite, so theirs is 0.
+  double triangles = 0;
+  // Squares that the site takes part in, over those it could take part in given its neighbours'
+  // degrees (Zhang et al., Physica A 387, 6869 (2008), eq. 2).
+  double squares = 0;
+};
+
+class ClusteringCounter {
+ public:
+  explicit ClusteringCounter(const Graph& graph)
+      : graph_(graph), paths_(graph.sites(), 0), near_(graph.sites(), 0) {}
+  // Cost: the degrees of the site's neighbours.
+  SiteClustering of(Site site);
+
+ private:
+  const Graph& graph_;
+  std::vector<std::uint32_t> paths_;  // [sites] of two steps from the site; 0 between calls
+  std::vector<std::uint8_t> near_;    // [sites] 1: a neighbour of the site; 0 between calls
+};
 
 // Distances from a site, 0xFFFFFFFF where there is no path. [sites]
 std::vector<std::uint32_t> distances_from(const Graph& graph, Site source);

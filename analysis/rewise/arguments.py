@@ -55,6 +55,13 @@ def text(name, value):
     return value
 
 
+def names(name, value):
+    """Texts, as a list; one text may hold several, between commas."""
+    if isinstance(value, str):
+        return value.split(",")
+    return [text(name, one) for one in value]
+
+
 def path(name, value):
     """A path as text."""
     try:

@@ -54,9 +54,11 @@ def results_html(results):
 
 
 def graph_html(graph):
-    rows = [["sites", "bonds", "rewired", "modified cells", "colours"],
-            [str(graph.sites), str(graph.bonds), str(len(graph.rewired) if graph.extents else 0),
-             str(len(graph.modified)), str(graph.colours)]]
+    shown = {"sites": graph.sites, "bonds": graph.bonds}
+    if graph.extents:
+        shown |= {"rewired": len(graph.rewired), "modified cells": len(graph.modified)}
+    shown["colours"] = graph.colours
+    rows = [list(shown), [str(number) for number in shown.values()]]
     page = f"<p>{html.escape(graph.title)}</p>" + table_html(rows)
     if graph.dim in (1, 2) and graph.bonds <= 20000:
         page += figure_html(lambda: graph.draw().figure)

@@ -55,6 +55,7 @@ class Task:
     configuration, provenance: dicts of texts ("lattice.p" -> "0.01").
     path: its file, which Results.load(), Graph.load() and Simulation.restore() take, in a pack too.
     purpose: in a study, what it was computed for (Study.tasks).
+    source: of an imported graph, its file.
     """
     path: pathlib.Path
     extents: list

@@ -162,15 +162,15 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
 }  // namespace
 
 std::vector<KeyTable> study_keys() {
-  return {
-      {"study", {"name", "seed"}},
-      {"lattice",
-       {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files", "first_site"}},
-      {"sampling",
-       {"engine", "schedule", "local", "cluster", "replicas", "temperatures", "temperature_tasks",
-        "equilibrate", "measure", "every", "target_error", "target_observables", "model", "q",
-        "few_cluster_tile", "few_cluster_flip", "method"}},
-      {"run", {"device", "threads", "checkpoint", "time_limit", "keep_states"}}};
+  return {{"study", {"name", "seed"}},
+          {"lattice",
+           {"dim", "sizes", "p", "rule", "graphs", "most_graphs", "more_sizes", "files",
+            "first_site", "ignore", "merge"}},
+          {"sampling",
+           {"engine", "schedule", "local", "cluster", "replicas", "temperatures",
+            "temperature_tasks", "equilibrate", "measure", "every", "target_error",
+            "target_observables", "model", "q", "few_cluster_tile", "few_cluster_flip", "method"}},
+          {"run", {"device", "threads", "checkpoint", "time_limit", "keep_states"}}};
 }
 
 std::string_view to_string(TcMethod method) { return kMethods[static_cast<std::size_t>(method)]; }

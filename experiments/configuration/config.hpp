@@ -13,8 +13,8 @@
 //               keep_states = true
 //
 // Only dim, sizes and p have no default. A sweep takes `files = ["a.edges", "b.graphml", "c.h5"]`
-// (and `first_site = 0` or 1) in their place: own graphs, each at the given temperatures.
-// `sizes` holds edges or lists of extents; `p` is a list or
+// (and `first_site = 0` or 1, `ignore = ["size"]`, `merge = true`) in their place: own graphs, each
+// at the given temperatures. `sizes` holds edges or lists of extents; `p` is a list or
 // {from, to, per_decade}; `temperatures` a list or {from, to, count}; `graphs` one number or one
 // per size: under a target_error those to begin with, 32 unless given (tc_target.hpp,
 // sweep_target.hpp; these alone heed most_graphs, the former more_sizes, the latter
@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "experiments/console/engine_choice.hpp"
+#include "graphs/graph_io.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise {
@@ -53,7 +54,7 @@ struct StudyConfig {
   std::vector<double> p;                          // ascending
   std::vector<std::size_t> p_given;               // [p] its place in the list that was given
   std::vector<std::filesystem::path> files;       // own graphs, absolute; then no sizes and p = {0}
-  std::optional<int> first_site;                  // of edge lists among them; nothing: unsaid
+  ReadOptions reading;                            // how they are read
   Rule rule = Rule::rewire;                       // the first of `rules`
   std::vector<Rule> rules{Rule::rewire};
   std::vector<std::uint32_t> graphs;                   // [size]

@@ -192,7 +192,20 @@ void read_files(const TomlSection& section, StudyConfig& config) {
     append_once(config.files, file, section.origin("files", entry), file.string());
   }
   if (section.has("first_site")) {
-    config.first_site = static_cast<int>(section.whole("first_site", 0, 1, 0));
+    config.reading.first_site =
+        section.whole("first_site", 0, 1, 0) == 0 ? FirstSite::zero : FirstSite::one;
+  }
+  config.reading.merge = section.flag("merge", false);
+  if (section.has("ignore")) {
+    for (const auto& entry : need_list(section, "ignore", "a list of names of attributes")) {
+      const auto* name = entry.as_string();
+      if (name == nullptr) {
+        section.fail("ignore", entry,
+                     fmt::format("{} where an attribute's name is expected", toml_type(entry)));
+      }
+      append_once(config.reading.ignore, name->get(), section.origin("ignore", entry),
+                  printable(name->get()));
+    }
   }
   config.p = {0};
   config.graphs.assign(config.files.size(), 1);
@@ -267,8 +280,9 @@ void read_temperature_tasks(const TomlSection& section, StudyConfig& config) {
 
 void read_lattice(const TomlSection& section, std::uint32_t graphs, StudyConfig& config) {
   if (section.has("files")) return read_files(section, config);
-  if (section.has("first_site")) {
-    throw Error(ExitCode::usage, section.origin("first_site") + ": is for files, not lattices");
+  for (const char* key : {"first_site", "ignore", "merge"}) {
+    if (!section.has(key)) continue;
+    throw Error(ExitCode::usage, section.origin(key) + ": is for files, not lattices");
   }
   const toml::node* sizes = section.find("sizes");
   const bool choose = sizes != nullptr && sizes->is_string() && section.text("sizes", "") == "auto";

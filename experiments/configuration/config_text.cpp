@@ -142,7 +142,16 @@ std::string to_toml(const StudyConfig& config) {
     std::vector<std::string> files;
     for (const auto& file : config.files) files.push_back(in_quotes(file.string()));
     out += fmt::format("[lattice]\nfiles = [{}]\n", fmt::join(files, ", "));
-    if (config.first_site) out += fmt::format("first_site = {}\n", *config.first_site);
+    const ReadOptions& reading = config.reading;
+    if (reading.first_site != FirstSite::unsaid) {
+      out += fmt::format("first_site = {}\n", reading.first_site == FirstSite::zero ? 0 : 1);
+    }
+    if (!reading.ignore.empty()) {
+      std::vector<std::string> names;
+      for (const auto& name : reading.ignore) names.push_back(in_quotes(name));
+      out += fmt::format("ignore = [{}]\n", fmt::join(names, ", "));
+    }
+    if (reading.merge) out += "merge = true\n";
     return out + "\n" + sampling_text(config);
   }
   const std::string list = fmt::format("[{}]", fmt::join(sizes, ", "));

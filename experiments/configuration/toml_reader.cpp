@@ -208,6 +208,8 @@ std::optional<std::uint64_t> TomlSection::whole_or_auto(std::string_view key, st
 }
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   CharacterCheck(text, file).run();
   try {
     return toml::parse(text, file);

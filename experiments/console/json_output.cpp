@@ -69,8 +69,9 @@ Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
   json["seed"] = lattice ? Json(graph.seed) : Json(nullptr);
   json["sites"] = graph.sites;
   json["bonds"] = graph.bonds;
-  json["modified"] = graph.modified;
-  json["rewired"] = rewired;
+  json["modified"] = lattice ? Json(graph.modified) : Json(nullptr);
+  json["rewired"] = lattice ? Json(rewired) : Json(nullptr);
+  if (!lattice) json["source"] = graph.source;
   return json;
 }
 

@@ -28,14 +28,28 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
   return spec;
 }
 
-void add_first_site(CLI::App& app, std::string& first_site, const char* file_option) {
-  add_text(app, "--first-site", first_site, "0|1", "number of the first site of an edge list [0]");
-  if (file_option[0] == '-') require(app, "--first-site", file_option);
+void add_graph_file_options(CLI::App& app, GraphFileOptions& o, const char* file_option) {
+  add_text(app, "--first-site", o.first_site, "0|1",
+           "number of the first site of an edge list [0]");
+  add_text(app, "--ignore", o.ignore, "NAME[,..]",
+           "attributes of the graph's file that are no part of\n"
+           "the model: passed over, whatever their values");
+  add_flag(app, "--merge", o.merge, "make one bond of several between the same two sites");
+  if (file_option[0] != '-') return;
+  for (const char* option : {"--first-site", "--ignore", "--merge"}) {
+    require(app, option, file_option);
+  }
 }
 
-FirstSite parse_first_site(const std::string& first_site) {
-  if (first_site.empty()) return FirstSite::unsaid;
-  return parse_whole(first_site, 0, 1, "--first-site") == 0 ? FirstSite::zero : FirstSite::one;
+ReadOptions read_options(const GraphFileOptions& o) {
+  ReadOptions options;
+  if (!o.first_site.empty()) {
+    options.first_site =
+        parse_whole(o.first_site, 0, 1, "--first-site") == 0 ? FirstSite::zero : FirstSite::one;
+  }
+  if (!o.ignore.empty()) options.ignore = split_list(o.ignore);
+  options.merge = o.merge;
+  return options;
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {

@@ -1,5 +1,5 @@
-// Options that several subcommands have, in one wording and read in one way: the lattice, the
-// model.
+// Options that several subcommands have, in one wording and read in one way: the lattice, graphs in
+// files, the model.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,16 @@ void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHe
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        bool packed = false);
 
-// --first-site beside `file_option`, for commands that read graphs; its value as the reader takes
-// it, Error(usage).
-void add_first_site(CLI::App& app, std::string& first_site, const char* file_option);
-FirstSite parse_first_site(const std::string& first_site);
+// How a graph's file is read.
+struct GraphFileOptions {
+  std::string first_site, ignore;
+  bool merge = false;
+};
+
+// --first-site, --ignore and --merge beside `file_option`; their values as the reader takes them,
+// Error(usage).
+void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char* file_option);
+ReadOptions read_options(const GraphFileOptions& options);
 
 struct ModelOptions {
   std::string model = "ising";

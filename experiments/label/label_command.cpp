@@ -61,7 +61,7 @@ AddedCommand add_label_command(CLI::App& program) {
   add_flag(app, "--equal", o.equal, "all pixels are there; equal neighbours are joined");
   add_flag(app, "--periodic", o.periodic, "the last pixel is the first one's neighbour");
   begin_group(app, "Graph");
-  add_first_site(app, o.first_site, "file");
+  add_graph_file_options(app, o.reading, "file");
   add_text(app, "--occupy", o.occupy, "P", "share of bonds drawn as occupied [all are]");
   add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of that draw");
   add_text(app, "--bonds", o.bonds, "FILE", "occupied bonds by number: a text, or FILE.h5:/path");

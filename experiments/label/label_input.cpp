@@ -29,7 +29,9 @@ PixelConnection connection_of(const LabelOptions& options, PixelConnection natur
                               std::string& words) {
   refuse("--occupy", options.occupy, "is for graphs, not images");
   refuse("--bonds", options.bonds, "is for graphs, not images");
-  refuse("--first-site", options.first_site, "is for graphs, not images");
+  refuse("--first-site", options.reading.first_site, "is for graphs, not images");
+  refuse("--ignore", options.reading.ignore, "is for graphs, not images");
+  refuse("--merge", options.reading.merge ? "given" : "", "is for graphs, not images");
   PixelConnection connection = natural;
   connection.periodic = options.periodic;
   if (options.equal) {
@@ -125,7 +127,7 @@ LabelInput read_graph_input(const LabelOptions& options) {
     refuse(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
   }
   if (!options.occupy.empty()) refuse("--bonds", options.bonds, "and --occupy exclude each other");
-  const Graph graph = read_graph(options.file, parse_first_site(options.first_site));
+  const Graph graph = read_graph(options.file, read_options(options.reading));
   LabelInput input{
       BondConfiguration(graph.lattice(), graph.sites()), graph.spec().extents, false, true,
       fmt::format("{}, {} sites, {} bonds", options.file, graph.sites(), graph.bonds())};

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "experiments/console/shared_options.hpp"
 #include "src/label/configuration.hpp"
 
 namespace rewise {
 
 struct LabelOptions {
-  std::string file, method = "fast", device = "auto", threshold, occupy, bonds, out, first_site;
+  std::string file, method = "fast", device = "auto", threshold, occupy, bonds, out;
+  GraphFileOptions reading;
   std::uint64_t seed = 1, tile = 0, repeat = 1;
   bool equal = false, periodic = false, json = false, overwrite = false;
 };

@@ -1,6 +1,8 @@
 // `rewise graph`: builds or reads a network, says what it looks like, writes it to a file.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "experiments/configuration/config.hpp"
@@ -20,33 +22,38 @@ constexpr std::uint64_t kMetricsUpTo = std::uint64_t{1} << 24;  // sites, where 
 constexpr const char* kAbout =
     "Build, inspect, export a network.\n\n"
     "Builds a rewired lattice (or reads a graph) and prints its size, its rewired\n"
-    "bonds and its metrics: degrees, components, path lengths, 4-cycle clustering.";
+    "bonds and its metrics: degrees, components, path lengths, clustering.";
 constexpr const char* kExamples = R"(
-Modified cells are sites whose neighbours are not those of the lattice. 4-cycle clustering,
-over up to 10000 sites: the squares that a site is on over those it could be on (Zhang et al.,
-Physica A 387, 6869 (2008), eq. 2); lattices have no triangles.
+Modified cells are sites whose neighbours are not those of the lattice. Clustering, over up to
+10000 sites: the pairs of a site's neighbours that are joined, over all pairs (lattices have no
+triangles: 0). 4-cycle clustering: the squares that a site is on over those it could be on
+(Zhang et al., Physica A 387, 6869 (2008), eq. 2).
 
 Graphs from elsewhere (--from, 'run --graph', 'tune --graph', 'label'): GraphML, and edge lists
-as NetworkX writes them, by numbers from 0 (or 1: --first-site 1) or names. All bonds are
-alike and no site has a field: weights other than 1, fields other than 0 and numbers of
-unknown meaning are an error that names them.
+by numbers from 0 (or 1: --first-site 1) or names; columns are separated by blanks and tabs,
+by commas or by semicolons; '#' and '%' begin comments; "# sites N" gives the number of sites.
+All bonds are alike and no site has a field: weights other than 1, fields other than 0 and
+numbers of unknown meaning are an error that names them (--ignore passes over those that are no
+part of the model).
 
 Examples:
   rewise graph --dim 2 --size 64 --p 0.01 --seed 1
   rewise graph --dim 3 --size 32,32,16 --p 1e-3 --rule swap --json
   rewise graph --dim 2 --size 32 --p 0.1 --out g.graphml
   rewise graph --dim 2 --size 64 --p 0.1 --bare --json
-  rewise graph --from friends.edges)";
+  rewise graph --from friends.edges
+  rewise graph --from gephi.graphml --ignore r,g,b,degree --merge)";
 
 struct GraphOptions {
   std::uint64_t dim = 2, seed = 1, sources = 16;
-  std::string size, p = "0", rule = "rewire", from, first_site, out, metrics = "auto";
+  std::string size, p = "0", rule = "rewire", from, out, metrics = "auto";
+  GraphFileOptions reading;
   bool json = false, overwrite = false, full = false, bare = false;
 };
 
 Graph make_graph(const GraphOptions& options) {
   if (!options.from.empty()) {
-    return read_graph(options.from, parse_first_site(options.first_site));
+    return read_graph(options.from, read_options(options.reading));
   }
   if (options.size.empty()) {
     throw Error(ExitCode::usage, "--size is missing (an even edge such as 64, or --from FILE)");
@@ -74,19 +81,21 @@ bool wants_metrics(const GraphOptions& options, const Graph& graph) {
   return false;
 }
 
-Json metrics_json(const GraphMetrics& m) {
+Json metrics_json(const GraphMetrics& m, bool lattice) {
   Json json;
   json["mean_degree"] = m.mean_degree;
   json["degree_variance"] = m.degree_variance;
   json["degree_counts"] = m.degree_counts;
-  json["modified_share"] = m.modified_share;
-  json["rewired_share"] = m.rewired_share;
+  json["modified_share"] = lattice ? Json(m.modified_share) : Json(nullptr);
+  json["rewired_share"] = lattice ? Json(m.rewired_share) : Json(nullptr);
   json["components"] = m.components;
   json["largest_component"] = m.largest_component;
   json["path_sources"] = m.path_sources;
-  json["mean_path"] = value_json({m.mean_path, m.mean_path_error});
+  const Value no_path{std::nan(""), std::nan("")};
+  json["mean_path"] = value_json(m.mean_path > 0 ? Value{m.mean_path, m.mean_path_error} : no_path);
   json["diameter"] = m.diameter;
   json["clustering_sites"] = m.clustering_sites;
+  json["clustering"] = value_json({m.clustering, m.clustering_error});
   json["square_clustering"] = value_json({m.square_clustering, m.square_clustering_error});
   return json;
 }
@@ -104,9 +113,16 @@ Json bare_json(const Graph& graph) {
           {"sites_with_d_ends", graph.weights().size()}};
 }
 
-// Without an error where all of the graph was seen, or where sites are all alike.
+// Without an error where all of the graph was seen, where sites are all alike, and of one sample.
 std::string metric_text(double value, double error) {
-  return error == 0 ? fmt::format("{:.6g}", value) : format_value({value, error});
+  const bool plain = error == 0 || !std::isfinite(error);
+  return plain ? fmt::format("{:.6g}", value) : format_value({value, error});
+}
+
+std::uint64_t isolated_sites(const Graph& graph) {
+  const auto sites = graph.modified_sites();
+  return static_cast<std::uint64_t>(std::count_if(
+      sites.begin(), sites.end(), [&](Site site) { return graph.degree(site) == 0; }));
 }
 
 void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
@@ -120,11 +136,15 @@ void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
              m.largest_component);
   if (m.path_sources > 0) {
     const bool exact = m.path_sources == sites;
-    fmt::print("mean path length     {} ({})\n", metric_text(m.mean_path, m.mean_path_error),
-               exact ? "exact" : fmt::format("from {} sampled sites", m.path_sources));
+    fmt::print("mean path length     {} ({})\n",
+               m.mean_path > 0 ? metric_text(m.mean_path, m.mean_path_error) : "-",
+               exact ? "exact"
+                     : fmt::format("from {} sampled {}", m.path_sources,
+                                   m.path_sources == 1 ? "site" : "sites"));
     fmt::print("diameter             {}{}\n", exact ? "" : "at least ", m.diameter);
   }
   if (m.clustering_sites > 0) {
+    fmt::print("clustering           {}\n", metric_text(m.clustering, m.clustering_error));
     fmt::print("4-cycle clustering   {}\n",
                metric_text(m.square_clustering, m.square_clustering_error));
   }
@@ -148,14 +168,16 @@ ExitCode run_graph(const GraphOptions& options) {
   const bool with_metrics = wants_metrics(options, graph);
   const GraphMetrics metrics = with_metrics ? metrics_of(graph, wanted) : GraphMetrics{};
   const std::string hash = graph_hash(graph);
+  const std::uint64_t isolated = isolated_sites(graph);
 
   if (options.json) {
     Json json;
     json["graph"] = graph_json(record, record.rewired());
+    json["graph"]["isolated"] = isolated;
     json["graph"]["colours"] = graph.colours();
     if (options.bare) json["graph"]["bare"] = bare_json(graph);
     json["graph"]["hash"] = hash;
-    json["metrics"] = with_metrics ? metrics_json(metrics) : Json(nullptr);
+    json["metrics"] = with_metrics ? metrics_json(metrics, !record.extents.empty()) : Json(nullptr);
     fmt::print("{}\n", json.dump(2));
     return ExitCode::done;
   }
@@ -163,7 +185,7 @@ ExitCode run_graph(const GraphOptions& options) {
     return all == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
   };
   fmt::print("{}\n", graph_title(record));
-  fmt::print("sites                {}\n", record.sites);
+  fmt::print("sites                {}\nisolated sites       {}\n", record.sites, isolated);
   fmt::print("bonds                {}", record.bonds);
   if (!record.extents.empty()) {
     fmt::print(", rewired {} ({:.3g} %)", record.rewired(),
@@ -173,8 +195,11 @@ ExitCode run_graph(const GraphOptions& options) {
     fmt::print(", removed {}\nends that stayed     {} (on {} sites)", graph.removed_bonds().size(),
                d_ends(graph), graph.weights().size());
   }
-  fmt::print("\nmodified cells       {} ({:.3g} %)\n", record.modified,
-             percent(record.modified, record.sites));
+  fmt::print("\n");
+  if (!record.extents.empty()) {
+    fmt::print("modified cells       {} ({:.3g} %)\n", record.modified,
+               percent(record.modified, record.sites));
+  }
   fmt::print("colours              {}{}\n", graph.colours(),
              graph.colours() == 2 ? " (bipartite)" : "");
   if (with_metrics) print_metrics(metrics, record.sites);
@@ -191,7 +216,7 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_text(app, "--from", options->from, "FILE",
            "read this graph (.edges, .graphml, .h5 or a\n"
            "task file) instead of building one");
-  add_first_site(app, options->first_site, "--from");
+  add_graph_file_options(app, options->reading, "--from");
   add_whole(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4");
   add_text(app, "--size", options->size, "L[,L..]",
            "edge, or one extent per direction: even, 4 or more");

@@ -22,10 +22,11 @@ void add_graph_options(CLI::App& app, RunOptions& o) {
   add_text(app, "--graph", o.graph, "FILE",
            "use this graph (.edges, .graphml, .h5) instead of\n"
            "building one");
-  add_first_site(app, o.first_site, "--graph");
+  add_graph_file_options(app, o.reading, "--graph");
   add_lattice_options(app, o);
   move_to_group(app, "Graph",
-                {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site"});
+                {"--dim", "--size", "--p", "--rule", "--graph-seed", "--graph", "--first-site",
+                 "--ignore", "--merge"});
 }
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {
@@ -164,8 +165,8 @@ std::optional<ClusterUpdate> run_cluster(const RunOptions& options) {
 TaskSpec run_spec(const RunOptions& options) {
   TaskSpec spec;
   if (!options.graph.empty()) {
-    spec.imported = std::make_shared<const Graph>(
-        read_graph(options.graph, parse_first_site(options.first_site)));
+    spec.imported =
+        std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE", options.engine == "packed");
     spec.graph.p = parse_p(options.p, "--p");

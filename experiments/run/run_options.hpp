@@ -15,7 +15,8 @@ namespace rewise {
 struct RunOptions : LatticeOptions, ModelOptions {
   std::uint64_t replicas = 32, equilibrate = 1000, measure = 1000, every = 1;
   std::uint64_t seed = 1, threads = 0, tile = 0, seed_tile = 0;
-  std::string graph, first_site, temperature, schedule = "1:1";
+  GraphFileOptions reading;
+  std::string graph, temperature, schedule = "1:1";
   std::string engine = "auto", device = "auto", local = "auto";
   std::string flip = number_text(EngineSpec{}.few_cluster_flip);
   std::string cluster, wolff_method, label_method, start = "mixed", out;

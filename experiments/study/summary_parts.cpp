@@ -150,11 +150,19 @@ std::string csv_header() {
   return out + "\n";
 }
 
+// In quotes where a text of its own would end the column (RFC 4180).
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
                      const SizeCurves& c) {
   std::string out;
   for (std::size_t t = 0; t < c.temperatures.size(); ++t) {
-    out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(), size_text(size),
+    out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(), csv_text(size_text(size)),
                        size.samples.sites, size.samples.graphs.size(), config.replicas,
                        size.plan.measure, c.temperatures[t]);
     for (const auto name : kFirstColumns) out += cell(c.of(name)[t]);

@@ -28,9 +28,10 @@ STUDY.toml is that of `rewise tc`, and dim, rule and schedule may be lists:
   [sampling]  schedule = ["1:1", "0:8"]   temperatures = {from = 2.0, to = 3.0, count = 21}
 
   [lattice]   files = ["a.edges", "b.graphml", "c.h5"]   first_site = 1
+              ignore = ["degree"]   merge = true
 
 Own graphs in place of lattices, as 'rewise run --graph' reads them, at temperatures that are
-given; first_site: what edge lists count from, where they do not say. Relative to STUDY.toml.
+given; first_site, ignore, merge: as its options, for all files. Relative to STUDY.toml.
 
 (one key per line, or several lines: it is TOML.) An edge in sizes means a lattice of
 each dimension, a list of extents one lattice. temperatures is a list, {from, to, count} or

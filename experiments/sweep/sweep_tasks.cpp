@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <set>
 
 #include "experiments/console/options.hpp"
 #include "graphs/graph_io.hpp"
@@ -11,17 +15,47 @@
 namespace rewise {
 namespace {
 
-// Short, where that tells it from the others.
-std::string file_name(const std::filesystem::path& file,
-                      const std::vector<std::filesystem::path>& all) {
-  const auto alike = std::count_if(all.begin(), all.end(),
-                                   [&](const auto& other) { return other.stem() == file.stem(); });
-  std::string name = alike > 1 ? file.string() : file.stem().string();
-  // It stands in tables, in summary.csv and in names of plots.
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == ',' || c == '/' || c == '"' || c <= ' '; },
-      '_');
-  return name;
+// The last `parts` of a path, or its stem, without what cannot stand in a plot's name or a table.
+std::string end_of_path(const std::filesystem::path& file, std::size_t parts) {
+  const std::vector<std::filesystem::path> all(file.begin(), file.end());
+  std::string text = file.stem().string();
+  if (parts > 0) {
+    text = all.back().string();
+    for (std::size_t k = 2; k <= std::min(parts, all.size()); ++k) {
+      text.insert(0, all[all.size() - k].string() + "/");
+    }
+  }
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c == '/' || c < ' ' || c == 127; }, '_');
+  return text;
+}
+
+// What tables, summary.csv and names of plots call each file: its name without the ending, or as
+// much of the end of its path as tells the files apart. Labels are for people: a graph is known by
+// its file's place in the list, a task by the hash of its graph.
+std::vector<std::string> file_labels(const std::vector<std::filesystem::path>& files) {
+  std::vector<std::size_t> parts(files.size(), 0);
+  std::vector<std::string> labels(files.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::map<std::string, std::size_t> count;
+    for (std::size_t k = 0; k < files.size(); ++k) {
+      labels[k] = end_of_path(files[k], parts[k]);
+      ++count[labels[k]];
+    }
+    for (std::size_t k = 0; k < files.size(); ++k) {
+      const auto most = static_cast<std::size_t>(std::distance(files[k].begin(), files[k].end()));
+      if (count[labels[k]] == 1 || parts[k] == most) continue;
+      ++parts[k];
+      changed = true;
+    }
+  }
+  std::set<std::string> used;  // "a/b" and "a_b" are still alike
+  for (std::string& label : labels) {
+    const std::string first = label;
+    for (int n = 2; !used.insert(label).second; ++n) label = fmt::format("{}-{}", first, n);
+  }
+  return labels;
 }
 
 }  // namespace
@@ -32,14 +66,17 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
   std::vector<std::optional<Schedule>> schedules(config().schedules.begin(),
                                                  config().schedules.end());
   if (schedules.empty()) schedules.emplace_back();
-  for (const auto& file : config().files) {
-    for (const auto& schedule : schedules) {
-      std::string label = config().files.size() > 1 ? file_name(file, config().files) : "";
+  const std::vector<std::string> names = file_labels(config().files);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const auto graph =
+        std::make_shared<const Graph>(read_graph(config().files[k].string(), config().reading));
+    for (const auto& schedule : schedules) {  // they share the graph
+      std::string label = names.size() > 1 ? names[k] : "";
       if (schedules.size() > 1) {
         label +=
             fmt::format("{}{}-{}", label.empty() ? "" : "-", schedule->local, schedule->cluster);
       }
-      open_file(file, schedule, label);
+      open_graph(graph, names[k], schedule, label);
     }
   }
   for (const int dim : dims) {
@@ -80,24 +117,13 @@ void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedul
   works.push_back(std::move(work));
 }
 
-void SweepTasks::open_file(const std::filesystem::path& file,
-                           const std::optional<Schedule>& schedule, const std::string& label) {
+void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
+                            const std::optional<Schedule>& schedule, const std::string& label) {
   SweepWork work;
   work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}};
-  // Several schedules share a graph.
-  for (const SweepWork& other : works) {
-    if (other.point.sizes.front().name == file_name(file, config().files)) {
-      work.imported = other.imported;
-    }
-  }
-  if (work.imported == nullptr) {
-    const FirstSite first = !config().first_site        ? FirstSite::unsaid
-                            : *config().first_site == 0 ? FirstSite::zero
-                                                        : FirstSite::one;
-    work.imported = std::make_shared<const Graph>(read_graph(file.string(), first));
-  }
+  work.imported = graph;
   SizeData size;
-  size.name = file_name(file, config().files);
+  size.name = name;
   size.hash = graph_hash(*work.imported);
   size.samples.sites = static_cast<double>(work.imported->sites());
   size.plan = first_plan(schedule, config().cluster, 0, size.samples.sites);

@@ -39,8 +39,8 @@ class SweepTasks : public TaskRunner {
  private:
   void open(int dim, Rule rule, const std::optional<Schedule>& schedule, double p,
             const std::string& label);
-  void open_file(const std::filesystem::path& file, const std::optional<Schedule>& schedule,
-                 const std::string& label);
+  void open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
+                  const std::optional<Schedule>& schedule, const std::string& label);
   // Those that one graph's result rests on: one, or more where temperatures were added.
   std::vector<StudyTask> tasks_of_graph(SweepWork& work, std::size_t size,
                                         std::uint32_t graph) const;

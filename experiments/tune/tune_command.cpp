@@ -55,7 +55,8 @@ Examples:
 
 struct TuneOptions : LatticeOptions, ModelOptions {
   std::uint64_t seed = 1, replicas = 0, threads = 0;
-  std::string graph, first_site, temperature, engine = "auto", device = "auto", local = "auto";
+  GraphFileOptions reading;
+  std::string graph, temperature, engine = "auto", device = "auto", local = "auto";
   std::string cluster = "auto", candidates, budget = "30s";
   std::string wolff_method, label_method, out, study;
   bool json = false, plots = true, keep_all = false, overwrite = false;
@@ -137,8 +138,8 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     temperatures = parse_temperatures(options.temperature, "--temperature");
   }
   if (imported) {
-    spec.imported = std::make_shared<const Graph>(
-        read_graph(options.graph, parse_first_site(options.first_site)));
+    spec.imported =
+        std::make_shared<const Graph>(read_graph(options.graph, read_options(options.reading)));
     if (spec.imported->spec().bare) {
       throw Error(ExitCode::usage,
                   fmt::format("--graph: {} is a lattice without its shortcuts, which `rewise run` "
@@ -327,7 +328,7 @@ ExitCode run_tune(const TuneOptions& options) {
 void add_setting_options(CLI::App& app, TuneOptions& o) {
   begin_group(app, "Setting");
   add_text(app, "--graph", o.graph, "FILE", "use this graph instead of building one");
-  add_first_site(app, o.first_site, "--graph");
+  add_graph_file_options(app, o.reading, "--graph");
   LatticeHelp help;
   help.p_type = "P[,P..]";
   help.p = "rewiring probabilities, 0..1; several make a scan";

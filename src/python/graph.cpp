@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "experiments/console/engine_choice.hpp"
+#include "graphs/attributes.hpp"
 #include "graphs/colouring.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
@@ -62,13 +63,13 @@ SharedGraph from_edges(const Edges& edges, std::uint64_t sites, const std::strin
   return shared;
 }
 
-SharedGraph read(const std::string& path, std::optional<int> first_site) {
-  const FirstSite first = !first_site        ? FirstSite::unsaid
-                          : *first_site == 0 ? FirstSite::zero
-                                             : FirstSite::one;
+SharedGraph read(const std::string& path, std::optional<int> first_site,
+                 const std::vector<std::string>& ignore, bool merge) {
+  ReadOptions options{.ignore = ignore, .merge = merge};
+  if (first_site) options.first_site = *first_site == 0 ? FirstSite::zero : FirstSite::one;
   SharedGraph shared;
   LongCall().run([&](const Listener&) {
-    shared.graph = std::make_shared<const Graph>(read_graph(path, first));
+    shared.graph = std::make_shared<const Graph>(read_graph(path, options));
   });
   return shared;
 }
@@ -119,8 +120,9 @@ nb::dict metrics(const SharedGraph& self, std::uint64_t path_sources,
   result["mean_degree"] = m.mean_degree;
   result["degree_variance"] = m.degree_variance;
   result["degree_counts"] = array_of(m.degree_counts);
-  result["modified_share"] = m.modified_share;
-  result["rewired_share"] = m.rewired_share;
+  const bool lattice = self.graph->lattice().dim > 0;
+  result["modified_share"] = lattice ? nb::cast(m.modified_share) : nb::none();
+  result["rewired_share"] = lattice ? nb::cast(m.rewired_share) : nb::none();
   result["components"] = m.components;
   result["largest_component"] = m.largest_component;
   result["path_sources"] = m.path_sources;
@@ -128,6 +130,8 @@ nb::dict metrics(const SharedGraph& self, std::uint64_t path_sources,
   result["mean_path_error"] = m.mean_path_error;
   result["diameter"] = m.diameter;
   result["clustering_sites"] = m.clustering_sites;
+  result["clustering"] = m.clustering;
+  result["clustering_error"] = m.clustering_error;
   result["square_clustering"] = m.square_clustering;
   result["square_clustering_error"] = m.square_clustering_error;
   return result;
@@ -139,11 +143,17 @@ void bind_graph(nb::module_& module) {
   static_assert(
       sizeof(RewiredBond) == 16 && offsetof(RewiredBond, a) == 8 && offsetof(RewiredBond, b) == 12,
       "graph.py reads these bytes");
+  nb::class_<Attributes>(module, "Attributes")
+      .def(nb::init<const std::vector<std::string>&>())
+      .def("see", [](Attributes& self, const std::string& owner, const std::string& name,
+                     const std::string& value) { self.see(owner, name, value, 0); })
+      .def("refuse", &Attributes::refuse);
   nb::class_<SharedGraph>(module, "Graph")
       .def_static("build", &built, nb::arg("extents"), nb::arg("p"), nb::arg("rule"),
                   nb::arg("seed"), nb::arg("bare") = false)
       .def_static("from_edges", &from_edges)
-      .def_static("read", &read, nb::arg("path"), nb::arg("first_site").none() = nb::none())
+      .def_static("read", &read, nb::arg("path"), nb::arg("first_site").none(), nb::arg("ignore"),
+                  nb::arg("merge"))
       .def("write",
            [](const SharedGraph& self, const std::string& path, bool overwrite, bool full) {
              nb::gil_scoped_release released;

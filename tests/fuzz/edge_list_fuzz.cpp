@@ -1,5 +1,5 @@
-// The reader of edge lists, fed with anything: the answer is a sound graph whose bonds read back
-// the same, or an Error(data) of one line that names the file.
+// The reader of edge lists, fed with anything: the answer is a sound graph that reads back the
+// same, or an Error(data) of one line that names the file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +16,7 @@ void require(bool good) {
 }
 
 std::string edges_of(const rewise::Graph& graph) {
-  std::string text;
+  std::string text = "# sites " + std::to_string(graph.sites()) + "\n";
   rewise::for_each_bond(graph, [&](rewise::Bond, rewise::Site a, rewise::Site b) {
     text += std::to_string(a) + ' ' + std::to_string(b) + '\n';
   });

@@ -12,13 +12,13 @@ using namespace rewise;
 
 namespace {
 
-Graph read(const std::string& text, FirstSite first = FirstSite::unsaid) {
+Graph read(const std::string& text, const ReadOptions& options = {}) {
   std::istringstream in(text);
-  return read_edge_list(in, "g.edges", first);
+  return read_edge_list(in, "g.edges", options);
 }
 
-oracle::Refusal refusal(const std::string& text, FirstSite first = FirstSite::unsaid) {
-  return oracle::refusal_of([&] { read(text, first); });
+oracle::Refusal refusal(const std::string& text, const ReadOptions& options = {}) {
+  return oracle::refusal_of([&] { read(text, options); });
 }
 
 }  // namespace
@@ -70,15 +70,15 @@ TEST_CASE("a list that counts from 1 is refused until it is said what it counts 
   const auto refused = refusal(ring);
   CHECK(refused.code == ExitCode::data);
   CHECK(refused.says("g.edges: sites are numbered 1 to 4: say --first-site 1"));
-  const Graph graph = read(ring, FirstSite::one);
+  const Graph graph = read(ring, {.first_site = FirstSite::one});
   CHECK(graph.sites() == 4);
   CHECK(oracle::all_bonds(graph) == std::vector<oracle::Pair>{{0, 1}, {1, 2}, {2, 3}, {3, 0}});
   CHECK(graph_hash(graph) == graph_hash(read("0 1\n1 2\n2 3\n3 0\n")));
-  CHECK(read(ring, FirstSite::zero).sites() == 5);
+  CHECK(read(ring, {.first_site = FirstSite::zero}).sites() == 5);
   // Another site is left out, too: nothing says what they are counted from.
   CHECK(read("1 2\n2 4\n").sites() == 5);
-  CHECK(read("1 2\n2 4\n", FirstSite::one).sites() == 4);
-  CHECK(refusal("0 1\n1 2\n", FirstSite::one).says("site 0 in a list"));
+  CHECK(read("1 2\n2 4\n", {.first_site = FirstSite::one}).sites() == 4);
+  CHECK(refusal("0 1\n1 2\n", {.first_site = FirstSite::one}).says("site 0 in a list"));
 }
 
 TEST_CASE("edge lists as NetworkX writes them: numbers with data, names, grids") {
@@ -132,6 +132,132 @@ TEST_CASE("names and numbers do not mix, and names are told in errors") {
   CHECK(refusal("a a\n").says("site a is joined to itself"));
   CHECK(refusal("(0, 1 (1, 2)\n").says("a bad line"));
   CHECK(refusal("a " + std::string(300, 'b') + "\n").says("a name of over 256 characters"));
+}
+
+TEST_CASE("columns end with blanks and tabs, with commas or with semicolons, all alike in a file") {
+  const std::vector<oracle::Pair> triangle{{0, 1}, {1, 2}, {2, 0}};
+  for (const char* text :
+       {"alice, bob\nbob, carol\ncarol, alice\n", "alice,bob\nbob ,carol\n carol ,\talice \r\n",
+        "alice;bob\nbob; carol;1\ncarol;alice;\n", "alice\tbob\nbob carol\ncarol \t alice\n",
+        "% sym unweighted\nalice bob\nbob carol % a remark\ncarol alice # another\n",
+        "\"alice\",\"bob\"\nbob,'carol'\ncarol,alice\n",
+        "alice,bob,{'a': 'x'}\nbob,carol,{}\ncarol,alice\n", "0,1\n1, 2\n2 ,0,1.0\n",
+        "0;1;1\n1;2\n2;0\n", "0\t1\n1\t2\n2\t0\n", "\"a, b\" c\nc d\nd \"a, b\"\n",
+        "J\xC3\xBCrgen,\xE6\xB1\x89\n\xE6\xB1\x89,zoe\nzoe,J\xC3\xBCrgen\n"}) {
+    INFO(text);
+    const Graph graph = read(text);
+    CHECK(graph.sites() == 3);
+    CHECK(oracle::all_bonds(graph) == triangle);
+  }
+  for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
+           {"0,1\n1 2\n", "g.edges:2: a bad line: a blank after '1', but line 1 has ','"},
+           {"0 1\n1,2\n", "g.edges:2: a bad line: ',' after '1', but line 1 has a blank"},
+           {"# x\na;b\nb,c\n", "g.edges:3: a bad line: ',' after 'b', but line 2 has ';'"},
+           {"a,b c\n", "g.edges:1: a bad line: a blank after 'b'"},
+           {"New York,Boston\n", "g.edges:1: a bad line: ',' after 'York'"},
+           {"0,1\n1,,2\n",
+            "g.edges:2: a bad line: two site numbers, or two names, are expected, but "
+            "',' follows after '1'"},
+           {"0,\n", "the line ends after '0'"},
+           {"0|1\n", "'|' follows after '0'"},
+           {"0 @1\n", "'@' follows after '0'"},
+           {"alice\xEF\xBC\x8C bob\n", "no name"},
+           {"alice\xC2\xA0"
+            "bob carol\n",
+            "within the name"},
+           {"alice: bob\n", "':' ends the name 'alice:'"},
+           {"a b#c\n", "'#' within the name 'b#c'"},
+           {"Source,Target\nalice,bob\n", "g.edges:1: 'Source' and 'Target' look like the header"},
+           {"% bip unweighted\n1 1\n", "g.edges:1: '% bip'"},
+           {"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n",
+            "g.edges:1: a file of Matrix Market"}}) {
+    const auto refused = refusal(text);
+    INFO(text << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says(said == "no name" ? "within the name" : said));
+    CHECK(refused.text.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("the third column is a weight, further ones are named, and --ignore passes over them") {
+  const std::string konect = "% sym weighted\n1 2 1 1082040961\n2 3 1 1082040962\n3 1 4\n";
+  const auto refused = refusal(konect);
+  CHECK(refused.code == ExitCode::data);
+  CHECK(
+      refused.says("g.edges:2: a bad line: '1082040961' in column 4 (in lists of KONECT the time"));
+  CHECK(refused.says("--ignore column4"));
+  const ReadOptions time{.first_site = FirstSite::one, .ignore = {"column4"}};
+  CHECK(refusal(konect, time).says("g.edges:4: a bad line: '4' in column 3, the weight of a bond"));
+  CHECK(read(konect, {.first_site = FirstSite::one, .ignore = {"column4", "weight"}}).sites() == 3);
+  CHECK(refusal("0 1 1 2 3\n", {.ignore = {"column4"}}).says("'3' in column 5"));
+  CHECK(read("0 1 1 2 3\n", {.ignore = {"column4", "column5"}}).bonds() == 1);
+}
+
+TEST_CASE("'# sites N' gives the number of sites, and fits the bonds") {
+  CHECK(read("# sites 5\n0 1\n").sites() == 5);
+  CHECK(read("0 1\n  # sites 5 \r\n").sites() == 5);
+  CHECK(read("# sites 5\n1 2\n2 3\n3 4\n").sites() == 5);  // site 0 has no bond
+  CHECK(read("# sites 3\n").bonds() == 0);
+  CHECK(read("# sites 4\na b\n").sites() == 4);
+  CHECK(read("# sites 4\n1 2\n2 3\n3 4\n", {.first_site = FirstSite::one}).sites() == 4);
+  CHECK(read("# sites 70000\n0 69999\n").sites() == 70000);
+  CHECK(read("# sites: 5\n0 1 # sites 7\n# Sites 5\n#sites 9\n").sites() == 2);  // others' remarks
+  CHECK(refusal("# sites 4\n1 2\n2 3\n3 4\n").says("say --first-site 1"));
+  CHECK(refusal("# sites 3\n0 1\n1 3\n")
+            .says("g.edges:1: '# sites 3', but the bonds join 4 sites (line 3)"));
+  CHECK(refusal("# sites 3\n# sites 4\n0 1\n")
+            .says("g.edges:2: '# sites 4', but line 1 has '# sites 3'"));
+  CHECK(refusal("# sites 99999999\n0 1\n").says("g.edges:1: 99999999 sites for 1 bonds"));
+  CHECK(refusal("# sites 99999999999\n0 1\n").says("g.edges:1: too many sites"));
+}
+
+TEST_CASE("double bonds are one bond where they are to be merged") {
+  const std::string text = "0 1\n1 0\n1 2\n0 1\n";
+  CHECK(refusal(text).says("in line 1 (--merge makes one bond of them)"));
+  CHECK(oracle::all_bonds(read(text, {.merge = true})) ==
+        std::vector<oracle::Pair>{{0, 1}, {1, 2}});
+  CHECK(refusal("0 1\n1 1\n", {.merge = true}).says("joined to itself"));
+}
+
+TEST_CASE("numbers are read as people and programs write them") {
+  for (const char* one : {"1", "1.", "1.0", "+1", "1e0", "0x1p+0", "1.0D+00", "np.float64(1.0)",
+                          "np.int64(1)", "True", "np.True_", "Decimal('1.0')", "'1'"}) {
+    INFO(one);
+    CHECK(read("a b {'weight': " + std::string(one) + "}\n").bonds() == 1);
+  }
+  CHECK(read("a b 0x1p+0\nb c True\n").bonds() == 2);
+  for (const char* other : {"-1", "0x1p+1", "exp(1)", "np.float64(0.5)", "False", "[1, 1]", "1e999",
+                            "\xE2\x88\x92"
+                            "1",
+                            "None", "one"}) {
+    const auto refused = refusal("a b {'weight': " + std::string(other) + "}\n");
+    INFO(other);
+    CHECK(refused.says("edge attribute \"weight\""));
+  }
+}
+
+TEST_CASE("any attribute that holds numbers is refused, however it is written, unless ignored") {
+  for (const char* value :
+       {"-1", "'-1'", "-1.", "np.int8(-1)", "[-1, 1]", "(1, 2)", "array([1., 2.])",
+        "\xE2\x88\x92"
+        "1",
+        "0x1p+0", "-1e999"}) {
+    const std::string text = "a b {'sign': " + std::string(value) + ", 'kind': 'x'}\n";
+    const auto refused = refusal(text);
+    INFO(text << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says("edge attribute \"sign\" ("));
+    CHECK(refused.says("--ignore sign passes over"));
+    CHECK(read(text, {.ignore = {"sign"}}).bonds() == 1);
+  }
+  for (const char* value : {"'friend'", "True", "None", "'Room 5'", "(0, {'a': [1, 2]})", "''"}) {
+    INFO(value);
+    CHECK(read("a b {'sign': " + std::string(value) + "}\n").bonds() == 1);
+  }
+  CHECK(refusal("a b {'x y': 1, 'my field': 2, 'z\xC3\xBC': 3}\n")
+            .says("--ignore 'my field,x y,z\xC3\xBC' passes"));
+  CHECK(read("a b {'my field': 2, 'z\xC3\xBC': 3}\n", {.ignore = {"my field", "z\xC3\xBC"}})
+            .bonds() == 1);
 }
 
 TEST_CASE("a line of any length costs no memory of its own") {

@@ -27,9 +27,23 @@ std::vector<oracle::Pair> bonds_by_boost(const std::string& text) {
   return bonds;
 }
 
-Graph from_graphml(const std::string& text) {
+Graph from_graphml(const std::string& text, const ReadOptions& options = {}) {
   std::istringstream in(text);
-  return read_graphml(in, "bad.graphml");
+  return read_graphml(in, "bad.graphml", options);
+}
+
+oracle::Refusal refusal(const std::string& text, const ReadOptions& options = {}) {
+  return refusal_of([&] { from_graphml(text, options); });
+}
+
+const std::string kHead = "<graphml><graph edgedefault=\"undirected\">";
+const std::string kNodes = "<node id=\"a\"/>\n<node id=\"b\"/>", kTail = "</graph></graphml>";
+const std::string kBond = "<edge source=\"a\" target=\"b\"/>";
+
+std::string utf16(const std::string& ascii) {
+  std::string text = "\xFF\xFE";
+  for (const char c : ascii) text += {c, '\0'};
+  return text;
 }
 
 }  // namespace
@@ -47,7 +61,7 @@ TEST_CASE("GraphML is read as Boost.Graph reads it") {
 
 TEST_CASE("GraphML from elsewhere: named nodes, other attributes, prefixes, edges before nodes") {
   const std::string text = R"(<?xml version="1.0" encoding="UTF-8"?>
-<!-- a > path <of> three -- nodes -->
+<!-- a > path <of> three nodes -->
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="w" for="edge" attr.name="weight" attr.type="double"><default>1</default></key>
   <key id="x" for="graph" attr.name="x" attr.type="string"/>
@@ -137,8 +151,193 @@ TEST_CASE("couplings, fields and unknown numbers in GraphML are refused by name"
     CHECK(refused.text.find('\n') == std::string::npos);
   }
   CHECK(refusal(key("s", "node", "colour", "int") + key("c", "edge", "club", "string"),
-                data("s", "3"), data("c", "9"))
+                data("s", "3"), data("c", "nine"))
             .code == ExitCode::done);
+}
+
+TEST_CASE("numbers in GraphML are refused whatever their declared type, unless they are ignored") {
+  const auto text = [](const std::string& type, const std::string& value,
+                       const std::string& of = "edge") {
+    return "<graphml>\n<key id=\"d0\" for=\"" + of + "\" attr.name=\"sign\"" + type + "/>" +
+           "<graph edgedefault=\"undirected\">" +
+           (of == "graph" ? "<data key=\"d0\">" + value + "</data>" : "") + kNodes +
+           "<edge source=\"a\" target=\"b\">" +
+           (of == "edge" ? "<data key=\"d0\">" + value + "</data>" : "") + "</edge>" + kTail;
+  };
+  for (const char* type : {"int", "integer", "short", "long", "float", "double", "decimal",
+                           "string", "boolean", "xs:int", "vector_double", "python::object", ""}) {
+    const std::string typed = *type ? " attr.type=\"" + std::string(type) + "\"" : "";
+    for (const char* value : {"-1", " -1. ", "0x1p+0", "1, -1", "[1, -1]", "-1D0"}) {
+      const auto refused = refusal(text(typed, value));
+      INFO(type << " " << value << ": " << refused.text);
+      CHECK(refused.code == ExitCode::data);
+      CHECK(refused.says("edge attribute \"sign\" ("));
+      CHECK(refused.says("--ignore sign passes over"));
+      CHECK(from_graphml(text(typed, value), {.ignore = {"other", "sign"}}).bonds() == 1);
+    }
+  }
+  CHECK(refusal(text("", "-1", "graph")).says("graph attribute \"sign\" (-1 in line 2)"));
+  CHECK(from_graphml(text("", "true")).bonds() == 1);
+  CHECK(from_graphml(text("", "friend")).bonds() == 1);
+  // No GraphML, but written by hand.
+  const std::string edge = "<edge source=\"a\" target=\"b\" ";
+  CHECK(refusal(kHead + kNodes + edge + "weight=\"-1\"/>" + kTail)
+            .says("edge attribute \"weight\" (-1 in line 2)"));
+  CHECK(refusal(kHead + "<node id=\"c\" h=\"0.5\"/>" + kTail).says("node attribute \"h\" (0.5 in"));
+  CHECK(from_graphml(kHead + kNodes + edge + "weight=\"1\" id=\"7\" xml:id=\"8\" label=\"9\"/>" +
+                     kTail)
+            .bonds() == 1);
+}
+
+TEST_CASE("an export of Gephi is read when its colours and statistics are ignored") {
+  const auto key = [](const std::string& id, const std::string& of, const std::string& type) {
+    return "<key attr.name=\"" + id + "\" attr.type=\"" + type + "\" for=\"" + of + "\" id=\"" +
+           id + "\"/>";
+  };
+  const std::string text =
+      "<graphml>\n" + key("label", "node", "string") + key("Edge Id", "edge", "string") +
+      key("weight", "edge", "double") + key("r", "node", "int") + key("b", "node", "int") +
+      key("Degree", "node", "int") + "<graph edgedefault=\"undirected\">" + kNodes +
+      "<node id=\"c\"><data key=\"label\">3</data><data key=\"r\">9"
+      "</data><data key=\"b\">8</data><data key=\"Degree\">1</data></node><edge id=\"5\" "
+      "source=\"a\" target=\"b\">"
+      "<data key=\"Edge Id\">5</data><data key=\"weight\">1.0</data></edge>" +
+      kTail;
+  CHECK(refusal(text).says("--ignore Degree,b,r passes over"));
+  CHECK(from_graphml(text, {.ignore = {"Degree", "b", "r"}}).sites() == 3);
+}
+
+TEST_CASE("defaults count where an element takes them") {
+  const auto text = [](const std::string& key, const std::string& data) {
+    return "<graphml>\n<key id=\"w\" " + key + " attr.name=\"weight\"><default>2</default></key>" +
+           "<graph edgedefault=\"undirected\">" + kNodes + "<edge source=\"a\" target=\"b\">" +
+           data + "</edge>" + kTail;
+  };
+  CHECK(refusal(text("for=\"edge\"", "")).says("edge attribute \"weight\" (2 in line 2)"));
+  CHECK(refusal(text("for=\"node\"", "")).says("node attribute \"weight\" (2 in line 2)"));
+  CHECK(refusal(text("for=\"all\"", "")).says("edge attribute \"weight\" (2 in line 2)"));
+  CHECK(from_graphml(text("for=\"edge\"", "<data key=\"w\">1</data>")).bonds() == 1);
+  CHECK(from_graphml(text("for=\"port\"", "")).bonds() == 1);
+  CHECK(from_graphml("<graphml><key id=\"w\" for=\"edge\"><default>2</default></key>"
+                     "<graph edgedefault=\"undirected\">" +
+                     kNodes + kTail)
+            .bonds() == 0);
+}
+
+TEST_CASE("drawings of yEd are no numbers of the model, and hide none") {
+  const auto text = [](const std::string& keys, const std::string& data) {
+    return "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" "
+           "xmlns:y=\"http://www.yworks.com/xml/graphml\">" +
+           keys + "<graph edgedefault=\"undirected\"><node id=\"a\">" + data +
+           "</node><node id=\"b\"/>" + kBond + kTail;
+  };
+  const std::string graphics = "<key for=\"node\" id=\"d6\" yfiles.type=\"nodegraphics\"/>";
+  const std::string shape =
+      "<y:ShapeNode><y:NodeLabel x=\"3\">1</y:NodeLabel><y:data key=\"w\">2</y:data>"
+      "<y:node id=\"z\"/></y:ShapeNode>";
+  CHECK(from_graphml(text(graphics, "<data key=\"d6\">" + shape + "</data>")).sites() == 2);
+  CHECK(from_graphml(text(graphics, "<data key=\"d6\"> " + shape + "2" + shape + " </data>"))
+            .sites() == 2);
+  CHECK(refusal(text("<key for=\"node\" id=\"d6\" attr.name=\"h\"/>",
+                     "<data key=\"d6\">" + shape + "</data>"))
+            .says("node attribute \"h\""));
+  CHECK(from_graphml(
+            text("", "<data key=\"d6\"><svg xmlns=\"http://www.w3.org/2000/svg\">5</svg></data>"))
+            .sites() == 2);
+  CHECK(
+      refusal(text("", "<data key=\"d6\"><v>-1</v></data>")).says("node attribute \"d6\" (-1 in"));
+  CHECK(refusal(text("", "<y:x/><data key=\"h\">1</data>")).says("node attribute \"h\" (1 in"));
+}
+
+TEST_CASE("XML is read as XML: references, entities, encodings, booleans") {
+  const auto pair = [](const std::string& id, const std::string& again) {
+    return kHead + "<node id=\"" + id + "\"/><node id=\"b\"/><edge source=\"" + again +
+           "\" target=\"b\"/>" + kTail;
+  };
+  CHECK(from_graphml(pair("R&#38;D", "R&amp;D")).bonds() == 1);
+  CHECK(from_graphml(pair("J&#252;rgen", "J\xC3\xBCrgen")).bonds() == 1);
+  CHECK(from_graphml(pair("&#x6c49;", "\xE6\xB1\x89")).bonds() == 1);
+  CHECK(from_graphml(utf16(pair("a", "a"))).bonds() == 1);
+  CHECK(from_graphml("\xEF\xBB\xBF" + pair("a", "a")).bonds() == 1);
+  CHECK(from_graphml("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>" +
+                     pair("J\xFCrgen", "J&#252;rgen"))
+            .bonds() == 1);
+  CHECK(from_graphml("<!DOCTYPE graphml [<!ENTITY rd \"R&#38;#38;D\">]>" + pair("R&amp;D", "&rd;"))
+            .bonds() == 1);
+  const std::string outer =
+      "<!DOCTYPE graphml SYSTEM \"http://graphml.graphdrawing.org/dtds/1.0rc/graphml.dtd\">";
+  CHECK(from_graphml(outer + pair("R&amp;D", "R&#38;D")).bonds() == 1);
+  CHECK(from_graphml(kHead + "<node xml:id=\"x\" id=\"a\"/><node id=\"b\"/>" + kBond + kTail)
+            .bonds() == 1);
+
+  const auto directed = [](const std::string& of_graph, const std::string& of_edge) {
+    return "<graphml><graph" + of_graph + ">" + kNodes + "<edge" + of_edge +
+           " source=\"a\" target=\"b\"/>" + kTail;
+  };
+  for (const char* word : {"false", "0", " false "}) {
+    const std::string no = " directed=\"" + std::string(word) + "\"";
+    CHECK(from_graphml(directed(" edgedefault=\"undirected\"", no)).bonds() == 1);
+    CHECK(from_graphml(directed(" edgedefault=\"directed\"", no)).bonds() == 1);
+  }
+  for (const char* word : {"true", "1"}) {
+    CHECK(
+        refusal(directed(" edgedefault=\"undirected\"", " directed=\"" + std::string(word) + "\""))
+            .says("bad.graphml:2: the edge from node \"a\" to \"b\" is directed"));
+  }
+  CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("edgedefault=\"undirected\""));
+  CHECK(refusal(directed(" edgedefault=\"undirected\"", " directed=\"maybe\""))
+            .says("directed=\"maybe\""));
+
+  // What must not be followed, and what must end.
+  std::string laughs = "<!DOCTYPE graphml [<!ENTITY l0 \"" + std::string(1000, 'x') + "\">";
+  for (int k = 1; k < 12; ++k) {
+    laughs += "<!ENTITY l" + std::to_string(k) + " \"";
+    for (int n = 0; n < 10; ++n) laughs += "&l" + std::to_string(k - 1) + ";";
+    laughs += "\">";
+  }
+  std::string chain = "<!DOCTYPE graphml [<!ENTITY c0 \"x\">";
+  for (int k = 1; k < 100000; ++k) {
+    chain += "<!ENTITY c" + std::to_string(k) + " \"&c" + std::to_string(k - 1) + ";\">";
+  }
+  for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
+           {"<!DOCTYPE graphml [<!ENTITY e SYSTEM \"file:///etc/passwd\">]>" + pair("a", "a"),
+            "bad.graphml:1: the entity 'e' is in another file, 'file:///etc/passwd'"},
+           {"<!DOCTYPE graphml [<!ENTITY % e SYSTEM \"x.dtd\"> %e;]>" + pair("a", "a"),
+            "the entity 'e'"},
+           {outer + pair("a&uuml;", "a&auml;"), "the entity '&uuml;' is not declared here"},
+           {outer + kHead + "<node id=\"a\"><desc>&uuml;</desc></node>" + kTail,
+            "the entity '&uuml;'"},
+           {pair("a&uuml;", "a"), "undefined entity"},
+           {laughs + "]>" + pair("a", "a&l11;"), "not GraphML: limit on input amplification"},
+           {laughs + "]>" + kHead + "<desc>&l11;</desc>" + kTail,
+            "not GraphML: limit on input amplification"},
+           {chain + "]>" + kHead + "<desc>&c99999;</desc>" + kTail, "more than 1000 entities"},
+           {"<graphml><!--" + std::string(4 << 20, 'x') + "--></graphml>",
+            "tag or comment of over"},
+           {"<graphml a=\"" + std::string(4 << 20, 'x'), "tag or comment of over"}}) {
+    const auto refused = refusal(text);
+    INFO(text.substr(0, 200) << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says(said));
+    CHECK(refused.text.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("messages name line, identifier and character, and double bonds may be merged") {
+  CHECK(refusal(kHead + kNodes + "\n<edge source=\"a\" target=\"\"/>" + kTail)
+            .says("bad.graphml:3: an edge joins node \"\", which is not declared"));
+  CHECK(refusal(kHead + "<edge source=\"a\" target=\"c\"/>\n" + kNodes + kBond + kTail)
+            .says("bad.graphml:1: an edge joins node \"c\", which is not declared"));
+  CHECK(
+      refusal(kHead + kNodes + "\n<edge source=a/>" + kTail)
+          .says("bad.graphml:3: not GraphML: not well-formed (invalid token) (column 14, at 'a')"));
+  CHECK(refusal(kHead + "\n<node id=\"\xFC\"/>" + kTail).says("at the byte 0xfc"));
+  const std::string twice = kHead + kNodes + kBond + "\n<edge source=\"b\" target=\"a\"/>" + kTail;
+  CHECK(refusal(twice).says(
+      "bad.graphml:3: nodes \"b\" and \"a\" are joined already, in line 2 (--merge"));
+  CHECK(from_graphml(twice, {.merge = true}).bonds() == 1);
+  const auto control = refusal(kHead + "<node id=\"x&#10;y\"/>" + "<node id=\"x&#10;y\"/>" + kTail);
+  CHECK(control.says("node \"x?y\" twice"));
 }
 
 TEST_CASE("unfit GraphML is refused with the file's name, in one line") {
@@ -178,7 +377,7 @@ TEST_CASE("unfit GraphML is refused with the file's name, in one line") {
            "<graphml><graph edgedefault=\"directed\">" + nodes + bond + tail,
            "<graphml><graph>" + nodes + bond + tail,
            "<graphml><graph edgedefault=\"undirected>" + nodes + bond + tail,
-           "<!DOCTYPE x [<!ENTITY a \"b\">]>" + head + nodes + tail,
+           "<!DOCTYPE x [<!ENTITY a SYSTEM \"b\">]>" + head + nodes + tail,
            "<graphml " + std::string(100000, 'x') + "=\"\"/>",
            deep}) {
     const auto refused = refusal_of([&] { from_graphml(text); });

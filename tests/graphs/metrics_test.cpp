@@ -1,4 +1,5 @@
-// Metrics against brute force: Floyd-Warshall distances, squares counted from the adjacency matrix.
+// Metrics against brute force: Floyd-Warshall distances, triangles and squares counted from the
+// adjacency matrix.
 #include "graphs/metrics.hpp"
 
 #include <cmath>
@@ -48,6 +49,19 @@ double squares_by_definition(std::size_t site, const std::vector<std::vector<std
   return possible > 0 ? squares / possible : 0;
 }
 
+// Watts & Strogatz (1998): joined pairs of neighbours over all pairs.
+double triangles_by_definition(std::size_t site, const std::vector<std::vector<std::uint32_t>>& d) {
+  double joined = 0, pairs = 0;
+  for (std::size_t v = 0; v < d.size(); ++v) {
+    for (std::size_t w = 0; w < v; ++w) {
+      if (d[site][v] != 1 || d[site][w] != 1) continue;
+      joined += d[v][w] == 1;
+      ++pairs;
+    }
+  }
+  return pairs > 0 ? joined / pairs : 0;
+}
+
 void check_against_brute_force(const Graph& graph) {
   const auto bonds = oracle::all_bonds(graph);
   const auto d = floyd_warshall(graph.sites(), bonds);
@@ -66,9 +80,10 @@ void check_against_brute_force(const Graph& graph) {
   CHECK(metrics.mean_degree == Approx(mean / n));
   CHECK(metrics.degree_variance == Approx(square / n - mean * mean / n / n).margin(1e-12));
 
+  ClusteringCounter counter(graph);
   std::set<std::vector<bool>> components;
   std::size_t largest = 0;
-  double lengths = 0, pairs = 0, clustering = 0;
+  double lengths = 0, pairs = 0, clustering = 0, triangles = 0;
   std::uint32_t diameter = 0;
   for (std::size_t u = 0; u < d.size(); ++u) {
     std::vector<bool> reached;
@@ -84,7 +99,10 @@ void check_against_brute_force(const Graph& graph) {
     components.insert(reached);
     largest = std::max(largest, size);
     clustering += squares_by_definition(u, d) / n;
-    CHECK(square_clustering_of(graph, static_cast<Site>(u)) ==
+    triangles += triangles_by_definition(u, d) / n;
+    CHECK(counter.of(static_cast<Site>(u)).triangles ==
+          Approx(triangles_by_definition(u, d)).margin(1e-12));
+    CHECK(counter.of(static_cast<Site>(u)).squares ==
           Approx(squares_by_definition(u, d)).margin(1e-12));
   }
   CHECK(metrics.components == components.size());
@@ -94,6 +112,8 @@ void check_against_brute_force(const Graph& graph) {
   CHECK(metrics.mean_path_error == 0);
   CHECK(metrics.square_clustering == Approx(clustering).margin(1e-12));
   CHECK(metrics.square_clustering_error == 0);
+  CHECK(metrics.clustering == Approx(triangles).margin(1e-12));
+  CHECK(metrics.clustering_error == 0);
   CHECK(metrics.modified_share == Approx(static_cast<double>(graph.modified_sites().size()) / n));
 }
 

@@ -57,6 +57,24 @@ TEST_CASE("validate: faulty bonds are found and named") {
   CHECK(contains(verdict_on({{72, 6, 0}}), "both join"));  // an added bond on a lattice bond
 }
 
+TEST_CASE("validate: faults at a hub are found") {
+  const Site leaves = 1000;
+  std::vector<RewiredBond> bonds;
+  std::vector<std::uint8_t> colours{0};
+  for (Site leaf = 1; leaf <= leaves; ++leaf) {
+    bonds.push_back({leaf - 1, leaf % 2 == 0 ? 0 : leaf, leaf % 2 == 0 ? leaf : 0});
+    colours.push_back(1);
+  }
+  Graph star(leaves + 1, bonds, colours, 2, "");
+  CHECK(verdict(star) == "");
+  Graph moved = star;  // an entry of the hub names another bond
+  GraphPeer::neighbour_bonds(moved)[500] = 3;
+  CHECK(contains(verdict(moved), "but not back"));
+  Graph lost = star;  // and another leaf
+  GraphPeer::neighbours(lost)[500] = 7;
+  CHECK(verdict(lost) != "");
+}
+
 TEST_CASE("validate: the pair of a bond that moved away is free") {
   CHECK(verdict_on({{0, 0, 22}, {8, 0, 1}}) == "");
 }

@@ -453,6 +453,28 @@ class Study(InFolder):
         self.assertEqual(names, ["crossings-p0.03", "thermodynamics-p0.03", "tau-p0.03"])
         plot_style.plt.close("all")
 
+    def test_an_imported_graph_is_drawn_with_its_name(self):
+        for graph, label, name in (("M\u00fcller $1", "", "M\u00fcller $1"),
+                                   ("a b", "a b-1-1", "a b-1-1"), ("a", "1-1", "a-1-1")):
+            summary = synthetic.summary(ps=(0.0,), sizes=(16,))
+            summary["kind"] = "sweep"
+            for key in ("tc0", "local_exponents", "power_laws"):
+                del summary[key]
+            point = summary["points"][0]
+            for key in ("crossings", "tc", "shift", "binder_limit", "binder_expected", "tc_exact"):
+                del point[key]
+            point |= {"rule": "imported", "dim": 0, "label": label, "schedule": "1:1"}
+            point["sizes"][0] |= {"extents": [], "graph": graph}
+            figures = list(plot_study.figures(summary))
+            self.assertEqual([stem for _, stem in figures],
+                             [f"{kind}-{name}" for kind in ("crossings", "thermodynamics", "tau")])
+            for figure, _ in figures:
+                text = [item.get_text() for axes in figure.axes for item in
+                        axes.findobj(plot_style.plt.Text)]
+                self.assertTrue(any(graph.replace("$", r"\$") in one for one in text), text)
+                self.assertFalse(any("p = 0" in one for one in text), text)
+            plot_style.plt.close("all")
+
     def test_tau_int_stands_over_what_its_measurements_can_show(self):
         summary = synthetic.summary(ps=(0.03,), sizes=(16, 32, 64))
         for size, every in zip(summary["points"][0]["sizes"], (2, 2, 3)):

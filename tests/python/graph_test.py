@@ -68,6 +68,30 @@ def test_networkx(small):
         rw.Graph.from_networkx(weighted)
     with pytest.raises(rw.DataError, match="directed"):
         rw.Graph.from_networkx(networkx.DiGraph([(0, 1)]))
+    assert rw.Graph.from_networkx(weighted, ignore=["weight"]).bonds == 1
+    signed = networkx.Graph(year="a text")
+    signed.add_node("a", at=[1.0, 2.0])
+    signed.add_edge("a", "b", sign=-1, weight=np.float64(1.0), kind="friend", on=True)
+    with pytest.raises(rw.DataError, match=r'edge attribute "sign" \(-1\), node attribute "at"'):
+        rw.Graph.from_networkx(signed)
+    assert rw.Graph.from_networkx(signed, ignore="sign,at").bonds == 1
+    several = networkx.MultiGraph([(0, 1), (1, 0), (1, 2)])
+    with pytest.raises(rw.DataError, match="merge"):
+        rw.Graph.from_networkx(several)
+    assert rw.Graph.from_networkx(several, merge=True).edges.tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(TypeError, match="ignore"):
+        rw.Graph.from_networkx(signed, ignore=[3])
+
+
+def test_files_from_elsewhere(tmp_path):
+    path = tmp_path / "g.edges"
+    path.write_text("a b {'rank': 2}\nb a {}\nb c {}\n")
+    with pytest.raises(rw.DataError, match="merge"):
+        rw.Graph.load(path, ignore=["rank"])
+    graph = rw.Graph.load(path, ignore=["rank"], merge=True)
+    assert (graph.sites, graph.bonds) == (3, 2)
+    metrics = rw.Graph([(0, 1), (1, 2), (2, 0)]).metrics()
+    assert metrics["clustering"] == 1.0 and metrics["rewired_share"] is None
 
 
 def test_scipy(small):

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import plot_style as style
 from .plot_sizes import LEFT_OUT
-from ..files import array, extents_label, value_and_error, with_error
+from ..files import array, size_label, value_and_error, with_error
 
 # What a temperature comes from: the entry of "peaks", and how it is called.
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
@@ -41,7 +41,7 @@ def plot_peaks(point):
         for index, size in enumerate(point["sizes"]):
             curve, fine, peak = size[quantity], size["fine"], size["peaks"][quantity]
             style.points(panel, array(size["temperatures"]), array(curve["value"]),
-                         array(curve["error"]), index, extents_label(size["extents"]))
+                         array(curve["error"]), index, size_label(size))
             panel.plot(array(fine["temperatures"]), array(fine[quantity]["value"]), linewidth=0.8,
                        color=style.look(index)["color"], zorder=2)
             if peak["inside"]:
@@ -127,7 +127,7 @@ def plot_histograms(point):
         error = np.nan_to_num(array(histogram["error"]))
         colour = style.look(index)["color"]
         panel.plot(energy, density, color=colour, linewidth=0.9,
-                   label=extents_label(size["extents"]))
+                   label=size_label(size))
         panel.fill_between(energy, density - error, density + error, color=colour, alpha=0.25,
                            linewidth=0)
     panel.set_xlabel(style.LABELS["energy"])

@@ -21,7 +21,8 @@ def p_name(point):
     """What stands for the point in the names of its plots."""
     label = (point.get("label") or "").replace("/", "_")
     if is_imported(point):
-        return label or point["sizes"][0].get("graph", "graph").replace("/", "_")
+        graph = point["sizes"][0].get("graph", "graph").replace("/", "_")
+        return label if label.startswith(graph) else "-".join(filter(None, (graph, label)))
     return f"p{point['p']:g}" + (f"-{label}" if label else "")
 
 

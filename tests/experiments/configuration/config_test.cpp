@@ -52,6 +52,12 @@ TEST_CASE("whole numbers may be written with a power of ten, and are kept as who
   CHECK_THROWS_AS(read("1.5e0", "32"), Error);
 }
 
+TEST_CASE("a byte order mark before a configuration is skipped") {
+  CHECK(to_toml(parse_study_config("\xEF\xBB\xBF" + kLeast, "s.toml")) ==
+        to_toml(parse_study_config(kLeast, "s.toml")));
+  CHECK_THROWS_AS(parse_study_config(kLeast + "\xEF\xBB\xBF", "s.toml"), Error);
+}
+
 TEST_CASE("names of graphs' files are written in ASCII, and read back the same") {
   StudyConfig config = parse_study_config(
       "[lattice]\nfiles = [\"a\"]\n[sampling]\ntemperatures = [2.5]\n", "s.toml");
@@ -60,6 +66,15 @@ TEST_CASE("names of graphs' files are written in ASCII, and read back the same")
   const std::string text = to_toml(config);
   CHECK(std::ranges::none_of(text, [](char c) { return (c < ' ' && c != '\n') || c == '\x7f'; }));
   CHECK(parse_study_config(text, "s.toml").files == config.files);
+  config.reading = {FirstSite::one,
+                    {"gr\xc3\xb6\xc3\x9f"
+                     "e",
+                     "a\"b"},
+                    true};
+  const ReadOptions again = parse_study_config(to_toml(config), "s.toml").reading;
+  CHECK(again.ignore == config.reading.ignore);
+  CHECK((again.first_site == FirstSite::one && again.merge));
+  config.reading = {};
   CHECK(to_toml(parse_study_config(text, "s.toml")) == text);
   // A lone byte, a letter cut short, overlong ones, half of a pair, beyond the last letter.
   for (const char* bad : {"/\xfc", "/\xc3", "/\xe2\x82/", "/\xc0\xaf", "/\xe0\x80\xaf",

@@ -233,6 +233,7 @@ TEST_CASE("files that are missing, unfit or in the way") {
               "<graphml><key id=\"d0\" for=\"edge\" attr.name=\"J\" attr.type=\"double\"/>"
               "<graph edgedefault=\"undirected\"><node id=\"n0\"/><node id=\"n1\"/><edge "
               "source=\"n0\" target=\"n1\"><data key=\"d0\">-1.0</data></edge></graph></graphml>");
+  place.write("image.pgm", "P2 1 1 1 1\n");
   place.write("notes.txt", "mine\n");
   std::filesystem::create_directory(place / "full");
   place.write("full/notes.txt", "mine\n");
@@ -253,6 +254,12 @@ TEST_CASE("files that are missing, unfit or in the way") {
            Bad{"graph --from one.edges --first-site 2", 64, "--first-site: '2'"},
            Bad{"graph --from glass.graphml --first-site 1", 64, "--first-site: is for edge lists"},
            Bad{"graph --size 8 --first-site 1", 64, "--first-site requires --from"},
+           Bad{"graph --size 8 --merge", 64, "--merge requires --from"},
+           Bad{"run --size 8 --temperature 2 --ignore J", 64, "--ignore requires --graph"},
+           Bad{"tune --graph glass.graphml --temperature 2 --ignore h", 65, "--ignore J passes"},
+           Bad{"label glass.graphml", 65, "--ignore J passes"},
+           Bad{"label image.pgm --merge", 64, "--merge: is for graphs"},
+           Bad{"run --graph double.edges --temperature 2", 65, "--merge makes one bond"},
            Bad{"graph --from glass.graphml", 65, "edge attribute \"J\" (-1.0 in line 1)"},
            Bad{"run --graph glass.edges --temperature 2", 65, "\"weight\" (-1 in line 1)"},
            Bad{"graph --size 8 --full --out g.edges", 64, "--full: is for --out FILE.h5"},

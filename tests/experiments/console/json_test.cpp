@@ -105,6 +105,56 @@ TEST_CASE("one replica gets its errors from stretches of time") {
   CHECK(run["results"][0]["cluster_fraction"]["error"] > 0);
 }
 
+TEST_CASE("graph says what imported graphs have: isolated sites, triangles, nothing rewired") {
+  const Workplace place;
+  place.write("house.edges", "# sites 7\n0 1\n1 2\n2 3\n3 0\n2 4\n3 4\n");
+  const json found = parsed(place.run("graph --from house.edges --json"));
+  CHECK(found["graph"]["isolated"] == 2);
+  CHECK(found["graph"]["rewired"].is_null());
+  CHECK(found["graph"]["modified"].is_null());
+  CHECK(found["graph"]["source"] == "house.edges");
+  CHECK(found["metrics"]["rewired_share"].is_null());
+  CHECK(found["metrics"]["modified_share"].is_null());
+  // Sites 2, 3: one joined pair of three; site 4: one of one.
+  CHECK(found["metrics"]["clustering"]["value"] == Approx((1 + 2.0 / 3) / 7));
+  CHECK(found["metrics"]["clustering"]["error"] == 0);
+  const std::string table = place.run("graph --from house.edges").out;
+  INFO(table);
+  CHECK(table.find("\nisolated sites       2\n") != std::string::npos);
+  CHECK(table.find("\nclustering           0.238095\n") != std::string::npos);
+  for (const char* word : {"rewired", "modified"}) CHECK(table.find(word) == std::string::npos);
+  place.write("alone.edges", "# sites 3\n");
+  CHECK(parsed(place.run("graph --from alone.edges --json"))["metrics"]["mean_path"]["value"]
+            .is_null());
+  CHECK(place.run("graph --from alone.edges").out.find("length     - (") != std::string::npos);
+}
+
+TEST_CASE("a value without an error is printed without one") {
+  const Workplace place;
+  const std::string graph = "graph --size 64 --p 0.1 --sources 1";
+  const std::string table = place.run(graph).out;
+  INFO(table);
+  CHECK(table.find("nan") == std::string::npos);
+  CHECK(table.find("8.61099 (from 1 sampled site)") != std::string::npos);
+  const json path = parsed(place.run(graph + " --json"))["metrics"]["mean_path"];
+  CHECK(path["value"] > 8);
+  CHECK(path["error"].is_null());
+}
+
+TEST_CASE("graphs written as edge lists are read back as they are") {
+  const Workplace place;
+  for (const auto& [seed, isolated] : {std::pair{"5", 2}, {"10", 1}}) {  // site 15; site 0
+    const std::string name = "g" + std::string(seed) + ".edges";
+    const Output made =
+        place.run("graph --dim 1 --size 16 --p 1 --seed " + std::string(seed) + " --out " + name);
+    CHECK(made.out.find("\nisolated sites       " + std::to_string(isolated) + "\n") !=
+          std::string::npos);
+    const json back = parsed(place.run("graph --from " + name + " --json"));
+    CHECK(back["graph"]["sites"] == 16);
+    CHECK(back["graph"]["isolated"] == isolated);
+  }
+}
+
 TEST_CASE("graph --json says what the network looks like") {
   const Workplace place;
   const json graph = parsed(place.run("graph --size 16 --p 0.1 --seed 4 --out g.edges --json"));

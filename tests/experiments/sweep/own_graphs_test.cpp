@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tests/experiments/program.hpp"
 #include "tests/experiments/study/study_pieces.hpp"
@@ -161,6 +163,100 @@ TEST_CASE("own graphs may lie in folders of any name that is UTF-8, and study.to
   CHECK(output.status == 64);
   CHECK(output.err.find("no UTF-8") != std::string::npos);
   CHECK(lines(output.err) == 1);
+}
+
+TEST_CASE("labels tell files apart and give no graph another's numbers") {
+  Workplace place;
+  for (const char* folder : {"in/one", "in/two"}) fs::create_directories(place / folder);
+  // Sites of a star; the label that the table, summary.csv and plots give it.
+  const std::vector<std::tuple<std::string, int, std::string>> files{
+      {"M\xC3\xBCller.edges", 3, "M\xC3\xBCller"},
+      {"M\xC3\xB6ller.edges", 4, "M\xC3\xB6ller"},
+      {"a b.edges", 5, "a b"},
+      {"a_b.edges", 6, "a_b"},
+      {"a,b.edges", 7, "a,b"},
+      {"x.edges", 8, "in_x.edges"},
+      {"one/x.edges", 9, "one_x.edges"},
+      {"two/x.edges", 10, "two_x.edges"},
+      {"x.graphml", 8, "x.graphml"},
+      {"in_x.edges", 11, "in_x"},
+      {"copy.edges", 3, "copy"},
+      {"c\td.edges", 12, ""},
+      {"c\nd.edges", 13, ""}};
+  std::string list;
+  for (const auto& [name, sites, label] : files) {
+    std::string text;
+    for (int leaf = 1; leaf < sites; ++leaf) text += "0 " + std::to_string(leaf) + "\n";
+    if (name == "x.graphml") {
+      REQUIRE(place.run("graph --from in/x.edges --out in/x.graphml").status == 0);
+    } else {
+      place.write("in/" + name, text);
+    }
+    list += (list.empty() ? "[" : ", ") + json(name).dump(-1, ' ', true);
+  }
+  place.write("in/s.toml", study(list + "]", "[2.0]", "400"));
+  const Output output = place.run(kLine);
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  const json summary = summary_of(place);
+  REQUIRE(summary["points"].size() == files.size());
+  std::set<std::string> labels;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const auto& [name, sites, label] = files[k];
+    const auto& size = summary["points"][k]["sizes"][0];
+    INFO(name);
+    CHECK(size["sites"] == sites);
+    labels.insert(summary["points"][k]["label"]);
+    CHECK(size["graph"] == summary["points"][k]["label"]);
+    if (!label.empty()) CHECK(size["graph"] == label);
+    // A tree of N sites: <e> = -(N - 1)/N tanh(1/T).
+    const double exact = -(sites - 1.0) / sites * std::tanh(0.5);
+    CHECK(std::abs(size["energy"]["value"][0].get<double>() - exact) <
+          5 * size["energy"]["error"][0].get<double>());
+    CHECK(output.out.find(label) != std::string::npos);
+  }
+  CHECK(summary["points"][0]["sizes"][0]["energy"] == summary["points"][10]["sizes"][0]["energy"]);
+  CHECK(labels.size() == files.size());
+  const std::string csv = place.read("study/summary.csv");
+  CHECK(csv.find(",M\xC3\xBCller,3,") != std::string::npos);
+  CHECK(csv.find(",\"a,b\",7,") != std::string::npos);
+  CHECK(place.run(kLine).err.find("\n0 task(s) computed") != std::string::npos);
+
+  // Schedules share the graphs.
+  std::string two = study(list + "]", "[2.0]", "400");
+  two.replace(two.find("\"1:1\""), 5, "[\"1:1\", \"2:0\"]");
+  place.write("in/s.toml", two);
+  const Output both = place.run(kLine);
+  INFO(both.err);
+  REQUIRE(both.status == 0);
+  const json twice = summary_of(place);
+  REQUIRE(twice["points"].size() == 2 * files.size());
+  CHECK(twice["points"][3]["label"] == "M\xC3\xB6ller-2-0");
+  CHECK(twice["points"][3]["sizes"][0]["sites"] == 4);
+}
+
+TEST_CASE("a study says how its files are read, and reads them so again") {
+  Workplace place;
+  fs::create_directories(place / "in");
+  place.write("in/a.edges", "a b {'size \xC3\xBC': 1, 'rank': 2}\nb a {}\nb c {}\n");
+  const std::string plain = study("[\"a.edges\"]");
+  const auto ask = [&](const std::string& keys) {
+    place.write("in/s.toml", "[lattice]\n" + keys + plain.substr(plain.find("files")));
+    return place.run(kLine);
+  };
+  CHECK(ask("").status == 65);
+  const Output refused = ask("ignore = [\"rank\"]\n");
+  CHECK(refused.status == 65);
+  CHECK(refused.err.find("--merge") != std::string::npos);
+  CHECK(ask("ignore = [\"rank\"]\nmerge = true\n").err.find("--ignore 'size \xC3\xBC'") !=
+        std::string::npos);
+  REQUIRE(ask("ignore = [\"rank\", \"size \\u00fc\"]\nmerge = true\n").status == 0);
+  CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 3);
+  const Output again = place.run("sweep study/study.toml --no-plots --out study");
+  INFO(again.err);
+  CHECK(again.err.find("\n0 task(s) computed") != std::string::npos);
+  CHECK(ask("ignore = \"rank\"\n").status == 64);
+  CHECK(ask("ignore = [3]\n").status == 64);
 }
 
 TEST_CASE("a sweep over own graphs is the same in pieces and by two processes") {
