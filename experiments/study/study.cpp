@@ -896,7 +896,7 @@ void Study::finish_files(Progress& progress) {
 
 void Study::complete_files(const StopToken& stop, Progress& progress) {
   finish_files(progress);
-  if (!this_rank().first()) return;
+  if (!place_.leads()) return;
   std::vector<std::string> problems;  // of damaged packs: what they held counts as missing
   std::set<std::string> stored;
   for (const StoredTask& task : stored_tasks(folder() / "tasks", problems)) stored.insert(task.id);
