@@ -244,7 +244,7 @@ def test_steps_keep_their_measurements(small):
 
 
 def test_warnings_of_both_ways_to_equilibrate(small):
-    spec = dict(schedule="1:0", replicas=4, engine="single", measure=20, device="cpu")
+    spec = dict(schedule="1:0", replicas=4, engine="single", measure=8, device="cpu")
     for equilibrate in (100, "auto"):
         with pytest.warns(RuntimeWarning, match="errors are too small"):
             results = rw.simulate(small, 2.4, equilibrate=equilibrate, **spec)
