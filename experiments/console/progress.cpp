@@ -16,6 +16,7 @@ constexpr double kTerminalPause = 0.1, kLogPause = 30;  // seconds between two l
 constexpr double kMostGuessed = 0.25;  // of the work to come, where that counts as known
 constexpr double kLeastMeasured = 2;   // seconds from which a speed follows
 constexpr double kLeastShare = 0.02;   // of all work: the first tasks are small, and tell little
+constexpr double kRounding = 1e-6;     // of all work, in the sum of its parts
 
 }  // namespace
 
@@ -31,8 +32,10 @@ void WorkPace::skip(double work) { done_ += work; }
 
 void WorkPace::begin_stage(double now) { marks_.assign(1, {now, worked_}); }
 
+// More work than was expected: what is left is unknown until the total is corrected.
 bool WorkPace::known() const {
-  return total_ > 0 && guessed_ <= kMostGuessed * std::max(total_ - done_, 0.0);
+  return total_ > 0 && done_ <= (1 + kRounding) * total_ &&
+         guessed_ <= kMostGuessed * std::max(total_ - done_, 0.0);
 }
 
 std::optional<int> WorkPace::share() {
@@ -45,7 +48,7 @@ std::optional<int> WorkPace::share() {
 
 // The speed is that of the last half of the time, or of the stage where that is shorter.
 std::optional<double> WorkPace::left(double now) const {
-  if (!known() || marks_.empty()) return std::nullopt;
+  if (!known() || marks_.empty() || done_ >= (1 - kRounding) * total_) return std::nullopt;
   if (worked_ < kLeastShare * total_ && now < 60) return std::nullopt;
   const double from = std::min(now / 2, now - kLeastMeasured);
   auto mark = std::partition_point(marks_.begin(), marks_.end(),

@@ -3,7 +3,7 @@
 //
 // A share is shown where the work is known, and never falls; the time left is shown once a stretch
 // of the present stage has been measured. Where most of the work to come is a guess (sizes whose
-// times are not measured yet) neither is.
+// times are not measured yet), or where more was done than was expected, neither is.
 #pragma once
 
 #include <chrono>
@@ -29,9 +29,9 @@ class WorkPace {
   // From here on the speed may be another.
   void begin_stage(double now);
 
-  // Per cent, rounded down; nothing where it would be less than it was before.
+  // Per cent, rounded down; nothing where it would be less than it was before, or above 100.
   std::optional<int> share();
-  // Seconds.
+  // Seconds; nothing where no work is left as far as is known.
   std::optional<double> left(double now) const;
 
  private:

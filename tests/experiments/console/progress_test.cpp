@@ -114,6 +114,24 @@ TEST_CASE("a share never falls, whatever becomes of the total, and a guess has n
   CHECK(told > before);
 }
 
+// A window that moves, a size that is measured longer than planned.
+TEST_CASE("work beyond what was expected has no share and no time left, until it is counted") {
+  WorkPace pace;
+  pace.set_total(100);
+  pace.begin_stage(0);
+  double now = 0;
+  work_on(pace, now, 100, 10, [] {});
+  CHECK(pace.share() == 100);
+  CHECK_FALSE(pace.left(now).has_value());  // not "0 s left"
+  work_on(pace, now, 60, 10, [&] {
+    CHECK_FALSE(pace.share().has_value());
+    CHECK_FALSE(pace.left(now).has_value());
+  });
+  pace.set_total(200);
+  REQUIRE(pace.left(now).has_value());
+  CHECK(*pace.left(now) == Approx(4).margin(0.2));
+}
+
 TEST_CASE("what was found done counts for the share, not for the speed") {
   WorkPace pace;
   pace.set_total(100);
