@@ -12,10 +12,10 @@ namespace rewise {
 // Tc of Ising spins on the regular lattice of two to four dimensions, exact or published.
 std::optional<Value> regular_tc_value(int dim);
 
-// Tc(p) of Ising spins under the rules `rewire` and `add` in two to four dimensions, with a relative
-// error of at most kNearTcError: results of the tree condition (experiments/results/tc-table.csv),
-// interpolated. Below the smallest p of that table the shift scales as p^(1/gamma) (Hastings 2003).
-// Rounded to 1e-4. Empty for other rules and dimensions.
+// Tc(p) of Ising spins under the rules `rewire` and `add` in two to four dimensions, with a
+// relative error of at most kNearTcError: results of the tree condition
+// (experiments/results/tc-table.csv), interpolated. Below the smallest p of that table the shift
+// scales as p^(1/gamma) (Hastings 2003). Rounded to 1e-4. Empty for other rules and dimensions.
 std::optional<double> near_tc(int dim, Rule rule, double p);
 inline constexpr double kNearTcError = 2e-3;
 
@@ -24,5 +24,8 @@ inline constexpr double kNearTcError = 2e-3;
 std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
 // The same times Ising's ratio Tc(p)/Tc(0) of the rule `rewire` (q = 3, p = 0.01: within 1%).
 std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q);
+// The jump of the energy per site at Tc of the square lattice: with 2 cosh x = sqrt q,
+// 2 (1 + 1/sqrt q) tanh(x/2) prod_n tanh^2(n x) (Baxter, J. Phys. C 6, L445 (1973)); 0 for q <= 4.
+double square_latent_heat(std::uint32_t q);
 
 }  // namespace rewise
