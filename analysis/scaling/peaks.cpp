@@ -54,12 +54,31 @@ EnergyMoments energy_at(const EnergyLevels& levels, double beta) {
   return {mean, (weight * (levels.energy - mean).square()).sum()};
 }
 
-enum Number : Index { kHeatT, kHeat, kWeightsT, kLatent, kNumbers };
+enum Number : Index { kHeatT, kHeat, kWeightsT, kChiT, kLatent, kNumbers };
 
-// The graph's four numbers, temperatures moved to the edge of the window where they lie outside;
+double chi_temperature(const std::function<Moments(double)>& moments_at, double sites, double low,
+                       double high, bool& outside) {
+  const double step = (high - low) / (kTemperatures - 1);
+  Eigen::ArrayXd chi(kTemperatures);
+  for (Index k = 0; k < kTemperatures; ++k) {
+    const double t = low + step * static_cast<double>(k);
+    chi[k] = susceptibility(moments_at(1 / t), sites, t);
+  }
+  Index top = 0;
+  chi.maxCoeff(&top);
+  const double at = low + step * static_cast<double>(top);
+  if (top == 0 || top == kTemperatures - 1) {
+    outside = true;
+    return at;
+  }
+  return at + vertex(chi[top - 1], chi[top], chi[top + 1]).first * step;
+}
+
+// The graph's five numbers, temperatures moved to the edge of the window where they lie outside;
 // `outside` says so.
-Eigen::ArrayXd numbers_of(const EnergyLevels& levels, double sites, double low, double high,
-                          double states, bool& outside) {
+Eigen::ArrayXd numbers_of(const EnergyLevels& levels,
+                          const std::function<Moments(double)>& moments_at, double sites,
+                          double low, double high, double states, bool& outside) {
   const auto heat = [&](double t) { return energy_at(levels, 1 / t).variance / (sites * t * t); };
   const double step = (high - low) / (kTemperatures - 1);
   Eigen::ArrayXd c(kTemperatures);
@@ -90,7 +109,8 @@ Eigen::ArrayXd numbers_of(const EnergyLevels& levels, double sites, double low, 
     (excess(middle) > 0 ? colder : hotter) = middle;
   }
   Eigen::ArrayXd result(Index{kNumbers});
-  result << at, height, 0.5 * (colder + hotter), 4 * at * at * height / sites;
+  const double of_chi = chi_temperature(moments_at, sites, low, high, outside);
+  result << at, height, 0.5 * (colder + hotter), of_chi, 4 * at * at * height / sites;
   return result;
 }
 
@@ -297,56 +317,36 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   result.order_reason += ": larger sizes are needed";
 }
 
-void find_temperature(const std::vector<const SizePeaks*>& sizes, double exponent,
-                      PottsTransition& result) {
-  const Sized of[] = {of_sizes(sizes,
-                               [](const SizePeaks& s) -> std::optional<Value> {
-                                 return estimate(s.weights_temperature);
-                               }),
-                      of_sizes(sizes,
-                               [](const SizePeaks& s) -> std::optional<Value> {
-                                 if (!s.heat.inside) return std::nullopt;
-                                 return estimate(s.heat.temperature);
-                               }),
-                      of_sizes(sizes, [](const SizePeaks& s) -> std::optional<Value> {
-                        if (!s.susceptibility.inside) return std::nullopt;
-                        return estimate(s.susceptibility.temperature);
-                      })};
-  const char* const names[] = {"weights", "specific_heat", "susceptibility"};
-  std::vector<double> exponents;
-  if (result.order != Order::second) exponents.push_back(1);
-  if (result.order != Order::first && exponent != 1) exponents.push_back(exponent);
-  for (std::size_t k = 0; k < 3; ++k) {
-    for (const double x : exponents) {
-      result.fits.push_back(fit_sizes(names[k], of[k].sites, of[k].values, x));
-    }
+double whole_error(const MeetingFit& fit) { return std::hypot(fit.limit.error, fit.systematic); }
+
+void find_temperature(const std::vector<const SizePeaks*>& sizes, PottsTransition& result) {
+  std::vector<Jackknifed> weights, chi, heat;
+  for (const SizePeaks* size : sizes) {
+    weights.push_back(size->weights_temperature);
+    chi.push_back(size->chi_temperature);
+    heat.push_back(size->heat_temperature);
   }
-  // The weights of phases have the smallest corrections where the transition is of first order.
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < result.fits.size(); ++i) {
-    const SizeFit& fit = result.fits[i];
-    if (!fit.ok) continue;
-    const bool best = result.order == Order::first && fit.quantity == "weights";
-    const double rank = best ? 0 : fit.limit.error;
-    if (rank >= least) continue;
-    least = rank;
-    result.chosen = i;
-    result.found = true;
-  }
+  // T_chi lies nearer to the limit than T_C, and has less far to go.
+  result.fits = {extrapolate_to_meeting("susceptibility", chi, weights),
+                 extrapolate_to_meeting("specific_heat", heat, weights)};
+  const auto holds = std::ranges::find_if(result.fits, &MeetingFit::ok);
+  result.found = holds != result.fits.end();
   if (!result.found) {
     result.reasons.emplace_back(
-        "no temperature (of the peaks of C and chi, of equal weights) follows its form over three "
-        "sizes: larger sizes or more graphs are needed");
+        "the temperatures of the peaks and of equal weights do not meet on a line over the three "
+        "largest sizes: larger sizes or more graphs are needed");
     return;
   }
-  result.temperature = result.fits[result.chosen].limit;
-  for (const SizeFit& fit : result.fits) {
+  result.chosen = static_cast<std::size_t>(holds - result.fits.begin());
+  result.temperature = holds->limit;
+  double spread = 0;
+  for (const MeetingFit& fit : result.fits) {
     if (!fit.ok) continue;
-    const double off = fit.limit.value - result.temperature.value;
-    const double noise = difference_error(fit.limit, result.temperature);
-    result.systematic =
-        std::max(result.systematic, std::sqrt(std::max(off * off - noise * noise, 0.0)));
+    const double off = fit.limit.value - holds->limit.value;
+    const double noise = std::hypot(whole_error(fit), whole_error(*holds));
+    spread = std::max(spread, std::sqrt(std::max(off * off - noise * noise, 0.0)));
   }
+  result.systematic = std::hypot(holds->systematic, spread);
 }
 
 }  // namespace
@@ -367,18 +367,23 @@ GraphPeaks peaks_of_graph(const MultiHistogram& graph, const EnergyGrid& grid) {
   const double low = 1 / graph.greatest_beta(), high = 1 / graph.least_beta();
   const EnergyLevels levels = graph.levels();
   GraphPeaks peaks;
-  Eigen::ArrayXd numbers = numbers_of(levels, graph.sites(), low, high, grid.states, peaks.outside);
+  Eigen::ArrayXd numbers = numbers_of(
+      levels, [&](double beta) { return graph.moments(beta); }, graph.sites(), low, high,
+      grid.states, peaks.outside);
   peaks.histogram = smoothed_histogram(levels, graph.sites(), numbers[kHeatT], grid);
   Eigen::ArrayXd left_out = Eigen::ArrayXd::Zero(Index{kNumbers});
   for (Index b = 0; b < blocks; ++b) {
     bool out = false;
-    left_out += numbers_of(graph.levels_without(b), graph.sites(), low, high, grid.states, out);
+    left_out += numbers_of(
+        graph.levels_without(b), [&](double beta) { return graph.moments_without(b, beta); },
+        graph.sites(), low, high, grid.states, out);
   }
   const auto n = static_cast<double>(blocks);
   numbers += (n - 1) * (numbers - left_out / n);
   peaks.heat_temperature = numbers[kHeatT];
   peaks.heat_height = numbers[kHeat];
   peaks.weights_temperature = numbers[kWeightsT];
+  peaks.chi_temperature = numbers[kChiT];
   peaks.latent_squared = numbers[kLatent];
   return peaks;
 }
@@ -419,6 +424,7 @@ SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
   result.susceptibility = find_peak(susceptibility);
   result.heat_temperature = mean_of(sample, graphs, &GraphPeaks::heat_temperature);
   result.weights_temperature = mean_of(sample, graphs, &GraphPeaks::weights_temperature);
+  result.chi_temperature = mean_of(sample, graphs, &GraphPeaks::chi_temperature);
   result.latent_squared = mean_of(sample, graphs, &GraphPeaks::latent_squared);
   const auto count = static_cast<Index>(graphs.size());
   Eigen::ArrayXXd rows(count, grid.energy.size());
@@ -468,23 +474,83 @@ SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
   return result;
 }
 
-PottsTransition find_transition(const std::vector<SizePeaks>& all, double exponent) {
+MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector<Jackknifed>& upper,
+                                  const std::vector<Jackknifed>& lower) {
+  MeetingFit result;
+  result.quantity = quantity;
+  const auto all = static_cast<Index>(upper.size());
+  if (all < 2) return result;
+  Eigen::VectorXd temperature(all), width(all);
+  Eigen::ArrayXd of_t(all), of_width(all), of_both(all);  // variances and covariance
+  for (Index k = 0; k < all; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Estimates two = estimates({upper[at], lower[at]});
+    temperature[k] = two.value[0];
+    width[k] = two.value[0] - two.value[1];
+    of_t[k] = two.covariance(0, 0);
+    of_both[k] = two.covariance(0, 0) - two.covariance(0, 1);
+    of_width[k] = of_both[k] + two.covariance(1, 1) - two.covariance(0, 1);
+  }
+  if (!temperature.allFinite() || !width.allFinite() || !of_width.allFinite()) return result;
+  const Index least = std::min<Index>(all, kLeastSizes);
+  for (Index first = 0; first + least <= all && !result.ok; ++first) {
+    const Index count = all - first;
+    const Eigen::VectorXd w = width.tail(count), t = temperature.tail(count);
+    if (!(w.minCoeff() > 0)) return result;
+    Eigen::MatrixXd design(count, 2);
+    design << Eigen::VectorXd::Ones(count), w;
+    const Eigen::VectorXd relative = w / w[0];
+    const Eigen::VectorXd second = kSecondTerm * w[0] * relative.array().square(),
+                          third = kThirdTerm * w[0] * relative.array().cube();
+    const Eigen::MatrixXd neglected = second * second.transpose() + third * third.transpose();
+    LinearFit fit;
+    Eigen::MatrixXd noise;
+    double slope = 0;
+    for (int i = 0; i < 30; ++i) {  // of T - slope w, which depends on the slope
+      const Eigen::ArrayXd variance =
+          of_t.tail(count) - 2 * slope * of_both.tail(count) + slope * slope * of_width.tail(count);
+      noise = variance.matrix().asDiagonal();
+      fit = fit_linear(design, t, noise + neglected);
+      if (!fit.ok) return result;
+      const double change = fit.parameters[1] - slope;
+      slope += 0.5 * change;
+      if (std::abs(change) < 1e-9) break;
+    }
+    const double stretch = std::sqrt(std::max(1.0, fit.chi2 / std::max(1, fit.dof)));
+    const Eigen::RowVectorXd gain = fit.gain.row(0);
+    result.first = static_cast<std::size_t>(first);
+    result.limit = {fit.parameters[0], stretch * std::sqrt(gain.dot(noise * gain.transpose()))};
+    result.systematic = stretch * std::sqrt(gain.dot(neglected * gain.transpose()));
+    result.slope = fit.parameters[1];
+    result.chi2 = fit.chi2;
+    result.dof = fit.dof;
+    result.q = fit.q;
+    result.ok = fit.q >= kLeastQ;
+  }
+  return result;
+}
+
+PottsTransition find_transition(const std::vector<SizePeaks>& all) {
   PottsTransition result;
   result.latent_below = kNan;
   std::vector<const SizePeaks*> sizes;
   for (const SizePeaks& size : all) {
     if (size.usable && size.outside <= kMostOutside) sizes.push_back(&size);
   }
-  if (sizes.size() < kLeastSizes) {
-    result.order_reason = "fewer than three sizes can be used";
+  if (sizes.size() < 2) {
+    result.order_reason = "fewer than two sizes can be used";
     result.reasons.push_back(fmt::format(
-        "{} of {} sizes can be used, three are needed (the others are not in equilibrium, or their "
+        "{} of {} sizes can be used, two are needed (the others are not in equilibrium, or their "
         "windows of temperature are too narrow)",
         sizes.size(), all.size()));
     return result;
   }
-  find_order(sizes, result);
-  find_temperature(sizes, exponent, result);
+  if (sizes.size() >= kLeastSizes) {
+    find_order(sizes, result);
+  } else {
+    result.order_reason = "fewer than three sizes can be used";
+  }
+  find_temperature(sizes, result);
   return result;
 }
 

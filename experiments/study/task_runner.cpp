@@ -195,6 +195,7 @@ double TaskRunner::fill(std::span<const SizeCell> cells) {
       again.push_back(cell);
     }
     if (again.empty()) return seconds;
+    expect_more(seconds_to_fill(again));
     seconds += fill_once(again);
   }
 }
@@ -271,7 +272,15 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
 void TaskRunner::expect(double now, double later, bool guessed) {
   const std::lock_guard lock(mutex_);
   planned_ += now;
-  progress_.set_total(planned_ + later, guessed ? later : 0, part_);
+  later_ = later;
+  guessed_ = guessed ? later : 0;
+  progress_.set_total(planned_ + later_, guessed_, part_);
+}
+
+void TaskRunner::expect_more(double seconds) {
+  const std::lock_guard lock(mutex_);
+  planned_ += seconds;
+  progress_.set_total(planned_ + later_, guessed_, part_);
 }
 
 void TaskRunner::begin_round(const std::string& errors, double left) {

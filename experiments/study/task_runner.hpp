@@ -76,6 +76,10 @@ class TaskRunner {
   // which is a guess unless it follows from what was measured.
   void expect(double now, double later, bool guessed = true);
 
+  // Seconds on one core of work that no expect() has counted: graphs of a window that had to move,
+  // measurements made anew.
+  void expect_more(double seconds);
+
   // A round of a target begins: `errors` says how far all is, `left` the seconds to the target.
   void begin_round(const std::string& errors, double left);
 
@@ -99,7 +103,8 @@ class TaskRunner {
   Progress& progress_;
   const std::size_t part_;  // of the progress
   std::mutex mutex_;  // of warnings, seconds, and graphs with several tasks, which may end at once
-  double planned_ = 0;  // seconds on one core, of all steps whose tasks are known
+  double planned_ = 0;              // seconds on one core, of all steps whose tasks are known
+  double later_ = 0, guessed_ = 0;  // of all steps after these, and what of it is a guess
   int round_ = 0;
   std::atomic<std::size_t> computed_ = 0;
 };

@@ -105,4 +105,12 @@ std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q) {
                 : std::round(1e4 * *regular * *here / *near_tc(dim, Rule::rewire, 0)) / 1e4;
 }
 
+double square_latent_heat(std::uint32_t q) {
+  if (q <= 4) return 0;
+  const double root = std::sqrt(static_cast<double>(q)), x = std::acosh(root / 2);
+  double heat = 2 * (1 + 1 / root) * std::tanh(x / 2);
+  for (int n = 1; n * x < 20; ++n) heat *= std::pow(std::tanh(n * x), 2);
+  return heat;
+}
+
 }  // namespace rewise

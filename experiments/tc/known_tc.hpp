@@ -24,5 +24,8 @@ inline constexpr double kNearTcError = 5e-4;
 std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
 // The same times Ising's ratio Tc(p)/Tc(0) of the rule `rewire` (q = 3, p = 0.01: within 1%).
 std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q);
+// The jump of the energy per site at Tc of the square lattice: with 2 cosh x = sqrt q,
+// 2 (1 + 1/sqrt q) tanh(x/2) prod_n tanh^2(n x) (Baxter, J. Phys. C 6, L445 (1973)); 0 for q <= 4.
+double square_latent_heat(std::uint32_t q);
 
 }  // namespace rewise

@@ -26,6 +26,7 @@ constexpr std::uint32_t kScanGraphs = 4;
 constexpr int kMostMoves = 8;  // of a window
 constexpr Eigen::Index kFinePoints = 61;
 constexpr std::uint64_t kMeasure = 100;  // where "auto": a histogram needs more than averages do
+constexpr double kLeastShortcuts = 5;    // p N of the largest size
 constexpr double kHalfWidths = 3;        // of the peak of C, on either side of a narrowed window
 
 double bonds_per_site(const StudyConfig& config, double p) {
@@ -217,7 +218,9 @@ class PeakSearch {
         }
       }
       if (moved.empty()) return;
-      fill(k, std::min(tasks_.first_graphs(k), kPilotGraphs), moved);
+      const std::uint32_t pilots = std::min(tasks_.first_graphs(k), kPilotGraphs);
+      tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k, pilots)));
+      fill(k, pilots, moved);
     }
   }
 
@@ -226,11 +229,29 @@ class PeakSearch {
   Who all_;
 };
 
-double second_order_exponent(const StudyConfig& config, double p) {
-  if (p == 0 && config.dim() == 2 && config.q <= 4) {
-    return potts_exponents(2, static_cast<int>(config.q)).y;
+// What is known of the square lattice without shortcuts (Baxter, J. Phys. C 6, L445 (1973);
+// Duminil-Copin, Sidoravicius & Tassion, Commun. Math. Phys. 349, 47 (2017)).
+void take_exact(const StudyConfig& config, PottsPoint& point) {
+  if (point.p != 0) return;
+  point.exact = potts_tc(config.dim(), 0, config.q);
+  if (!point.exact) return;
+  point.exact_latent = square_latent_heat(config.q);
+  point.exact_order = config.q > 4 ? Order::first : Order::second;
+}
+
+// A rewired lattice with few shortcuts still behaves as the regular one, and the temperatures of
+// its peaks meet at that one's transition: q = 3, p = 0.01, up to 16 x 16 sites.
+std::string lack_of_shortcuts(const StudyConfig& config, const PottsPoint& point) {
+  double largest = 0;
+  for (const SizePeaks& size : point.peaks) {
+    if (size.usable && size.outside <= kMostOutside) largest = std::max(largest, size.sites);
   }
-  return 0.5;
+  if (point.p == 0 || point.p * largest >= kLeastShortcuts) return "";
+  const double edge = std::pow(kLeastShortcuts / point.p, 1.0 / config.dim());
+  return fmt::format(
+      "the largest size in use has p N = {:.2g}: with so few shortcuts it still behaves as the "
+      "regular lattice; sizes with p N >= {:.0f} are needed (L >= {:.0f})",
+      point.p * largest, kLeastShortcuts, 2 * std::ceil(edge / 2));
 }
 
 Value total(const PottsTransition& found) {
@@ -242,7 +263,7 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
   point.p = data.p;
   point.sizes = std::move(data.sizes);
   point.warnings = std::move(data.warnings);
-  if (data.p == 0) point.exact = potts_tc(config.dim(), 0, config.q);
+  take_exact(config, point);
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {
     const SizeData& size = point.sizes[k];
     const auto sample = static_cast<int>(k);
@@ -273,8 +294,7 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
   const bool few = std::any_of(point.sizes.begin(), point.sizes.end(), [](const SizeData& size) {
     return size.samples.graphs.size() < kLeastGraphs;
   });
-  point.transition = find_transition(few ? std::vector<SizePeaks>{} : point.peaks,
-                                     second_order_exponent(config, point.p));
+  point.transition = find_transition(few ? std::vector<SizePeaks>{} : point.peaks);
   if (few) {
     point.status = "too-few-graphs";
     point.transition.order_reason = "too few graphs";
@@ -282,10 +302,19 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
         fmt::format("fewer than {} graphs of a size: their spread is not known well enough for an "
                     "error; raise lattice.graphs",
                     kLeastGraphs)};
+  } else if (const std::string lack = lack_of_shortcuts(config, point);
+             point.transition.found && !lack.empty()) {
+    point.status = "not-converged";
+    point.transition.found = false;
+    point.transition.reasons = {lack};
   } else if (!point.transition.found) {
     const bool rests = std::all_of(point.peaks.begin(), point.peaks.end(),
                                    [](const SizePeaks& size) { return size.usable; });
     point.status = rests ? "not-converged" : "not-equilibrated";
+  } else if (point.transition.fits[point.transition.chosen].dof == 0) {
+    point.warnings.emplace_back(
+        "two sizes can be used: they do not test the extrapolation, whose error rests on what "
+        "other studies found; add a size that reaches equilibrium");
   }
   return point;
 }
@@ -345,6 +374,8 @@ Json peaks_size_json(const StudyConfig& config, const PottsPoint& point, std::si
                    {"specific_heat", peak_json(peaks.heat)},
                    {"susceptibility", peak_json(peaks.susceptibility)},
                    {"weights", printed_json(estimate(peaks.weights_temperature))},
+                   {"chi_of_graphs", printed_json(estimate(peaks.chi_temperature))},
+                   {"heat_of_graphs", printed_json(estimate(peaks.heat_temperature))},
                    {"latent_squared", printed_json(estimate(peaks.latent_squared))},
                    {"two", peaks.two_peaks},
                    {"ordered", nullptr},
@@ -358,16 +389,41 @@ Json peaks_size_json(const StudyConfig& config, const PottsPoint& point, std::si
   return json;
 }
 
-Json fit_json(const SizeFit& fit, bool used) {
-  return {{"quantity", fit.quantity},
-          {"exponent", fit.exponent},
-          {"limit", printed_json(fit.limit)},
-          {"amplitude", printed_json(fit.amplitude)},
-          {"chi2", fit.chi2},
-          {"dof", fit.dof},
-          {"q", fit.q},
-          {"ok", fit.ok},
-          {"used", used}};
+Json fit_json(const MeetingFit& fit, bool used) {
+  Json json{{"quantity", fit.quantity},
+            {"first", fit.first},
+            {"limit", printed_json({fit.limit.value, std::hypot(fit.limit.error, fit.systematic)})},
+            {"slope", number_json(fit.slope)},
+            {"chi2", number_json(fit.chi2)},
+            {"dof", fit.dof},
+            {"q", number_json(fit.q)},
+            {"ok", fit.ok},
+            {"used", used}};
+  json["limit"]["error"] = number_json(fit.limit.error);
+  json["limit"]["systematic"] = number_json(fit.systematic);
+  return json;
+}
+
+// The exact verdict where there is one; what the sizes say stands beside it.
+Json order_json(const PottsPoint& point) {
+  const PottsTransition& found = point.transition;
+  Json json{{"verdict", order_text(point.exact_order.value_or(found.order))},
+            {"source", point.exact_order ? "exact" : "measured"},
+            {"measured", order_text(found.order)},
+            {"reason", found.order_reason},
+            {"latent_exact", point.exact_latent ? Json(*point.exact_latent) : Json(nullptr)},
+            {"latent_heat", nullptr},
+            {"latent_below", nullptr}};
+  if (found.order == Order::first) {
+    const Value whole{found.latent_heat.value,
+                      std::hypot(found.latent_heat.error, found.latent_systematic)};
+    json["latent_heat"] = printed_json(whole);
+    json["latent_heat"]["error"] = number_json(found.latent_heat.error);
+    json["latent_heat"]["systematic"] = found.latent_systematic;
+  } else {
+    json["latent_below"] = number_json(found.latent_below);
+  }
+  return json;
 }
 
 Json point_json(const StudyConfig& config, const PottsPoint& point) {
@@ -383,16 +439,15 @@ Json point_json(const StudyConfig& config, const PottsPoint& point) {
   json["candidate"] = nullptr;
   json["tc"] = nullptr;
   if (found.found) {
-    const SizeFit& fit = found.fits[found.chosen];
+    const MeetingFit& fit = found.fits[found.chosen];
     const Value whole = total(found);
     json["tc"] = printed_json(whole);
     json["tc"]["error"] = number_json(found.temperature.error);
     json["tc"]["systematic"] = found.systematic;
     json["tc"]["total_error"] = number_json(whole.error);
     json["tc"]["method"] = "peaks";
-    json["tc"]["form"] = "shifted";
+    json["tc"]["form"] = "meeting";
     json["tc"]["quantity"] = fit.quantity;
-    json["tc"]["exponent"] = fit.exponent;
     json["tc"]["chi2"] = fit.chi2;
     json["tc"]["dof"] = fit.dof;
     json["tc"]["q"] = fit.q;
@@ -403,18 +458,7 @@ Json point_json(const StudyConfig& config, const PottsPoint& point) {
   for (std::size_t i = 0; i < found.fits.size(); ++i) {
     json["extrapolations"].push_back(fit_json(found.fits[i], found.found && i == found.chosen));
   }
-  json["order"] = {{"verdict", order_text(found.order)}, {"reason", found.order_reason}};
-  if (found.order == Order::first) {
-    const Value whole{found.latent_heat.value,
-                      std::hypot(found.latent_heat.error, found.latent_systematic)};
-    json["order"]["latent_heat"] = printed_json(whole);
-    json["order"]["latent_heat"]["error"] = number_json(found.latent_heat.error);
-    json["order"]["latent_heat"]["systematic"] = found.latent_systematic;
-    json["order"]["latent_below"] = nullptr;
-  } else {
-    json["order"]["latent_heat"] = nullptr;
-    json["order"]["latent_below"] = number_json(found.latent_below);
-  }
+  json["order"] = order_json(point);
   json["binder_limit"] = nullptr;
   json["binder_expected"] = nullptr;
   json["tc_exact"] = point.exact ? Json(*point.exact) : Json(nullptr);
@@ -426,6 +470,20 @@ Json point_json(const StudyConfig& config, const PottsPoint& point) {
 
 std::string text(const Json& json) {
   return json.is_null() || !json.contains("text") ? "-" : json["text"].get<std::string>();
+}
+
+// "second order (exact: square lattice, q <= 4); measured: undecided: one peak of the energy .."
+std::string order_words(const Json& order) {
+  const auto measured = [&](const std::string& verdict) {
+    return fmt::format("{}: {}", verdict == "undecided" ? "order undecided" : verdict + " order",
+                       order["reason"].get<std::string>());
+  };
+  const std::string by_sizes = measured(order["measured"]);
+  if (order["source"] != "exact") return by_sizes;
+  const double latent = order["latent_exact"];
+  return fmt::format("{} order (exact, square lattice{}); from these sizes: {}",
+                     order["verdict"].get<std::string>(),
+                     latent > 0 ? fmt::format(": latent heat {:.4g}", latent) : "", by_sizes);
 }
 
 std::string joined_extents(const Json& size) {
@@ -523,12 +581,16 @@ std::string peaks_headline(const Json& summary) {
          tc.is_null()
              ? "-"
              : fmt::format("{:.1e}", tc["total_error"].get<double>() / tc["value"].get<double>()),
-         text(point["shift"]), order["verdict"], latent,
+         text(point["shift"]),
+         order["verdict"].get<std::string>() + (order["source"] == "exact" ? " (exact)" : ""),
+         latent,
+         tc.is_null() || tc["dof"] == 0
+             ? "-"
+             : fmt::format("{:.1f}/{}", tc["chi2"].get<double>(), tc["dof"].get<int>()),
          tc.is_null() ? "-"
-                      : fmt::format("{:.1f}/{}", tc["chi2"].get<double>(), tc["dof"].get<int>()),
-         tc.is_null() ? "-"
-                      : fmt::format("{}, N^-{:.3g}", tc["quantity"].get<std::string>(),
-                                    tc["exponent"].get<double>())});
+                      : fmt::format("{} and weights, {} sizes",
+                                    tc["quantity"] == "specific_heat" ? "C" : "chi",
+                                    tc["dof"].get<int>() + 2)});
     for (const auto& size : point["sizes"]) {
       const Json& peaks = size["peaks"];
       sizes.push_back(
@@ -538,11 +600,7 @@ std::string peaks_headline(const Json& summary) {
            text(peaks["weights"]), text(peaks["ordered"]), text(peaks["disordered"]),
            peaks["two"].get<bool>() ? text(peaks["barrier"]) : "-"});
     }
-    words += fmt::format("p = {}: {}: {}\n", p,
-                         order["verdict"] == "undecided"
-                             ? std::string("order undecided")
-                             : order["verdict"].get<std::string>() + " order",
-                         order["reason"].get<std::string>());
+    words += fmt::format("p = {}: {}\n", p, order_words(order));
     if (!point["tc_exact"].is_null() && !tc.is_null()) {
       const double exact = point["tc_exact"];
       words +=
@@ -559,12 +617,14 @@ std::string peaks_headline(const Json& summary) {
   }
   out += aligned_table(rows) + "\n" + aligned_table(sizes);
   out +=
-      "\nC and chi by reweighting; T(weights): the energies of the ordered phases weigh q times "
-      "those "
-      "of\nthe disordered one. Energies and valley (logarithm of its depth) from the histogram "
-      "where "
-      "each\ngraph's C is largest; - where there is one peak. 2.3772(4) means 2.3772 +- 0.0004, by "
-      "jackknife\nover graphs, with the spread of the extrapolations added. J = k_B = 1.\n\n";
+      "\nT: where the temperatures of the largest chi and of equal weights of a graph's phases "
+      "meet "
+      "as sizes\ngrow. T(weights): the energies of the ordered phases weigh q times those of the "
+      "disordered one.\nC and chi by reweighting. Energies and valley (logarithm of its depth) "
+      "from "
+      "the histogram where each\ngraph's C is largest; - where there is one peak. 2.3772(4) means "
+      "2.3772 +- 0.0004, by jackknife over\ngraphs, with what the extrapolation leaves open. "
+      "J = k_B = 1.\n\n";
   return out + words;
 }
 

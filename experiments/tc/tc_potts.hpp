@@ -6,10 +6,11 @@
 //   1. Coarse scan of the smallest size over all temperatures at which it could order; where C is
 //      largest is the first estimate.
 //   2. Size by size, smallest first: a short run measures tau_int of m^2; 16 graphs locate the
-//   peaks
-//      by reweighting, and the window moves until they are well inside, and narrows down to three
-//      half widths of the peak of C, so that its temperatures cover both phases; the remaining
-//      graphs fill the window, whose middle is that of the next size's.
+//      peaks by reweighting, and the window moves until they are well inside, and narrows down to
+//      three half widths of the peak of C, so that its temperatures cover both phases; the
+//      remaining graphs fill the window, whose middle is that of the next size's.
+//   3. The transition is where the temperatures of the largest chi and of equal weights meet; its
+//      order is measured, or known exactly (square lattice, p = 0).
 // The same tasks, leases and checkpoints as by crossings: running again computes what is missing.
 #pragma once
 
@@ -40,9 +41,10 @@ struct PottsPoint {
   std::vector<HotCold> hot_cold;                     // [size]
   std::vector<SizePeaks> peaks;                      // [size]
   PottsTransition transition;
-  std::string status = "ok";    // as in summary.json
-  std::optional<double> exact;  // T_t where it is known
-  std::optional<Value> shift;   // from p = 0
+  std::string status = "ok";                  // as in summary.json
+  std::optional<double> exact, exact_latent;  // where they are known: the temperature, the latent
+  std::optional<Order> exact_order;           // heat (0 of a second order transition), the order
+  std::optional<Value> shift;                 // from p = 0
   std::vector<std::string> warnings;
 };
 

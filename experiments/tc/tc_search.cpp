@@ -365,8 +365,14 @@ class Search {
         }
       }
       if (moved.empty()) return move == 0;
-      if (k < config_.sizes.size()) fill(k - 1, tasks_.first_graphs(k - 1), moved);
-      fill(k, std::min(tasks_.first_graphs(k), kPilotGraphs), moved);
+      const std::uint32_t pilots = std::min(tasks_.first_graphs(k), kPilotGraphs);
+      tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k, pilots)));
+      if (k < config_.sizes.size()) {
+        const std::uint32_t before = tasks_.first_graphs(k - 1);
+        tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k - 1, before)));
+        fill(k - 1, before, moved);
+      }
+      fill(k, pilots, moved);
     }
     return false;
   }

@@ -13,6 +13,9 @@ from ..files import array, size_label, value_and_error, with_error
 # What a temperature comes from: the entry of "peaks", and how it is called.
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
                 "weights": r"weights $q:1$"}
+# The means of the graphs' own temperatures, in "peaks".
+OF_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
+             "weights": "weights"}
 ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}
 
 
@@ -22,16 +25,6 @@ def by_peaks(point):
 
 def name_of(point):
     return f"p{point['p']:g}"
-
-
-def temperature_of(size, quantity):
-    """(value, error), NaN where the peak lies at the edge of the window."""
-    entry = size["peaks"][quantity]
-    if quantity != "weights":
-        if not entry["inside"]:
-            return np.nan, np.nan
-        entry = entry["temperature"]
-    return value_and_error(entry)
 
 
 def plot_peaks(point):
@@ -62,29 +55,30 @@ def plot_peaks(point):
 
 
 def plot_temperatures(point):
-    """The temperatures that the peaks give against N^-x, with the fits that hold; the latent heat
-    squared against 1/N."""
+    """The temperatures of each size against the width of the transition, T(chi) - T(weights), with
+    the line to where they meet; the latent heat squared against 1/N."""
     figure, axes = style.new_figure(columns=2)
     left, right = axes[0]
-    chosen = next((fit for fit in point["extrapolations"] if fit["used"]), None)
-    exponent = chosen["exponent"] if chosen else 1.0
+    used = np.array([size["peaks"]["used"] for size in point["sizes"]])
+    of = {quantity: np.array([value_and_error(size["peaks"].get(name))
+                              for size in point["sizes"]])
+          for quantity, name in OF_GRAPHS.items()}
+    width = of["susceptibility"][:, 0] - of["weights"][:, 0]
     for index, (quantity, label) in enumerate(TEMPERATURES.items()):
-        x = array([size["sites"] ** -exponent for size in point["sizes"]])
-        t = np.array([temperature_of(size, quantity) for size in point["sizes"]])
-        used = np.array([size["peaks"]["used"] for size in point["sizes"]])
-        style.points(left, x[used], t[used, 0], t[used, 1], index, label)
+        t = of[quantity]
+        style.points(left, width[used], t[used, 0], t[used, 1], index, label)
         if not used.all():
-            style.points(left, x[~used], t[~used, 0], t[~used, 1], index, markerfacecolor="none",
-                         label=None if index else LEFT_OUT)
-        for fit in point["extrapolations"]:
-            if fit["quantity"] != quantity or fit["exponent"] != exponent or not fit["ok"]:
-                continue
-            limit, _ = value_and_error(fit["limit"])
-            amplitude, _ = value_and_error(fit["amplitude"])
-            line = np.array([0, x.max()])
-            left.plot(line, limit + amplitude * line, linewidth=0.8,
-                      color=style.look(index)["color"],
-                      label=rf"$\chi^2/$dof $= {fit['chi2']:.1f}/{fit['dof']}$")
+            style.points(left, width[~used], t[~used, 0], t[~used, 1], index,
+                         markerfacecolor="none", label=None if index else LEFT_OUT)
+    fit = next((fit for fit in point["extrapolations"]
+                if fit["quantity"] == "susceptibility" and "slope" in fit), None)
+    if fit is not None and fit["ok"] and used.any():
+        limit, _ = value_and_error(fit["limit"])
+        line = np.array([0, width[used][fit["first"]:].max()])
+        for index, slope in ((1, fit["slope"]), (2, fit["slope"] - 1)):
+            left.plot(line, limit + slope * line, linewidth=0.8, color=style.look(index)["color"],
+                      label=rf"linear part, $\chi^2/$dof $= {fit['chi2']:.1f}/{fit['dof']}$"
+                      if index == 1 else None)
     value, error = value_and_error(point.get("tc"))
     if np.isfinite(value):
         error = float(np.nan_to_num(point["tc"].get("total_error") or error))
@@ -94,7 +88,7 @@ def plot_temperatures(point):
         left.axhline(point["tc_exact"], color=style.GREY, linewidth=0.7, linestyle=":",
                      label="exact")
     left.set_xlim(left=0)
-    left.set_xlabel("$1/N$" if exponent == 1 else rf"$N^{{-{exponent:.3g}}}$")
+    left.set_xlabel(r"$T(\chi) - T(\mathrm{weights})$")
     left.set_ylabel(style.TEMPERATURE)
     left.legend(fontsize=6.5)
     x = 1 / array([size["sites"] for size in point["sizes"]])
@@ -112,7 +106,8 @@ def plot_temperatures(point):
     right.set_ylim(bottom=0)
     right.set_xlabel("$1/N$")
     right.set_ylabel(r"(jump of the energy)$^2$ ($J^2$)")
-    right.legend(title=ORDERS[point["order"]["verdict"]])
+    exact = " (exact)" if point["order"].get("source") == "exact" else ""
+    right.legend(title=ORDERS[point["order"]["verdict"]] + exact)
     return figure, f"transition-{name_of(point)}"
 
 
