@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "src/base/error.hpp"
-#include "src/label/labeller.hpp"
 #include "src/label/image.hpp"
+#include "src/label/labeller.hpp"
 #include "src/label/occupy.hpp"
 #include "src/python/bindings.hpp"
 

@@ -155,8 +155,8 @@ TEST_CASE("bundle trajectories: stopped anywhere within a cycle and continued is
   const auto sw = ClusterUpdate::swendsen_wang;
   const auto stops = [](const Graph& graph, const EngineSpec& spec, const Schedule& schedule) {
     INFO(graph.sites() << " sites, " << to_string(spec.cluster));
-    CHECK(check_stops(make_bundle_engine, graph, spec, schedule,
-                      all_options(spec.cluster), graph.sites()) >= 10);
+    CHECK(check_stops(make_bundle_engine, graph, spec, schedule, all_options(spec.cluster),
+                      graph.sites()) >= 10);
   };
   // Rows with and without modified cells, narrow lattices by table, one bundle and many.
   const Graph plane = build_graph({{72, 90}, 0.1, Rule::rewire, 5});
@@ -235,8 +235,7 @@ TEST_CASE("bundle engine: interrupted and resumed equals uninterrupted") {
       spec.local = seed % 2 == 0 ? LocalUpdate::glauber : LocalUpdate::metropolis;
       for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
         spec.cluster = cluster;
-        check_resume(make_bundle_engine, graph, spec, schedule, all_options(graph.sites(), cluster),
-                     seed);
+        check_resume(make_bundle_engine, graph, spec, schedule, all_options(cluster), seed);
       }
       ++seed;
     }

@@ -24,12 +24,10 @@ struct Way {
   WolffForm form;
 };
 
-const std::vector<Way> kWays{{"1 thread", 1, WolffForm::automatic},
-                             {"3 threads", 3, WolffForm::automatic},
-                             {"5 threads, dense", 5, WolffForm::dense},
-                             {"2 threads, sparse", 2, WolffForm::sparse},
-                             {"1 thread, dense", 1, WolffForm::dense},
-                             {"1 thread, sparse", 1, WolffForm::sparse}};
+const std::vector<Way> kWays{
+    {"1 thread", 1, WolffForm::automatic},     {"3 threads", 3, WolffForm::automatic},
+    {"5 threads, dense", 5, WolffForm::dense}, {"2 threads, sparse", 2, WolffForm::sparse},
+    {"1 thread, dense", 1, WolffForm::dense},  {"1 thread, sparse", 1, WolffForm::sparse}};
 
 // Runs every way beside the reference and compares after each stretch of the schedule.
 void compare_bits(const Graph& graph, const EngineSpec& spec,

@@ -148,8 +148,8 @@ TEST_CASE("several devices share a large lattice", "[gpu]") {
 
 TEST_CASE("several devices label in two stages by label equivalence", "[gpu]") {
   std::vector<System> all = systems();
-  for (const std::vector<std::uint32_t>& shape : std::vector<std::vector<std::uint32_t>>{
-           {36, 70}, {200, 66}, {34, 10, 6}, {34, 4, 6, 4}}) {
+  for (const std::vector<std::uint32_t>& shape :
+       std::vector<std::vector<std::uint32_t>>{{36, 70}, {200, 66}, {34, 10, 6}, {34, 4, 6, 4}}) {
     all.push_back({shape, 0.1, Rule::rewire});
   }
   for (const System& s : all) {

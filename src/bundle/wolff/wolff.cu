@@ -174,18 +174,18 @@ class Plane<Home::either> {
 
 // Growth of clusters by a block.
 //
-// Each slot of a block holds one replica. Its leading warp grows the clusters; warps without work of
-// their own take chunks of candidates from the slot's pool. Shared memory is ordered by fences, not
-// by barriers, since leader and helpers meet at any time:
-//   - Leader to helper. Lane 0 of the leader writes the slot (lead(), update()) and executes a fence
-//     in give() before it stores its candidate into the pool. Lane 0 of the helper loads that
+// Each slot of a block holds one replica. Its leading warp grows the clusters; warps without work
+// of their own take chunks of candidates from the slot's pool. Shared memory is ordered by fences,
+// not by barriers, since leader and helpers meet at any time:
+//   - Leader to helper. Lane 0 of the leader writes the slot (lead(), update()) and executes a
+//     fence in give() before it stores its candidate into the pool. Lane 0 of the helper loads that
 //     candidate and executes a fence in take(), and __syncwarp() extends the order to its warp. A
-//     helper that gives on what it took passes the order on. Hence whoever holds a chunk sees the
-//     slot and the plane as of the update that the chunk belongs to.
+//     helper that gives on what it took passes the order on. Hence a warp that holds a chunk sees
+//     the slot and the plane as of the update that the chunk belongs to.
 //   - Helper to leader. A helper executes __syncwarp() and a fence before it subtracts its chunks
-//     from `given`. The leader ends an update only after its lane 0 has read given == 0 and executed
-//     a fence and __syncwarp(). Hence it sees all flips, and no helper still reads the slot when the
-//     leader writes the next step or the next replica.
+//     from `given`. The leader ends an update only after its lane 0 has read given == 0 and
+//     executed a fence and __syncwarp(). Hence it sees all flips, and no helper still reads the
+//     slot when the leader writes the next step or the next replica.
 //   - Spins of the plane, `head`, `tail` and `given` change by atomic operations and are read by
 //     relaxed loads; an old value costs time, never a wrong decision (flip() decides).
 // compute-sanitizer's racecheck does not know fences. It reports a read-after-write hazard between
