@@ -27,7 +27,8 @@ double cycle_nanoseconds(EngineKind engine, ModelKind model, ClusterUpdate clust
 // Beyond this many times the work of its equilibration, measuring a graph longer saves nothing.
 constexpr double kLongest = 20;
 
-// Work of one cycle per site and replica, and of a measurement (tests/bench/RESULTS.md, CPU).
+// Work of one cycle per site and replica, and of a measurement (tests/bench/RESULTS.md, "Engines on
+// CPUs").
 struct UpdateWork {
   double flipped, labelled;  // a site of a Wolff cluster, of a Swendsen-Wang update
 };
