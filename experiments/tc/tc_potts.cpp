@@ -472,7 +472,7 @@ std::string text(const Json& json) {
   return json.is_null() || !json.contains("text") ? "-" : json["text"].get<std::string>();
 }
 
-// "second order (exact: square lattice, q <= 4); measured: undecided: one peak of the energy .."
+// "first order (exact, square lattice: latent heat 0.696); from these sizes: order undecided: .."
 std::string order_words(const Json& order) {
   const auto measured = [&](const std::string& verdict) {
     return fmt::format("{}: {}", verdict == "undecided" ? "order undecided" : verdict + " order",

@@ -268,7 +268,7 @@ TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
   CHECK(point["order"]["source"] == "exact");
   CHECK(point["order"]["measured"] == "first");
   CHECK(point["order"]["latent_exact"].get<double>() == Approx(0.696050).epsilon(1e-4));
-  CHECK(output.out.find("first order (exact, square lattice: latent heat 0.6961)") !=
+  CHECK(output.out.find("first order (exact, square lattice: latent heat 0.696)") !=
         std::string::npos);
   for (const auto& size : point["sizes"]) {
     CHECK(size["peaks"]["specific_heat"]["inside"] == true);
