@@ -9,8 +9,8 @@ experiments/configs in it, so that a reader may begin with any of them.
 Commands stand in ```console blocks after "$ ", or in ```bash blocks, one a line (a backslash at
 the end continues it). ```python blocks run as they are, by PYTHON with PACKAGES on its path
 (a package with its module); they are skipped where no module was built. The commands of EXEMPT are
-not run: they would build everything again, or run this test. Indented blocks are not run either:
-they are for commands that need hours, a GPU or a cluster.
+not run: they would install packages, build everything again, or run this test. Indented blocks are
+not run either: they are for commands that need hours, a GPU or a cluster.
 """
 
 import os
@@ -24,8 +24,8 @@ import time
 
 import tree
 
-EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |experiments/quickstart|tests/run|sudo |"
-                    r"python3 -m venv|env/bin/pip )")
+EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |tests/run|sudo |python3 -m venv|env/bin/pip |"
+                    r"experiments/(quickstart|setup|python-environment))")
 SHELL = ["bash", "-euo", "pipefail", "-c"]
 TIMEOUT_S = 120
 
