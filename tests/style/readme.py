@@ -1,5 +1,5 @@
 """Every command in the project's Markdown files runs, with the program just built, and every file
-that they link to exists.
+and heading that they link to exists.
 
     readme.py ROOT REWISE [PYTHON PACKAGES]
 
@@ -27,7 +27,7 @@ import tree
 EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |tests/run|sudo |python3 -m venv|env/bin/pip |"
                     r"experiments/(quickstart|setup|python-environment))")
 SHELL = ["bash", "-euo", "pipefail", "-c"]
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 def blocks(text):
@@ -66,11 +66,24 @@ def documents(root):
     return sorted(found, key=lambda name: (name != "README.md", name))
 
 
-def dead_links(folder, text):
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
-    return [target for target in targets
-            if not target.startswith(("http:", "https:", "mailto:"))
-            and not (folder / target).exists()]
+def anchors(text):
+    """Of the headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def dead_links(file):
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", file.read_text(encoding="utf-8")):
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        name, _, anchor = target.partition("#")
+        there = file.parent / name if name else file
+        if not there.exists():
+            dead.append(target)
+        elif anchor and anchor not in anchors(there.read_text(encoding="utf-8")):
+            dead.append(target)
+    return dead
 
 
 def run(command, folder, program, python):
@@ -88,7 +101,7 @@ def run_document(root, name, program, python):
     """(number of commands that ran, faults)."""
     text = (root / name).read_text(encoding="utf-8")
     failed = [f"{name}: links to {target}, which does not exist"
-              for target in dead_links((root / name).parent, text)]
+              for target in dead_links(root / name)]
     ran = 0
     with tempfile.TemporaryDirectory(prefix="rewise-readme-") as temporary:
         folder = pathlib.Path(temporary)
