@@ -118,9 +118,13 @@ def run_document(root, name, program, python):
                 continue
             print(f"$ {line}", flush=True)
             begin = time.monotonic()
-            result = run(command, folder, program, python)
-            print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
             ran += 1
+            try:
+                result = run(command, folder, program, python)
+            except subprocess.TimeoutExpired:
+                failed.append(f"{name}: not done after {TIMEOUT_S} s: {line}")
+                continue
+            print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
             if result.returncode != 0:
                 print(result.stdout)
                 failed.append(f"{name}: exit status {result.returncode}: {line}")
