@@ -30,6 +30,9 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
 
+// Newer versions of expat prefer positions of 64 bits, which 2.5 (Debian 12) does not have.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace rewise {
 namespace {
 

@@ -144,7 +144,7 @@ class Study:
 
     Study(folder): one that is there. Study(folder, config): its configuration, a path of a TOML
     file or a dict of the same tables ({"lattice": {"dim": 2, ..}, ..}; keys and defaults:
-    experiments/configs/, README.md); kind: "tc" or "sweep". run() in a folder that is there goes on
+    experiments/GUIDE.md); kind: "tc" or "sweep". run() in a folder that is there goes on
     with it, and computes nothing twice. What reads raises DataError where there is no result yet.
     """
 
@@ -333,7 +333,7 @@ class Study:
         """The measurement table as arrays of equal length, one entry per p, size and temperature,
         p slowest; errors under `<quantity>_error`, averages without control variates under
         `<quantity>_plain`. NaN where unknown. Thermal averages per site, averaged over graphs, with
-        one standard error; `tau` (of m^2) in cycles; formulas: README.md, Symbols."""
+        one standard error; `tau` (of m^2) in cycles; formulas: experiments/GUIDE.md, Symbols."""
         parts = {}
         for names, size in self._sizes():
             count = len(size["temperatures"])

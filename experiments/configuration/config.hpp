@@ -1,4 +1,4 @@
-// A study's configuration: one immutable value, read from TOML (README.md), every key
+// A study's configuration: one immutable value, read from TOML (experiments/GUIDE.md), every key
 // checked, every default known.
 //
 //   [study]     name = "study"   seed = 1

@@ -69,7 +69,7 @@ KeptJson parse_kept(std::string_view text);        // never throws for what the 
 
 // {"value": x, "error": e}; null where not finite.
 Json value_json(Value v);
-// The "graph" object of README.md, "Commands"; what an imported graph does not have is null.
+// The "graph" object of src/store/FORMATS.md; what an imported graph does not have is null.
 Json graph_json(const GraphRecord& graph, std::uint64_t rewired);
 // "2D 64x64, p = 0.01, rewire, graph seed 1", or the file an imported graph came from.
 std::string graph_title(const GraphRecord& graph);

@@ -1,5 +1,5 @@
 // `rewise`: reads the command line, runs a subcommand, turns what happened into an exit status
-// (sysexits.h, README.md, "Commands") and one line on standard error. Nothing else decides the
+// (sysexits.h, experiments/GUIDE.md) and one line on standard error. Nothing else decides the
 // status.
 #pragma once
 

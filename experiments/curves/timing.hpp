@@ -16,9 +16,7 @@ struct Timing {
 };
 
 constexpr const char* kTimingNote =
-    "times: median over repeats, bars in plots from the shortest to the longest; they depend on "
-    "the "
-    "machine and on what else it does";
+    "times: median over repeats, plots show shortest to longest; they depend on the machine's load";
 
 Timing timing_of(std::vector<double> repeats);
 

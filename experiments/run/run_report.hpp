@@ -1,4 +1,4 @@
-// What `rewise run` prints: the JSON object of README.md, "Commands", or a table for people.
+// What `rewise run` prints: the JSON object of src/store/FORMATS.md, or a table for people.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A study's folder and the machinery that fills it (README.md):
+// A study's folder and the machinery that fills it (experiments/GUIDE.md):
 //
 //   study.toml                  the resolved configuration
 //   tasks/<id>.h5, .part.h5     finished tasks, checkpoints

@@ -116,6 +116,19 @@ class Readme(Planted):
         self.assertEqual(status, 0)
         self.assertIn("3 commands ran", printed)
 
+    def test_other_documents(self):
+        self.plant("graphs/GUIDE.md",
+                   "[up](../README.md#a-title-) [gone](../graphs/none.md) [no](#b)\n"
+                   "```console\n$ cat b.toml\n```\n    false\n")
+        self.plant("graphs/b.toml", "")
+        status, printed = self.check("## A `title` ..\n[guide](graphs/GUIDE.md)\n"
+                                     "```console\n$ touch b.toml\n```\n")
+        self.assertEqual(status, 1)
+        self.assertIn("graphs/GUIDE.md: links to ../graphs/none.md", printed)
+        self.assertIn("graphs/GUIDE.md: links to #b", printed)
+        self.assertIn("graphs/GUIDE.md: exit status 1: cat b.toml", printed)  # not README's folder
+        self.assertIn("2 commands ran, 3 faults", printed)
+
     def test_a_failing_command(self):
         status, printed = self.check("```console\n$ cat experiments/configs/b.toml\n```\n")
         self.assertEqual(status, 1)

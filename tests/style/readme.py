@@ -1,12 +1,16 @@
-"""Every command line in README.md runs, in a folder of its own, with the program just built; every
-file that README.md links to exists.
+"""Every command in the project's Markdown files runs, with the program just built, and every file
+and heading that they link to exists.
 
     readme.py ROOT REWISE [PYTHON PACKAGES]
 
+README.md comes first, then the other files by name. Each has an empty folder of its own with
+experiments/configs in it, so that a reader may begin with any of them.
+
 Commands stand in ```console blocks after "$ ", or in ```bash blocks, one a line (a backslash at
 the end continues it). ```python blocks run as they are, by PYTHON with PACKAGES on its path
-(a package with its module); they are passed over where no module was built. The commands of EXEMPT
-are not run: they would build everything again, or run this test.
+(a package with its module); they are skipped where no module was built. The commands of EXEMPT are
+not run: they would install packages, build everything again, or run this test. Indented blocks are
+not run either: they are for commands that need hours, a GPU or a cluster.
 """
 
 import os
@@ -16,11 +20,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
-EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |experiments/quickstart|tests/run|sudo |"
-                    r"python3 -m venv|env/bin/pip )")
+import tree
+
+EXEMPT = re.compile(r"^(git clone|cd |cmake |ctest |tests/run|sudo |python3 -m venv|env/bin/pip |"
+                    r"experiments/(quickstart|setup|python-environment))")
 SHELL = ["bash", "-euo", "pipefail", "-c"]
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 def blocks(text):
@@ -53,10 +60,30 @@ def commands(text):
     return found
 
 
-def dead_links(root, text):
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
-    return [target for target in targets
-            if not target.startswith(("http:", "https:", "mailto:")) and not (root / target).exists()]
+def documents(root):
+    """The Markdown files, README.md first."""
+    found = [name for name in tree.tracked_files(root) if name.endswith(".md")]
+    return sorted(found, key=lambda name: (name != "README.md", name))
+
+
+def anchors(text):
+    """Of the headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def dead_links(file):
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", file.read_text(encoding="utf-8")):
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        name, _, anchor = target.partition("#")
+        there = file.parent / name if name else file
+        if not there.exists():
+            dead.append(target)
+        elif anchor and anchor not in anchors(there.read_text(encoding="utf-8")):
+            dead.append(target)
+    return dead
 
 
 def run(command, folder, program, python):
@@ -70,13 +97,14 @@ def run(command, folder, program, python):
                           timeout=TIMEOUT_S)
 
 
-def check(root, program, python):
-    text = (root / "README.md").read_text(encoding="utf-8")
-    failed = [f"README.md: links to {target}, which does not exist"
-              for target in dead_links(root, text)]
+def run_document(root, name, program, python):
+    """(number of commands that ran, faults)."""
+    text = (root / name).read_text(encoding="utf-8")
+    failed = [f"{name}: links to {target}, which does not exist"
+              for target in dead_links(root / name)]
     ran = 0
-    with tempfile.TemporaryDirectory(prefix="rewise-readme-") as name:
-        folder = pathlib.Path(name)
+    with tempfile.TemporaryDirectory(prefix="rewise-readme-") as temporary:
+        folder = pathlib.Path(temporary)
         shutil.copytree(root / "experiments" / "configs", folder / "experiments" / "configs")
         for command in commands(text):
             line = command[-1]
@@ -84,16 +112,31 @@ def check(root, program, python):
                 script = line.split()[0]
                 ours = "/" in script and not script.startswith("env/")  # else what pip made
                 if ours and not os.access(root / script, os.X_OK):
-                    failed.append(f"README.md: {script} cannot be executed")
+                    failed.append(f"{name}: {script} cannot be executed")
                 continue
             if command[0] == "python" and not python:
                 continue
             print(f"$ {line}", flush=True)
-            result = run(command, folder, program, python)
+            begin = time.monotonic()
             ran += 1
+            try:
+                result = run(command, folder, program, python)
+            except subprocess.TimeoutExpired:
+                failed.append(f"{name}: not done after {TIMEOUT_S} s: {line}")
+                continue
+            print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
             if result.returncode != 0:
                 print(result.stdout)
-                failed.append(f"README.md: exit status {result.returncode}: {line}")
+                failed.append(f"{name}: exit status {result.returncode}: {line}")
+    return ran, failed
+
+
+def check(root, program, python):
+    ran, failed = 0, []
+    for name in documents(root):
+        count, faults = run_document(root, name, program, python)
+        ran += count
+        failed += faults
     print("\n".join(failed + [f"{ran} commands ran, {len(failed)} faults"]))
     return 1 if failed or ran == 0 else 0
 

@@ -180,8 +180,9 @@ def controls(summary):
     words = {"rewired_ends": "number of rewired ends", "sum_k2": "sum of squared degrees"}
     told = " and the ".join(words.get(name, name) for name in sorted(names))
     return (f"<p>Averages over graphs are corrected for what the {html.escape(told)} of these "
-            "graphs differ from their exactly known means (control variates), where that lowers the "
-            "error by an F test; the plain averages are in summary.csv as energy_plain and so on.</p>")
+            "graphs differ from their exactly known means (control variates), where that lowers "
+            "the error by an F test; the plain averages are in summary.csv as energy_plain and so "
+            "on.</p>")
 
 
 def sweep_target(summary):

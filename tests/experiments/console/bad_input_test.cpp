@@ -1,4 +1,4 @@
-// Bad input: the exit status of README.md, "Commands", one clear line, nothing written or changed.
+// Bad input: the exit status of experiments/GUIDE.md, one clear line, nothing written or changed.
 #include <sys/stat.h>
 
 #include <filesystem>

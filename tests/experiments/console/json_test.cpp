@@ -1,4 +1,4 @@
-// The JSON objects of `run`, `graph` and `info`, field by field (README.md, "Commands").
+// The JSON objects of `run`, `graph` and `info`, field by field (src/store/FORMATS.md).
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -153,7 +153,7 @@ TEST_CASE("label: what cannot be labelled is told in one line") {
     std::string says;
   };
   for (const Bad& bad : {
-           Bad{"label", 64, "file is required"},
+           Bad{"label", 64, "FILE is missing"},
            Bad{"label a.txt", 64, "neither an image"},
            Bad{"label b.pgm", 74, "b.pgm"},
            Bad{"label short.pgm", 65, "300 bytes of pixels are promised, 2"},
