@@ -5,8 +5,8 @@
 Every setting is run with `--seeds` seeds, one thread each, N studies at a time (all cores unless
 given). Tc of `tc` studies is compared with values that are known far better: exact ones, and those
 of the tree condition (experiments/results/tc-table.csv; p = 0.03 between its neighbours by the
-local exponents); of `swap`, crossings of larger sizes; e, m^2, U, C and chi of `sweep` studies at given
-temperatures with one study of 40 times as many graphs (p = 0: Kaufman's exact e
+local exponents); of `swap`, crossings of larger sizes; e, m^2, U, C and chi of `sweep` studies at
+given temperatures with one study of 40 times as many graphs (p = 0: Kaufman's exact e
 and C where the table has them). Printed, per setting and quantity: how many seeds gave a number,
 rms and mean of z = (value - truth)/error, the shares of |z| below 1 and 2 (0.68 and 0.95 where z is
 normal), scatter over the median error; of Tc, whose error holds what the extrapolation over sizes
