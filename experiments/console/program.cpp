@@ -286,6 +286,7 @@ bool heeds_signals(const std::string& command) {
 }
 
 int run(int argc, char** argv) {
+  if (argc > 1 && heeds_signals(argv[1])) install_stop_signals();
   CLI::App program{
       "Ising spins on small-world lattices: rewired networks, Monte Carlo runs,\n"
       "critical temperatures. J = 1 and k_B = 1 throughout.",
@@ -314,7 +315,6 @@ int run(int argc, char** argv) {
   }
   for (const auto& command : commands) {
     if (!command.app->parsed()) continue;
-    if (heeds_signals(command.app->get_name())) install_stop_signals();
     try {
       const auto status = static_cast<int>(command.run());
       write_profile();

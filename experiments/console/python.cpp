@@ -31,7 +31,8 @@ std::string interpreter() {
 }
 
 // Starts a program and waits; `quiet` sends its output nowhere. Passes a stop signal of this
-// process on to it. 128 + signal where one ended it.
+// process on to it, as SIGTERM: a terminal's SIGINT, which goes to both, is blocked there, since
+// Python would meet it with a traceback. 128 + signal where one ended it.
 int run_program(const std::vector<std::string>& words, bool quiet) {
   std::vector<char*> argv;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -42,9 +43,17 @@ int run_program(const std::vector<std::string>& words, bool quiet) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
   }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t blocked;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  sigaddset(&blocked, SIGINT);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     throw Error(ExitCode::io, fmt::format("cannot start '{}': {}", words[0], std::strerror(error)));
   }

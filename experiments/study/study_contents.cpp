@@ -57,6 +57,8 @@ struct Described {
   std::string lattice, rest;
   std::uint64_t measurements = 0;
 };
+const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
+constexpr const char* kMisplaced = "misplaced";
 
 Described describe(const StoredTask& stored) {
   try {
@@ -67,6 +69,12 @@ Described describe(const StoredTask& stored) {
       const auto found = map.find(key);
       return found == map.end() ? std::string() : found->second;
     };
+    if (const std::string id = task_id(map, kMayGrow); id != stored.id) {
+      return {kMisplaced,
+              fmt::format("{} holds task {}: its name is that of another task",
+                          loaded->source.string(), id),
+              0};
+    }
     Described words;
     words.measurements = loaded->task.energy.time();
     const std::string& source = loaded->task.graph.source;
@@ -94,13 +102,14 @@ std::vector<StoredTask> unasked(const std::vector<StoredTask>& stored, const Ask
 }
 
 // The tasks that were asked for and have no file, a line each; "" where there are none.
-std::string missing_text(const std::vector<StoredTask>& stored, const AskedTasks& asked) {
+std::string missing_text(const std::vector<StoredTask>& stored, const AskedTasks& asked,
+                         bool damaged) {
   AskedTasks missing = asked;
   for (const StoredTask& task : stored) missing.erase(task.id);
   if (missing.empty()) return "";
   std::string text = fmt::format(
-      "\n{} task(s) of the last run are missing; running the study again computes them:\n",
-      missing.size());
+      "\n{} task(s) of the last run are missing; running the study again{} computes them:\n",
+      missing.size(), damaged ? " with --recompute-damaged" : "");
   for (const auto& [id, purpose] : missing) text += fmt::format("  {}.h5 ({})\n", id, purpose);
   return text;
 }
@@ -153,9 +162,9 @@ struct ContentOptions {
   bool list = false, prune = false;
 };
 
-// A row per lattice: how many tasks of it, what for, how large.
+// A row per lattice: how many tasks of it, what for, how large. Adds misplaced ones to `problems`.
 std::string contents_table(const std::vector<StoredTask>& stored, const AskedTasks& asked,
-                           bool list) {
+                           bool list, std::vector<std::string>& problems) {
   struct Row {
     std::map<std::string, std::size_t> counts;
     std::uint64_t bytes = 0;
@@ -165,6 +174,7 @@ std::string contents_table(const std::vector<StoredTask>& stored, const AskedTas
   if (list) rows.push_back({"task", "for", "lattice", "", "measured", "size", "file"});
   for (const StoredTask& task : stored) {
     const Described words = describe(task);
+    if (words.lattice == kMisplaced) problems.push_back(words.rest);
     const auto found = asked.find(task.id);
     const std::string purpose = found == asked.end() ? "-" : found->second;
     Row& row = lattices[words.lattice];
@@ -200,14 +210,18 @@ ExitCode run_study_contents(const ContentOptions& options) {
   std::vector<std::string> problems;
   const std::vector<StoredTask> stored =
       folder_exists(tasks) ? stored_tasks(tasks, problems) : std::vector<StoredTask>{};
+  std::string table;
+  if (!options.prune) {
+    table = contents_table(stored, asked ? asked->tasks : AskedTasks{}, options.list, problems);
+  }
   for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
   if (!options.prune) {
-    fmt::print("{}", contents_table(stored, asked ? asked->tasks : AskedTasks{}, options.list));
+    fmt::print("{}", table);
     if (!asked) {
       fmt::print("\nno run has come to its end here: what is asked for is not known\n");
       return ExitCode::done;
     }
-    fmt::print("{}", missing_text(stored, asked->tasks));
+    fmt::print("{}", missing_text(stored, asked->tasks, !problems.empty()));
     const auto left = unasked(stored, asked->tasks);
     fmt::print("\n{} tasks, {}; {} ({}) not asked for\n", stored.size(),
                bytes_text(static_cast<double>(bytes_of(stored))), left.size(),

@@ -59,11 +59,7 @@ TextMap task_configuration(const TaskSpec& spec) {
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
 
-std::string task_group(const TaskSpec& spec) {
-  if (spec.imported != nullptr) return "graph_" + graph_hash(*spec.imported);
-  return fmt::format("{}_p{}_{}", extents_text(spec.graph.extents), number_text(spec.graph.p),
-                     to_string(spec.graph.rule));
-}
+std::string task_group(const TaskSpec& spec) { return task_group(task_configuration(spec)); }
 
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec) {
   return task_paths(study, task_id(spec), task_group(spec));

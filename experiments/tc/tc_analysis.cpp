@@ -199,8 +199,19 @@ void collapse(const PointData& point, PointResult& result) {
   result.collapse = found;
   result.collapse_range = range;
   const Value tc = result.tc.total();
+  // S is chi^2 over its degrees of freedom, which spreads by sqrt(2 / dof): beyond two of these it
+  // is bad. Points of a curve are many, but it has no more independent ones than temperatures that
+  // were simulated within the range; the polynomial takes degree + 1 of all of these, Tc and y two.
+  double dof = -(options.degree + 1 + 2);
+  for (std::size_t k = 0; k < curves.size(); ++k) {
+    dof +=
+        static_cast<double>(std::ranges::count_if(point.sizes[k].plan.temperatures, [&](double t) {
+          return std::abs(t - near->value) * std::pow(curves[k].sites, result.exponents.y) <= range;
+        }));
+  }
+  const double limit = 1 + 2 * std::sqrt(2 / std::max(dof, 1.0));
   constexpr double errors = 3;
-  if (!(found.quality <= 1)) {
+  if (!(found.quality <= limit)) {
     result.collapse_against = "the sizes do not fall on one curve";
   } else if (!result.accepted() || !(std::abs(found.tc.value - tc.value) <=
                                      errors * std::hypot(found.tc.error, tc.error))) {

@@ -61,9 +61,32 @@ struct Index {
   FileIdentity identity;
   SealState state = SealState::missing;
   std::string problem;
+  bool misplaced = false;  // whole, but with another group's name: damaged, without places
   std::uint64_t term = 0;
   std::map<std::string, Place> places;  // by id
 };
+
+// Whose tasks are of another group than its name says: one looks for them elsewhere. They are of
+// one group, so the first tells.
+void check_group(const fs::path& path, std::span<const std::byte> image, Index& index) {
+  if (index.places.empty()) return;
+  const Place first = index.places.begin()->second;
+  const SealedRead task = parse_sealed(image.subspan(
+      static_cast<std::size_t>(first.offset) - kBlock, static_cast<std::size_t>(first.size)));
+  if (task.state != SealState::good) return;
+  std::string name = path.filename().string(), group;
+  if (name.ends_with(".prev")) name.resize(name.size() - 5);
+  try {
+    group = task_group(decode_task(task.image).configuration);
+  } catch (const Error&) {
+    return;  // who asks for it is told
+  }
+  if (group.empty() || split_name(name).first == group) return;
+  index.state = SealState::damaged;
+  index.misplaced = true;
+  index.problem = fmt::format("misplaced: its tasks are those of {}", group);
+  index.places.clear();
+}
 
 // Of a pack that is whole: as its HDF5 says.
 void list_places(std::span<const std::byte> image, Index& index) {
@@ -131,6 +154,7 @@ std::optional<std::pair<Bytes, Index>> read_pack(const fs::path& path) {
   if (seal.state == SealState::good) {
     try {
       list_places(image, index);
+      check_group(path, image, index);
     } catch (const Error& error) {
       throw Error(error.exit_code(), fmt::format("{}: {}", path.string(), error.what()));
     }
@@ -138,6 +162,12 @@ std::optional<std::pair<Bytes, Index>> read_pack(const fs::path& path) {
     salvage_places(bytes, index);
   }
   return std::pair(std::move(bytes), std::move(index));
+}
+
+// Of one that is damaged: "PACK is damaged: ..".
+std::string problem_of(const fs::path& path, const Index& index) {
+  return fmt::format("{} is {}{}", path.string(),
+                     index.misplaced ? "" : "damaged: ", index.problem);
 }
 
 // Of a pack that was just written, without reading it; nothing where another file stands there.
@@ -284,6 +314,16 @@ std::optional<LoadedTask> load_packed(const TaskPaths& paths) {
 }
 
 }  // namespace
+
+std::string task_group(const TextMap& configuration) {
+  const auto value = [&](const char* key) {
+    const auto found = configuration.find(key);
+    return found == configuration.end() ? std::string() : found->second;
+  };
+  if (configuration.contains("graph.hash")) return "graph_" + value("graph.hash");
+  if (!configuration.contains("lattice.size")) return "";
+  return fmt::format("{}_p{}_{}", value("lattice.size"), value("lattice.p"), value("lattice.rule"));
+}
 
 std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
   std::optional<LoadedTask> own;
@@ -531,7 +571,7 @@ std::vector<StoredTask> stored_tasks(const fs::path& folder, std::vector<std::st
   for (const std::string& group : groups) {
     for (const auto& [pack, index] : packs().of(folder, group)) {
       if (index->state != SealState::good) {
-        problems.push_back(fmt::format("{} is damaged: {}", pack.string(), index->problem));
+        problems.push_back(problem_of(pack, *index));
       }
       for (const auto& [id, place] : index->places) {
         found.try_emplace(id, StoredTask{id, pack, true, place.size});
@@ -589,6 +629,11 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     Lease lease = wait_for_lease(group_lease(folder, group));
     now = read_pack(path);
     if (!now || now->second.state == SealState::good) continue;  // somebody else did
+    if (now->second.misplaced) {
+      said.push_back(fmt::format("{}; it is set aside as {} and computed again",
+                                 problem_of(path, now->second), set_aside(path).string()));
+      continue;
+    }
     Tasks tasks = tasks_of(now->first, now->second);
     const auto before = read_pack(previous_path(path));
     if (before) tasks.merge(tasks_of(before->first, before->second));
@@ -596,9 +641,8 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     // What it replaced has that name now.
     const fs::path aside = set_aside(path, previous_path(path));
     said.push_back(fmt::format(
-        "{} is damaged: {}; it is written anew with the {} task(s) in it that are good, and kept "
-        "as {}",
-        path.string(), now->second.problem, tasks.size(), aside.string()));
+        "{}; it is written anew with the {} task(s) in it that are good, and kept as {}",
+        problem_of(path, now->second), tasks.size(), aside.string()));
   }
   return said;
 }

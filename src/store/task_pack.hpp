@@ -14,7 +14,8 @@
 //
 // A pack whose digest does not fit loses the tasks whose own digests do not fit; the others are
 // read as before, and nobody writes to it but repair_packs(). A task that is looked for and could
-// have been among the lost ones is an error, never one that was not computed yet.
+// have been among the lost ones is an error, never one that was not computed yet. A pack with the
+// name of another group than its tasks' is a damaged one without tasks.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,10 @@
 #include "src/store/task_file.hpp"
 
 namespace rewise {
+
+// The group of the tasks of one lattice, p and rule, or of one own graph: "64x64_p0.1_rewire",
+// "graph_0123456789abcdef"; "" where the configuration says neither.
+std::string task_group(const TextMap& configuration);
 
 // Fewer of a group stay as they are; and larger tasks do, which are no burden to a file system. A
 // full pack is followed by another.
@@ -66,7 +71,7 @@ std::vector<StoredTask> stored_tasks(const std::filesystem::path& folder,
 std::optional<LoadedTask> load_stored(const StoredTask& task);
 
 // Writes damaged packs anew with the tasks in them that are good; the damaged files are kept under
-// another name. One line for each pack.
+// another name, and so are those with the name of another group. One line for each pack.
 std::vector<std::string> repair_packs(const std::filesystem::path& folder);
 
 // Removes finished tasks with their checkpoints, in packs too; how many bytes. The caller sees to

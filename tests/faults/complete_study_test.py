@@ -72,10 +72,14 @@ class InFolder(unittest.TestCase):
 
     def look(self, *options):
         """What `rewise study` prints."""
+        return self.look_at_both(*options)[0]
+
+    def look_at_both(self, *options):
+        """(standard output, standard error) of `rewise study`."""
         done = subprocess.run([OPTIONS.program, "study", "study", *options], cwd=self.place,
                               text=True, capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
+        return done.stdout, done.stderr
 
     def done(self):
         """A finished study: (standard output, contents of its tasks)."""
@@ -183,6 +187,12 @@ class Misplaced(InFolder):
         first.rename(aside)
         second.rename(first)
         aside.rename(second)
+        for options in ((), ("--list",)):
+            text, said = self.look_at_both(*options)
+            self.assertIn("misplaced", text)
+            for file, other in ((first, second), (second, first)):
+                self.assertIn(f"{file.name} holds task {other.stem}: its name is that of another "
+                              "task\n", said)
         self.check_damaged(out, expected, (first.name, second.name, "that of another task"))
 
     def test_two_tasks_with_each_others_names_among_many(self):
@@ -198,6 +208,23 @@ class Misplaced(InFolder):
         for name, task in tasks.items():
             (self.tasks / f"{name}.h5").write_bytes(task)
         self.check_damaged(out, expected, (first, second))
+
+    def test_two_packs_with_each_others_names(self):
+        (self.place / "s.toml").write_text(STUDY.replace("graphs = 4", "graphs = 10")
+                                           .replace("p = [0.1]", "p = [0.1, 0.3]"))
+        out, expected = self.done()
+        first, second = self.own_files()
+        aside = self.place / "aside"
+        first.rename(aside)
+        second.rename(first)
+        aside.rename(second)
+        text, said = self.look_at_both()
+        for pack, other in ((first, second), (second, first)):
+            self.assertIn(f"{pack.name} is misplaced: its tasks are those of "
+                          f"{other.name.removesuffix('.1.pack.h5')}\n", said)
+        self.assertIn("20 task(s) of the last run are missing; running the study again with "
+                      "--recompute-damaged computes them", text)
+        self.check_damaged(out, expected, (first.name, second.name, "misplaced"))
 
     def test_the_first_line_of_a_study(self):
         out, _ = self.done()

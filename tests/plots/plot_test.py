@@ -105,6 +105,13 @@ class Script(InFolder):
                     (status, err), (74, f"plot.py: standard output could not be written: {why}\n"))
         self.assertTrue((study / "plots/tc.png").exists())
 
+    def test_names_that_no_font_has_are_no_news(self):
+        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
+        for size in summary["points"][0]["sizes"]:
+            size["graph"] = "網絡圖" * 12
+        status, _, err = self.run_script("plot.py", self.write_study(summary))
+        self.assertEqual((status, err), (0, ""))
+
     def test_a_signal_ends_it_and_leaves_nothing_behind(self):
         study = self.write_study(synthetic.summary(ps=(0.1,), sizes=(16, 32)))
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -9,10 +9,12 @@ Exit status as that of rewise: 64 command line, 65 damaged or unfit data, 74 inp
 """
 
 import argparse
+import logging
 import os
 import pathlib
 import signal
 import sys
+import warnings
 
 if not __package__:  # called as a script, by the program
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
@@ -32,10 +34,10 @@ def draw(target, out):
 
     matplotlib.use("Agg")
     from .. import files
-    from . import plot_curves, plot_study, plot_task
+    from . import plot_curves, plot_study, plot_task, plot_tune
 
+    modules_are_there()
     if target.suffix == ".json":
-        from . import plot_tune
         return plot_tune.draw(files.read_tuning(target), target.stem, out or target.parent)
     if target.is_dir() and (target / "curves.json").exists():
         return plot_curves.draw(plot_curves.read(target), out or target / "plots")
@@ -50,12 +52,15 @@ def guarded(program, source, action):
         print(f"{program}: {what}", file=sys.stderr)
         return None, status
 
+    missing = "no plots: {} (Debian: python3-matplotlib python3-h5py)"
     try:
         from .. import files
-
+    except ImportError as error:
+        return fail(EXIT_IO, missing.format(error))
+    try:
         return action(), 0
     except ImportError as error:
-        return fail(EXIT_IO, f"no plots: {error} (Debian: python3-matplotlib python3-h5py)")
+        return fail(EXIT_IO, missing.format(error))
     except files.DataError as error:
         return fail(EXIT_DATA, error)
     except OSError as error:
@@ -99,11 +104,35 @@ def print_lines(program, lines):
     return 0
 
 
+# How a signal ends a script. While modules are imported, some of which take an exception for one
+# of their own, at once: there is nothing yet to be cleared away.
+_end = os._exit
+
+
+def modules_are_there():
+    """From here on a signal's end clears away what there is."""
+    global _end
+    _end = sys.exit
+
+
 def run_script(main):
-    """Ends the process as `main` says. SIGINT and SIGTERM end it without a traceback, after
+    """Ends the process as `main` says. SIGINT, SIGTERM and SIGHUP end it without a traceback, after
     temporary files are removed and processes that draw are stopped."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+               if signal.getsignal(number) != signal.SIG_IGN]
+
+    def told(number, _):
+        for each in numbers:  # others are the same request
+            signal.signal(each, signal.SIG_IGN)
+        _end(128 + number)
+
+    for number in numbers:
+        signal.signal(number, told)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # as the program started it
+    # Of matplotlib, about what a reader sees in the figure: a glyph that no font here has, a name
+    # too long for the layout.
+    warnings.simplefilter("ignore", UserWarning)
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))
 
 

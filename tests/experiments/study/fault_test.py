@@ -638,6 +638,30 @@ class Pages(Study):
             self.assertEqual(list((self.place / "study/plots").glob(".*.tmp")), [])
             shutil.rmtree(self.place / "study/plots")
 
+    def test_plots_that_are_told_to_stop_at_any_time(self):
+        for words in (("report", "study"), ("plot", "study")):
+            for k in range(30):
+                number = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[k % 3]
+                process = self.rewise(*words)
+                # Its handlers are there: the program has them before it does anything.
+                while process.poll() is None and not self.catches(process.pid, number):
+                    time.sleep(0.0005)
+                time.sleep(0.02 * k)
+                process.send_signal(number)
+                status, out, err = self.end(process)
+                if status == 0:  # done by then
+                    continue
+                self.assertEqual((status, out), (75, ""), err)
+                self.assertRegex(err, f"^rewise: {words[0]}.py was stopped by {number.name}; .*\n$")
+
+    def catches(self, pid, number):
+        try:
+            text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            return False
+        mask = next(line for line in text.splitlines() if line.startswith("SigCgt:"))
+        return int(mask.split()[1], 16) >> (number - 1) & 1
+
     def test_plots_whose_names_cannot_be_printed(self):
         with open("/dev/full", "w") as full:
             status, _, err = self.end(self.rewise("plot", "study", stdout=full))
