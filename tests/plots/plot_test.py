@@ -106,9 +106,7 @@ class Script(InFolder):
         self.assertTrue((study / "plots/tc.png").exists())
 
     def test_names_that_no_font_has_are_no_news(self):
-        summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
-        for size in summary["points"][0]["sizes"]:
-            size["graph"] = "網絡圖" * 12
+        summary = imported_graphs("網絡圖", "圖" * 40)
         status, _, err = self.run_script("plot.py", self.write_study(summary))
         self.assertEqual((status, err), (0, ""))
 
@@ -127,6 +125,20 @@ class Script(InFolder):
             with self.assertRaises(ProcessLookupError):  # those that draw have ended as well
                 os.killpg(process.pid, 0)
             shutil.rmtree(study / "plots")
+
+
+def imported_graphs(*names, label=""):
+    """The summary of a sweep of own graphs."""
+    summary = synthetic.summary(ps=(0.0,) * len(names), sizes=(16,))
+    summary["kind"] = "sweep"
+    for key in ("tc0", "local_exponents", "power_laws"):
+        del summary[key]
+    for point, name in zip(summary["points"], names):
+        for key in ("crossings", "tc", "shift", "binder_limit", "binder_expected", "tc_exact"):
+            del point[key]
+        point |= {"rule": "imported", "dim": 0, "label": label, "schedule": "1:1"}
+        point["sizes"][0] |= {"extents": [], "graph": name}
+    return summary
 
 
 def drawn(figure):
@@ -463,15 +475,7 @@ class Study(InFolder):
     def test_an_imported_graph_is_drawn_with_its_name(self):
         for graph, label, name in (("M\u00fcller $1", "", "M\u00fcller $1"),
                                    ("a b", "a b-1-1", "a b-1-1"), ("a", "1-1", "a-1-1")):
-            summary = synthetic.summary(ps=(0.0,), sizes=(16,))
-            summary["kind"] = "sweep"
-            for key in ("tc0", "local_exponents", "power_laws"):
-                del summary[key]
-            point = summary["points"][0]
-            for key in ("crossings", "tc", "shift", "binder_limit", "binder_expected", "tc_exact"):
-                del point[key]
-            point |= {"rule": "imported", "dim": 0, "label": label, "schedule": "1:1"}
-            point["sizes"][0] |= {"extents": [], "graph": graph}
+            summary = imported_graphs(graph, label=label)
             figures = list(plot_study.figures(summary))
             self.assertEqual([stem for _, stem in figures],
                              [f"{kind}-{name}" for kind in ("crossings", "thermodynamics", "tau")])
