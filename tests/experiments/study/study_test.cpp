@@ -191,7 +191,7 @@ TEST_CASE("plots and report take one start of Python, and their failure takes no
   CHECK(starts.find("report.py") != std::string::npos);
   const Output failed = with_python("exit 7");
   CHECK(failed.status == 0);
-  CHECK(says(failed, "no plots, no report: Python ended with status 7"));
+  CHECK(says(failed, "no plots, no report: report.py ended with status 7"));
   const Output told = with_python("echo 'report.py: why' >&2; exit 74");
   CHECK(told.status == 0);
   CHECK(says(told, "report.py: why"));
