@@ -116,6 +116,18 @@ std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const S
                       equilibrium_cure(config))};
 }
 
+namespace {
+
+void blank(SizeCurves& curves, std::size_t t) {
+  curves.refused.push_back(curves.temperatures[t]);
+  for (auto* list : {&curves.observables, &curves.plain}) {
+    for (auto& curve : *list) curve[t] = {kNan, kNan};
+  }
+  curves.cluster_fraction[t] = curves.tau[t] = {kNan, kNan};
+}
+
+}  // namespace
+
 void blank_refused(const SizeData& size, SizeCurves& curves) {
   const std::size_t count = curves.temperatures.size();
   for (std::size_t t = 0; t < count; ++t) {
@@ -124,12 +136,37 @@ void blank_refused(const SizeData& size, SizeCurves& curves) {
       graphs.push_back(at_temperature(graph.halves, static_cast<Eigen::Index>(t)));
     }
     if (compare_halves(graphs, kEquilibriumLevel / static_cast<double>(count)).agree) continue;
-    curves.refused.push_back(curves.temperatures[t]);
-    for (auto* list : {&curves.observables, &curves.plain}) {
-      for (auto& curve : *list) curve[t] = {kNan, kNan};
-    }
-    curves.cluster_fraction[t] = curves.tau[t] = {kNan, kNan};
+    blank(curves, t);
   }
+}
+
+std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
+                                     SizeCurves& curves) {
+  std::vector<std::string> warnings;
+  if (!config.equilibrate) return warnings;
+  const double length = static_cast<double>(size.plan.measure * size.plan.every);
+  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
+    const double temperature = curves.temperatures[t], tau = curves.tau[t].value;
+    if (std::ranges::find(curves.refused, temperature) != curves.refused.end()) continue;
+    std::string why;
+    std::size_t stuck = 0;
+    for (const auto& graph : size.samples.graphs) {
+      if (t >= graph.stuck.size() || graph.stuck[t].empty()) continue;
+      if (stuck++ == 0) why = "some replicas are stuck: " + graph.stuck[t];
+    }
+    if (stuck > 0 && size.samples.graphs.size() > 1) {
+      why += fmt::format(" ({} of {} graphs)", stuck, size.samples.graphs.size());
+    }
+    if (why.empty() && tau > length) {
+      why =
+          fmt::format("tau_int of m^2, {:.2g} cycles, is longer than all {} measured", tau, length);
+    }
+    if (why.empty()) continue;
+    blank(curves, t);
+    warnings.push_back(fmt::format("{}, T = {}: no values: {}: not in equilibrium, {}",
+                                   size_text(size), temperature, why, equilibrium_cure(config)));
+  }
+  return warnings;
 }
 
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {

@@ -29,7 +29,7 @@ struct SizeCurves {
   std::vector<std::vector<Value>> observables;  // [observables()][T]
   std::vector<std::vector<Value>> plain;        // the same without control variates
   std::vector<Value> cluster_fraction, tau;
-  std::vector<double> refused;        // temperatures without values: their halves disagree
+  std::vector<double> refused;        // temperatures without values: not in equilibrium
   std::vector<std::string> controls;  // their names, where they help any observable anywhere
 
   const std::vector<Value>& of(std::string_view name) const {
@@ -58,6 +58,11 @@ std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const S
 // Takes the values of temperatures at which hot and cold starts differ away (NaN), and notes these
 // in `refused`. The level of all temperatures together is that of compare_halves().
 void blank_refused(const SizeData& size, SizeCurves& curves);
+
+// The same, of a size whose times are fixed, where replicas of a graph are stuck, or tau_int of m^2
+// is longer than the measurements; says so, one line each.
+std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
+                                     SizeCurves& curves);
 
 // The curves of one graph, with errors from its replicas.
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results);

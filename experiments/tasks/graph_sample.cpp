@@ -64,6 +64,10 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.discarded = discard;
   sample.halves = halves_of(data, 0, data.energy.time());
   sample.cluster_fraction.resize(count);
+  const auto of_start = replicas_by_start(data);
+  const double dropped = configured(data, "sampling.warm_up", 0) +
+                         configured(data, "sampling.equilibrate", 0) +
+                         static_cast<double>(discard) * configured(data, "sampling.every", 1);
   std::vector<MultiHistogram::Input> inputs;
   std::deque<IntSeries> series;  // that they refer to; without a grid one temperature's at a time
   const bool reweighted = grid.size() > 0 || energies != nullptr;
@@ -76,7 +80,10 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     series_at(data.magnetisation, k, magnetisations);
     sample.simulated.row(row) =
         mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row)).transpose();
-    sample.tau(row) = tau_of_m2(data, magnetisations).value;
+    const Value tau = tau_of_m2(data, magnetisations);
+    sample.tau(row) = tau.value;
+    sample.stuck.push_back(
+        stuck_replicas(of_start, bond_sums, magnetisations, units, tau, dropped));
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
       const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;

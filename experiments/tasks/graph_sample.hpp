@@ -5,6 +5,7 @@
 
 #include <Eigen/Core>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analysis/scaling/curves.hpp"
@@ -24,6 +25,7 @@ struct GraphSample {
   Eigen::ArrayXd m2_pair;               // [T] <m^2>^2, of different replicas
   Eigen::ArrayXd tau;                   // [T] tau_int of m^2, cycles
   Halves halves;                        // replicas that started hot against cold ones
+  std::vector<std::string> stuck;       // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;      // [T] as in task_results.hpp
   GraphPeaks peaks;                     // where they are looked for
   double rewired_ends = 0, sum_k2 = 0;  // the control variates

@@ -1,15 +1,27 @@
 #include "experiments/tasks/halves.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
+#include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/distributions.hpp"
 #include "experiments/tasks/task_results.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise {
 namespace {
+
+// Standard deviations over replicas that show stuck ones: over that of the other start, and over
+// that of a replica in time; of so few times that tau_int is never known, in |m|.
+constexpr double kFrozenSpread = 10, kFrozenWithin = 3, kMacroscopic = 0.05;
+constexpr Eigen::Index kFewTimes = 5;
+constexpr double kFarOff = 25;  // robust standard deviations of a stuck replica's average
+constexpr double kFarTaus =
+    20;  // that pass before the first measurement, where one lies so far off
 
 std::string_view name_of(Eigen::Index observable) {
   static constexpr std::string_view names[] = {"energy", "abs_magnetisation", "m2"};
@@ -39,6 +51,53 @@ std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data)
     of_start[starts_hot(start, r)].push_back(static_cast<Eigen::Index>(r));
   }
   return of_start;
+}
+
+std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
+                           const IntSeries& bond_sums, const IntSeries& magnetisations,
+                           const SampleUnits& units, Value tau, double dropped) {
+  const bool known = std::isfinite(tau.error);
+  if (known && dropped >= kFarTaus * tau.value) return "";
+  const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
+  if (replicas < static_cast<Eigen::Index>(kLeastGroup) || times < 1) return "";
+  const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, 0, times);
+  const double least = times < kFewTimes ? kMacroscopic : 0;
+  const bool both = of_start[0].size() >= kLeastGroup && of_start[1].size() >= kLeastGroup;
+  const auto spreads_apart = [&](Eigen::Index o, const RealSeries& series) {
+    double spread[2];
+    for (const std::size_t hot : {0, 1}) {
+      std::vector<double> values;
+      for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
+      spread[hot] = mean_and_error(values).error * std::sqrt(static_cast<double>(values.size()));
+    }
+    const double within = std::sqrt((series.rowwise() - means.col(o).transpose()).square().mean());
+    const double large = std::max(spread[0], spread[1]), small = std::min(spread[0], spread[1]);
+    return large > std::max(kFrozenSpread * small, std::max(kFrozenWithin * within, least));
+  };
+  const auto far_off = [&](Eigen::Index o) {
+    const std::vector<double> values(means.col(o).begin(), means.col(o).end());
+    const double middle = median(values);
+    std::vector<double> distances;
+    for (const double v : values) distances.push_back(std::abs(v - middle));
+    constexpr double normal = 1.4826, rounding = 1e-12;
+    const double most = std::max({kFarOff * normal * median(distances), least, rounding});
+    return std::ranges::count_if(distances, [&](double d) { return d > most; });
+  };
+  for (const Eigen::Index o : {1, 0}) {
+    if (o == 0 && times < kFewTimes) continue;
+    if (both && !known &&
+        spreads_apart(o, o == 1 ? RealSeries(magnetisations.cast<double>().abs() / units.order)
+                                : RealSeries(bond_sums.cast<double>() / -units.sites))) {
+      return fmt::format("{} of one start spreads more than {:.0f} times as far as of the other",
+                         o == 1 ? "|m|" : "e", kFrozenSpread);
+    }
+    if (const auto count = far_off(o); count > 0) {
+      return fmt::format(
+          "{} of {} of {} replicas lies more than {:.0f} times as far off as is usual",
+          o == 1 ? "|m|" : "e", count, replicas, kFarOff);
+    }
+  }
+  return "";
 }
 
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {

@@ -12,10 +12,12 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/series/moments.hpp"
+#include "analysis/series/statistics.hpp"
 #include "src/store/task_file.hpp"
 
 namespace rewise {
@@ -40,6 +42,22 @@ Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magne
 
 // Numbers of the replicas that started cold, and of those that started hot.
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data);
+
+// Replicas of a start, or of both, that are compared among themselves, at least.
+inline constexpr std::size_t kLeastGroup = 8;
+
+// What shows that some replicas are stuck, "" where nothing does. Either
+//   - time averages of |m| or e of one start spread 10 times as far as those of the other, and 3
+//     times as far as a replica fluctuates, while `tau` is only a lower bound; or
+//   - those of some replica lie more than 25 robust standard deviations (1.4826 times the median
+//     distance) from the median of all, while `tau` is only a lower bound, or fewer than 20 of it
+//     passed in the `dropped` cycles. Short excursions, which a small system makes in equilibrium,
+//     have a `tau` that is known, and short.
+// Standard deviations of 8 + 8 normal averages differ by a factor of 10 with a chance of 4e-6; one
+// of 32 normal averages lies 25 robust ones off with a chance far below that.
+std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
+                           const IntSeries& bond_sums, const IntSeries& magnetisations,
+                           const SampleUnits& units, Value tau, double dropped);
 
 // Of the measurements [first, first + count).
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);

@@ -14,11 +14,6 @@ namespace {
 
 constexpr double kStartTaus = 10;    // before the first measurement, where all starts are alike
 constexpr double kUnknownTaus = 10;  // lengths of a series that is too short for its tau_int
-// Standard deviations over replicas that show stuck ones: over that of the other start, and over
-// that of a replica in time; of so few times that tau_int is never known, in |m|.
-constexpr double kFrozenSpread = 10, kFrozenWithin = 3, kMacroscopic = 0.05;
-constexpr Eigen::Index kFewTimes = 5;
-constexpr std::size_t kLeastGroup = 8;  // replicas of a start that are compared among themselves
 constexpr std::string_view kNames[] = {"energy", "abs_magnetisation", "m2"};
 
 // All that the checks of one temperature read.
@@ -89,29 +84,6 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
   return drift;
 }
 
-// Whether time averages of |m| or e spread far more over the replicas of one start than over those
-// of the other, and far more than a replica fluctuates.
-bool some_are_stuck(const TaskData& task, const Measured& s) {
-  const auto of_start = replicas_by_start(task);
-  if (of_start[0].size() < kLeastGroup || of_start[1].size() < kLeastGroup) return false;
-  const Eigen::Index times = s.bond_sums.rows();
-  const Eigen::ArrayX3d means = replica_means(s.bond_sums, s.magnetisations, s.units, 0, times);
-  const auto stuck = [&](Eigen::Index o, const RealSeries& series, double least) {
-    double spread[2];
-    for (const std::size_t hot : {0, 1}) {
-      std::vector<double> values;
-      for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
-      spread[hot] = mean_and_error(values).error * std::sqrt(static_cast<double>(values.size()));
-    }
-    const double within = std::sqrt((series.rowwise() - means.col(o).transpose()).square().mean());
-    const double large = std::max(spread[0], spread[1]), small = std::min(spread[0], spread[1]);
-    return large > std::max(kFrozenSpread * small, std::max(kFrozenWithin * within, least));
-  };
-  const RealSeries m = s.magnetisations.cast<double>().abs() / s.units.order;
-  if (times < kFewTimes) return stuck(1, m, kMacroscopic);
-  return stuck(1, m, 0) || stuck(0, s.bond_sums.cast<double>() / -s.units.sites, 0);
-}
-
 RunCheck check_temperature(const TaskData& task, const Measured& s, const TemperatureResult& result,
                            const Halves& halves, double level) {
   RunCheck check;
@@ -130,12 +102,13 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         fmt::format("replicas that started hot and cold differ in {} by {:.1f} standard errors: "
                     "not in equilibrium, raise --equilibrate, or take another schedule",
                     check.halves.observable, std::abs(check.halves.worst_z)));
-  } else if (!known && some_are_stuck(task, s)) {
+  } else if (const std::string stuck = stuck_replicas(replicas_by_start(task), s.bond_sums,
+                                                      s.magnetisations, s.units, tau, dropped);
+             !stuck.empty()) {
     refuse(fmt::format(
-        "some replicas are stuck: e or |m| of one start spreads more than {:.0f} times as far as "
-        "of the other, and tau is {}: not in equilibrium, raise --equilibrate, or take another "
-        "schedule",
-        kFrozenSpread, tau_text(tau)));
+        "some replicas are stuck: {}, and tau is {}: not in equilibrium, raise --equilibrate, or "
+        "take another schedule",
+        stuck, tau_text(tau)));
   }
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
@@ -162,6 +135,13 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
             ? "--start mixed, which compares both starts"
             : fmt::format("{} replicas or more with --start mixed, which compares both starts",
                           kFewReplicas)));
+  }
+  if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
+    refuse(fmt::format(
+        "{} measurements are too few to tell tau, which is {}, and {} cycles before the first one "
+        "are few: nothing shows that this is equilibrium; raise --measure and --equilibrate, or "
+        "take another schedule",
+        result.measurements, tau_text(tau), dropped));
   }
   if (check.ok() && compared && dropped < kLeastTaus * tau.value) {
     check.warnings.push_back(fmt::format(

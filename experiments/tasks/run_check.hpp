@@ -6,19 +6,19 @@
 //     t test of their time averages, halves.hpp), or
 //   - the second half of the measurements differs from the first (t test of the differences of
 //     independent replicas of equal start, or of stretches of time where replicas are few), or
-//   - tau_int is longer than the series tells, and the averages of hot replicas spread 10 times as
-//     far as those of cold ones, or the reverse, and 3 times as far as a replica fluctuates: some
-//     are stuck, such as in stripes at low temperatures (the means need not differ significantly),
-//     or
+//   - some replicas are stuck, such as in stripes at low temperatures (stuck_replicas(),
+//   halves.hpp;
+//     the means need not differ significantly), or
+//   - tau_int is longer than the series tells, and fewer than 10 of its lower bound were dropped
+//     before the first measurement, or
 //   - no two starts can be compared (one start, or fewer than kFewReplicas replicas), and fewer
 //   than
-//     10 tau_int were dropped before the first measurement;
+//     10 tau_int were dropped;
 // and as "too-short" where errors come from stretches of time shorter than kLeastStretch tau_int.
 //
 // False alarms: each t test has the level kEquilibriumLevel for all temperatures and observables of
 // the run together (Bonferroni), so a run in equilibrium is refused by one of them with a chance of
-// at most 2 kEquilibriumLevel = 2e-4. Standard deviations of 8 + 8 normal averages differ by a
-// factor of 10 with a chance of 4e-6.
+// at most 2 kEquilibriumLevel = 2e-4.
 #pragma once
 
 #include <string>

@@ -173,6 +173,8 @@ def checks(summary):
             z = halves.get("worst_z")
             agreement = ("not checked", "") if not halves.get("checks") else \
                 (("agree", "good") if halves["agree"] else ("DISAGREE", "bad"))
+            if halves.get("refused") and halves.get("agree"):  # replicas that are stuck
+                agreement = (f"agree; {len(halves['refused'])} temperature(s) refused", "bad")
             rows.append([
                 name_of(point), extents(size), schedule_label(size, "–"), agreement,
                 f"{z:+.1f} ({halves['checks']})" if halves.get("checks") and z is not None else "–",

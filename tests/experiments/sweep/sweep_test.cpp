@@ -76,6 +76,26 @@ TEST_CASE(
   }
 }
 
+// Stripes: the halves agree within their errors, which the stuck replicas make large.
+TEST_CASE("a sweep with fixed times has no values where replicas are stuck") {
+  Workplace place;
+  const json point = sweep(
+      place,
+      "[lattice]\ndim = 2\nsizes = [64]\np = [0.0]\ngraphs = 1\n[sampling]\nschedule = \"1:0\"\n"
+      "temperatures = [0.8, 1.0, 2.6]\nequilibrate = 1000\nmeasure = 200\n"
+      "[run]\ndevice = \"cpu\"\n")["points"][0];
+  for (const json& size : point["sizes"]) {
+    CAPTURE(size["extents"].dump());
+    for (const std::size_t t : {0, 1}) {
+      CHECK(size["abs_magnetisation"]["value"][t].is_null());
+      CHECK(size["susceptibility"]["value"][t].is_null());
+    }
+    CHECK(size["abs_magnetisation"]["value"][2].is_number());
+    CHECK(size["hot_cold"]["refused"].size() == 2);
+  }
+  CHECK(point["warnings"].dump().find("some replicas are stuck: ") != std::string::npos);
+}
+
 TEST_CASE("a sweep's table names the schedule of each row where tau has several units") {
   const auto table = [](const char* schedule) {
     Workplace place;

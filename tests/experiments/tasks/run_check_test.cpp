@@ -2,6 +2,8 @@
 // alarms over seeds, and what the program makes of them.
 #include "experiments/tasks/run_check.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/analysis/synthetic.hpp"
@@ -102,6 +104,22 @@ TEST_CASE("starts that differ, replicas that are stuck and series that drift are
     CHECK(check.status == RunStatus::not_equilibrated);
     CHECK(check.reasons.at(0).find("some replicas are stuck") != std::string::npos);
   }
+  // A single one, at any length of the run; a short excursion is none.
+  for (const int times : {20, 60, 600}) {
+    CAPTURE(times);
+    const RunCheck check =
+        check_of(made(5, 32, times, [](std::uint32_t r, int) { return r == 7 ? -9.0 : 0.0; }));
+    CHECK(check.status == RunStatus::not_equilibrated);
+    CHECK(check.reasons.at(0).find("1 of 32 replicas lies") != std::string::npos);
+  }
+  CHECK(check_of(made(6, 32, 60, [](std::uint32_t r, int t) {
+          return r == 7 && t == 30 ? -9.0 : 0.0;
+        })).ok());
+  // Few measurements of what forgets slowly, after few cycles.
+  TaskData slow = made(7, 32, 60, [](std::uint32_t r, int) { return r % 8 / 2.0; });
+  CHECK(check_of(slow).reasons.at(0).find("too few to tell tau") != std::string::npos);
+  slow.configuration["sampling.equilibrate"] = "10000";
+  CHECK(check_of(slow).ok());
   // Both starts alike.
   for (const std::uint32_t replicas : {1u, 4u, 32u}) {
     CAPTURE(replicas);
@@ -148,6 +166,37 @@ TEST_CASE("run prints no number out of equilibrium, and those that are in it") {
   CHECK(table.out.find("\n  0.8  -  ") != std::string::npos);
   CHECK(table.out.find("\n  2.6  -1.") != std::string::npos);
   CHECK(table.out.find("T = 0.8: no values (not-equilibrated): ") != std::string::npos);
+}
+
+// 1 to 5 of 32 replicas in stripes; the exact |m| is 0.9999, chi far below 1.
+TEST_CASE("few replicas that are stuck have no values, in short runs and long ones") {
+  const Workplace place;
+  for (const char* line : {"--size 32 --temperature 0.8 --measure 3000 --seed 1",
+                           "--size 32 --temperature 0.8 --measure 3000 --seed 6",
+                           "--size 32 --temperature 0.8 --measure 200 --seed 2",
+                           "--size 64 --temperature 1.0 --measure 2000 --seed 4",
+                           "--size 64 --temperature 0.8 --p 0.01 --measure 200 --seed 1"}) {
+    CAPTURE(line);
+    const json run =
+        results_of_run(place, std::string("--schedule 1:0 --equilibrate 1000 ") + line);
+    CHECK(run["results"][0]["status"] == "not-equilibrated");
+  }
+}
+
+// Small lattices below Tc turn over now and then, near Tc averages of |m| lie far apart.
+TEST_CASE("rare excursions in equilibrium are not taken for stuck replicas") {
+  const Workplace place;
+  for (int seed = 1; seed <= 3; ++seed) {
+    for (const char* line : {"--schedule 1:0 --equilibrate 3000 --measure 200 --temperature "
+                             "1.6,1.8,2.0,2.1,2.2,2.27,2.4",
+                             "--equilibrate 300 --measure 8 --temperature 0.6,0.9,2.0,2.27,3"}) {
+      const json run = results_of_run(place, fmt::format("--size 16 --seed {} {}", seed, line));
+      for (const json& row : run["results"]) {
+        CAPTURE(seed, line, row["temperature"].get<double>());
+        CHECK(row["status"] == "ok");
+      }
+    }
+  }
 }
 
 TEST_CASE("runs of every engine and model are checked") {
